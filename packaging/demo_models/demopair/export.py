@@ -12,10 +12,10 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from demopair.training.model import DemoLlama
+from demopair.training.model import DemoLlama, ModelShape
 from demopair.training.tokenizer import BEGIN, CHAT_TEMPLATE, END, PAD, SPECIAL, special_ids
 
-_LAYER_NAMES = {
+LAYER_NAMES = {
     "attn_norm": ("attn_norm", "input_layernorm"),
     "attn.q_proj": ("attn_q", "self_attn.q_proj"),
     "attn.k_proj": ("attn_k", "self_attn.k_proj"),
@@ -46,7 +46,7 @@ def gguf_tensors(model: DemoLlama) -> dict[str, NDArray[np.float32]]:
     if not shape.tied:
         tensors["output.weight"] = state["head.weight"]
     for layer in range(shape.layers):
-        for ours, (theirs, _) in _LAYER_NAMES.items():
+        for ours, (theirs, _) in LAYER_NAMES.items():
             weight = state[f"blocks.{layer}.{ours}.weight"]
             if ours == "attn.q_proj":
                 weight = interleave(weight, shape.heads)
@@ -56,8 +56,8 @@ def gguf_tensors(model: DemoLlama) -> dict[str, NDArray[np.float32]]:
     return {name: weight.detach().float().contiguous().numpy() for name, weight in tensors.items()}
 
 
-def _add_metadata(writer: gguf.GGUFWriter, model: DemoLlama, name: str, description: str, quantised: bool) -> None:
-    shape = model.shape
+def add_metadata(writer: gguf.GGUFWriter, shape: ModelShape, name: str, description: str, *, quantised: bool) -> None:
+    """Write what a file says of itself, and the sizes of its model."""
     writer.add_type(gguf.GGUFType.MODEL)
     writer.add_name(name)
     writer.add_author("Outrider project")
@@ -65,7 +65,6 @@ def _add_metadata(writer: gguf.GGUFWriter, model: DemoLlama, name: str, descript
     writer.add_description(description)
     writer.add_license("MIT")
     writer.add_languages(["en"])
-    writer.add_size_label(size_label(model.parameter_count()))
     writer.add_file_type(gguf.LlamaFileType.MOSTLY_Q8_0 if quantised else gguf.LlamaFileType.ALL_F32)
     writer.add_quantization_version(gguf.GGML_QUANT_VERSION)
     writer.add_vocab_size(shape.vocab_size)
@@ -80,7 +79,8 @@ def _add_metadata(writer: gguf.GGUFWriter, model: DemoLlama, name: str, descript
     writer.add_rope_dimension_count(shape.head_size)
 
 
-def _add_tokenizer(writer: gguf.GGUFWriter, tokenizer: Tokenizer) -> None:
+def add_tokenizer(writer: gguf.GGUFWriter, tokenizer: Tokenizer) -> None:
+    """Write the vocabulary and the chat template."""
     vocabulary = sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])
     tokens = [token for token, _ in vocabulary]
     types = [gguf.TokenType.CONTROL if token in SPECIAL else gguf.TokenType.NORMAL for token in tokens]
@@ -108,8 +108,9 @@ def write_gguf(
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     writer = gguf.GGUFWriter(str(part), "llama")
-    _add_metadata(writer, model, name, description, quantised)
-    _add_tokenizer(writer, tokenizer)
+    add_metadata(writer, model.shape, name, description, quantised=quantised)
+    writer.add_size_label(size_label(model.parameter_count()))
+    add_tokenizer(writer, tokenizer)
     for tensor_name, values in gguf_tensors(model).items():
         if quantised and values.ndim == 2:
             kind = gguf.GGMLQuantizationType.Q8_0
@@ -157,7 +158,7 @@ def write_transformers(model: DemoLlama, tokenizer: Tokenizer, folder: Path) -> 
     if not shape.tied:
         tensors["lm_head.weight"] = state["head.weight"]
     for layer in range(shape.layers):
-        for ours, (_, theirs) in _LAYER_NAMES.items():
+        for ours, (_, theirs) in LAYER_NAMES.items():
             tensors[f"model.layers.{layer}.{theirs}.weight"] = state[f"blocks.{layer}.{ours}.weight"]
     tensors = {name: weight.detach().float().contiguous().clone() for name, weight in tensors.items()}
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})

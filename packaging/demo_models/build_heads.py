@@ -1,0 +1,87 @@
+"""Train draft heads for the demo target: its own text → EAGLE-3 head and Medusa heads → files → figures."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+import torch
+from demopair import export
+from demopair.heads import eagle, files, measure, medusa, own_text
+from demopair.heads.target import read_model, read_tokenizer
+
+HERE = Path(__file__).resolve().parent
+SHIPPED = HERE.parents[1] / "resources" / "models"
+SEED = 2026
+PROMPTS = 9000
+EAGLE_STEPS = 1500
+MEDUSA_STEPS = 500
+DRAFTED = 2048
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, required=True, help="folder for everything that is made")
+    parser.add_argument("--target", type=Path, default=SHIPPED / "demo-target.Q8_0.gguf")
+    parser.add_argument("--draft", type=Path, default=SHIPPED / "demo-draft.Q8_0.gguf", help="lends its embedding")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--threads", type=int, default=2, help="part of the recipe: other numbers round otherwise")
+    parser.add_argument("--prompts", type=int, default=PROMPTS, help="questions that the target answers")
+    parser.add_argument("--eagle-steps", type=int, default=EAGLE_STEPS)
+    parser.add_argument("--medusa-steps", type=int, default=MEDUSA_STEPS)
+    parser.add_argument("--measure-only", action="store_true", help="measure what is in the folder already")
+    return parser.parse_args(arguments)
+
+
+def train(options: argparse.Namespace) -> None:
+    """Write the text, train both kinds of heads, and write their files."""
+    begun = time.monotonic()
+    target, words = read_model(options.target), read_tokenizer(options.target)
+    asked = own_text.prompts(words, options.seed, options.prompts)
+    text = list(own_text.write_replies(target, words, asked, options.seed))
+    written = sum(len(ids) - length for ids, length in text)
+    print(f"{len(text)} replies, {written} tokens, {time.monotonic() - begun:.0f} s", flush=True)
+    batches = own_text.make_batches(target, words, text)
+    print(f"{len(batches)} batches, {time.monotonic() - begun:.0f} s", flush=True)
+    torch.manual_seed(options.seed)
+    head = eagle.EagleHead(eagle.HEAD_SHAPE, 3 * target.shape.width, eagle.likeliest_tokens(batches, DRAFTED))
+    head.begin_with(read_model(options.draft))
+    log = {"eagle3": eagle.train_eagle(head, target, batches, eagle.HeadConfig(options.eagle_steps, options.seed))}
+    folders = options.out / "transformers"
+    files.write_eagle_gguf(head, words, options.out / "demo-head.Q8_0.gguf", target.shape.width)
+    files.write_eagle_folder(head, folders / "demo-eagle3", target.shape.width)
+    export.write_transformers(target, words, folders / "demo-target")
+    heads = medusa.MedusaHeads(target)
+    log["medusa"] = medusa.train_medusa(heads, target, batches, eagle.HeadConfig(options.medusa_steps, options.seed))
+    files.write_medusa_folder(heads, folders / "demo-medusa")
+    report = {"replies": len(text), "tokens": written, "seconds": round(time.monotonic() - begun), "log": log}
+    (options.out / "training.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    """Train and measure; 0 when done, 2 when a model or the folder cannot be used."""
+    options = parse(arguments)
+    missing = [path for path in (options.target, options.draft) if not path.is_file()]
+    if missing:
+        print(f"There is no file {missing[0]}. Name the demo models with --target and --draft.", file=sys.stderr)
+        return 2
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        print(f"The folder {options.out} cannot be made: {error.strerror}. Choose another with --out.", file=sys.stderr)
+        return 2
+    torch.set_num_threads(options.threads)
+    if not options.measure_only:
+        train(options)
+    rows = measure.measure(options.out, options.target, options.draft, HERE / "heldout.json")
+    (options.out / "figures.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    print(measure.table(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

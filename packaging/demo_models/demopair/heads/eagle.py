@@ -1,0 +1,183 @@
+"""Train an EAGLE-3 head as it will be used: behind the target's states first, then behind its own.
+
+Source: Li et al., "EAGLE-3" (2025, arXiv:2503.01840), section 3.2 (training-time test).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from demopair.training.model import DemoLlama, FeedForward, ModelShape, Norm, rope_tables, rotate
+from demopair.training.train import TrainConfig, learning_rate
+
+from .own_text import OwnBatch
+
+AHEAD = 4
+"""So many tokens ahead it learns to go on from its own states."""
+_FADE = 0.8
+"""What is further ahead counts so much less, each step."""
+HEAD_SHAPE = ModelShape(vocab_size=4096, width=128, layers=1, heads=2, kv_heads=1, ff_width=352, context=2048)
+
+
+class EagleHead(nn.Module):
+    """One decoder layer that reads a token and the state before it, and its own vocabulary (`table`: the target's ids)."""
+
+    def __init__(self, shape: ModelShape, read: int, table: Tensor) -> None:
+        super().__init__()
+        self.shape = shape
+        width, key = shape.width, shape.kv_heads * shape.head_size
+        self.fc = nn.Linear(read, width, bias=False)
+        self.embed = nn.Embedding(shape.vocab_size, width)
+        self.embed_norm, self.state_norm = Norm(width, shape.norm_eps), Norm(width, shape.norm_eps)
+        self.q_proj = nn.Linear(2 * width, width, bias=False)
+        self.k_proj = nn.Linear(2 * width, key, bias=False)
+        self.v_proj = nn.Linear(2 * width, key, bias=False)
+        self.o_proj = nn.Linear(width, width, bias=False)
+        self.ffn_norm, self.ffn = Norm(width, shape.norm_eps), FeedForward(shape)
+        self.norm = Norm(width, shape.norm_eps)
+        self.head = nn.Linear(width, len(table), bias=False)
+        self.register_buffer("table", table)
+        cos, sin = rope_tables(shape)
+        self.register_buffer("cos", cos, persistent=False)
+        self.register_buffer("sin", sin, persistent=False)
+        for name, parameter in self.named_parameters():
+            if parameter.ndim > 1:
+                nn.init.normal_(
+                    parameter, std=parameter.shape[1] ** -0.5 * (0.1 if "o_proj" in name or "down" in name else 0.6)
+                )
+
+    @torch.no_grad()
+    def begin_with(self, draft: DemoLlama) -> None:
+        """Take the embedding and the output of the demo draft, which has the same width."""
+        self.embed.weight.copy_(draft.embed.weight)
+        self.head.weight.copy_(draft.head.weight[self.get_buffer("table")])
+        self.norm.weight.copy_(draft.norm.weight)
+
+    def step(self, states: Tensor, ids: Tensor, first: int, seen: list[tuple[Tensor, Tensor]]) -> Tensor:
+        """The states behind pairs of a state (rows, time, width) and a token (rows, time), `first` places to the right.
+
+        `seen`: keys and values of the steps before, of which each pair sees those of the first step up to its own place
+        and of the later ones its own; its own are added.
+        """
+        rows, count, width = states.shape
+        x = torch.cat([self.embed_norm(self.embed(ids)), self.state_norm(states)], dim=-1)
+        cos, sin = (self.get_buffer(name)[first : first + count].to(x.dtype) for name in ("cos", "sin"))
+        groups = self.shape.heads // self.shape.kv_heads
+
+        def split(each: Tensor, times: int) -> Tensor:
+            return each.view(rows, count, -1, self.shape.head_size).transpose(1, 2).repeat_interleave(times, dim=1)
+
+        query = rotate(split(self.q_proj(x), 1), cos, sin)
+        seen.append((rotate(split(self.k_proj(x), groups), cos, sin), split(self.v_proj(x), groups)))
+        if len(seen) == 1:
+            mixed = functional.scaled_dot_product_attention(query, *seen[0], is_causal=True)
+        else:
+            scale = self.shape.head_size**-0.5
+            unseen = torch.ones(count, count, dtype=torch.bool).triu(1)
+            scores = (query @ seen[0][0].transpose(2, 3)).float().masked_fill(unseen, -math.inf)
+            own = [(query * key).sum(dim=-1, keepdim=True).float() for key, _ in seen[1:]]
+            weights = torch.softmax(torch.cat([scores, *own], dim=-1) * scale, dim=-1).to(x.dtype)
+            mixed = weights[..., :count] @ seen[0][1]
+            for at, (_, value) in enumerate(seen[1:]):
+                mixed = mixed + weights[..., count + at : count + at + 1] * value
+        hidden = states + self.o_proj(mixed.transpose(1, 2).reshape(rows, count, width))
+        out: Tensor = hidden + self.ffn(self.ffn_norm(hidden))
+        return out
+
+
+@dataclass(frozen=True)
+class HeadConfig:
+    """Settings of one run."""
+
+    steps: int
+    seed: int
+    muon_lr: float = 0.02
+    adam_lr: float = 0.004
+
+
+def likeliest_tokens(batches: list[OwnBatch], count: int) -> Tensor:
+    """The ids of so many tokens that the target writes most often, in the order of the ids."""
+    written = torch.cat([each.ids[:, 1:][each.learn[:, :-1]] for each in batches])
+    often = torch.bincount(written, minlength=HEAD_SHAPE.vocab_size)
+    return often.argsort(descending=True, stable=True)[:count].sort().values
+
+
+def loss_of(head: EagleHead, target: DemoLlama, batch: OwnBatch) -> tuple[Tensor, list[float]]:
+    """Cross entropy to the target's distribution, and the share of best tokens that it guesses, by step."""
+    table = head.get_buffer("table")
+    states: Tensor = head.fc(batch.states)
+    seen: list[tuple[Tensor, Tensor]] = []
+    loss, shares, weight = torch.zeros(()), list[float](), 1.0
+    states = states[:, :-1]
+    for ahead in range(1, AHEAD + 1):
+        # The pair at a place holds the token `ahead` places on, and proposes the one behind that.
+        ids = functional.pad(batch.ids[:, ahead:], (0, ahead - 1))
+        wanted = functional.pad(batch.learn[:, ahead:], (0, ahead - 1))
+        states = head.step(states, ids, ahead - 1, seen)
+        rows, places = wanted.nonzero(as_tuple=True)
+        with torch.no_grad():
+            logits = target.logits(batch.last[rows, places + ahead])
+            best = logits.argmax(dim=-1)
+            probs = torch.softmax(logits.float()[:, table], dim=-1)
+        guessed = head.head(head.norm(states[rows, places])).float()
+        loss = loss + weight * functional.cross_entropy(guessed, probs)
+        shares.append((table[guessed.detach().argmax(dim=-1)] == best).float().mean().item())
+        weight *= _FADE
+    return loss, shares
+
+
+def train_eagle(
+    head: EagleHead, target: DemoLlama, batches: list[OwnBatch], config: HeadConfig
+) -> list[dict[str, Any]]:
+    """Train; return what was noted every 50 steps."""
+    skipped = ("embed", "head")
+    matrices = [p for n, p in head.named_parameters() if p.ndim == 2 and not n.startswith(skipped)]
+    rest = [p for n, p in head.named_parameters() if p.ndim != 2 or n.startswith(skipped)]
+    return fit(
+        [
+            torch.optim.Muon(matrices, lr=config.muon_lr, weight_decay=0.01, momentum=0.95),
+            torch.optim.AdamW(rest, lr=config.adam_lr, betas=(0.9, 0.95), weight_decay=0.0, fused=True),
+        ],
+        lambda batch: loss_of(head, target, batch),
+        batches,
+        config,
+    )
+
+
+def fit(
+    optimizers: list[torch.optim.Optimizer], loss_on: Any, batches: list[OwnBatch], config: HeadConfig
+) -> list[dict[str, Any]]:
+    """Go over the batches in random order until all steps are done, the rate falling to the end."""
+    rng, order = random.Random(config.seed), list[int]()
+    schedule = TrainConfig(config.steps, config.seed, decay_share=0.7, warmup=20)
+    base = [[group["lr"] for group in each.param_groups] for each in optimizers]
+    log: list[dict[str, Any]] = []
+    begun = time.process_time()
+    for step in range(config.steps):
+        for optimizer, rates in zip(optimizers, base, strict=True):
+            for group, rate in zip(optimizer.param_groups, rates, strict=True):
+                group["lr"] = rate * learning_rate(step, schedule)
+        if not order:
+            order = rng.sample(range(len(batches)), len(batches))
+        with torch.autocast("cpu", torch.bfloat16):
+            loss, shares = loss_on(batches[order.pop()])
+        loss.backward()
+        for optimizer in optimizers:
+            torch.nn.utils.clip_grad_norm_([p for group in optimizer.param_groups for p in group["params"]], 1.0)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        if step % 50 == 49 or step == config.steps - 1:
+            log.append(
+                {"step": step + 1, "loss": round(loss.item(), 3), "guessed": [round(each, 3) for each in shares]}
+                | {"cpu_seconds": round(time.process_time() - begun, 1)}
+            )
+            print(log[-1], flush=True)
+    return log

@@ -1,0 +1,153 @@
+"""The target's own text: prompts of the corpus, replies that it writes itself, and what it thought meanwhile."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn import functional
+
+from demopair import corpus
+from demopair.texts.grammar import Conversation
+from demopair.training.batches import encode
+from demopair.training.model import Block, DemoLlama, rotate
+from demopair.training.tokenizer import ASSISTANT, END, PAD, special_ids
+
+from .target import states_of
+
+LONGEST_REPLY = 240
+_TOGETHER = 128
+_FEWEST = 8
+_TOKENS = 4096
+
+
+@dataclass(frozen=True)
+class OwnBatch:
+    """Rows of own text. ids and learn: (rows, time), whether the next token is one that the target wrote itself; states: (rows, time, 3 * width) and last: (rows, time, width), bfloat16."""
+
+    ids: Tensor
+    learn: Tensor
+    states: Tensor
+    last: Tensor
+
+
+def prompts(words: Tokenizer, seed: int, count: int) -> list[list[int]]:
+    """So many conversations of the corpus up to the last question; the held-out prompts are not among them."""
+    assistant = special_ids(words)[ASSISTANT]
+    found = []
+    for made in itertools.islice(corpus.conversations(seed, long_share=0.01), count):
+        asked = Conversation(made.category, made.messages[:-1])
+        ids, _ = encode(words, asked)
+        found.append([*ids, assistant])
+    return found
+
+
+@torch.no_grad()
+def write_replies(
+    model: DemoLlama, words: Tokenizer, asked: list[list[int]], seed: int
+) -> Iterator[tuple[list[int], int]]:
+    """Each prompt with the target's reply, and where that begins: half of them greedy, half at temperature 0.8.
+
+    Prompts of one length are answered together; where there are few of a length, they are left out.
+    """
+    end = special_ids(words)[END]
+    rng = random.Random(seed)
+    torch.manual_seed(seed)
+    by_length: dict[int, list[list[int]]] = defaultdict(list)
+    for ids in asked:
+        if len(ids) < model.shape.context - LONGEST_REPLY:
+            by_length[len(ids)].append(ids)
+    for length, rows in by_length.items():
+        few = len(rows) < _FEWEST and length < 256  # Long ones are few, and wanted.
+        for start in range(0, 0 if few else len(rows), _TOGETHER):
+            piece = rows[start : start + _TOGETHER]
+            for prompt, reply in zip(piece, _write(model, piece, end, 0.8 * rng.randrange(2)), strict=True):
+                yield [*prompt, *reply], length
+
+
+def _write(model: DemoLlama, asked: list[list[int]], end: int, temperature: float) -> list[list[int]]:
+    shape, length = model.shape, len(asked[0])
+    room = (len(asked), shape.kv_heads, length + LONGEST_REPLY, shape.head_size)
+    caches = [(torch.zeros(room), torch.zeros(room)) for _ in range(shape.layers)]
+    replies: list[list[int]] = [[] for _ in asked]
+    alive = list(range(len(asked)))
+    ids, place = torch.tensor(asked), 0
+    for _ in range(LONGEST_REPLY):
+        logits = model.logits(_forward(model, ids, caches, place)[:, -1])
+        place += ids.shape[1]
+        drawn = _drawn(logits, temperature)
+        for row, token in zip(alive, drawn.tolist(), strict=True):
+            replies[row].append(token)
+        left = (drawn != end).nonzero()[:, 0]
+        if not len(left):
+            break
+        if len(left) < len(alive):
+            alive, drawn = [alive[at] for at in left.tolist()], drawn[left]
+            caches = [(keys[left], values[left]) for keys, values in caches]
+        ids = drawn[:, None]
+    return replies
+
+
+def _drawn(logits: Tensor, temperature: float) -> Tensor:
+    if not temperature:
+        return logits.argmax(dim=-1)
+    return torch.multinomial(torch.softmax(logits / temperature, dim=-1), 1)[:, 0]
+
+
+def _forward(model: DemoLlama, ids: Tensor, caches: list[tuple[Tensor, Tensor]], place: int) -> Tensor:
+    """Hidden states behind the last norm; keys and values go into the caches at `place`."""
+    shape, (rows, time) = model.shape, ids.shape
+    until = place + time
+    cos, sin = model.get_buffer("cos")[place:until], model.get_buffer("sin")[place:until]
+    x = model.embed(ids)
+    for module, (keys, values) in zip(model.blocks, caches, strict=True):
+        block = cast(Block, module)
+        inner, attn = block.attn_norm(x), block.attn
+
+        def split(each: Tensor, rows: int = rows, time: int = time) -> Tensor:
+            return each.view(rows, time, -1, shape.head_size).transpose(1, 2)
+
+        keys[:, :, place:until] = rotate(split(attn.k_proj(inner)), cos, sin)
+        values[:, :, place:until] = split(attn.v_proj(inner))
+        mixed = functional.scaled_dot_product_attention(
+            rotate(split(attn.q_proj(inner)), cos, sin),
+            keys[:, :, :until],
+            values[:, :, :until],
+            is_causal=time > 1,
+            enable_gqa=True,
+        )
+        x = x + attn.o_proj(mixed.transpose(1, 2).reshape(rows, time, -1))
+        x = x + block.ffn(block.ffn_norm(x))
+    return cast(Tensor, model.norm(x))
+
+
+@torch.no_grad()
+def make_batches(model: DemoLlama, words: Tokenizer, text: list[tuple[list[int], int]]) -> list[OwnBatch]:
+    """The text as batches of about 4096 tokens, rows of like lengths together, with the target's states."""
+    pad = special_ids(words)[PAD]
+    made: list[OwnBatch] = []
+    rows: list[tuple[list[int], int]] = []
+    longest = 0
+    for ids, begun in sorted(text, key=lambda row: len(row[0])):
+        if rows and (len(rows) + 1) * max(longest, len(ids)) > _TOKENS:
+            made.append(_batch(model, rows, longest, pad))
+            rows, longest = [], 0
+        rows.append((ids, begun))
+        longest = max(longest, len(ids))
+    return [*made, _batch(model, rows, longest, pad)]
+
+
+def _batch(model: DemoLlama, rows: list[tuple[list[int], int]], time: int, pad: int) -> OwnBatch:
+    ids, learn = torch.full((len(rows), time), pad), torch.zeros((len(rows), time), dtype=torch.bool)
+    for at, (row, begun) in enumerate(rows):
+        ids[at, : len(row)] = torch.tensor(row)
+        learn[at, begun - 1 : len(row) - 1] = True
+    states, last = states_of(model, ids)
+    return OwnBatch(ids, learn, states.bfloat16(), last.bfloat16())
