@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QRegion, QResizeEvent, QTextCharFormat, QTextLayout
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, QTimer
+from PySide6.QtGui import (
+    QColor,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QRegion,
+    QResizeEvent,
+    QShowEvent,
+    QTextCharFormat,
+    QTextLayout,
+)
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from app.state.replay.timeline import Replay, ReplayRound, Scene
@@ -19,7 +29,11 @@ _FALL = 7.0
 
 
 class ReplayText(QAbstractScrollArea):
-    """Show a moment of a replay, and follow the line of writing. The whole text is laid out once: nothing jumps."""
+    """Show a moment of a replay, and follow the line of writing. The whole text is laid out once: nothing jumps.
+
+    It is laid out when it is seen, in a turn of the event loop of its own, so that a long reply does not hold up the
+    window that opens.
+    """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -33,18 +47,24 @@ class ReplayText(QAbstractScrollArea):
         self._layout: ReplayLayout | None = None
         self._index = 0
         self._scene = Scene(0, 0.0, 0.0, 0.0)
+        self._shown = QTimer(self)
+        self._shown.setSingleShot(True)
+        self._shown.timeout.connect(self._lay_out)
         theme.changed.connect(self._lay_out)
 
     def show_replay(self, replay: Replay) -> None:
         """Show the beginning of a replay."""
         self._replay, self._index, self._scene = replay, 0, Scene(0, 0.0, 0.0, 0.0)
+        self._layout = None
         self._lay_out()
 
     def show_scene(self, index: int, scene: Scene) -> None:
         """Show this moment of a round: only where something changes is painted again."""
-        if self._layout is None or (index, scene) == (self._index, self._scene):
+        if (index, scene) == (self._index, self._scene):
             return
         before, self._index, self._scene = self._index, index, scene
+        if self._layout is None:
+            return
         moved = self._follow()
         if moved or abs(index - before) > 1:
             self.viewport().update()
@@ -59,8 +79,9 @@ class ReplayText(QAbstractScrollArea):
     # Layout -----------------------------------------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
-        if self._replay is None:
+        if self._replay is None or not self.isVisible():
             return
+        self._shown.stop()
         self._layout = ReplayLayout(self._replay.texts, self.font(), self.viewport().width() - 2 * _MARGIN)
         bar = self.verticalScrollBar()
         bar.setRange(0, max(int(self._layout.height) + 2 * _MARGIN - self.viewport().height(), 0))
@@ -72,7 +93,13 @@ class ReplayText(QAbstractScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Lay the text out for another width."""
         super().resizeEvent(event)
-        self._lay_out()
+        if not self._shown.isActive():
+            self._lay_out()
+
+    def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
+        """Lay the text out for the width and the letters of now."""
+        super().showEvent(event)
+        self._shown.start()
 
     def _follow(self) -> bool:
         """Scroll so that the line of writing, and what stands below it, can be seen; return whether it scrolled."""
