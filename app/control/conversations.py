@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,8 @@ _FLUSH_S = 0.2
 _REST_S = 0.001
 """How long the packing of a reply's tokens leaves the interpreter to the window, again and again."""
 _MOST_TRACES = 500
+_MOST_LOADED = 32
+"""Records that stay in memory once they were read: a reader may go through thousands of replies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,7 @@ class ConversationController(QObject):
         self._said: dict[int, int] = {}
         self._gone: DeletedMessages | None = None
         self._unsaved: dict[int, TokenTrace] = {}
+        self._loaded: deque[tuple[Exchange, TokenTrace]] = deque()
         self._told_traces: set[int] = set()
         self._query = ""
 
@@ -318,6 +322,15 @@ class ConversationController(QObject):
         with contextlib.suppress(DamagedTrace):
             if kept is not None:
                 exchange.trace = TokenTrace.from_bytes(kept)
+                self._loaded.append((exchange, exchange.trace))
+                self._forget_traces()
+
+    def _forget_traces(self) -> None:
+        """Give up what was read longest ago; it can be read again. What a reply goes on with stays."""
+        while len(self._loaded) > _MOST_LOADED:
+            exchange, trace = self._loaded.popleft()
+            if exchange.trace is trace and exchange.ended and exchange.reply_id not in self._unsaved:
+                exchange.trace = None
 
     def keep_trace(self, reply_id: int, trace: TokenTrace) -> None:
         """Keep the record of a reply's tokens. It is packed while the window goes on."""

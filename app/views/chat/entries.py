@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from PySide6.QtCore import QObject, QRect, Qt, Signal
+from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
 from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication, QWidget
 
 from app.state.chat.transcript import Entry, Exchange, Problem
 from app.views.chat.exchange import Ask, EntryView, ExchangeView, ProblemView
 from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme
+
+_MANY_DROPPED = 24
 
 
 class EntryViews(QObject):
@@ -31,6 +34,7 @@ class EntryViews(QObject):
         self._page = page
         self._views: dict[int, tuple[Entry, EntryView]] = {}
         self._folds: dict[int, tuple[bool, ...]] = {}
+        self._dropped = 0
         self._busy = self._tokens = False
         self._marked: Entry | None = None
 
@@ -63,6 +67,11 @@ class EntryViews(QObject):
             if isinstance(found[1], ExchangeView) and not all(found[1].folds):
                 self._folds[id(entry)] = found[1].folds
             _discard(found[1])
+            self._dropped += 1
+            if self._dropped == _MANY_DROPPED:
+                # Views are cyclic garbage, and that of hundreds of them, collected at once, would hold up the window.
+                self._dropped = 0
+                QTimer.singleShot(0, self, gc.collect)
 
     def replace(self, entries: Sequence[Entry], same: Mapping[int, int], old: Sequence[Entry]) -> None:
         """Show other entries: keep the views of those that stay as they are (`same`: old number → new number)."""

@@ -24,7 +24,7 @@ WALKED = "tokensAreWalked"
 class TokenLayer(QObject):
     """Paint tokens over a reply as it is rendered. A card tells about the token under the mouse or the keys.
 
-    Attribute: card. Signal: pointed(QRect) (the keys went to the token in this rectangle of the reply).
+    Signal: pointed(QRect) (the keys went to the token in this rectangle of the reply).
     """
 
     pointed = Signal(QRect)
@@ -35,13 +35,20 @@ class TokenLayer(QObject):
         self._theme = theme
         self._offsets = TokenOffsets(TokenTrace())
         self._current: int | None = None
-        self.card = TokenCard(theme, reply)
-        self.card.dismissed.connect(lambda: self.point_at(None))
+        self._card: TokenCard | None = None
         self._pages: list[MarkdownPage] = []
         reply.paged.connect(self._take)
         for body in reply.bodies:
             for page in {body.page, *body.pages}:
                 self._take(page)
+
+    @property
+    def card(self) -> TokenCard:
+        """Return the card, made when it is asked for first: most replies that are scrolled past never need theirs."""
+        if self._card is None:
+            self._card = TokenCard(self._theme, self._reply)
+            self._card.dismissed.connect(lambda: self.point_at(None))
+        return self._card
 
     # What is shown ----------------------------------------------------------------------------------------------------
 
@@ -69,7 +76,8 @@ class TokenLayer(QObject):
             page.removeEventFilter(self)
             page.viewport().removeEventFilter(self)
         self._repaint()
-        self.card.deleteLater()
+        if self._card is not None:
+            self._card.deleteLater()
         self.deleteLater()
 
     def _take(self, page: MarkdownPage) -> None:
@@ -149,7 +157,8 @@ class TokenLayer(QObject):
             if page is not None:
                 page.viewport().update()
         if index is None:
-            self.card.hide()
+            if self._card is not None:
+                self._card.hide()
             return
         record = self.trace[index]
         self.card.tell(record, self.place_of(index))

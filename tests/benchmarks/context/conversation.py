@@ -1,9 +1,13 @@
 """How long a kept conversation of 5,000 messages takes to open in the real window, and how smoothly it scrolls.
 
-    python tests/benchmarks/context/conversation.py [--messages N] [--opens N] [--json]
+    python tests/benchmarks/context/conversation.py [--messages N] [--opens N] [--colors on|off] [--json]
 
-Prints milliseconds: from the click to all of the first sight drawn (with what of it the click itself took), and the
-gaps of a 10 ms timer while the reader scrolls in several ways. `most work`: how long of a gap the window really worked.
+Each reply has a record of its tokens. All of it is measured twice, in processes of their own: without and with colours
+in the Markdown. Prints milliseconds: from the click to all of the first sight drawn (with what of it the click itself
+took), and the gaps of a 10 ms timer while the reader scrolls in several ways. `most work`: how long of a gap the window
+really worked. The memory is the process's own (USS), in MB: when it was opened, and after each way of scrolling.
+
+The musts: no gap over 50 ms, and at the end no more than 1.2 times the memory with colours. Gives 1 if one is not met.
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ import asyncio
 import json
 import os
 import random
+import re
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -27,15 +33,22 @@ os.environ["QT_API"] = "pyside6"
 os.environ["PYQTGRAPH_QT_LIB"] = "PySide6"
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from app.settings.settings import SettingsFile  # noqa: E402 - Qt must be told first which binding
+import psutil  # noqa: E402 - with the others below
+
+from app.settings.settings import Settings, SettingsFile  # noqa: E402 - Qt must be told first which binding
 from app.shell.bootstrap import run  # noqa: E402 - Qt must be told first which binding
 from app.shell.program import Program  # noqa: E402 - Qt must be told first which binding
+from app.state.chat.trace import TOP, TokenTrace  # noqa: E402 - Qt must be told first which binding
 from app.state.conversations.conversation import ConversationSummary, StoredMessage  # noqa: E402 - Qt must be told first
 from app.store.store import Store  # noqa: E402 - Qt must be told first which binding
 from app.system.single_instance import Claim  # noqa: E402 - Qt must be told first which binding
+from engine import Origin, RoundEvent, TokenEvent  # noqa: E402 - Qt must be told first which binding
 from helpers.window.gap_probe import GapProbe  # noqa: E402 - Qt must be told first which binding
 
 SMALL, LARGE = 1, 2
+LONGEST_MS, MOST_MEMORY = 50.0, 1.2
+_ROUND: tuple[Origin, ...] = ("accepted", "accepted", "accepted", "correction")
+_TOKEN = re.compile(r"\s?\w{1,6}|\s+|[^\w\s]")
 _PARTS = (
     "Some *words* and `code`, on and on, " * 4,
     "A longer part of the reply, which says **more** than the others and so goes over several lines. " * 6,
@@ -47,14 +60,31 @@ _PARTS = (
 
 
 def fill(path: Path, messages: int) -> None:
-    """Make a store with a small conversation and a large one."""
+    """Make a store with a small conversation and a large one, with a record of each reply."""
     draw = random.Random(7)
     store = Store.open(path)
     with store.changes():
         for conversation, count in ((SMALL, 4), (LARGE, messages)):
             store.add_conversation(ConversationSummary(conversation, f"Talk {conversation}", 1e9, 1e9))
-            store.add_messages(conversation, _messages(conversation * 1_000_000, count, draw))
+            written = list(_messages(conversation * 1_000_000, count, draw))
+            store.add_messages(conversation, written)
+            for message in written:
+                if message.role == "assistant":
+                    store.save_trace(message.id, record(message.text).to_bytes())
     store.close()
+
+
+def record(text: str) -> TokenTrace:
+    """A record of this reply: rounds of four tokens with alternatives, and a guess that was not kept."""
+    trace = TokenTrace()
+    names = {number: f" word{number}" for number in range(TOP + 1)}
+    tops = tuple((number, -0.4 * (number + 1)) for number in range(TOP))
+    for index, token in enumerate(_TOKEN.findall(text)):
+        number = index // 4 + 1
+        trace.add(TokenEvent(index % 500, token, _ROUND[index % 4], number, index, -0.1, -0.2, tops), names)
+        if index % 4 == 3:
+            trace.add_round(RoundEvent(number, "draft-model", 4, 4, 3, 4.0, 30.0, None, ((TOP, -0.9),)), names)
+    return trace
 
 
 def _messages(first: int, count: int, draw: random.Random) -> Iterable[StoredMessage]:
@@ -68,9 +98,9 @@ def _messages(first: int, count: int, draw: random.Random) -> Iterable[StoredMes
             yield StoredMessage(number, parent, "assistant", text, 1e9, finish_reason="stop")
 
 
-def measure(messages: int, opens: int) -> dict[str, Any]:
+def measure(messages: int, opens: int, *, colored: bool) -> dict[str, Any]:
     """Open and scroll in the real window."""
-    found: dict[str, Any] = {"messages": messages, "opened_ms": [], "clicked_ms": [], "gaps_ms": {}}
+    found: dict[str, Any] = {"opened_ms": [], "clicked_ms": [], "gaps_ms": {}, "memory_mb": []}
 
     async def script(program: Program, _loop: asyncio.AbstractEventLoop) -> int:
         program.window.resize(1280, 800)
@@ -81,14 +111,21 @@ def measure(messages: int, opens: int) -> dict[str, Any]:
             await _open(program, found)
             await asyncio.sleep(0.5)
         await asyncio.sleep(2.0)
-        await _scroll(program, found["gaps_ms"])
+        found["memory_mb"].append(_memory())
+        await _scroll(program, found)
         return 0
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "conversations.sqlite3"
         fill(path, messages)
-        run(["outrider"], SettingsFile(Path(folder) / "settings.json"), claim=Claim(path, None), script=script)
+        file = SettingsFile(Path(folder) / "settings.json")
+        file.save(Settings(tokens_colored=colored))
+        run(["outrider"], file, claim=Claim(path, None), script=script)
     return found
+
+
+def _memory() -> float:
+    return round(psutil.Process().memory_full_info().uss / 1e6, 1)
 
 
 async def _open(program: Program, found: dict[str, Any]) -> None:
@@ -102,7 +139,7 @@ async def _open(program: Program, found: dict[str, Any]) -> None:
     found["opened_ms"].append(round(1000.0 * (perf_counter() - began), 1))
 
 
-async def _scroll(program: Program, gaps: dict[str, Any]) -> None:
+async def _scroll(program: Program, found: dict[str, Any]) -> None:
     bar = program.window.transcript.verticalScrollBar()
     most, page, draw = bar.maximum(), bar.pageStep(), random.Random(3)
     ways: dict[str, tuple[list[int], float]] = {
@@ -122,24 +159,34 @@ async def _scroll(program: Program, gaps: dict[str, Any]) -> None:
             await asyncio.sleep(pause)
         await asyncio.sleep(0.3)
         probe.stop()
-        gaps[name] = probe.report()
+        found["gaps_ms"][name] = probe.report()
+        found["memory_mb"].append(_memory())
 
 
-def table(found: dict[str, Any]) -> str:
+def table(report: dict[str, Any]) -> str:
     """The figures for people."""
-    gaps = found["gaps_ms"]
-    columns = list(next(iter(gaps.values())))
     lines = [
         "## A long conversation in the window",
         "",
-        f"{found['messages']:,} messages, read from the store.",
-        f"Opened and drawn after {_list(found['opened_ms'])} ms; the click took {_list(found['clicked_ms'])} ms.",
-        "Gaps of a 10 ms timer while it is scrolled, in milliseconds:",
-        "",
-        f"| way | {' | '.join(name.replace('_', ' ') for name in columns)} |",
-        "|---|" + "---|" * len(columns),
+        f"{report['messages']:,} messages with records of their tokens, read from the store.",
+        "Gaps of a 10 ms timer while it is scrolled, in milliseconds.",
     ]
-    lines += [f"| {way} | {' | '.join(f'{value:g}' for value in row.values())} |" for way, row in gaps.items()]
+    for name, found in report["colors"].items():
+        gaps = found["gaps_ms"]
+        columns = list(next(iter(gaps.values())))
+        lines += [
+            "",
+            f"Colours {name}: opened and drawn after {_list(found['opened_ms'])} ms;",
+            f"the click took {_list(found['clicked_ms'])} ms; memory {_list(found['memory_mb'])} MB.",
+            "",
+            f"| way | {' | '.join(name.replace('_', ' ') for name in columns)} |",
+            "|---|" + "---|" * len(columns),
+        ]
+        lines += [f"| {way} | {' | '.join(f'{value:g}' for value in row.values())} |" for way, row in gaps.items()]
+    if report["memory_ratio"] is not None:
+        lines += ["", f"Memory with colours, at the end: {report['memory_ratio']:.2f} times that without."]
+    verdict = "met" if report["met"] else "not met"
+    lines += ["", f"No gap over {LONGEST_MS:g} ms, memory at most {MOST_MEMORY:g} times: {verdict}."]
     return "\n".join(lines)
 
 
@@ -147,16 +194,36 @@ def _list(values: list[float]) -> str:
     return ", ".join(f"{value:g}" for value in values)
 
 
+def report_of(colors: dict[str, dict[str, Any]], messages: int) -> dict[str, Any]:
+    """What was found, and whether the musts are met."""
+    longest = max(row["longest"] for found in colors.values() for row in found["gaps_ms"].values())
+    ends = [found["memory_mb"][-1] for found in colors.values()]
+    ratio = ends[1] / ends[0] if len(ends) == 2 else None
+    met = longest <= LONGEST_MS and (ratio is None or ratio <= MOST_MEMORY)
+    return {"messages": messages, "colors": colors, "memory_ratio": ratio, "met": met}
+
+
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--messages", type=int, default=5_000)
     parser.add_argument("--opens", type=int, default=5)
+    parser.add_argument("--colors", choices=("off", "on"), help="only without, or only with")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    found = measure(args.messages, args.opens)
-    print(json.dumps(found, indent=2) if args.json else table(found))
-    return 0
+    if args.colors is not None:
+        found = {args.colors: measure(args.messages, args.opens, colored=args.colors == "on")}
+    else:
+        found = {colors: _part(colors) for colors in ("off", "on")}
+    report = report_of(found, args.messages)
+    print(json.dumps(report) if args.json else table(report))
+    return 0 if report["met"] else 1
+
+
+def _part(colors: str) -> dict[str, Any]:
+    command = [sys.executable, __file__, *sys.argv[1:], "--colors", colors, "--json"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    return dict(json.loads(done.stdout.splitlines()[-1])["colors"][colors])
 
 
 if __name__ == "__main__":
