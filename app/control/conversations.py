@@ -296,17 +296,14 @@ class ConversationController(QObject):
             except StoreError as error:
                 found = []
                 self.failed.emit(Problem(say_error(error)))
-            self.list.show_found(self._query, [*self._found(found)])
+            known = (each for each in found if each.conversation in self._summaries)
+            self.list.show_found(self._query, [_item(self._summaries[each.conversation], each) for each in known])
         self.list_changed.emit()
-
-    def _found(self, found: list[SearchHit]) -> list[ConversationItem]:
-        known = [(each, self._summaries[each.conversation]) for each in found if each.conversation in self._summaries]
-        return [_item(summary, each) for each, summary in known]
 
     # Traces -----------------------------------------------------------------------------------------------------------
 
     def load_trace(self, exchange: Exchange) -> None:
-        """Give a reply the record of its tokens, if there is one."""
+        """Give a reply the record of its tokens, if there is one, and give up what was read longest ago."""
         if exchange.trace is not None or exchange.reply_id is None:
             return
         if (unsaved := self._unsaved.get(exchange.reply_id)) is not None:
@@ -323,10 +320,6 @@ class ConversationController(QObject):
             if kept is not None:
                 exchange.trace = TokenTrace.from_bytes(kept)
                 self._loaded.append((exchange, exchange.trace))
-                self._forget_traces()
-
-    def _forget_traces(self) -> None:
-        """Give up what was read longest ago; it can be read again. What a reply goes on with stays."""
         while len(self._loaded) > _MOST_LOADED:
             exchange, trace = self._loaded.popleft()
             if exchange.trace is trace and exchange.ended and exchange.reply_id not in self._unsaved:
