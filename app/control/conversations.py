@@ -33,9 +33,7 @@ from app.words.damage import damage_note
 _FLUSH_S = 0.2
 _REST_S = 0.001
 """How long the packing of a reply's tokens leaves the interpreter to the window, again and again."""
-_MOST_TRACES = 500
-_MOST_LOADED = 32
-"""Records that stay in memory once they were read: a reader may go through thousands of replies."""
+_MOST_TRACES, _MOST_LOADED = 500, 32  # Records that an undo brings back; those that stay once they were read.
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,12 +316,12 @@ class ConversationController(QObject):
                 self.failed.emit(Problem(say_error(error)))
         with contextlib.suppress(DamagedTrace):
             if kept is not None:
-                exchange.trace = TokenTrace.from_bytes(kept)
-                self._loaded.append((exchange, exchange.trace))
-        while len(self._loaded) > _MOST_LOADED:
-            exchange, trace = self._loaded.popleft()
-            if exchange.trace is trace and exchange.ended and exchange.reply_id not in self._unsaved:
-                exchange.trace = None
+                exchange.trace = trace = TokenTrace.from_bytes(kept)
+                self._loaded.append((exchange, trace))
+        while len(self._loaded) > _MOST_LOADED:  # They can be read again; what a reply goes on with stays.
+            old, trace = self._loaded.popleft()
+            if old.trace is trace and old.ended and old.reply_id not in self._unsaved:
+                old.trace = None
 
     def keep_trace(self, reply_id: int, trace: TokenTrace) -> None:
         """Keep the record of a reply's tokens. It is packed while the window goes on."""

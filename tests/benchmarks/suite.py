@@ -168,7 +168,8 @@ PARTS = (
     Part("idle", "What the idle program takes", "idle", "idle --seconds 5 --rest 1 --cases panel", 3),
     Part("window", "The window while a reply streams", "window", "window --replies 2", 1),
     Part("long_reply", "A long reply in the whole window", "long_reply", "long_reply --runs 1 --tokens 2000", 2),
-    Part("conversation", "A long conversation in the window", "conversation", "conversation --opens 1", 1),
+    Part("conversation", "A long conversation in the window", "conversation", "conversation --opens 1", 2),
+    Part("replay", "The replay of a long reply", "replay", "replay --seconds 1", 1),
     Part("library", "How long a scan takes", "library", "library --models 50 --runs 1", 1, 1, 8),
     Part(
         "frozen",

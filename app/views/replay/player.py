@@ -70,6 +70,7 @@ class ReplayPlayer(QWidget):
         self.slider = QSlider(Qt.Orientation.Horizontal, self)
         self.slider.setAccessibleName(self.tr("Round"))
         self.slider.valueChanged.connect(self._scrub)
+        self.slider.sliderReleased.connect(self.announce)
         self.paces: list[QToolButton] = []
         for pace in PACES:
             button = QToolButton(self)
@@ -185,6 +186,8 @@ class ReplayPlayer(QWidget):
             self.index = value - 1
             self._seconds = self._replay.seconds(self.index, self.pace)
             self._show()
+            if not self.slider.isSliderDown():
+                self.announce()
 
     # The clock --------------------------------------------------------------------------------------------------------
 

@@ -110,7 +110,8 @@ class ReplayText(QAbstractScrollArea):
         before, low = bar.value(), int(top + 2.5 * line - self.viewport().height())
         if before < low:
             # By several lines at once: a text that moves with each line cannot be read.
-            bar.setValue(low + int(0.35 * self.viewport().height()))
+            # Not past the line itself, where there is room for few.
+            bar.setValue(int(min(low + 0.35 * self.viewport().height(), top - line)))
         elif before > top - line:
             bar.setValue(int(top - 2 * line))
         return bar.value() != before

@@ -7,11 +7,13 @@ from time import perf_counter
 
 import pytest
 
+import app.control.conversations
 import app.shell.files
 import app.store.connection
 import app.store.conversations
 from app.settings.settings import Settings
 from app.state.chat.intents import Regenerate
+from app.state.chat.transcript import Exchange
 from app.state.conversations.conversation import ConversationSummary, StoredMessage
 from app.state.conversations.list import Heading
 from app.store.conversations import ConversationStore
@@ -197,6 +199,30 @@ def test_a_conversation_with_the_demo_pair(open_window: OpenWindow, demo_pair: t
     assert sum(exchange.trace.counts.values()) == stats.emitted
     second = again.ask("Tell me more.", 60_000)
     assert second.status == "done"
+
+
+def test_records_that_were_read_are_let_go(open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app.control.conversations, "_MOST_LOADED", 2)
+    window = open_window(Script(ECHO))
+    for question in ("One", "Two", "Three", "Four"):
+        window.ask(question)
+    assert window.close()
+    again = open_window(Script(ECHO))
+    again.wait(lambda: len(again.controller.transcript) == 4)
+    conversations, shown = again.program.conversations, list(again.controller.transcript)
+    first, second, third, fourth = (entry for entry in shown if isinstance(entry, Exchange))
+    conversations.load_trace(first)
+    assert first.trace is not None
+    first.status = "writing"
+    for exchange in (second, third, fourth):
+        conversations.load_trace(exchange)
+    assert [entry.trace is None for entry in (first, second, third, fourth)] == [False, True, False, False], (
+        "what is written goes on with its record"
+    )
+    first.status = "done"
+    conversations.load_trace(second)
+    assert second.trace is not None
+    assert second.trace.text == second.reply
 
 
 def test_what_was_said_last_is_on_top_though_the_clock_was_put_back(

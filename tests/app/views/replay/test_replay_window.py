@@ -15,6 +15,7 @@ from app.state.replay.timeline import PACES, Replay
 from app.views.replay.dialog import ReplayDialog
 from app.views.replay.player import ReplayPlayer
 from app.views.widgets.theme import Theme
+from app.words.replay import round_words
 from engine import RoundEvent, TokenEvent
 from helpers.window.app_window import OpenWindow, Window
 
@@ -99,6 +100,50 @@ def test_each_moment_looks_different(player: ReplayPlayer) -> None:
     assert judge > 0
     assert len({bytes(picture.constBits()) for picture in pictures}) == 4
     assert not player.note.isVisible()
+
+
+def test_a_screen_reader_hears_each_round(player: ReplayPlayer, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(QAccessible, "updateAccessibility", lambda event: said.append(event.message()))
+    player.show_replay(Replay(made_up()))
+    controls = (player.back, player.play, player.on, player.slider, *player.paces, player.text)
+    assert all(QAccessible.queryAccessibleInterface(each).text(QAccessible.Text.Name) for each in controls)
+    QTest.keyClick(player, Qt.Key.Key_Right)
+    QTest.keyClick(player.slider, Qt.Key.Key_Left)
+    assert player.index == 0
+    assert said == [round_words(player._replay, index) for index in (1, 0)]  # type: ignore[arg-type]
+    player.slider.setSliderDown(True)
+    player.slider.setValue(2)
+    assert len(said) == 2, "not at each round that a hand drags past"
+    player.slider.setSliderDown(False)
+    assert said[-1] == player.sentence.text() == round_words(player._replay, 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("room", [70, 85, 120, 300])
+def test_the_line_of_writing_is_seen(player: ReplayPlayer, room: int) -> None:
+    trace = TokenTrace()
+    for index in range(120):
+        trace.add(TokenEvent(1, " dragon", "correction", index, index, -0.1))
+    player.text.setFixedHeight(room)
+    player.resize(300, player.minimumSizeHint().height())
+    QApplication.processEvents()
+    player.show_replay(Replay(trace))
+    layout = player.text._layout
+    assert layout is not None
+    assert layout.height > 400
+    for index in [*range(120), *reversed(range(120))]:
+        player.step(index - player.index)
+        place = layout.place_of(layout.starts[index + 1]).translated(0, 4 - player.text.verticalScrollBar().value())
+        assert place.top() >= 0, index
+        assert place.bottom() <= room, index
+
+
+def test_the_text_is_laid_out_when_it_is_seen(qapp: QApplication, qtbot: QtBot) -> None:
+    dialog = ReplayDialog(Replay(made_up()), Theme(qapp, "", settings=Settings(theme="light")))
+    qtbot.addWidget(dialog)
+    assert dialog.player.text._layout is None
+    dialog.begin()
+    qtbot.waitUntil(lambda: dialog.player.text._layout is not None, timeout=30_000)
 
 
 def test_a_record_from_before_says_so(player: ReplayPlayer) -> None:

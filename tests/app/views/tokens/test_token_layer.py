@@ -15,7 +15,7 @@ from app.state.chat.rounds import Guess
 from app.state.chat.trace import ORIGINS, TokenTrace
 from app.views.markdown.reply import ReplyView
 from app.views.markdown.text import MarkdownPage
-from app.views.tokens.card import describe_token, probability_words, token_words, wanted_words
+from app.views.tokens.card import TokenCard, describe_token, probability_words, token_words, wanted_words
 from app.views.tokens.layer import TokenLayer
 from app.views.tokens.places import TokenOffsets
 from app.views.tokens.reply import TokenLegend, TokenReply
@@ -262,6 +262,13 @@ def test_keys_go_from_token_to_token_and_the_card_tells(show: Show) -> None:
     assert card.whence.text() == "correction by the target · round 2"
     QTest.keyClick(text, Qt.Key.Key_Escape)
     assert not card.isVisible()
+
+
+def test_a_card_is_made_when_it_is_asked_for(show: Show) -> None:
+    shown = show(record("one", " two"))
+    assert not shown.page.findChildren(TokenCard), "a reply that is scrolled past needs none"
+    shown.layer.point_at(1)
+    assert [card.name.text() for card in shown.page.findChildren(TokenCard)] == ["␣two"]
 
 
 def test_the_card_stays_in_the_window(show: Show) -> None:
