@@ -34,8 +34,7 @@ class NarrowingBar(QWidget):
         self.size_picker = Picker(self.tr("Size"), self)
         self.quantisation = Picker(self.tr("Quantisation"), self)
         row = FlowLayout(self)
-        for picker, letters in zip(self.pickers, (9, 9, 8, 13), strict=True):
-            picker.setMinimumContentsLength(letters)
+        for picker in self.pickers:
             picker.chosen.connect(lambda _key: self._read())
             row.addWidget(picker)
         row.add_stretch()
@@ -82,4 +81,6 @@ def _fill(picker: Picker, choices: Sequence[tuple[Hashable, str]]) -> None:
     picker.fill([PickerLine(None, words) for _, words in choices], None, "")
     for row, key in enumerate(keys):
         picker.setItemData(row, key, PATH_ROLE)
+    # That nothing is left out is never cut; a long family's name may be.
+    picker.setMinimumContentsLength(len(choices[0][1]))
     picker.setCurrentIndex(keys.index(before) if before in keys else 0)
