@@ -28,11 +28,15 @@ class FolderListing:
 
 @dataclass(frozen=True, slots=True)
 class LoadWay:
-    """Hold the load options of target and draft. `despite_memory`: load although memory seems too short."""
+    """Hold the load options of target and draft.
+
+    `despite_memory`: load although memory seems too short. `heads`: the draft is heads for the target.
+    """
 
     target: LoadChoice = AS_THE_ENGINE_DOES
     draft: LoadChoice = AS_THE_ENGINE_DOES
     despite_memory: bool = False
+    heads: bool = False
 
 
 AS_ASKED = LoadWay()

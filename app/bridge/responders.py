@@ -84,14 +84,25 @@ class Responders:
                 self._note_loaded(target, self._local.draft)
             cancel.check()
             if draft != self._local.draft or (draft is not None and how.draft != self._how.draft):
-                source = None if draft is None else self._config(draft, how.draft, how)
-                decoder.attach_draft(source, progress=self._note_progress, cancel=cancel)
+                self._load_draft(None if draft is None else self._config(draft, how.draft, how), how, cancel)
                 self._how = replace(self._how, draft=how.draft)
                 self._note_loaded(self._local.target, draft)
         finally:
             self.progress = None
         self._leave_server()
         return self.loaded
+
+    def _load_draft(self, source: LoadConfig | None, how: LoadWay, cancel: CancelToken) -> None:
+        """Load a draft model or heads in the place of what drafted before."""
+        decoder = self._decoder
+        if source is not None and how.heads:
+            decoder.attach_heads(source, cancel=cancel)
+            if decoder.draft is not None:
+                decoder.attach_draft(None)
+            return
+        decoder.attach_draft(source, progress=self._note_progress, cancel=cancel)
+        if decoder.heads is not None:
+            decoder.attach_heads(None)
 
     def _turn_to(self, key: Path, cancel: CancelToken) -> Loaded:
         """Have a server answer from now on. Raises ServerFailed and what else connecting raises."""
@@ -137,7 +148,8 @@ class Responders:
     def _note_loaded(self, target: Path | None, draft: Path | None) -> None:
         """Note what is loaded: the engine drops a draft that does not fit a new target."""
         decoder = self._decoder
-        self._local = self.loaded = Loaded(target, draft if decoder.draft is not None else None)
+        drafts = decoder.draft is not None or decoder.heads is not None
+        self._local = self.loaded = Loaded(target, draft if drafts else None)
         models = (decoder.target, decoder.draft)
         self.facts = tuple(engine.ModelFacts.of(model) for model in models if model is not None)
         self.thinking_modes = () if target is None else decoder.thinking_modes

@@ -54,7 +54,8 @@ class Loader(QObject):
 
     def ways(self, wanted: Loaded) -> LoadWay:
         """Return the load options of these models."""
-        plain = LoadWay(self._models.options(wanted.target), self._models.options(wanted.draft))
+        heads = self._models.holds_heads(wanted.draft, wanted.target)
+        plain = LoadWay(self._models.options(wanted.target), self._models.options(wanted.draft), heads=heads)
         return replace(plain, despite_memory=(wanted, plain) in self._accepted)
 
     def shortage(self, wanted: Loaded) -> Shortage | None:

@@ -20,6 +20,7 @@ from engine.backends.base import Backend
 from engine.errors import VocabularyMismatch
 from engine.formats.text_table import TextTable
 from engine.formats.vocabulary import Vocabulary, make_vocabulary
+from engine.library.heads import judge_heads
 from engine.translatable import Translatable
 
 if TYPE_CHECKING:
@@ -45,12 +46,13 @@ class Fit:
     """Tell whether a draft can draft for a target, and why or why not, in a sentence or two for a person.
 
     `fits`: they share a vocabulary. `through_text`: they do not, but proposals can be translated through text, which
-    is slower.
+    is slower. `head`: the draft is heads for this draft method; '': it is a model.
     """
 
     fits: bool
     reason: str
     through_text: bool = False
+    head: str = ""
 
     @property
     def usable(self) -> bool:
@@ -63,7 +65,9 @@ _judged: dict[tuple[object, ...], Fit] = {}
 
 
 def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:
-    """Return whether `draft` can draft for `target`, from what a scan found out about the two."""
+    """Return whether `draft` can draft for `target`, from what a scan found out about the two; it may be heads."""
+    for head in judge_heads(target, [draft]):
+        return Fit(head.fits, head.reason, head=head.method)
     for model in (target, draft):
         if not model.usable:
             return Fit(
@@ -211,7 +215,7 @@ def _expectation(target: ModelFile, draft: ModelFile, fit: Fit) -> str:
 def rank_drafts(target: ModelFile, candidates: Sequence[ModelFile]) -> list[tuple[ModelFile, Fit]]:
     """Return all candidates with what was found about them, the best draft for `target` first.
 
-    First those of the same vocabulary, then those that go through text, in both cases only the smaller than the
+    First heads, those of the same vocabulary, then those that go through text, of models only the smaller than the
     target; then the others that can be used, and last those that cannot. Among these count the size (see
     `_BEST_RATIOS`), the family, whether both are tuned for chats, and the quantisation. The order of the candidates
     does not matter.
@@ -219,11 +223,12 @@ def rank_drafts(target: ModelFile, candidates: Sequence[ModelFile]) -> list[tupl
 
     def key(judged: tuple[ModelFile, Fit]) -> tuple[object, ...]:
         draft, fit = judged
-        smaller = draft.size_bytes < target.size_bytes
+        smaller = draft.size_bytes < target.size_bytes or fit.head != ""
         return (
             not fit.usable,
             not smaller,
             fit.through_text,
+            not fit.head,
             round(_handicap(target, draft), 6),
             draft.size_bytes,
             draft.name.casefold(),

@@ -3620,6 +3620,14 @@
             <translation>ihre Token-Aufzeichnung ist beschädigt</translation>
         </message>
         <message>
+            <source>head inside {name}</source>
+            <translation>Kopf in {name}</translation>
+        </message>
+        <message>
+            <source>head {name}</source>
+            <translation>Kopf {name}</translation>
+        </message>
+        <message>
             <source>{name} at full size</source>
             <translation>{name} in voller Größe</translation>
         </message>

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from app.state.models.judged import JudgedDrafts, holds_heads, is_near, names_of_drafts
 from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadChoice, needs_with
-from app.state.models.names import file_label, hint, labels, with_recommendation
+from app.state.models.names import file_label, hint, identity, labels, unread, with_recommendation
 from app.state.models.servers import ADD_SERVER, Server, is_server, short_model
 from engine import DRAFT_METHODS, MAX_LOOKAHEAD, PLAIN, ModelFile, Translatable
 
@@ -29,17 +29,23 @@ DraftKey = Path | str | None
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Hold target, draft (None: no draft model) and lookahead, as chosen. `drafting`: how the draft was chosen."""
+    """Hold target, draft (None: no draft model) and lookahead, as chosen.
+
+    `drafting`: how the draft was chosen. `heads`: the draft is heads for the target, not a model.
+    """
 
     target: Path | None = None
     draft: Path | None = None
     lookahead: Lookahead = "auto"
     drafting: Drafting = "model"
+    heads: bool = False
 
     @property
     def method(self) -> str | None:
         """Return the engine's method that this choice of a draft asks for; None: whichever is set."""
-        return PLAIN if self.drafting == "none" else self.drafting if self.drafting in MODEL_FREE else None
+        if self.drafting in ("none", *MODEL_FREE):
+            return PLAIN if self.drafting == "none" else self.drafting
+        return "auto" if self.heads else None
 
     @property
     def draft_key(self) -> DraftKey:
@@ -106,15 +112,13 @@ class ModelList:
         self.recent: tuple[Path, ...] = ()
         self.loaded = Loaded()
         self.selection = Selection(*bundled, drafting="automatic") if bundled else Selection(drafting="automatic")
-        self._bundled_models: tuple[ModelFile, ...] = tuple(_unread(path) for path in bundled or ())
+        self._bundled_models: tuple[ModelFile, ...] = tuple(unread(path) for path in bundled or ())
         self._found: dict[Path, tuple[ModelFile, ...]] = {}
         self._all: tuple[ModelFile, ...] | None = None
         self._alone: dict[Path, ModelFile] = {}
         self._home: dict[Path, Path] = {}
         self._options: dict[Path, LoadChoice] = {}
-        self._fits: Mapping[Path, Fit] = {}
-        self._refused: set[Path] = set()
-        self._ranking: tuple[tuple[object, ...], list[tuple[ModelFile, Fit | None]]] | None = None
+        self._judged = JudgedDrafts()
 
     # What is there ----------------------------------------------------------------------------------------------------
 
@@ -127,17 +131,17 @@ class ModelList:
     def models(self) -> tuple[ModelFile, ...]:
         """Return all models, each file once, the bundled ones first."""
         if self._all is None:
-            known = {_identity(model.path) for model in self._bundled_models}
+            known = {identity(model.path) for model in self._bundled_models}
             listed = list(self._bundled_models)
             self._home = {}
             for folder in self.folders:
                 for model in self._found.get(folder, ()):
-                    identity = _identity(model.path)
-                    if identity not in known:
-                        known.add(identity)
+                    own = identity(model.path)
+                    if own not in known:
+                        known.add(own)
                         listed.append(model)
                         self._home[model.path] = folder
-            listed += [model for model in self._alone.values() if _identity(model.path) not in known]
+            listed += [model for model in self._alone.values() if identity(model.path) not in known]
             self._all = tuple(listed)
         return self._all
 
@@ -156,7 +160,12 @@ class ModelList:
     def can_be_used(self, path: Path) -> bool:
         """Return whether a model is there and was read, and is one that can be loaded."""
         model = self.by_path(path)
-        return model is not None and model.usable and not self.is_away(path)
+        usable = model is not None and (model.usable or model.head is not None)
+        return usable and not self.is_away(path)
+
+    def holds_heads(self, draft: Path | None, target: Path | None) -> bool:
+        """Return whether a draft is heads for the target, as far as its file has been read."""
+        return holds_heads(self.by_path(draft), target)
 
     def set_bundled(self, models: tuple[ModelFile, ...]) -> None:
         """Take the facts read from the bundled files."""
@@ -214,7 +223,7 @@ class ModelList:
 
     def set_fits(self, fits: Mapping[Path, Fit]) -> None:
         """Take which drafts fit the chosen target."""
-        self._fits = fits
+        self._judged.fits = fits
 
     def targets(self) -> list[PickerLine]:
         """Return the lines of the target picker: what can be loaded first."""
@@ -247,9 +256,11 @@ class ModelList:
         """
         if is_server(self.selection.target):
             return [PickerLine(None, "", hint="server", kind="automatic")]
-        names = labels(self.models)
         target = self.by_path(self.selection.target)
-        listed = [self._draft(model, names[model.path], target) for model, _ in self._ranked(target)]
+        names = names_of_drafts(labels(self.models), self.models, self.selection.target)
+        listed = [
+            self._draft(model, names[model.path], target) for model, _ in self._judged.ranked(target, self.models)
+        ]
         listed.sort(key=_out_of_question)
         best = self.best_draft()
         special = [
@@ -271,42 +282,31 @@ class ModelList:
     def best_draft(self) -> Path | None:
         """Return the draft that automatic picks.
 
-        It is the best of those that share the target's vocabulary and pay, if there is one.
+        It is heads inside the target or beside it, or the best model that shares its vocabulary and pays, if any.
         """
         target = self.by_path(self.selection.target)
         if target is None or not target.usable:
             return None
         # What fits has perhaps been noted of the target before; the ranking is always of this one.
-        for model, fit in self._ranked(target):
-            pays = model.size_bytes * _PAYS < target.size_bytes
-            good = fit is not None and fit.fits and pays and model.path not in self._refused
+        for model, fit in self._judged.ranked(target, self.models):
+            heads = fit is not None and fit.head and is_near(model.path, target.path)
+            pays = heads or (model.usable and model.size_bytes * _PAYS < target.size_bytes)
+            good = fit is not None and fit.fits and pays and model.path not in self._judged.refused
             if good and not self.is_away(model.path) and self._shortage(model, beside=target) is None:
                 return model.path
         own = self.bundled
-        unread = own is not None and target.path == own[0] and own[1] not in self._fits
-        return own[1] if own is not None and unread and own[1] not in self._refused else None
+        unread = own is not None and target.path == own[0] and own[1] not in self._judged.fits
+        return own[1] if own is not None and unread and own[1] not in self._judged.refused else None
 
     def refuse(self, draft: Path | None) -> None:
         """Note a draft that could not be loaded: automatic leaves it alone in this run."""
         if draft is not None:
-            self._refused.add(draft)
-
-    def _ranked(self, target: ModelFile | None) -> list[tuple[ModelFile, Fit | None]]:
-        """Return the models with their notes, those that fit the target first, as far as they have been judged."""
-        if target is None or not self._fits:
-            return [(model, None) for model in self.models]
-        from engine import rank_drafts  # noqa: PLC0415 - not before the first paint
-
-        asked = self.models, self._fits, target
-        if self._ranking is None or any(map(operator.is_not, self._ranking[0], asked)):
-            judged = [model for model in self.models if model.path in self._fits]
-            rest = [model for model in self.models if model.path not in self._fits]
-            self._ranking = asked, [*rank_drafts(target, judged), *((model, None) for model in rest)]
-        return self._ranking[1]
+            self._judged.refused.add(draft)
 
     def _draft(self, model: ModelFile, name: str, target: ModelFile | None) -> PickerLine:
-        fit = self._fits.get(model.path)
-        problem = model.problem or (fit.reason if fit is not None and not fit.usable else None)
+        fit = self._judged.fits.get(model.path)
+        problem = None if fit is not None and fit.head else model.problem
+        problem = problem or (fit.reason if fit is not None and not fit.usable else None)
         more = fit.reason if fit is not None and fit.usable else ""
         shortage = None if problem is not None or target is None else self._shortage(model, beside=target)
         slower = fit is not None and fit.through_text
@@ -341,11 +341,17 @@ class ModelList:
             chosen.lookahead if lookahead is None else lookahead,
             chosen.drafting if draft is None else "model",
         )
+        self._note_heads()
 
     def choose_drafting(self, drafting: Drafting) -> None:
         """Choose where proposals come from; automatic picks its draft among what has been judged."""
         draft = self.best_draft() if drafting == "automatic" else None
         self.selection = replace(self.selection, draft=draft, drafting=drafting)
+        self._note_heads()
+
+    def _note_heads(self) -> None:
+        chosen = self.selection
+        self.selection = replace(chosen, heads=self.holds_heads(chosen.draft, chosen.target))
 
     def let_go_of_unfit(self, *, new_target: bool = False) -> bool:
         """Let go of a chosen draft that does not fit, and take the best where that is automatic; whether it is another.
@@ -353,7 +359,7 @@ class ModelList:
         With a new target, one that fits only through text is let go too: that is slower, and for a person to choose.
         """
         chosen = self.selection
-        fit = self._fits.get(chosen.draft) if chosen.draft is not None else None
+        fit = self._judged.fits.get(chosen.draft) if chosen.draft is not None else None
         unfit = fit is not None and not (fit.fits if new_target else fit.usable)
         if chosen.drafting == "automatic" or unfit:
             self.choose_drafting("automatic")
@@ -366,10 +372,7 @@ class ModelList:
         if loaded.draft is not None and drafting in (*MODEL_FREE, "none"):
             drafting = "model"
         self.selection = replace(self.selection, target=loaded.target, draft=loaded.draft, drafting=drafting)
-
-
-def _unread(path: Path) -> ModelFile:
-    return ModelFile(path, path.name.split(".")[0])
+        self._note_heads()
 
 
 def _out_of_question(choice: PickerLine) -> bool:
@@ -391,10 +394,3 @@ def _with_missing(listed: list[PickerLine], chosen: Path | None) -> list[PickerL
     if chosen is None or any(choice.path == chosen for choice in listed):
         return listed
     return [*listed, PickerLine(chosen, file_label(chosen))]
-
-
-def _identity(path: Path) -> str:
-    try:
-        return str(path.resolve())
-    except (OSError, RuntimeError):  # a link that leads to itself
-        return str(path)

@@ -120,3 +120,16 @@ def file_size(size: int) -> str:
         if size >= factor:
             return Translatable("{size:.1f} {unit}", size=size / factor, unit=unit)
     return Translatable("{count} bytes", count=size) if size else ""
+
+
+def unread(path: Path) -> ModelFile:
+    """Return a model before its file is read."""
+    return ModelFile(path, path.name.split(".")[0])
+
+
+def identity(path: Path) -> str:
+    """Return what two names of one file have in common."""
+    try:
+        return str(path.resolve())
+    except (OSError, RuntimeError):  # a link that leads to itself
+        return str(path)

@@ -9,6 +9,7 @@ import pytest
 from app.settings.settings import Settings
 from app.shell.bootstrap import _choose_as_before
 from app.state.models.models import Loaded, ModelList, Selection
+from helpers.heads.eagle import write_eagle3, write_plain_target
 from helpers.window.app_window import OpenWindow
 
 Pair = tuple[Path, Path]
@@ -128,3 +129,28 @@ def test_a_draft_that_does_not_come_back_with_its_target(
     exchange = window.ask("Tell me a story.")
     assert exchange.status == "done"
     assert window.models.list.loaded.draft == demo_pair[1], "the one that came with the program fits too"
+
+
+def test_automatic_finds_a_head(open_window: OpenWindow, demo_pair: Pair, tmp_path: Path) -> None:
+    """Beside its target it is found, told in the picker, used and let go again; one of another target is not."""
+    target, head = write_plain_target(tmp_path / "m.gguf"), tmp_path / "z.gguf"
+    write_eagle3(head, target)
+    other = write_plain_target(tmp_path / "wide.gguf", width=128, seed=1)
+    write_eagle3(tmp_path / "a.gguf", other, layers=(1, 2, 7))
+    window = open_window(pair=demo_pair, models_folder=tmp_path, settings=Settings(lookahead=3))
+    window.wait(lambda: window.models.settled)
+    window.models.choose_target(target)
+    window.wait(lambda: window.models.settled)
+    assert window.models.list.selection == Selection(target, head, 3, "automatic", heads=True)
+    assert window.main.bar.draft.currentText().startswith("automatic · head z")
+    stats = window.stats(window.ask("Hello!"))
+    assert stats.proposed > 0
+    assert [each.name for each in stats.by_method] == ["eagle3"]
+    assert window.models.list.loaded == Loaded(target, head)
+    window.models.choose_target(demo_pair[0])
+    window.wait(lambda: window.models.settled)
+    assert [each.name for each in window.stats(window.ask("Hello!")).by_method] == ["draft-model"]
+    window.models.choose_target(other)
+    window.wait(lambda: window.models.settled)
+    assert window.models.list.selection.draft == target, "its head reads a layer that is not there, and m is smaller"
+    assert not window.models.list.selection.heads

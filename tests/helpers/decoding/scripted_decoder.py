@@ -77,6 +77,7 @@ class ScriptedDecoder:
         self.script = script
         self.target: object | None = None
         self.draft: object | None = None
+        self.heads: object | None = None
         self._calibrated = False
 
     def attach_target(self, model: LoadConfig, *, progress: Callable[..., None], cancel: CancelToken) -> None:

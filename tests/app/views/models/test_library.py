@@ -205,7 +205,7 @@ def test_automatic_takes_the_best_that_fits(zoo: Zoo) -> None:
     assert zoo.models.selection.draft == zoo.made["lama-half"]
     zoo.models.refuse(zoo.made["lama-half"])
     assert best("lama-8b") not in (None, "lama-half"), "one that could not be loaded is left alone"
-    zoo.models._refused.clear()
+    zoo.models._judged.refused.clear()
 
 
 def test_targets_that_do_not_fit_can_be_chosen_all_the_same(zoo: Zoo) -> None:

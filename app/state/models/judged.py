@@ -1,0 +1,59 @@
+"""Hold which models can draft for the chosen target, in which order, and which could not be loaded."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine import Translatable
+
+if TYPE_CHECKING:
+    from engine import Fit, ModelFile
+
+
+class JudgedDrafts:
+    """Attributes: fits (of the drafts that have been judged), refused (those that could not be loaded in this run)."""
+
+    def __init__(self) -> None:
+        self.fits: Mapping[Path, Fit] = {}
+        self.refused: set[Path] = set()
+        self._ranking: tuple[tuple[object, ...], list[tuple[ModelFile, Fit | None]]] | None = None
+
+    def ranked(self, target: ModelFile | None, models: tuple[ModelFile, ...]) -> list[tuple[ModelFile, Fit | None]]:
+        """Return the models with their notes, those that fit the target first, as far as they have been judged."""
+        if target is None or not self.fits:
+            return [(model, None) for model in models]
+        from engine import rank_drafts  # noqa: PLC0415 - not before the first paint
+
+        asked = models, self.fits, target
+        if self._ranking is None or any(map(operator.is_not, self._ranking[0], asked)):
+            judged = [model for model in models if model.path in self.fits]
+            rest = [model for model in models if model.path not in self.fits]
+            self._ranking = asked, [*rank_drafts(target, judged), *((model, None) for model in rest)]
+        return self._ranking[1]
+
+
+def holds_heads(draft: ModelFile | None, target: Path | None) -> bool:
+    """Return whether a draft is heads for the target: in a file of their own, or inside the target's."""
+    return draft is not None and draft.head is not None and (draft.role == "draft-head" or draft.path == target)
+
+
+def is_near(draft: Path, target: Path) -> bool:
+    """Return whether a file or folder is the target's own, or lies beside it or in it: heads there are meant for it."""
+    return draft == target or target.parent in (draft.parent, draft.parent.parent)
+
+
+def draft_label(draft: ModelFile, name: str, target: Path | None) -> str:
+    """Return what a draft is called in the picker: of heads it is said that they are some, and where."""
+    if not holds_heads(draft, target):
+        return name
+    if draft.path == target:
+        return Translatable("head inside {name}", name=name)
+    return Translatable("head {name}", name=name)
+
+
+def names_of_drafts(names: Mapping[Path, str], models: Sequence[ModelFile], target: Path | None) -> dict[Path, str]:
+    """Return what the models are called as drafts for a target."""
+    return {model.path: draft_label(model, names[model.path], target) for model in models}
