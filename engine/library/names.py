@@ -39,7 +39,8 @@ _MAX_FILES = 10_000
 def resolve_source(name: str | Path, part: Literal["target", "draft"] = "target") -> Path:
     """Return the file or folder that a name means.
 
-    A path (`~` is the home folder); `demo` (the bundled model of that part), `demo-target`, `demo-draft`; or the name
+    A path (`~` is the home folder); `demo` (the bundled model of that part), `demo-target`, `demo-draft`, `demo-head`
+    (a draft head for the bundled target); or the name
     of a model in the Hugging Face cache: `owner/model`, `owner/model:Q8_0`, `owner/model/file.gguf`. What exists as a
     path is meant as a path. Of a folder with nothing but GGUF files it is the best known quantisation.
     Raises ModelFileBroken, which says where it was looked for and what to do; LoadFailed.
@@ -47,6 +48,8 @@ def resolve_source(name: str | Path, part: Literal["target", "draft"] = "target"
     text = os.fspath(name)
     if text == "demo" or text in _DEMO:
         return bundled_pair()[_DEMO.get(text, 0 if part == "target" else 1)]
+    if text == "demo-head":
+        return _bundled("heads", "demo-head.Q8_0.gguf")
     path = expanded(text)
     if path.is_dir():
         return _in_local_folder(path)
@@ -60,12 +63,14 @@ def resolve_source(name: str | Path, part: Literal["target", "draft"] = "target"
 
 def bundled_pair() -> tuple[Path, Path]:
     """Return the files of the demo pair that ships with the program: target, draft. Raises LoadFailed without them."""
-    folder = Path(str(importlib.resources.files("resources").joinpath("models")))
-    pair = folder / _BUNDLED[0], folder / _BUNDLED[1]
-    for path in pair:
-        if not path.is_file():
-            raise LoadFailed(path, Translatable("it is part of Outrider, but it is missing. Reinstall Outrider."))
-    return pair
+    return _bundled("models", _BUNDLED[0]), _bundled("models", _BUNDLED[1])
+
+
+def _bundled(folder: str, name: str) -> Path:
+    path = Path(str(importlib.resources.files("resources").joinpath(folder))) / name
+    if not path.is_file():
+        raise LoadFailed(path, Translatable("it is part of Outrider, but it is missing. Reinstall Outrider."))
+    return path
 
 
 def hub_cache() -> Path:

@@ -16,9 +16,9 @@ from demopair.heads.target import read_model, read_tokenizer
 HERE = Path(__file__).resolve().parent
 SHIPPED = HERE.parents[1] / "resources" / "models"
 SEED = 2026
-PROMPTS = 9000
-EAGLE_STEPS = 1500
-MEDUSA_STEPS = 500
+PROMPTS = 6000
+EAGLE_STEPS = 900
+MEDUSA_STEPS = 250
 DRAFTED = 2048
 
 
@@ -29,7 +29,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--target", type=Path, default=SHIPPED / "demo-target.Q8_0.gguf")
     parser.add_argument("--draft", type=Path, default=SHIPPED / "demo-draft.Q8_0.gguf", help="lends its embedding")
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--threads", type=int, default=2, help="part of the recipe: other numbers round otherwise")
+    parser.add_argument("--threads", type=int, default=1, help="part of the recipe: other numbers round otherwise")
     parser.add_argument("--prompts", type=int, default=PROMPTS, help="questions that the target answers")
     parser.add_argument("--eagle-steps", type=int, default=EAGLE_STEPS)
     parser.add_argument("--medusa-steps", type=int, default=MEDUSA_STEPS)
