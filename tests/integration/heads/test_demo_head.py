@@ -59,8 +59,7 @@ def test_what_is_trained_is_what_is_run(bundled_target: Path, tmp_path: Path, mo
                 parameter.copy_(torch.from_numpy(reference.tensors[f"{theirs}.weight"].copy()))
         ids, states = torch.randint(0, 4096, (1, 9)), torch.randn(1, 9, 3 * 384)
         given = head.fc(states)
-        seen: list[tuple[object, object]] = []
-        first = head.step(given, ids, 0, seen)
+        first = head.step(given, ids, 0, [])
         rows = head.head(head.norm(first))[0].numpy()
     wanted, _ = reference.pairs(ids[0].tolist(), given[0].numpy())
     assert np.abs(rows - wanted[:, ::2]).max() < 0.05 * np.abs(rows).max()
@@ -76,12 +75,13 @@ def test_the_target_is_read_back(bundled_target: Path, monkeypatch: pytest.Monke
     with SpeculativeDecoder() as decoder:
         decoder.attach_target(LoadConfig(bundled_target, threads=1, trusted=True))
         assert decoder.target is not None
+        ids: list[int] = []
         for text in ("Tell me a story.", "def f(x):\n    return x", "naïve  1,234"):
-            ids = decoder.encode(text)
-            assert words.encode(text).ids == list(ids)[-len(words.encode(text).ids) :]
+            ids = list(decoder.encode(text))
+            assert words.encode(text).ids == ids[-len(words.encode(text).ids) :]
         decoder.target.truncate(0)
         rows = decoder.target.forward(ids, len(ids)).copy()
     with torch.no_grad():
-        _, last = target.states_of(model, torch.tensor([list(ids)]))
+        _, last = target.states_of(model, torch.tensor([ids]))
         ours = model.logits(last)[0].numpy()
     assert np.abs(ours - rows).max() < 0.05 * np.abs(ours).max()
