@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Event as Flag
@@ -14,6 +14,7 @@ from typing import Any, Literal, Self, Unpack
 
 from engine.backends.base import Backend
 from engine.backends.heads import HeadBackend
+from engine.backends.streams import Seat
 from engine.cancel import CancelToken
 from engine.chat.render import let_go, warming
 from engine.config import (
@@ -35,6 +36,7 @@ from engine.library.compat import Fit, judge_backends, require_usable
 from engine.loading.heads import open_found_heads, open_heads
 from engine.loading.open import ModelSource, notes_on_models
 from engine.loading.sharing import Holder
+from engine.loading.streams import open_pairs
 from engine.lookahead.knowledge import PairKnowledge, learn_pair
 from engine.methods import AUTO, PLAIN, find_method
 from engine.options import GenerationOptions, LoadOptions, load_config
@@ -83,6 +85,8 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         self._holder = Holder()
         self._through_text = False
         self._warnings: tuple[str, ...] = ()
+        self._streams: tuple[SpeculativeDecoder, ...] = ()
+        self._seat: Seat | None = None
 
     # Models -----------------------------------------------------------------------------------------------------------
 
@@ -192,7 +196,8 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
             self._holder.let_go(former)
 
     def _forget(self) -> None:
-        """Forget the costs of the models, which change; what was learned of them is saved first."""
+        """Forget the costs of the models, which change; what was learned of them is saved first. Streams end."""
+        self.close_streams()
         if self._knowledge is not None:
             self._knowledge.save(at_once=True)
         self._knowledge = None
@@ -236,7 +241,13 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         started = perf_counter()
         request = make_request(prompt, options, self._sampling, self._speculation)
         token = cancel or self.cancel_token
-        with self._occupancy.use(token, _REPLYING, reply), self._holder.use(self.target, self.draft):
+        if self._seat is not None:  # A stream does one thing at a time.
+            request = replace(request, speculation=replace(request.speculation, overlap="off"))
+        with (
+            self._occupancy.use(token, _REPLYING, reply),
+            self._holder.use(self.target, self.draft),
+            self._seat or nullcontext(),
+        ):
             self._answer_now.clear()
             request = settle_lookahead(request, has_draft=self.draft is not None or self.heads is not None)
             plan = make_plan(
@@ -284,6 +295,38 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         configs = self._configs.get("target"), self._configs.get("draft")
         self._knowledge = learn_pair(target, self.draft, configs, cancel)
         self._calibrated = True
+
+    # Replies beside each other ----------------------------------------------------------------------------------------
+
+    def open_streams(self, count: int) -> tuple[SpeculativeDecoder, ...]:
+        """Return decoders over the models of this one that write replies together; none where that cannot be.
+
+        Each writes one reply at a time, on a thread of its own: what they compute at the same time becomes one forward.
+        They cannot draft trees, nor with heads. This decoder ends them when it is closed or its models change.
+        Raises DecoderBusy (while a reply is being written).
+        """
+        with self._occupancy.use(CancelToken(), _BUSY), self._holder.use(self.target, self.draft):
+            opened = None if self.heads or self._streams else open_pairs(self._loaded(), self.draft, count)
+            if opened is not None:
+                meeting, pairs = opened
+                self._streams = tuple(
+                    self._make_stream(Seat(meeting, number), *pair) for number, pair in enumerate(pairs)
+                )
+        return self._streams
+
+    def _make_stream(self, seat: Seat, target: Backend, draft: Backend | None) -> SpeculativeDecoder:
+        stream = SpeculativeDecoder(self._speculation, self._sampling)
+        stream.attach_target(target)
+        stream.attach_draft(draft)
+        stream._seat = seat
+        stream._knowledge = PairKnowledge() if self._knowledge is None else self._knowledge.copy()
+        return stream
+
+    def close_streams(self) -> None:
+        """End the decoders of `open_streams`. What they write is cancelled."""
+        streams, self._streams = self._streams, ()
+        for stream in streams:
+            stream.close()
 
     # Figures ----------------------------------------------------------------------------------------------------------
 

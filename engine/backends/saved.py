@@ -14,7 +14,7 @@ from engine.errors import BackendFailure
 from engine.system.machine import available_memory
 
 MOST_BYTES = 2**30
-_WORTH = 64
+WORTH = 64
 """Tokens that are read again rather than copied: a copy takes as long as reading a few."""
 _SHARE = 4
 """A copy takes at most this part (a quarter) of the memory that is free."""
@@ -48,9 +48,9 @@ class SavedCaches(CacheKeeper):
         shared, held = common_prefix(backend.tokens, tokens), tuple(backend.tokens)
         best = max(self._kept, key=lambda saved: common_prefix(saved.tokens, tokens), default=None)
         gain = 0 if best is None else common_prefix(best.tokens, tokens) - shared
-        if len(held) - shared >= _WORTH:
+        if len(held) - shared >= WORTH:
             self._keep(backend, held)
-        if best is None or gain < _WORTH:
+        if best is None or gain < WORTH:
             return
         self._kept = [saved for saved in self._kept if saved is not best]
         try:

@@ -59,6 +59,7 @@ LAZY_MODULES = (
     "engine.backends.llama_cpp.embedding",
     "engine.backends.llama_cpp.heads",
     "engine.backends.llama_cpp.library",
+    "engine.backends.llama_cpp.streams",
     "engine.backends.transformers.convert_child",
     "engine.backends.transformers.eagle",
     "engine.backends.transformers.medusa",

@@ -75,6 +75,12 @@ class PairKnowledge:
             remember(self._key, self.costs, acceptance=content[1])
             self._saved_at, self._saved = self._clock(), content
 
+    def copy(self) -> PairKnowledge:
+        """Return a copy that learns on its own, and is not saved."""
+        costs, acceptance = self._content()
+        models = {name: AcceptanceModel.from_json(data) for name, data in acceptance.items()}
+        return PairKnowledge(CostModel.from_json(costs), acceptance=models)
+
     def _content(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return self.costs.to_json(), {name: model.to_json() for name, model in self._pair.items()}
 

@@ -1,4 +1,4 @@
-"""Run replies on the one thread that has the models, and give their events to the event loop."""
+"""Run replies on the thread that has the models, or on those of streams, and give their events to the event loop."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from threading import Lock
 from typing import Protocol, TypeVar
 
 from engine.backends.base import Tokenizer
@@ -21,6 +22,7 @@ from engine.server.gathered import GatheredEvents
 from engine.server.interfaces.form import Noted
 from engine.server.metrics import ServerMetrics
 from engine.server.shelf import ModelShelf
+from engine.server.streams import STREAMS, ReplyStreams
 from engine.server.turns import Turns
 
 T = TypeVar("T")
@@ -36,10 +38,11 @@ class Runner(Protocol):
 
 
 class EngineThread:
-    """Run replies one at a time. Attributes: shelf; turns; metrics.
+    """Run replies one at a time, or some together where that is quicker. Attributes: shelf; turns; metrics.
 
     A reply is computed as fast as the engine can, however slowly its client reads. `runner`: where the models are used;
     None: a thread of its own. `cache_bytes`: for the caches of conversations that others displaced, of each model.
+    `streams`: how replies are written together; None: as usual with a thread of its own, with a `runner` not at all.
     """
 
     def __init__(
@@ -48,10 +51,14 @@ class EngineThread:
         most_waiting: int = 256,
         runner: Runner | None = None,
         cache_bytes: int = MOST_BYTES,
+        streams: ReplyStreams | None = None,
     ) -> None:
         self.shelf = shelf
         self._cache_bytes = cache_bytes
-        self.turns, self.metrics = Turns(most_waiting), ServerMetrics()
+        self._streams = streams or ReplyStreams(STREAMS if runner is None else 1)
+        self.turns, self.metrics = Turns(most_waiting, self._streams.count), ServerMetrics()
+        self._counting = Lock()
+        self._lanes = ThreadPoolExecutor(self._streams.count, "outrider-stream")
         self._own = ThreadPoolExecutor(1, "outrider-serve") if runner is None else None
         self._thread: Runner = runner or self._own  # type: ignore[assignment]
         self._questions = ThreadPoolExecutor(1, "outrider-questions")
@@ -68,12 +75,12 @@ class EngineThread:
         """
         events, cancel = GatheredEvents(), CancelToken()
 
-        def work() -> None:
-            self._write(self.shelf.ready(model, cancel), request, noted, infill, cancel, events.put)
+        def write(decoder: SpeculativeDecoder) -> None:
+            self._write(decoder, request, noted, infill, cancel, events.put)
 
         async def run() -> None:
             try:
-                await self._in_turn(work, client, cancel)
+                await self._reply_in_turn(write, request, model, client, cancel)
                 events.end()
             except Cancelled:
                 self.metrics.cancelled += 1
@@ -89,6 +96,38 @@ class EngineThread:
             cancel.cancel()
             if not task.done():
                 task.cancel()
+
+    async def _reply_in_turn(
+        self,
+        write: Callable[[SpeculativeDecoder], None],
+        request: GenerationRequest,
+        model: str,
+        client: str,
+        cancel: CancelToken,
+    ) -> None:
+        """Write a reply when it is this client's turn: in a stream where there are some. Raises TooMany."""
+        streams, shelf = self._streams, self.shelf
+
+        def streamed() -> bool:
+            return streams.there(shelf.at_hand(model), request)
+
+        async with self.turns.take(client, streamed) as shared:
+            beside = shared
+            if not shared and self.turns.waiting and streams.wanted(shelf.at_hand(model), request):
+                # Others wait: this is the moment to open streams, which this reply is the first to use.
+                await self._run(
+                    self._thread,
+                    lambda: streams.open(shelf.ready(model, cancel), request, self._cache_bytes),
+                    cancel,
+                )
+                if streamed():
+                    beside = True
+                    self.turns.share()
+            if beside:
+                with streams.lent(client) as stream:
+                    await self._run(self._lanes, lambda: write(stream), cancel)
+            else:
+                await self._run(self._thread, lambda: write(shelf.ready(model, cancel)), cancel)
 
     def _write(
         self,
@@ -108,7 +147,8 @@ class EngineThread:
                 if tokenizer is not None:
                     _note(event, noted, tokenizer)
                 if isinstance(event, Finished):
-                    self.metrics.count(event.result)
+                    with self._counting:
+                        self.metrics.count(event.result)
                 if not isinstance(event, RoundEvent):
                     tell(event)
 
@@ -142,20 +182,23 @@ class EngineThread:
     async def _in_turn(self, work: Callable[[], T], client: str, cancel: CancelToken) -> T:
         """Do a piece of work when it is this client's turn; it is cancelled with the task. Raises TooMany."""
         async with self.turns.take(client):
-            # The turn is over when the thread is free, not when this task is told to end.
-            self._cancels.add(cancel)
-            working = asyncio.wrap_future(self._thread.submit(work))
-            try:
-                return await asyncio.shield(working)
-            except asyncio.CancelledError:
-                cancel.cancel()
-                await asyncio.wait([working])
-                if not working.cancelled():
-                    working.exception()
-                raise
-            finally:
-                self._cancels.discard(cancel)
-                self.shelf.touch()
+            return await self._run(self._thread, work, cancel)
+
+    async def _run(self, runner: Runner, work: Callable[[], T], cancel: CancelToken) -> T:
+        """Do a piece of work within a turn, which is over when the thread is free: not when the task is to end."""
+        self._cancels.add(cancel)
+        working = asyncio.wrap_future(runner.submit(work))
+        try:
+            return await asyncio.shield(working)
+        except asyncio.CancelledError:
+            cancel.cancel()
+            await asyncio.wait([working])
+            if not working.cancelled():
+                working.exception()
+            raise
+        finally:
+            self._cancels.discard(cancel)
+            self.shelf.touch()
 
     async def tidy(self) -> None:
         """Unload models that nobody uses, for ever."""
@@ -174,6 +217,8 @@ class EngineThread:
         """Cancel what runs, and end the threads that are ours."""
         self.cancel()
         self._questions.shutdown()
+        self._lanes.shutdown()
+        self._streams.close()
         if self._own is not None:
             self._own.submit(self.shelf.close).result()
             self._own.shutdown()

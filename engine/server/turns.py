@@ -1,10 +1,13 @@
-"""Let requests have the engine in turns: one at a time, clients one after the other, each one's in their order."""
+"""Let requests have the engine in turns: clients one after the other, each one's in their order.
+
+A turn is had alone, or beside others that can be had beside each other.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 
@@ -12,53 +15,92 @@ class TooMany(Exception):
     """Report that too many requests wait already."""
 
 
-class Turns:
-    """Hand out turns. `most`: how many may wait. For one event loop. Attributes: waiting, running (how many)."""
+def _alone() -> bool:
+    return False
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+
+class Turns:
+    """Hand out turns. `most`: how many may wait; `together`: how many may be had beside each other.
+
+    For one event loop. Attributes: waiting, running (how many).
+    """
+
+    def __init__(self, most: int, together: int = 1) -> None:
+        self._most, self._together = most, together
+        self._queues: OrderedDict[str, deque[tuple[asyncio.Future[bool], Callable[[], bool]]]] = OrderedDict()
+        self._shared = False
+        """Whether those that run can be had beside each other."""
         self.waiting = self.running = 0
 
     @asynccontextmanager
-    async def take(self, client: str) -> AsyncIterator[None]:
-        """Wait for a turn and have it within. Raises TooMany."""
-        if self.running:
-            await self._wait(client)
+    async def take(self, client: str, beside: Callable[[], bool] = _alone) -> AsyncIterator[bool]:
+        """Wait for a turn and have it within; gives whether others have one too, or may get one. Raises TooMany.
+
+        `beside`: asked when it comes, whether it can be had beside others.
+        """
+        shared = beside() if not self.waiting else False
+        if self._fits(shared) and not self.waiting:
+            self._begin(shared)
         else:
-            self.running = 1
+            shared = await self._wait(client, beside)
         try:
-            yield
+            yield shared
         finally:
+            self.running -= 1
             self._pass_on()
 
-    async def _wait(self, client: str) -> None:
+    def share(self) -> None:
+        """Let others have turns beside the one that runs: it was had alone until now."""
+        self._shared = True
+        self._pass_on()
+
+    def _fits(self, shared: bool) -> bool:
+        return not self.running or (shared and self._shared and self.running < self._together)
+
+    def _begin(self, shared: bool) -> None:
+        self._shared = shared
+        self.running += 1
+
+    async def _wait(self, client: str, beside: Callable[[], bool]) -> bool:
         if self.waiting >= self._most:
             raise TooMany
-        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queues.setdefault(client, deque()).append(mine)
+        mine: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        waiting = mine, beside
+        self._queues.setdefault(client, deque()).append(waiting)
         self.waiting += 1
         try:
-            await mine
+            return await mine
         except asyncio.CancelledError:
             if mine.done() and not mine.cancelled():  # It had been handed the turn.
+                self.running -= 1
+                self._drop(client, waiting)
                 self._pass_on()
             raise
         finally:
             self.waiting -= 1
-            with suppress(KeyError, ValueError):
-                self._queues[client].remove(mine)
-                if not self._queues[client]:
-                    del self._queues[client]
+            self._drop(client, waiting)
+
+    def _drop(self, client: str, waiting: tuple[asyncio.Future[bool], Callable[[], bool]]) -> None:
+        with suppress(KeyError, ValueError):
+            self._queues[client].remove(waiting)
+        if client in self._queues and not self._queues[client]:
+            del self._queues[client]
 
     def _pass_on(self) -> None:
-        """Give the turn to the client that has waited longest since its last one."""
+        """Give turns to the clients that have waited longest since their last ones, as far as they fit."""
         for client in list(self._queues):
             queue = self._queues[client]
-            while queue:
-                following = queue.popleft()
-                if not following.done():
-                    self._queues.move_to_end(client)
-                    following.set_result(None)
-                    return
-        self.running = 0
+            while queue and queue[0][0].done():
+                queue.popleft()
+            if not queue:
+                continue
+            following, beside = queue[0]
+            shared = beside()
+            if not self._fits(shared):  # Nobody overtakes.
+                return
+            queue.popleft()
+            self._queues.move_to_end(client)
+            self._begin(shared)
+            following.set_result(shared)
+            if not shared:
+                return

@@ -44,7 +44,12 @@ prepare_library()
 
 
 class LlamaCppBackend(Backend):
-    """Run a GGUF model with its context (see engine.backends.base.Backend). Make one with `open`."""
+    """Run a GGUF model with its context (see engine.backends.base.Backend). Make one with `open`.
+
+    Attribute: config (how it was loaded; None: not with `open`).
+    """
+
+    config: LoadConfig | None = None
 
     def __init__(
         self, model: Any, context: Any, name: str, context_length: int, batch_size: int, device: str = "cpu"
@@ -110,7 +115,7 @@ class LlamaCppBackend(Backend):
             raise
         device = "+".join(card_names()) if gpu_layers(config) else "cpu"
         backend = cls(model, context, config.path.stem, context_length, batch_size, device)
-        backend.notes = notes_on(model, config)
+        backend.notes, backend.config = notes_on(model, config), config
         return backend
 
     @property

@@ -34,16 +34,16 @@ def abort_function() -> Any:
     return ctypes.cast(library.strlen, llama_cpp.ggml_abort_callback)
 
 
-def read_sequence(context: Any, data: NDArray[np.uint8]) -> bool:
-    """Copy what the cache holds of sequence 0 into `data`; return whether that is exactly its size."""
+def read_sequence(context: Any, data: NDArray[np.uint8], sequence: int = 0) -> bool:
+    """Copy what the cache holds of a sequence into `data`; return whether that is exactly its size."""
     place = data.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
-    return int(llama_cpp.llama_state_seq_get_data(context, place, data.nbytes, 0)) == data.nbytes
+    return int(llama_cpp.llama_state_seq_get_data(context, place, data.nbytes, sequence)) == data.nbytes
 
 
-def write_sequence(context: Any, data: NDArray[np.uint8]) -> bool:
-    """Put a copy of `read_sequence` into the cache as sequence 0; return whether it was taken."""
+def write_sequence(context: Any, data: NDArray[np.uint8], sequence: int = 0) -> bool:
+    """Put a copy of `read_sequence` into the cache as a sequence; return whether it was taken."""
     place = data.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
-    return bool(llama_cpp.llama_state_seq_set_data(context, place, data.nbytes, 0))
+    return bool(llama_cpp.llama_state_seq_set_data(context, place, data.nbytes, sequence))
 
 
 def free_all(parts: Iterable[Closing | None], batch: Any, context: Any, model: Any) -> None:

@@ -83,8 +83,11 @@ def _fits_in_memory(config: LoadConfig) -> bool:
     return _SHARE_OF_MEMORY * available_memory() > size
 
 
-def make_context(model: Any, config: LoadConfig, log: LibraryLog) -> tuple[Any, int, int]:
-    """Return the context, how many tokens it holds, and how many it takes at once. Raises LoadFailed."""
+def make_context(model: Any, config: LoadConfig, log: LibraryLog, streams: int = 1) -> tuple[Any, int, int]:
+    """Return the context, how many tokens it holds, and how many it takes at once. Raises LoadFailed.
+
+    `streams`: texts that it holds, each with so many tokens and apart from the others.
+    """
     trained = int(llama_cpp.llama_model_n_ctx_train(model)) or DEFAULT_CONTEXT
     context_length = min(config.context_length or DEFAULT_CONTEXT, trained)
     threads = config.threads or default_threads(int(llama_cpp.llama_model_size(model)))
@@ -92,12 +95,15 @@ def make_context(model: Any, config: LoadConfig, log: LibraryLog) -> tuple[Any, 
     params = llama_cpp.llama_context_default_params()
     params.n_ctx = context_length
     params.n_batch = params.n_ubatch = min(batch_size, max(context_length, MAX_LOOKAHEAD + 1))
-    params.n_outputs_max = MAX_LOOKAHEAD + 1
+    params.n_outputs_max = streams * (MAX_LOOKAHEAD + 1)
     params.n_rs_seq = snapshot_depth(model, min(int(params.n_batch), context_length))
     params.n_threads = params.n_threads_batch = threads
     params.swa_full = True
     params.no_perf = True
-    if not llama_cpp.llama_model_is_recurrent(model) and not llama_cpp.llama_model_is_hybrid(model):
+    if streams > 1:
+        params.n_seq_max, params.n_ctx = streams, streams * (context_length + MAX_LOOKAHEAD + 1)
+        params.n_batch = params.n_ubatch = max(int(params.n_batch), int(params.n_outputs_max))
+    elif not llama_cpp.llama_model_is_recurrent(model) and not llama_cpp.llama_model_is_hybrid(model):
         params.n_seq_max, params.kv_unified = SEQUENCES, True
     if config.cache_type is not None:
         params.type_k = params.type_v = _CACHE_TYPES[config.cache_type]

@@ -15,14 +15,18 @@ from engine.server.guard import Limits
 from engine.server.interfaces.requests import Defaults
 from engine.server.listen import Listener
 from engine.server.shelf import ModelShelf
+from engine.server.streams import ReplyStreams
 
 NAME = "demo"
 
 
 @contextmanager
-def served(models: SpeculativeDecoder | ModelShelf, limits: Limits) -> Iterator[str]:
+def served(
+    models: SpeculativeDecoder | ModelShelf, limits: Limits, streams: ReplyStreams | None = None
+) -> Iterator[str]:
     """Serve a decoder, or the models of a shelf, on a free port of this machine."""
-    engine = EngineThread(models if isinstance(models, ModelShelf) else ModelShelf(decoder=models, name=NAME))
+    shelf = models if isinstance(models, ModelShelf) else ModelShelf(decoder=models, name=NAME)
+    engine = EngineThread(shelf, streams=streams)
     with Listener(make_app(engine, Defaults(SamplingConfig()), limits), "127.0.0.1", 0) as listener:
         thread = threading.Thread(target=listener.run)
         thread.start()

@@ -1,0 +1,298 @@
+"""Several texts in one context of llama.cpp, each with a cache of its own, computed in one decode.
+
+A stream's cells are apart from those of the others and stand in the order of its text, as in a context of its own: so
+the sums over it are added up in the same order, and its rows are the same to the bit. llama.cpp computes streams in one
+pass over the weights where they stand side by side and each has as many tokens; so what lacks is filled up with tokens
+that are forgotten behind the decode.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any, NoReturn
+
+import llama_cpp
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.backends.base import Backend, Logits, Rewind
+from engine.backends.llama_cpp.backend import LlamaCppBackend
+from engine.backends.llama_cpp.functions import abort_function, free_all, logits_place, read_sequence, write_sequence
+from engine.backends.llama_cpp.library import prepare_library
+from engine.backends.llama_cpp.loading import make_context
+from engine.backends.saved import SavedCaches
+from engine.backends.streams import Feed, Meeting, StreamCaches
+from engine.cancel import CancelToken
+from engine.config import MAX_LOOKAHEAD, LoadConfig
+from engine.errors import (
+    BackendClosed,
+    BackendFailure,
+    Cancelled,
+    ContextFull,
+    LoadFailed,
+    RewindNotSupported,
+    TokenOutOfRange,
+)
+from engine.system.machine import available_memory
+from engine.translatable import Translatable
+
+_ROUND = MAX_LOOKAHEAD + 1
+_SHARE_OF_MEMORY = 0.5
+_NEVER = (ctypes.c_char * 2)()
+_STATUS_ABORTED = 2
+
+
+class StreamContext:
+    """Hold the context of the streams, and decode what they want (see engine.backends.streams.StreamModel)."""
+
+    def __init__(self, model: Any, config: LoadConfig, count: int, threads: int) -> None:
+        self._log = prepare_library()
+        self._context, _, self.most = make_context(model, config, self._log, count)
+        self._memory: Any = llama_cpp.llama_get_memory(self._context)
+        self._batch = llama_cpp.llama_batch_init(self.most, 0, 1)
+        np.ctypeslib.as_array(self._batch.n_seq_id, (self.most,))[:] = 1
+        self._threads = threads, int(llama_cpp.llama_n_threads(self._context))
+        self._abort = abort_function()
+        self.weight_bytes = int(llama_cpp.llama_model_size(model))
+        self.vocab_size = int(llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(model)))
+        self._lengths = [0] * count
+        """Tokens of each stream that the cache holds, some of which its stream may have let go."""
+        self.streams: list[LlamaCppStream] = []
+        self.free = weakref.finalize(self, free_all, (), self._batch, self._context, None)
+
+    def compute(self, feeds: Sequence[Feed]) -> None:
+        """Compute the feeds of different streams, and give each its rows or its error."""
+        by_number = {feed.number: feed for feed in feeds}
+        try:
+            width = max(len(feed.tokens) for feed in feeds)
+            self._watch(self.streams[feeds[0].number].cancel if len(feeds) == 1 else None)
+            places, starts = dict[int, int](), dict[int, int]()
+            count = 0
+            for number in range(min(by_number), max(by_number) + 1):
+                feed = by_number.get(number)
+                starts[number] = start = len(self.streams[number].tokens)
+                self._cut(number, start)
+                places[number] = count
+                count = self._put(count, number, start, feed, width)
+            self._batch.n_tokens = count
+            threads = max(self._threads) if feeds[0].reads else self._threads[0]
+            llama_cpp.llama_set_n_threads(self._context, threads, threads)
+            status = int(llama_cpp.llama_decode(self._context, self._batch))
+            for number, start in starts.items():
+                self._lengths[number] = start + width
+                fed = by_number.get(number)
+                self._cut(number, start + (len(fed.tokens) if fed is not None and status == 0 else 0))
+            if status != 0:
+                self._refuse(status, starts[feeds[0].number])
+            for feed in feeds:
+                self._answer(feed, places[feed.number])
+        except Exception as error:  # noqa: BLE001 - it is told to the streams
+            for feed in feeds:
+                feed.error = error
+
+    def _refuse(self, status: int, position: int) -> NoReturn:
+        if status == _STATUS_ABORTED:
+            raise Cancelled
+        raise BackendFailure(self._log.last or f"llama.cpp answered {status}", position)
+
+    def _put(self, count: int, number: int, start: int, feed: Feed | None, width: int) -> int:
+        """Put a stream's tokens into the batch behind `count` others, filled up to `width`; return how many it has."""
+        tokens: Sequence[int] = () if feed is None else feed.tokens
+        silent = len(tokens) - (0 if feed is None else feed.n_outputs)
+        batch = self._batch
+        for index in range(width):
+            batch.token[count] = tokens[index] if index < len(tokens) else 0
+            batch.pos[count] = start + index
+            batch.seq_id[count][0] = number
+            batch.logits[count] = silent <= index < len(tokens)
+            count += 1
+        return count
+
+    def _answer(self, feed: Feed, place: int) -> None:
+        """Copy a feed's rows: those of llama.cpp are overwritten by the next decode, which may be another stream's."""
+        rows = np.empty((feed.n_outputs, self.vocab_size), np.float32)
+        first = place + len(feed.tokens) - feed.n_outputs
+        for index in range(feed.n_outputs):
+            at = logits_place(self._context, first + index)
+            if not at:
+                raise BackendFailure(Translatable("llama.cpp returned no logits"))
+            ctypes.memmove(rows[index].ctypes.data, at, rows[index].nbytes)
+        feed.rows = rows
+        self.streams[feed.number].tokens.extend(feed.tokens)
+
+    def _watch(self, cancel: CancelToken | None) -> None:
+        flag = _NEVER if cancel is None else cancel.flag
+        llama_cpp.llama_set_abort_callback(self._context, self._abort, ctypes.cast(flag, ctypes.c_void_p))
+
+    def _cut(self, number: int, length: int) -> None:
+        """Let go of what the cache holds of a stream from a position on."""
+        if self._lengths[number] > length:
+            llama_cpp.llama_memory_seq_rm(self._memory, number, length, -1)
+            self._lengths[number] = length
+
+    def copy(self, number: int) -> NDArray[np.uint8] | None:
+        """Return a copy of a stream's cache; None where there is none."""
+        self._cut(number, len(self.streams[number].tokens))
+        data = np.empty(int(llama_cpp.llama_state_seq_get_size(self._context, number)), np.uint8)
+        return data if data.nbytes and read_sequence(self._context, data, number) else None
+
+    def restore(self, number: int, data: NDArray[np.uint8] | None, length: int) -> bool:
+        """Put a copy of `length` tokens in place of a stream's cache, or nothing; return whether it was taken."""
+        llama_cpp.llama_memory_seq_rm(self._memory, number, -1, -1)
+        taken = data is not None and write_sequence(self._context, data, number)
+        if data is not None and not taken:
+            llama_cpp.llama_memory_seq_rm(self._memory, number, -1, -1)
+        self._lengths[number] = length if taken else 0
+        return taken
+
+    def size(self, number: int) -> int:
+        """Return how large a copy of a stream's cache would be, in bytes."""
+        self._cut(number, len(self.streams[number].tokens))
+        return int(llama_cpp.llama_state_seq_get_size(self._context, number))
+
+
+class LlamaCppStream(Backend):
+    """One of the streams of a model. Attribute: cancel (what is watched). Made by `open_streams`."""
+
+    rewind = Rewind("any")
+
+    def __init__(self, base: Backend, context: StreamContext, meeting: Meeting, number: int, held: ExitStack) -> None:
+        for name in ("name", "vocab_size", "context_length", "eos_token_ids", "tokenizer", "device", "threads"):
+            setattr(self, name, getattr(base, name))
+        for name in ("parameters", "weight_bytes", "rows", "own_kernels", "row_difference"):
+            setattr(self, name, getattr(base, name))
+        self._context, self._meeting, self._number, self._held = context, meeting, number, held
+        self._tokens: list[int] = []
+        self.cancel: CancelToken | None = None
+
+    @property
+    def length(self) -> int:
+        return len(self._tokens)
+
+    @property
+    def tokens(self) -> list[int]:
+        return self._tokens
+
+    def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
+        if self.closed:
+            raise BackendClosed
+        held = len(self._tokens)
+        if not tokens or not 0 <= n_outputs <= min(len(tokens), _ROUND):
+            raise BackendFailure(
+                Translatable(
+                    "{n_outputs} rows of logits were requested for {count} tokens",
+                    n_outputs=n_outputs,
+                    count=len(tokens),
+                ),
+                held,
+            )
+        if min(tokens) < 0 or max(tokens) >= self.vocab_size:
+            raise TokenOutOfRange(next(t for t in tokens if not 0 <= t < self.vocab_size), self.vocab_size)
+        if held + len(tokens) > self.context_length:
+            raise ContextFull(held + len(tokens), self.context_length)
+        rows: Logits = np.empty((0, self.vocab_size), np.float32)
+        most = self._context.most
+        for first in range(0, len(tokens), most):
+            if self.cancel is not None:
+                self.cancel.check()
+            piece = tokens[first : first + most]
+            last = first + most >= len(tokens)
+            rows = self._meeting.forward(self._context, Feed(self._number, piece, n_outputs if last else 0))
+        return rows
+
+    def truncate(self, length: int) -> None:
+        if not 0 <= length <= len(self._tokens):
+            raise RewindNotSupported(length, len(self._tokens))
+        with self._meeting.alone():
+            del self._tokens[length:]
+
+    def watch(self, cancel: CancelToken | None) -> None:
+        self.cancel = cancel
+
+    def cache_bytes(self) -> int:
+        with self._meeting.alone():
+            return 0 if self.closed else self._context.size(self._number)
+
+    def copy_cache(self) -> NDArray[np.uint8] | None:
+        with self._meeting.alone():
+            return None if self.closed else self._context.copy(self._number)
+
+    def restore_cache(self, tokens: Sequence[int], data: NDArray[np.uint8]) -> None:
+        with self._meeting.alone():
+            if self.closed:
+                raise BackendClosed
+            self._tokens.clear()
+            if not self._context.restore(self._number, data, len(tokens)):
+                raise BackendFailure(Translatable("its cache cannot be restored"))
+            self._tokens.extend(tokens)
+
+    def close(self) -> None:
+        with self._meeting.alone():
+            if self.closed:
+                return
+            self.closed = True
+            self._tokens.clear()
+            if all(stream.closed for stream in self._context.streams):
+                self._context.free()
+                self._held.close()
+
+
+def open_streams(base: LlamaCppBackend, meeting: Meeting, count: int) -> list[Backend] | None:
+    """Return streams of a loaded model: they have its weights, and a cache each. None where there cannot be any.
+
+    That is so of recurrent models, where memory is short, and where the logits of a token depend on what is computed
+    beside it: replies would depend on each other then. Their caches are all empty.
+    """
+    config = base.config
+    if config is None or base.rewind.kind != "any" or base.batch_invariant is False:
+        return None
+    with ExitStack() as held:
+        held.enter_context(base.keep())
+        model = llama_cpp.llama_get_model(base.context)
+        if _bytes_of(model, base.context_length, count) > _SHARE_OF_MEMORY * available_memory():
+            return None
+        try:
+            context = StreamContext(model, config, count, base.threads)
+        except LoadFailed:
+            return None
+        kept = held.pop_all()
+    streams = [LlamaCppStream(base, context, meeting, number, kept) for number in range(count)]
+    context.streams.extend(streams)
+    try:
+        alike = _alike(context, count)
+    except BackendFailure:
+        alike = False
+    if not alike:
+        for stream in streams:
+            stream.close()
+        return None
+    caches = StreamCaches(meeting, (base, *streams), base.keeper if isinstance(base.keeper, SavedCaches) else None)
+    for stream in streams:
+        stream.keeper = caches
+    return list(streams)
+
+
+def _bytes_of(model: Any, length: int, count: int) -> int:
+    """Return about how much memory the caches of so many streams take."""
+    heads = max(int(llama_cpp.llama_model_n_head(model)), 1)
+    width = int(llama_cpp.llama_model_n_embd(model)) * int(llama_cpp.llama_model_n_head_kv(model)) // heads
+    a_number = 4 if llama_cpp.llama_model_ftype(model) == llama_cpp.LLAMA_FTYPE_ALL_F32 else 2
+    return 2 * a_number * int(llama_cpp.llama_model_n_layer(model)) * width * count * (length + _ROUND)
+
+
+def _alike(context: StreamContext, count: int) -> bool:
+    """Return whether the rows of a stream are the same, to the bit, alone and beside the others."""
+    texts = [[(7 + 11 * number + 3 * place) % context.vocab_size for place in range(3)] for number in range(count)]
+    rows: list[Logits] = []
+    for numbers in (range(count), range(count - 1, count)):
+        feeds = [Feed(number, texts[number], 3) for number in numbers]
+        context.compute(feeds)
+        for stream in context.streams:
+            stream.tokens.clear()
+        if feeds[-1].error is not None or feeds[-1].rows is None:
+            return False
+        rows.append(feeds[-1].rows)
+    return np.array_equal(rows[0], rows[1])

@@ -1,0 +1,79 @@
+"""Hand out streams: decoders of one loaded pair that write replies together, where that is quicker than in turns."""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from engine.backends.saved import keep_caches
+from engine.config import GenerationRequest
+from engine.decoder import SpeculativeDecoder
+from engine.errors import EngineError
+
+_log = logging.getLogger("outrider.server")
+STREAMS = 4
+WORTH_BYTES = 32 * 2**20
+"""Weights of a target below which its forwards are over before threads have met: in turns it is as quick."""
+
+
+class ReplyStreams:
+    """Hold the streams of the decoder that is loaded. `count`: how many; `least_bytes`: of a target that has any.
+
+    `open` is called where nobody uses the decoder, the rest on the event loop.
+    """
+
+    def __init__(self, count: int = STREAMS, least_bytes: int = WORTH_BYTES) -> None:
+        self.count = count
+        self._least_bytes = least_bytes
+        self._tried: weakref.WeakSet[SpeculativeDecoder] = weakref.WeakSet()
+        self._of: weakref.ref[SpeculativeDecoder] | None = None
+        self._free: list[tuple[str, SpeculativeDecoder]] = []
+        """With the client that used each last, the one that was used longest ago first."""
+
+    def wanted(self, decoder: SpeculativeDecoder | None, request: GenerationRequest) -> bool:
+        """Return whether it should be tried to open streams for such requests."""
+        return decoder is None or (decoder not in self._tried and self._suits(decoder, request))
+
+    def there(self, decoder: SpeculativeDecoder | None, request: GenerationRequest) -> bool:
+        """Return whether a request can be written in a stream."""
+        return decoder is not None and self._of is not None and self._of() is decoder and self._suits(decoder, request)
+
+    def _suits(self, decoder: SpeculativeDecoder, request: GenerationRequest) -> bool:
+        large = decoder.target is not None and decoder.target.weight_bytes >= self._least_bytes
+        return self.count > 1 and large and decoder.heads is None and request.speculation.tree is None
+
+    def open(self, decoder: SpeculativeDecoder, request: GenerationRequest, cache_bytes: int) -> None:
+        """Open the streams of a decoder, once, if they suit the request."""
+        if decoder in self._tried or not self._suits(decoder, request):
+            return
+        self._tried.add(decoder)
+        keep_caches(decoder.target, decoder.draft, most_bytes=cache_bytes)
+        try:
+            opened = decoder.open_streams(self.count)
+        except EngineError as error:
+            _log.info("Replies are written in turns: %s", error)
+            return
+        if not opened:
+            _log.info("Replies are written in turns: this model or its memory has no room for several at once.")
+            return
+        self._of, self._free = weakref.ref(decoder), [("", stream) for stream in opened]
+        _log.info("Up to %d replies are written at once.", len(opened))
+
+    @contextmanager
+    def lent(self, client: str) -> Iterator[SpeculativeDecoder]:
+        """Lend a stream that is free: this client's last one, or that which was used longest ago."""
+        place = next((place for place, (last, _) in enumerate(self._free) if last == client), 0)
+        _, stream = self._free.pop(place)
+        try:
+            yield stream
+        finally:
+            self._free.append((client, stream))
+
+    def close(self) -> None:
+        """End the streams."""
+        decoder = None if self._of is None else self._of()
+        self._of, self._free = None, []
+        if decoder is not None:
+            decoder.close_streams()
