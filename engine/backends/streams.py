@@ -17,11 +17,12 @@ from typing import Protocol
 from engine.backends.base import Backend, CacheKeeper, Logits
 from engine.backends.prefix import common_prefix
 from engine.backends.saved import WORTH, SavedCaches
-from engine.config import MAX_LOOKAHEAD
 from engine.errors import BackendFailure
 
 _LEAST_S, _MOST_S = 0.005, 1.0
 """A stream that is still busy is waited for as long as a forward of the larger model takes, between these."""
+_SILENT = 4
+"""Tokens without a row that a round has at most, such as those that a draft catches up with."""
 _MEMORY = 0.8
 """How much of the known duration of a forward stays when another one was timed."""
 
@@ -43,8 +44,8 @@ class Feed:
 
     @property
     def reads(self) -> bool:
-        """Return whether it reads a prompt: too long for being computed together to save anything."""
-        return len(self.tokens) > MAX_LOOKAHEAD + 1
+        """Return whether it reads a prompt: with so many tokens, being computed together saves nothing."""
+        return len(self.tokens) - self.n_outputs > _SILENT
 
 
 class StreamModel(Protocol):

@@ -44,10 +44,7 @@ prepare_library()
 
 
 class LlamaCppBackend(Backend):
-    """Run a GGUF model with its context (see engine.backends.base.Backend). Make one with `open`.
-
-    Attribute: config (how it was loaded; None: not with `open`).
-    """
+    """Run a GGUF model with its context (see engine.backends.base.Backend). Made by `open`, and `config` says how."""
 
     config: LoadConfig | None = None
 
