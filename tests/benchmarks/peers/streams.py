@@ -99,7 +99,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("| | tokens/s, median | least | most |\n|---|---|---|---|")
     for way, values in rates.items():
         print(f"| {way} | {median(values):.1f} | {min(values):.1f} | {max(values):.1f} |")
-    print(f"\nAt once: {median(ratios):.2f} times in turns ({ratios[0]:.2f} to {ratios[-1]:.2f}; must: at least {LEAST}).")
+    print(
+        f"\nAt once: {median(ratios):.2f} times in turns ({ratios[0]:.2f} to {ratios[-1]:.2f}; must: at least {LEAST})."
+    )
     print(f"The replies are {'the same both ways' if same else 'NOT the same'}.")
     return 0 if same and median(ratios) >= LEAST else 1
 
