@@ -65,7 +65,7 @@ def measure(url: str, tokens: int, lookahead: int | str) -> tuple[float, dict[st
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table. Exit status 1: a must is not met."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--tokens", type=int, default=40)
     parser.add_argument("--lookahead", default="4")
     parser.add_argument("--layers", type=int, default=FULL.layers)
