@@ -136,7 +136,6 @@ PARTS = (
         2,
     ),
     Part("serving", "The local server beside the library", "serving", "serving --runs 1 --tokens 10", 0.3, 1, 1),
-    Part("streams", "Four clients of the local server at once", "streams", "streams --runs 1 --tokens 8", 0.9, 3),
     Part(
         "assisted",
         "Auto against transformers' assisted generation",
