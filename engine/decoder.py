@@ -309,9 +309,8 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
             opened = None if self.heads or self._streams else open_pairs(self._loaded(), self.draft, count)
             if opened is not None:
                 meeting, pairs = opened
-                self._streams = tuple(
-                    self._make_stream(Seat(meeting, number), *pair) for number, pair in enumerate(pairs)
-                )
+                seats = (Seat(meeting, number) for number in range(len(pairs)))
+                self._streams = tuple(self._make_stream(seat, *pair) for seat, pair in zip(seats, pairs, strict=True))
         return self._streams
 
     def _make_stream(self, seat: Seat, target: Backend, draft: Backend | None) -> SpeculativeDecoder:

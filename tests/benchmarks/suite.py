@@ -139,9 +139,9 @@ PARTS = (
     Part(
         "assisted",
         "Auto against transformers' assisted generation",
-        "assisted --sweep --pairs small,middle,large --prompts 2 --turns 4 --tokens 48",
+        "assisted --sweep --pairs small,middle,large --prompts 2 --turns 3 --tokens 48",
         "assisted --sweep --pairs small --prompts 1 --turns 2 --tokens 8 --assistants 5 --ours 0,4,auto",
-        6,
+        4.5,
         5,
     ),
     Part(
@@ -152,7 +152,7 @@ PARTS = (
         4,
         13,
     ),
-    Part("context", "What a long context costs", "context --turns 4", f"context {_CONTEXT_QUICK}", 5, 4),
+    Part("context", "What a long context costs", "context --turns 3", f"context {_CONTEXT_QUICK}", 5, 4),
     Part(
         "ngram",
         "What an n-gram index is worth",
@@ -176,7 +176,7 @@ PARTS = (
         "The frozen program against the run from source",
         "frozen --models demo,random,q8_0 --pairs 5",
         "frozen --models demo --pairs 1 --tokens 8 --patience 0",
-        5,
+        3.8,
         4,
         2,
     ),
