@@ -56,12 +56,19 @@ def is_there(path: Path) -> bool:
         return False
 
 
+def _inode(path: str | Path) -> tuple[int, int] | None:
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
 def _identity(folder: Path) -> tuple[int, int] | None:
     """Return the identity of the folder that a name stands for now; None if it cannot be read."""
     try:
-        status = folder.stat()
         with os.scandir(folder):
-            return status.st_dev, status.st_ino
+            return _inode(folder)
     except OSError:
         return None
 
@@ -122,6 +129,7 @@ class FolderWatch(QObject):
         self._roots: dict[Path, frozenset[str]] = {}
         self._identities: dict[Path, tuple[int, int] | None] = {}
         self._owners: defaultdict[str, set[Path]] = defaultdict(set)
+        self._watched: dict[str, tuple[int, int] | None] = {}
         self._stirred: set[Path] = set()
         self._short = QTimer(self, singleShot=True, interval=SOON_MS)
         self._short.timeout.connect(self._tell)
@@ -187,16 +195,20 @@ class FolderWatch(QObject):
     def _settle(self, paths: frozenset[str]) -> None:
         """Watch those of these places that somebody wants, and no others of them.
 
-        All are watched anew: behind the same name may be another folder by now, of which nobody would tell.
+        Behind the same name may be another folder by now, of which nobody would tell: that is watched anew. The rest
+        stays watched, for what happened since it was read would be lost with the watch.
         """
         held = {*self._watcher.directories(), *self._watcher.files()} & paths
-        if held:
-            self._watcher.removePaths([*held])
-        wanted = [path for path in paths if self._owners[path]]
+        wanted = {path: _inode(path) for path in paths if self._owners[path]}
+        others = [path for path in held if path not in wanted or wanted[path] != self._watched.get(path)]
+        if others:
+            self._watcher.removePaths(others)
         for path in paths.difference(wanted):
             del self._owners[path]
-        if wanted:
-            self._watcher.addPaths(wanted)
+            self._watched.pop(path, None)
+        if anew := [*(wanted.keys() - held), *wanted.keys() & others]:
+            self._watcher.addPaths(anew)
+        self._watched |= wanted
 
     def _pace(self) -> None:
         away = None in self._identities.values()

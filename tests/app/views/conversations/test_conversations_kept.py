@@ -2,6 +2,7 @@
 
 import sqlite3
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from time import perf_counter
 
@@ -229,7 +230,7 @@ def test_what_was_said_last_is_on_top_though_the_clock_was_put_back(
     open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     window = open_window(Script(ECHO))
-    clock = app.store.conversations.now()
+    clock = datetime.now().astimezone().replace(hour=12).timestamp()  # Hours before are today too.
     for title, wrong in (("Right", 0), ("Ahead", 90 * 86_400), ("Back", -3_600), ("Far back", -7_200)):
         monkeypatch.setattr(app.store.conversations, "now", lambda wrong=wrong: clock + wrong)
         window.main.new_chat_wanted.emit()
