@@ -31,6 +31,7 @@ _UNSET = re.compile(
     r"\\(?:tag|color|textcolor|unicode|class|href|url|require|def|newcommand|hspace|not|hline|rule|includegraphics)(?![a-zA-Z])"
 )
 _NUMBERED = re.compile(r"\\(begin|end)\{(align|equation|gather|multline|eqnarray)\}")
+_NAMED = re.compile(r"\\(det|gcd|inf|max|min|sup|Pr)[ \t]+(?=[a-zA-Z])")
 _PATH = re.compile(r"[MLQCZ]|-?[\d.]+(?:e-?\d+)?")
 
 
@@ -105,6 +106,8 @@ def set_formula(tex: str, display: bool) -> Formula | None:
     if _UNSET.search(tex):
         return None
     # Nothing refers to the numbers of its lines.
+    # The library leaves no space behind these names.
+    tex = _NAMED.sub(r"\\\1\\,", tex)
     tex = _NUMBERED.sub(r"\\\1{\2*}", _RAISED_MATRIX.sub(r"{\1}", _LABELS.sub("", tex)))
     try:
         from ziamath.config import config  # noqa: PLC0415 - the window is on the screen before it is needed

@@ -2541,7 +2541,7 @@
         <name>ServerPage</name>
         <message>
             <source>Editors, agents and scripts can use the models of this window, in the form of OpenAI's or Anthropic's interface. Their requests and your messages take turns.</source>
-            <translation>Editoren, Agenten und Skripte können die Modelle dieses Fensters benutzen, in der Form der Schnittstellen von OpenAI oder Anthropic. Ihre Anfragen und Ihre Nachrichten wechseln sich ab.</translation>
+            <translation>Editoren, Agenten und Skripte können die Modelle dieses Fensters benutzen, in der Form der Schnittstellen von OpenAI oder Anthropic. Deren Anfragen und Ihre Nachrichten wechseln sich ab.</translation>
         </message>
         <message>
             <source>Serve the loaded models to other programs</source>
@@ -2554,6 +2554,10 @@
         <message>
             <source>Other computers too</source>
             <translation>Auch andere Computer</translation>
+        </message>
+        <message>
+            <source>None yet</source>
+            <translation>Noch keine</translation>
         </message>
         <message>
             <source>Address</source>

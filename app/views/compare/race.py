@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
-from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QFont, QFontMetricsF, QImage, QPainter, QPaintEvent
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QFont, QFontMetricsF, QImage, QPainter, QPaintEvent, QTextLayout, QTextOption
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.state.compare.animation import HOLD_MS, Frame
@@ -18,6 +18,8 @@ from app.words.compare import clock_words, race_words
 _LINES = 7
 """Lines of text that are seen of each column."""
 _PAD = 12.0
+_SLACK = 0.05
+"""Of a line: heights are rounded to whole pixels."""
 _FRAME_MS = 33
 _PICTURE = QSize(1000, 430)
 _PICTURE_PIXELS = 15
@@ -91,16 +93,21 @@ class RaceField(QWidget):
         self._paint_text(painter, inner.adjusted(0, _head(metrics), 0, 0), lane.text(seconds).strip())
 
     def _paint_text(self, painter: QPainter, place: QRectF, text: str) -> None:
-        """Paint the text, its end where not all of it fits."""
-        flags = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop
-        whole = painter.boundingRect(QRectF(place.left(), place.top(), place.width(), 1e6), int(flags), text)
-        spacing = painter.fontMetrics().lineSpacing()
-        over = whole.height() - place.height()
-        painter.save()
-        painter.setClipRect(place.adjusted(-1, 0, 1, 2), Qt.ClipOperation.IntersectClip)
-        top = place.top() - (spacing * -(-over // spacing) if over > 0 else 0)
-        painter.drawText(QRectF(place.left(), top, place.width(), 1e6), int(flags), text)
-        painter.restore()
+        """Paint the text, its last lines where not all of it fits."""
+        layout = QTextLayout(text.replace("\n", "\N{LINE SEPARATOR}"), painter.font())
+        option = QTextOption()
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        layout.setTextOption(option)
+        layout.beginLayout()
+        lines = []
+        while (line := layout.createLine()).isValid():
+            line.setLineWidth(place.width())
+            lines.append(line)
+        layout.endLayout()
+        spacing = QFontMetricsF(painter.font()).lineSpacing()
+        for number, line in enumerate(lines[-max(int(place.height() / spacing + _SLACK), 1) :]):
+            line.setPosition(QPointF(0.0, number * spacing))
+            line.draw(painter, place.topLeft())
 
     @property
     def picture_size(self) -> tuple[int, int]:

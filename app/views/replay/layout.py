@@ -54,6 +54,7 @@ class ReplayLayout:
         shown = [showable(text) for text in texts]
         self.starts = [0, *accumulate(map(length_of, shown))]
         self.paragraphs: list[LaidParagraph] = []
+        self._parts: dict[int, tuple[tuple[QRectF, float], ...]] = {}
         self.height = 0.0
         metrics = QFontMetricsF(font)
         self.line_height = round(LINE_SPACING * metrics.height())
@@ -106,9 +107,13 @@ class ReplayLayout:
         line = paragraph.layout.lineForTextPosition(min(max(position - paragraph.start, 0), paragraph.length))
         return x_of(line, line.textStart()) if line.isValid() else 0.0
 
-    def parts_of(self, token: int) -> Iterator[tuple[QRectF, float]]:
+    def parts_of(self, token: int) -> tuple[tuple[QRectF, float], ...]:
         """Return the rectangles of a token, one a line, each with its baseline; a mark for a line's end."""
-        yield from self.parts_between(self.starts[token], self.starts[token + 1])
+        known = self._parts.get(token)
+        if known is None:
+            # Kept: while the text is scrubbed, hundreds of them are painted each time.
+            known = self._parts[token] = tuple(self.parts_between(self.starts[token], self.starts[token + 1]))
+        return known
 
     def parts_between(self, start: int, end: int) -> Iterator[tuple[QRectF, float]]:
         """Return the rectangles of these characters, each with its baseline."""

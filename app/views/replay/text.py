@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, QTimer
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, QSizeF, Qt, QTimer
 from PySide6.QtGui import (
     QColor,
     QPainter,
@@ -148,7 +148,7 @@ class ReplayText(QAbstractScrollArea):
         written, guessed = starts[shown.start], starts[shown.start + ghosts]
         self._paint_grounds(painter, area)
         for paragraph in self._layout.between(area.top(), area.bottom()):
-            self._draw(painter, paragraph, guessed, (written, guessed))
+            self._draw(painter, paragraph, guessed, (written, guessed), area)
         self._paint_ghosts(painter, shown, ghosts)
         if scene.ghosts > shown.kept and scene.struck < 1.0:
             self._paint_rejected(painter, shown, scene)
@@ -161,8 +161,10 @@ class ReplayText(QAbstractScrollArea):
             painter.setPen(QPen(self._theme.color("accent"), 1.5))
             painter.drawLine(QPointF(at.left() + 0.5, at.top()), QPointF(at.left() + 0.5, at.bottom()))
 
-    def _draw(self, painter: QPainter, paragraph: LaidParagraph, end: int, ghosts: tuple[int, int]) -> None:
-        """Draw a paragraph up to a character, and the characters of `ghosts` as such."""
+    def _draw(
+        self, painter: QPainter, paragraph: LaidParagraph, end: int, ghosts: tuple[int, int], seen: QRectF
+    ) -> None:
+        """Draw what is seen of a paragraph, up to a character, and the characters of `ghosts` as such."""
         if self._layout is None or paragraph.start >= end:
             return
         low = min(max(ghosts[0] - paragraph.start, 0), paragraph.length)
@@ -179,7 +181,11 @@ class ReplayText(QAbstractScrollArea):
                 beside = QRectF(at.left(), at.top() - 2, self.viewport().width() - at.left(), at.height() + 4)
             painter.setClipRegion(area.united(QRegion(beside.toAlignedRect())), Qt.ClipOperation.IntersectClip)
         painter.setPen(self._theme.color("text"))
-        paragraph.layout.draw(painter, QPointF(0.0, paragraph.top), formats)
+        # Only the lines that are seen: a paragraph may have hundreds.
+        reach = self._layout.line_height
+        paragraph.layout.draw(
+            painter, QPointF(0.0, paragraph.top), formats, seen.adjusted(-_MARGIN, -reach, _MARGIN, reach)
+        )
         painter.restore()
 
     def _paint_grounds(self, painter: QPainter, area: QRectF) -> None:
@@ -217,9 +223,8 @@ class ReplayText(QAbstractScrollArea):
         if origin not in ("accepted", "correction", "bonus"):
             return
         color, ink = self._theme.color(origin), self._theme.color("muted")
-        for rect, baseline in self._layout.parts_of(token):
-            if share < 1.0:
-                rect.setWidth(rect.width() * share)
+        for whole, baseline in self._layout.parts_of(token):
+            rect = whole if share == 1.0 else QRectF(whole.topLeft(), QSizeF(whole.width() * share, whole.height()))
             paint_token(painter, rect, baseline, color, UNDERLINES[origin], ink)
 
     def _paint_ghosts(self, painter: QPainter, shown: ReplayRound, ghosts: int) -> None:
@@ -248,7 +253,7 @@ class ReplayText(QAbstractScrollArea):
             painter.setClipRect(rect.adjusted(0, -2, 0, 4), Qt.ClipOperation.IntersectClip)
             painter.setPen(self._theme.color("text"))
             for paragraph in self._layout.between(rect.top() + 1, rect.bottom() - 1):
-                paragraph.layout.draw(painter, QPointF(0.0, paragraph.top))
+                paragraph.layout.draw(painter, QPointF(0.0, paragraph.top), [], rect)
             painter.restore()
 
     def _paint_rejected(self, painter: QPainter, shown: ReplayRound, scene: Scene) -> None:

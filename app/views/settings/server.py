@@ -21,6 +21,7 @@ from app.views.settings.fields import mark
 from engine import ServerFigures, ServerLine
 
 _LABELS = 140
+_BETWEEN = 4
 _HOSTS = ("127.0.0.1", "0.0.0.0")  # noqa: S104 - a key is demanded
 _LOG_LINES = 8
 
@@ -59,8 +60,10 @@ class ServerPage(QWidget):
         self.figures = QLabel(self)
         self.figures.setObjectName("hint")
         self.figures.setWordWrap(True)
+        self.figures.hide()
         self.log = QPlainTextEdit(self)
         self.log.setReadOnly(True)
+        self.log.setPlaceholderText(self.tr("None yet"))
         self.log.setTabChangesFocus(True)
         self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.log.setFixedHeight(_LOG_LINES * self.fontMetrics().lineSpacing() + 24)
@@ -88,18 +91,20 @@ class ServerPage(QWidget):
             hint.setWordWrap(True)
             field.setAccessibleName(name)
             field.setAccessibleDescription(meaning)
-            grid.addWidget(label, 2 * place, 0)
-            grid.addWidget(field, 2 * place, 1)
-            grid.addWidget(hint, 2 * place + 1, 1, 1, 2)
+            hint.setVisible(bool(meaning))
+            grid.addWidget(label, 3 * place, 0)
+            grid.addWidget(field, 3 * place, 1)
+            grid.addWidget(hint, 3 * place + 1, 1, 1, 2)
+            grid.setRowMinimumHeight(3 * place + 2, _BETWEEN)
         requests = QLabel(self.tr("Requests"), self)
         requests.setBuddy(self.log)
         self.log.setAccessibleName(self.tr("Requests"))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 12, 12, 12)
         column.setSpacing(12)
-        top: tuple[QWidget, ...] = (self._said, self.switch, self.state)
-        for widget in top:
-            column.addWidget(widget)
+        column.addWidget(self._said)
+        column.addWidget(self.switch, 0, Qt.AlignmentFlag.AlignLeading)
+        column.addWidget(self.state)
         column.addLayout(grid)
         bottom: tuple[QWidget, ...] = (self.figures, requests, self.log)
         for widget in bottom:
@@ -132,6 +137,7 @@ class ServerPage(QWidget):
     def show_work(self, figures: ServerFigures | None, lines: tuple[ServerLine, ...]) -> None:
         """Show what it did so far, and the last requests."""
         self.figures.setText("" if figures is None else self._figures(figures))
+        self.figures.setVisible(figures is not None)
         text = "\n".join(_line(line) for line in reversed(lines))
         if text != self.log.toPlainText():
             self.log.setPlainText(text)

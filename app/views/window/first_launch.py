@@ -14,8 +14,8 @@ from app.views.widgets.theme import Theme
 
 _WIDE, _MARGIN = 640, 24
 _BETWEEN = 28
-_REPLAY, _SMALL_REPLAY, _ROOMY = 17, 10.5, 37
-"""Lines of text: the height of the replay, and the height of the screen from which on there is room for more."""
+_REPLAY, _SMALL_REPLAY, _ROOMY, _LOW = 17, 10.5, 37, 26
+"""Lines of text: the greatest and least height of the replay, and those of a screen with room for all, or only that."""
 _GUESSED, _RIGHT = 5, 4
 """Words that the draft guesses in the picture, and how many of them the target keeps."""
 
@@ -176,7 +176,9 @@ class FirstLaunchView(ColumnPage):
         """Leave out what the replay shows anyway, where the screen is low."""
         line = self.fontMetrics().lineSpacing()
         roomy = self.viewport().height() >= _ROOMY * line
-        self.player.setFixedHeight(round((_REPLAY if roomy else _SMALL_REPLAY) * line))
+        spare = max(self.viewport().height() / line - _LOW, 0.0)
+        lines = _REPLAY if roomy else min(_SMALL_REPLAY + spare, _REPLAY)
+        self.player.setFixedHeight(round(lines * line))
         for label in (*self._explained, self.watched):
             label.setVisible(roomy)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import openai
 import pytest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.bridge.bridge import EngineBridge
@@ -81,6 +81,9 @@ def test_the_page_shows_what_the_server_does(qtbot: QtBot) -> None:
     page = ServerPage(parent)
     told: list[tuple[str, object]] = []
     page.changed.connect(lambda name, value: told.append((name, value)))
+    parent.show()
+    assert page.figures.isHidden(), "it has done nothing"
+    assert all(label.text() for label in page.findChildren(QLabel, "hint") if not label.isHidden())
     page.show_settings(Settings(server_on=True, server_port=9000))
     assert told == []
     assert page.switch.isChecked()
@@ -95,6 +98,7 @@ def test_the_page_shows_what_the_server_does(qtbot: QtBot) -> None:
     page.show_state("", "Other computers could use this address: set a key.")
     assert page.state.objectName() == "fieldError"
     page.show_work(ServerFigures(1, 2, 3, 10, 4, 1234, 8, 6), (line("/health", 200), line("/v1/models", 401)))
+    assert not page.figures.isHidden()
     assert "1,234" in page.figures.text()
     assert "75 %" in page.figures.text()
     assert page.log.toPlainText().splitlines()[0].endswith("/v1/models"), "the newest first"

@@ -29,6 +29,7 @@ from app.views.replay.player import ReplayPlayer
 from app.views.window.file_drops import DropVeil
 from app.words.models import announcement
 from helpers.gallery import gallery_scenes as scenes
+from helpers.gallery import gallery_shown as shown
 from helpers.gallery.gallery_tools import Gallery, answered, press, until, view_of
 from helpers.models.model_zoo import write_zoo
 
@@ -109,6 +110,7 @@ async def _introduction(program: Program, gallery: Gallery) -> None:
 async def _replay(program: Program, gallery: Gallery) -> None:
     program.window.commands.run("proof.replay")
     await gallery.windows("replay")
+    await shown.replies(program, gallery)
 
 
 async def walk(program: Program, gallery: Gallery, folder: Path) -> None:
@@ -145,6 +147,7 @@ async def walk(program: Program, gallery: Gallery, folder: Path) -> None:
             await gallery.windows(key.replace(".", "-"))
     await scenes.about(program, gallery)
     await scenes.settings_pages(program, gallery)
+    await shown.dialogs(program, gallery)
     await scenes.proof(program, gallery)
     await _models(program, gallery, folder / "models")
     for name in ("target", "draft", "lookahead"):

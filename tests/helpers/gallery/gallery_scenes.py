@@ -51,9 +51,11 @@ async def tokens(program: Program, gallery: Gallery) -> None:
     await gallery.shot("tokens")
     await gallery.front()
     view.reply.texts[-1].page.setFocus(Qt.FocusReason.TabFocusReason)
-    corrected = next((at for at in range(len(reply.trace)) if reply.trace.origin(at) == "correction"), 4)
-    press(Qt.Key.Key_Right, corrected)
-    assert reply.layer.card.isVisible()
+    for _ in range(len(reply.trace)):
+        press(Qt.Key.Key_Right)
+        if reply.layer.card.wanted.isVisible():
+            break
+    assert reply.layer.card.wanted.text()
     await gallery.shot("token-card")
     press(Qt.Key.Key_End)
     await gallery.shot("token-card-last")

@@ -1,6 +1,7 @@
 """A race in the window: both ways write the text, side by side, and it can be given away as a picture."""
 
 import itertools
+import math
 import re
 from functools import partial
 from io import BytesIO
@@ -8,12 +9,17 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from PySide6.QtGui import QFont, QFontMetricsF
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
+from app.settings.settings import Settings
 from app.shell import compare_windows
 from app.state.compare.animation import HOLD_MS, Frame, encode
 from app.state.compare.race import Race, RaceMark
 from app.views.compare.compare import CompareDialog
-from app.views.compare.race import RaceView
+from app.views.compare.race import RaceField, RaceView, _head
+from app.views.widgets.theme import Theme
 from engine import bundled_pair
 from engine.growth import full_size
 from engine.growth.arithmetic import GrownShape
@@ -54,6 +60,26 @@ def test_what_a_race_shows_at_each_moment() -> None:
 def frames_of(picture: Image.Image) -> int:
     """How many pictures an animation has."""
     return int(getattr(picture, "n_frames", 1))
+
+
+def test_of_a_long_text_whole_lines_are_seen(qapp: QApplication, qtbot: QtBot) -> None:
+    """No tails of the letters above the first one."""
+    field = RaceField(Theme(qapp, "", "", Settings(theme="light")))
+    qtbot.addWidget(field)
+    field.resize(field.sizeHint())
+    for size in (9.0, 10.0, 11.0, 13.0):
+        font = QFont(field.font())
+        font.setPointSizeF(size)
+        field.setFont(font)
+        field.resize(field.sizeHint())
+        field.race = Race()
+        field.race.take(RaceMark(0, 1.0, "gpqy " * 400, 400, over=True))
+        picture, metrics = field.grab().toImage(), QFontMetricsF(font)
+        top = math.ceil(12.5 + _head(metrics))
+        free = range(top - 2, top + math.floor(metrics.ascent() - metrics.xHeight()) - 2)
+        ground = picture.pixelColor(8, field.height() // 2)
+        inked = [y for y in free if any(picture.pixelColor(x, y) != ground for x in range(10, 250))]
+        assert not inked
 
 
 @pytest.mark.parametrize("kind", ["webp", "gif"])

@@ -83,6 +83,13 @@ def test_an_ordinary_formula_is_set(tex: str) -> None:
     assert box.top() < 0
 
 
+def test_the_name_of_a_function_stands_by_itself() -> None:
+    close, apart = set_formula(r"\det{A}", display=True), set_formula(r"\det A", display=True)
+    assert close is not None
+    assert apart is not None
+    assert apart.width > close.width + 0.1
+
+
 @pytest.mark.parametrize("tex", SOURCE)
 def test_what_cannot_be_set_as_it_is_meant_is_not_set(tex: str) -> None:
     """Half of a formula would be another formula."""

@@ -132,5 +132,13 @@ def test_a_reply_is_replayed_at_once(open_window: OpenWindow, demo_pair: tuple[P
     assert sum(len(each.rejected) for each in replay.rounds[:8]) > 0
     assert all(each.milliseconds for each in replay.rounds)
     window.wait(lambda: view.player.index >= 1)
+    heights = []
+    for height in (480, 600):
+        window.main.resize(900, height)
+        window.wait(lambda height=height: window.main.height() == height)  # type: ignore[misc]
+        view._fit_replay()
+        heights.append(view.player.height())
+        assert not view.verticalScrollBar().maximum(), "no more than there is room for"
+    assert heights[0] < heights[1]
     assert not window.program.conversations.summaries()
     assert not window.controller.transcript.entries
