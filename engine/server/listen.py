@@ -11,6 +11,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from engine.errors import InvalidRequest
+from engine.translatable import Translatable
 
 _MOST_CONNECTIONS = 512
 _MOST_HEADER_BYTES = 32_768
@@ -35,8 +36,10 @@ class Listener:
             self._socket.listen(_BACKLOG)
         except OSError as error:
             self._socket.close()
-            reason = error.strerror or error
-            raise InvalidRequest(f"Cannot listen on {host}, port {port}: {reason}. Choose another --port.") from None
+            where = {"host": host, "port": str(port), "reason": str(error.strerror or error)}
+            raise InvalidRequest(
+                Translatable("Cannot listen on {host}, port {port}: {reason}. Choose another port.", **where)
+            ) from None
         shown = f"[{host}]" if ":" in host else host
         self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
         config = uvicorn.Config(

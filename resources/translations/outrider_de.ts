@@ -5870,6 +5870,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>sein bestes Logit ist keine endliche Zahl</translation>
         </message>
         <message>
+            <source>Cannot listen on {host}, port {port}: {reason}. Choose another port.</source>
+            <translation>Der Server kann {host}, Port {port}, nicht benutzen: {reason}. Wählen Sie einen anderen Port.</translation>
+        </message>
+        <message>
             <source>Other computers could use this address: set a key.</source>
             <translation>Andere Computer könnten diese Adresse benutzen: Legen Sie einen Schlüssel fest.</translation>
         </message>

@@ -17,8 +17,18 @@ from app.bridge.bridge import EngineBridge
 from app.bridge.serving import ServerSwitch
 from app.settings.settings import Settings
 from app.state.models.models import Loaded
+from app.system.translation import fill
 from app.views.settings.server import ServerPage
-from engine import Message, ServerFigures, ServerLine, bundled_pair
+from engine import (
+    InvalidRequest,
+    LocalServer,
+    Message,
+    ServerAddress,
+    ServerFigures,
+    ServerLine,
+    Translatable,
+    bundled_pair,
+)
 from helpers.decoding.serving import asked
 from helpers.window.app_window import OpenWindow
 from helpers.window.settings_window import open_settings
@@ -138,3 +148,14 @@ def test_the_switch_in_the_settings(open_window: OpenWindow, demo_pair: tuple[Pa
     page.switch.click()
     assert page.state.text() == "Off"
     assert not window.program.settings.server_on
+
+
+def test_a_port_that_is_taken_can_be_said_in_another_language() -> None:
+    """In words for the window and the command line alike; the number stays as it is."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(InvalidRequest) as told:
+            LocalServer(ServerAddress("127.0.0.1", port), lambda: None, lambda _work: None)
+    assert isinstance(told.value.message, Translatable)
+    assert str(port) in fill(told.value.message.template, **told.value.message.fields)
+    assert "--" not in told.value.message

@@ -12,7 +12,7 @@ from app.state.chat.transcript import Exchange
 from app.state.compare.compare import PLAIN
 from app.state.compare.race import Race, RaceMark
 from app.words.compare import way_words
-from engine import GenerationResult, GenerationStats
+from engine import GenerationResult, GenerationStats, Translatable
 from helpers.gallery.gallery_tools import Gallery, press, until, view_of
 
 FORMULAS = r"""The roots of $ax^2 + bx + c = 0$ are
@@ -93,7 +93,9 @@ async def servers(program: Program, gallery: Gallery) -> None:
     await gallery.shot("settings-server", dialog)
     dialog.server.show_state("http://127.0.0.1:8080", "")
     await gallery.shot("settings-server-on", dialog)
-    dialog.server.show_state("", "Port 8080 is used by another program. Choose another port.")
+    taken = {"host": "127.0.0.1", "port": "8080", "reason": "Address already in use"}
+    words = Translatable("Cannot listen on {host}, port {port}: {reason}. Choose another port.", **taken)
+    dialog.server.show_state("", words)
     await gallery.shot("settings-server-problem", dialog)
     dialog.close()
     await gallery.front()
