@@ -9,6 +9,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -70,16 +71,13 @@ class PairKnowledge:
         """Keep what has changed for the next start: not too often, or `at_once` (before closing)."""
         if self._key is None or (not at_once and self._clock() - self._saved_at < SAVE_EVERY_S):
             return
-        content = self._content()
-        if content != self._saved:
+        if (content := self._content()) != self._saved:
             remember(self._key, self.costs, acceptance=content[1])
             self._saved_at, self._saved = self._clock(), content
 
     def copy(self) -> PairKnowledge:
         """Return a copy that learns on its own, and is not saved."""
-        costs, acceptance = self._content()
-        models = {name: AcceptanceModel.from_json(data) for name, data in acceptance.items()}
-        return PairKnowledge(CostModel.from_json(costs), acceptance=models)
+        return PairKnowledge(deepcopy(self.costs), acceptance=deepcopy(self._pair))
 
     def _content(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return self.costs.to_json(), {name: model.to_json() for name, model in self._pair.items()}
@@ -111,8 +109,7 @@ def costs_for(
     target: Backend, draft: Backend | None, key: str | None, *, free: Free = NONE, **options: Any
 ) -> CostModel:
     """Return the costs that are remembered under `key`, or else calibrate and remember them (not where it is None)."""
-    costs = None if key is None else recall(key, free)
-    if costs is None:
+    if key is None or (costs := recall(key, free)) is None:
         costs = calibrate(target, draft, free=free, **options)
         if key is not None:
             remember(key, costs, threads={part: backend.threads for part, backend in free.items()})

@@ -29,7 +29,7 @@ def test_it():
 PROCESS = """
 import subprocess
 def test_it():
-    subprocess.Popen(["sleep", "5"])
+    subprocess.Popen(["sleep", "20"])
 """
 UNRAISABLE = """
 class Bad:
@@ -47,7 +47,7 @@ FAULTS = {
     "another_log": (LOG.format(mark=MARK.format("the dog"), fixture=""), "WARNING x: the cat is out"),
     "no_log": (SILENT.replace("def", MARK.format("the cat") + "\ndef", 1), "announced, but not logged: the cat"),
     "thread": (THREAD, "threads left behind: lingering"),
-    "process": (PROCESS, "processes left behind: [['sleep', '5']]"),
+    "process": (PROCESS, "processes left behind: [['sleep', '20']]"),
     "unraisable": (UNRAISABLE, "in a finaliser"),
     "qt_warning": (QT_WARNING, "a widget is unhappy"),
 }

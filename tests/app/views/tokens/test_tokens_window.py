@@ -220,6 +220,7 @@ def test_escape_hides_the_card_and_cancels_nothing(open_window: OpenWindow) -> N
     window = open_window(Script("word " * 60, round_s=0.05), settings=COLORED)
     exchange = window.send("Write")
     window.wait(lambda: window.view(exchange).tokens is not None and len(tokens(window, exchange).trace) > 6)
+    window.wait(lambda: window.view(exchange).reply.texts and window.view(exchange).reply.texts[-1].pages)
     layer, text = tokens(window, exchange).layer, tail(window, exchange)
     text.setFocus(Qt.FocusReason.TabFocusReason)
     QTest.keyClick(text, Qt.Key.Key_Right)
