@@ -35,6 +35,7 @@ class Runs:
 
     def __init__(self, pytester: pytest.Pytester) -> None:
         self._pytester = pytester
+        pytester._monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # They take longer to load than it runs.
         pytester.makepyfile(test_it=_TESTS)
         pytester.makeini(f"[pytest]\npythonpath = {TESTS} {TESTS.parent}\nmarkers = soak\naddopts = -m 'not soak'")
         pytester.makeconftest('pytest_plugins = ["helpers.campaigns"]')

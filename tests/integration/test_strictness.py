@@ -11,7 +11,10 @@ from helpers.processes import run_python
 CONFTEST = """
 import json
 from pathlib import Path
+from helpers import strict
 from helpers.strict import no_processes_left, no_threads_left, no_unexpected_logs
+
+strict.THREAD_GRACE_S = 1.0
 
 def pytest_runtest_logreport(report):
     with Path(__file__).with_name("reports").open("a", encoding="utf-8") as file:

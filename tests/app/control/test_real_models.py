@@ -146,7 +146,8 @@ def test_a_file_that_aborts_llama_cpp_does_not_end_the_window(
 
 
 @pytest.mark.timeout(170)
-def test_a_hundred_cancelled_replies_leave_nothing_behind(open_window: OpenWindow, story_pair: Pair) -> None:
+@pytest.mark.parametrize("count", [30, pytest.param(100, marks=pytest.mark.soak)])
+def test_cancelled_replies_leave_nothing_behind(open_window: OpenWindow, story_pair: Pair, count: int) -> None:
     window = open_window(pair=story_pair, size=(800, 600))
     process = psutil.Process()
 
@@ -163,10 +164,10 @@ def test_a_hundred_cancelled_replies_leave_nothing_behind(open_window: OpenWindo
         one()
     gc.collect()
     threads, memory = threading.active_count(), process.memory_info().rss
-    statuses = [one() for _ in range(100)]
+    statuses = [one() for _ in range(count)]
     gc.collect()
     grown = process.memory_info().rss / memory - 1.0
-    assert statuses.count("cancelled") >= 50, "most are stopped half-way, a few are done by then"
+    assert statuses.count("cancelled") >= count / 2, "most are stopped half-way, a few are done by then"
     assert threading.active_count() == threads
     assert grown < 0.02, f"memory grew by {100 * grown:.1f} %"
     assert window.ask("Once upon a time").status == "done"

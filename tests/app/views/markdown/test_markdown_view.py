@@ -370,5 +370,5 @@ def test_attacks_do_not_freeze_anything(make_reply: MakeReply, name: str, stream
     reply.finish(text, 60_000)
     reply.qtbot.wait(15)
     probe.stop()
-    # 50 ms on a quiet machine; here others work too.
-    assert probe.report()["most_work"] < 200, probe.report()
+    # 50 ms on a quiet machine; here others work too. What grows with the square takes seconds.
+    assert probe.report()["most_work"] < 600, probe.report()
