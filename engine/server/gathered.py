@@ -6,10 +6,13 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
 
-from engine.events import Event
+from engine.events import Event, TokenEvent
 
 _GATHER_S = 0.001
-"""The event loop looks so much later: at once, it would hold the interpreter when the next forward is to begin."""
+"""The event loop looks so much later: at once, it would hold the interpreter when the next forward is to begin.
+
+The first token, which somebody waits for, is given at once.
+"""
 
 
 class GatheredEvents:
@@ -19,13 +22,16 @@ class GatheredEvents:
         self._loop = asyncio.get_running_loop()
         self._came: deque[Event] = deque()
         self._ready = asyncio.Event()
-        self._called = self._ended = False
+        self._called = self._ended = self._token_came = False
         self._error: Exception | None = None
 
     def put(self, event: Event) -> None:
         """Take an event. From any thread."""
         self._came.append(event)
-        if not self._called:
+        if not self._token_came and isinstance(event, TokenEvent):
+            self._token_came = self._called = True
+            self._loop.call_soon_threadsafe(self._ready.set)
+        elif not self._called:
             self._called = True
             self._loop.call_soon_threadsafe(self._loop.call_later, _GATHER_S, self._ready.set)
 

@@ -72,13 +72,16 @@ def record(tokens: int, paragraph: int) -> TokenTrace:
     return trace
 
 
-def measure(app: QApplication, trace: TokenTrace, seconds: float) -> dict[str, dict[str, float]]:
-    """Open it, play it at 4x from its middle, step through it, scrub over all of it."""
-    icons = str(files("resources").joinpath("icons"))
-    theme = Theme(app, read_text("styles", "window.qss"), icons, Settings(theme="light"))
-    # As in the window, which has drawn icons long before a replay can be opened.
+def warmed_theme(app: QApplication) -> Theme:
+    """The theme, and all that the window has done long before a replay can be opened."""
+    theme = Theme(
+        app,
+        read_text("styles", "window.qss"),
+        str(files("resources").joinpath("icons")),
+        Settings(theme="light"),
+    )
     icon(theme, "play").pixmap(18, 18)
-    # As in the window, where lists, sliders and buttons have been seen before: the first of a kind takes longer.
+    # Lists, sliders and buttons have been seen before: the first of a kind takes longer.
     first = ReplayDialog(Replay(record(40, 0), "A short one", 30.0), theme)
     first.begin()
     QTest.qWait(200)
@@ -86,6 +89,12 @@ def measure(app: QApplication, trace: TokenTrace, seconds: float) -> dict[str, d
     # As the window does when it is shown: what stays is not searched for garbage again and again.
     gc.collect(1)
     gc.freeze()
+    return theme
+
+
+def measure(app: QApplication, trace: TokenTrace, seconds: float) -> dict[str, dict[str, float]]:
+    """Open it, play it at 4x from its middle, step through it, scrub over all of it."""
+    theme = warmed_theme(app)
     found: dict[str, dict[str, float]] = {}
 
     def during(name: str, act: Any) -> None:
