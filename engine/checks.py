@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -13,6 +14,9 @@ TreeSize = tuple[int, int]
 MOST_WIDTH, MOST_DEPTH = 4, 8
 """Of a tree of proposals: no more tokens in all than a chain may have."""
 _MOST_TOKENS = 2**31
+MOST_MACHINES = 16
+"""As many as llama.cpp can use at once."""
+_ADDRESS = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}):([0-9]{1,5})")
 _BIASES = Translatable("token ids with finite numbers")
 _TOKEN_IDS = Translatable("token ids, whole numbers of 0 or more")
 
@@ -37,6 +41,24 @@ def token_ids(name: str, value: object) -> tuple[int, ...]:
     if not good or not all(is_whole(token) and 0 <= token < _MOST_TOKENS for token in value):  # type: ignore[attr-defined]
         raise InvalidSampling(name, value, _TOKEN_IDS)
     return tuple(sorted({int(token) for token in value}))  # type: ignore[attr-defined]
+
+
+def machine_addresses(value: object) -> tuple[str, ...]:
+    """Return addresses of machines, `host:port` each, of a text with commas or of several. Raises InvalidRequest."""
+    texts = value.split(",") if isinstance(value, str) else value
+    if isinstance(texts, Sequence) and all(isinstance(text, str) for text in texts):
+        addresses = tuple(dict.fromkeys(text.strip() for text in texts if text.strip()))
+        ports = [int(found[1]) for text in addresses if (found := _ADDRESS.fullmatch(text))]
+        if len(ports) == len(addresses) <= MOST_MACHINES and all(0 < port < 2**16 for port in ports):
+            return addresses
+    raise InvalidRequest(
+        Translatable(
+            "Machines must be addresses such as 192.168.1.20:50052, at most {most} with commas between them, not "
+            "{value!r}.",
+            most=MOST_MACHINES,
+            value=value,
+        )
+    )
 
 
 def is_whole(value: object) -> bool:

@@ -17,6 +17,7 @@ from engine.checks import (
     check_tree,
     check_whole,
     is_whole,
+    machine_addresses,
     token_ids,
 )
 from engine.constraint import Constraint, as_constraint
@@ -51,7 +52,6 @@ _DEVICE = re.compile(r"auto|cpu|mps|cuda(:[0-9]{1,3})?")
 Lookahead = int | Literal["adaptive", "auto", "default"]
 Acceptance = Literal["rejection", "exact"]
 Overlap = Literal["on", "off", "auto"]
-
 
 Prompt = str | Sequence[Message | Mapping[str, Any]] | Sequence[int]
 
@@ -209,7 +209,7 @@ class LoadConfig:
     float32 for a model whose weights are. `despite_memory`: try it although memory seems too short.
     `in_memory`: read the weights whole into memory, where there is room, instead of mapping the file (GGUF models):
     what becomes of the file afterwards, a disk that is pulled out or a file that is overwritten, then does no harm.
-    Raises InvalidRequest.
+    `rpc`: machines that compute the layers, "host:port" of an rpc-server each (GGUF models). Raises InvalidRequest.
     """
 
     path: Path
@@ -222,8 +222,10 @@ class LoadConfig:
     cache_type: CacheType | None = None
     despite_memory: bool = False
     in_memory: bool = False
+    rpc: str | Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "rpc", machine_addresses(self.rpc))
         if self.context_length is not None and (not is_whole(self.context_length) or self.context_length < 8):
             raise InvalidRequest(
                 Translatable(

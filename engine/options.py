@@ -99,6 +99,7 @@ class LoadOptions(TypedDict, total=False):
     cache_type: CacheType | None
     despite_memory: bool
     in_memory: bool
+    rpc: str | Sequence[str]
 
 
 def load_config(model: str | Path, options: LoadOptions) -> LoadConfig:

@@ -75,9 +75,10 @@ def load_named(
     given = vars(args)
     asked: Any = {name: given[name] for name in ("threads", "gpu_layers", "device", "dtype")}
     asked |= {"context_length": args.ctx, "cache_type": given.get("cache_type")}
+    there: Any = {"rpc": given.get("rpc") or ()}
     layers = asked["gpu_layers"] if args.draft_gpu_layers is None else args.draft_gpu_layers
     apart = None if draft is None else load_config(draft, asked | {"gpu_layers": layers})
-    return load(target, apart, **asked, **how)
+    return load(target, apart, **asked, **there, **how)
 
 
 def read_tools(path: Path | None) -> tuple[Tool, ...]:

@@ -120,9 +120,14 @@ _COMMANDS = {
     "compile": "compile llama.cpp with Outrider's kernels into this Python",
     "convert-head": "make safetensors of pickled draft heads (.bin, .pt)",
     "serve": "serve OpenAI's and Anthropic's interfaces on this machine",
+    "rpc-server": "compute layers of models for other machines that name this one with --rpc",
     "completion": "print the completion script of a shell",
 }
-_MODULES = {"completion": "engine.cli.arguments.completion", "convert-head": "engine.cli.convert_head"}
+_MODULES = {
+    "completion": "engine.cli.arguments.completion",
+    "convert-head": "engine.cli.convert_head",
+    "rpc-server": "engine.cli.rpc_server",
+}
 """Where a command is, if not in the module of its name."""
 _EXAMPLES = """\
 examples:

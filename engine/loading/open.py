@@ -26,7 +26,7 @@ from engine.events import LoadProgress
 from engine.formats.safetensors.reader import model_folder
 from engine.library.compat import Fit
 from engine.library.names import resolve_source
-from engine.loading.trial import check_model_file
+from engine.loading.trial import check_model_file, check_model_header
 from engine.methods import DRAFT_METHODS
 from engine.options import load_config
 from engine.system.files import expanded
@@ -38,6 +38,7 @@ ModelSource = str | Path | LoadConfig | Backend
 BACKENDS = {
     "llama.cpp": ("engine.backends.llama_cpp.backend", "LlamaCppBackend"),
     "transformers": ("engine.backends.transformers.backend", "TransformersBackend"),
+    "machines": ("engine.backends.llama_cpp.apart", "ApartBackend"),
 }
 LAZY_MODULES = (
     *(module for module, _ in BACKENDS.values()),
@@ -54,8 +55,10 @@ LAZY_MODULES = (
     "engine.cli.models",
     "engine.cli.parse",
     "engine.cli.presets",
+    "engine.cli.rpc_server",
     "engine.cli.serve",
     "engine.cli.template",
+    "engine.backends.llama_cpp.apart_child",
     "engine.backends.llama_cpp.embedding",
     "engine.backends.llama_cpp.heads",
     "engine.backends.llama_cpp.library",
@@ -136,11 +139,16 @@ def open_backend(
         folder = model_folder(path)
         if folder is None:
             raise ModelNotSupported(path, Translatable("its folder has no config.json, which describes the model."))
+        if config.rpc:
+            raise ModelNotSupported(path, Translatable("only GGUF models can be computed on other machines."))
         config = replace(config, path=folder)
         return _open("transformers", config, progress, cancel)
     gpu_layers = 0 if config.device == "cpu" else config.gpu_layers
     config = replace(config, path=path, gpu_layers=gpu_layers)
     check_processor()
+    if config.rpc:  # It runs in a child process anyway, and its weights need not fit here.
+        check_model_header(config.path)
+        return _open("machines", config, progress, cancel)
     check_model_file(config, cancel=cancel, progress=_stage(progress, "checking"))
     return _open("llama.cpp", config, progress, cancel)
 
@@ -182,7 +190,7 @@ def _backend(name: str) -> type[_Opens]:
             raise
         raise NotAvailable(Translatable("Loading safetensors models"), extra_advice()) from None
     except (RuntimeError, OSError) as error:  # Of llama-cpp-python, where a library that libllama needs is missing.
-        if name != "llama.cpp":
+        if name == "transformers":
             raise
         raise NotAvailable(
             Translatable("Running GGUF models"),

@@ -74,9 +74,7 @@ def check_model_file(
     0..1.
     Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, Cancelled.
     """
-    model = inspect_model(config.path)
-    if not model.usable and not (embeds and model.role == "embedding"):
-        raise ModelNotSupported(config.path, as_clause(model.problem or Translatable("it is not a model.")))
+    model = check_model_header(config.path, embeds=embeds)
     if config.trusted:
         return
     _check_cancel(cancel)
@@ -96,6 +94,14 @@ def check_model_file(
     command = _command(config) if not embeds else _embedder_command(config)
     _try_in_child(config, model.size_bytes, cancel, progress, command)
     remember_passed(key)
+
+
+def check_model_header(path: Path, *, embeds: bool = False) -> ModelFile:
+    """Return what the header of a model file says. Raises ModelFileBroken, ModelNotSupported."""
+    model = inspect_model(path)
+    if not model.usable and not (embeds and model.role == "embedding"):
+        raise ModelNotSupported(path, as_clause(model.problem or Translatable("it is not a model.")))
+    return model
 
 
 def _try_in_child(

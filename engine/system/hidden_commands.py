@@ -10,10 +10,12 @@ VERDICT_MARK = b"outrider-probe "
 """Lines of a trial that begin with this are meant for its parent."""
 RENDERING = "--render-templates"
 CONVERSION = "--convert-pickled"
+APART = "--run-model-apart"
 _MODULES = {
     TRIAL: "engine.loading.trial_child",
     RENDERING: "engine.chat.render_child",
     CONVERSION: "engine.backends.transformers.convert_child",
+    APART: "engine.backends.llama_cpp.apart_child",
 }
 
 

@@ -12,5 +12,13 @@ def shared_settings() -> dict[str, str]:
 
     llama.cpp's llamafile kernels take two tokens or more, so that a token verified with others would get other logits
     than a token alone. The products of llama_cpp/kernels give the same bits for any number of tokens, and are quicker.
+
+    RPC shares the layers of a model out among machines. The faster networks that it could use would make the result
+    depend on what is installed where it is compiled.
     """
-    return {"GGML_LLAMAFILE": "OFF", "CMAKE_PROJECT_ggml_INCLUDE": _HOOK.as_posix()}
+    return {
+        "GGML_LLAMAFILE": "OFF",
+        "GGML_RPC": "ON",
+        "GGML_RPC_RDMA": "OFF",
+        "CMAKE_PROJECT_ggml_INCLUDE": _HOOK.as_posix(),
+    }

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from engine.backends.base import Backend, Logits, Rewind, StateReader
 from engine.backends.llama_cpp.functions import abort_function, free_all, logits_place, read_sequence, write_sequence
 from engine.backends.llama_cpp.hidden import HiddenRows, hidden_states
-from engine.backends.llama_cpp.library import card_names, computes_alike, library_rows, prepare_library
-from engine.backends.llama_cpp.loading import gpu_layers, load_model, make_context, notes_on
+from engine.backends.llama_cpp.library import computes_alike, library_rows, prepare_library
+from engine.backends.llama_cpp.loading import device_name, load_model, make_context, notes_on
 from engine.backends.llama_cpp.recurrent import RecurrentState, worth_saving
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
 from engine.backends.llama_cpp.trees import SEQUENCES, TreeSequences
@@ -110,8 +110,7 @@ class LlamaCppBackend(Backend):
         except LoadFailed:
             llama_cpp.llama_model_free(model)
             raise
-        device = "+".join(card_names()) if gpu_layers(config) else "cpu"
-        backend = cls(model, context, config.path.stem, context_length, batch_size, device)
+        backend = cls(model, context, config.path.stem, context_length, batch_size, device_name(config))
         backend.notes, backend.config = notes_on(model, config), config
         return backend
 

@@ -91,7 +91,7 @@ def library_rows() -> Rows:
 
 def _load_modules() -> None:
     # Before any other call: those that need a module and see none look for it in the current folder.
-    ggml = _ggml()
+    ggml = ggml_library()
     if ggml.ggml_backend_reg_count() > 0:
         return
     folder = module_folder()
@@ -117,7 +117,7 @@ def processor_library() -> ctypes.PyDLL:
 
     Raises OSError where it is not found.
     """
-    ggml = _ggml()
+    ggml = ggml_library()
     ggml.ggml_backend_reg_by_name.restype = ggml.ggml_backend_reg_get_proc_address.restype = ctypes.c_void_p
     ggml.ggml_backend_reg_by_name.argtypes = [ctypes.c_char_p]
     ggml.ggml_backend_reg_get_proc_address.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
@@ -152,7 +152,7 @@ def computes_alike() -> bool:
 
 def card_names() -> list[str]:
     """Return the names of the graphics cards that llama.cpp can compute on, such as vulkan0, in small letters."""
-    ggml = _ggml()
+    ggml = ggml_library()
     ggml.ggml_backend_dev_count.restype = ctypes.c_size_t
     ggml.ggml_backend_dev_get.argtypes, ggml.ggml_backend_dev_get.restype = [ctypes.c_size_t], ctypes.c_void_p
     ggml.ggml_backend_dev_type.argtypes, ggml.ggml_backend_dev_type.restype = [ctypes.c_void_p], ctypes.c_int
@@ -206,7 +206,7 @@ def text_entry(model: Any, key: str) -> str:
 
 
 @cache
-def _ggml() -> Any:
+def ggml_library() -> Any:
     """Return libggml from beside libllama: llama-cpp-python has another one where LLAMA_CPP_LIB_PATH is set."""
     from llama_cpp._ctypes_extensions import load_shared_library  # noqa: PLC0415 - a private module: only here
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable
 from typing import Any
 
 import llama_cpp
 
-from engine.backends.llama_cpp.library import STOCK_BUILD, LibraryLog, computes_alike, has_kernels
+from engine.backends.llama_cpp.library import STOCK_BUILD, LibraryLog, card_names, computes_alike, has_kernels
+from engine.backends.llama_cpp.machines import machine_devices
 from engine.backends.llama_cpp.recurrent import snapshot_depth
 from engine.backends.llama_cpp.trees import SEQUENCES
 from engine.cancel import CancelToken
@@ -53,7 +55,10 @@ def load_weights(
     params.n_gpu_layers = gpu_layers(config)
     if computes_alike():  # Else buffers for AMX and the like take the weights, whose products are not ours.
         params.use_extra_bufts = False
-    if config.in_memory and _fits_in_memory(config):
+    if config.rpc:
+        machines = machine_devices(config)  # Named, so that it is not freed.
+        params.devices = ctypes.cast(machines, ctypes.c_void_p)
+    if config.in_memory and not config.rpc and _fits_in_memory(config):
         params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
 
     def report(fraction: float, _data: object) -> bool:
@@ -69,6 +74,17 @@ def load_weights(
         if model:
             llama_cpp.llama_model_free(model)
         raise Cancelled(Translatable("Loading the model"))
+    if not model:
+        raise LoadFailed(config.path, reason_of(config, log, Translatable("llama.cpp cannot read it")))
+    return model
+
+
+def load_vocabulary(config: LoadConfig, log: LibraryLog) -> Any:
+    """Load a model without its weights, for its tokenizer. Raises LoadFailed."""
+    params = llama_cpp.llama_model_default_params()
+    params.vocab_only = True
+    log.clear()
+    model = llama_cpp.llama_model_load_from_file(os.fsencode(config.path), params)
     if not model:
         raise LoadFailed(config.path, reason_of(config, log, Translatable("llama.cpp cannot read it")))
     return model
@@ -141,10 +157,15 @@ def _make_rows_alike(model: Any, params: Any, config: LoadConfig) -> None:
 
 
 def gpu_layers(config: LoadConfig) -> int:
-    """Return how many layers are computed on a GPU."""
-    if not llama_cpp.llama_supports_gpu_offload():
+    """Return how many layers are computed on graphics cards or other machines."""
+    if not config.rpc and not card_names():
         return 0
     return _ALL_LAYERS if config.gpu_layers in (None, -1) else min(int(config.gpu_layers or 0), _ALL_LAYERS)
+
+
+def device_name(config: LoadConfig) -> str:
+    """Return where a model is computed: "cpu", or the names of graphics cards or machines."""
+    return "+".join(config.rpc or card_names()) if gpu_layers(config) else "cpu"
 
 
 def notes_on(model: Any, config: LoadConfig) -> tuple[str, ...]:
@@ -153,7 +174,7 @@ def notes_on(model: Any, config: LoadConfig) -> tuple[str, ...]:
     wants_gpu = config.gpu_layers not in (None, 0) or (config.device or "").startswith(("cuda", "mps"))
     if wants_gpu and not gpu_library_installed():
         notes.append(f"This llama.cpp was compiled without GPU support: {name} runs on the processor.")
-    elif wants_gpu and not llama_cpp.llama_supports_gpu_offload():
+    elif wants_gpu and not card_names():
         notes.append(
             f"llama.cpp finds no graphics card that it can use: {name} runs on the processor. Install the driver of "
             "the card."

@@ -63,6 +63,12 @@ def add_models(parser: argparse.ArgumentParser, *, or_server: bool = False) -> N
     models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps (default: auto)")
     models.add_argument("--dtype", metavar="F", help="float32, bfloat16 or float16; only for safetensors models")
     models.add_argument(
+        "--rpc",
+        metavar="LIST",
+        help="machines that compute the target's layers: host:port of an rpc-server each, with commas; what is sent "
+        "there is not encrypted",
+    )
+    models.add_argument(
         "--heads",
         metavar="PATH",
         help="GGUF file or folder with draft heads for the target, or none (default: where no draft is named, those "

@@ -10,7 +10,7 @@ from engine.errors import InvalidRequest
 from engine.remote.client import RemoteDecoder
 from engine.remote.connect import connect_server
 
-_LOCAL = ("ctx", "threads", "gpu_layers", "draft_gpu_layers", "cache_type", "device", "dtype", "heads")
+_LOCAL = ("ctx", "threads", "gpu_layers", "draft_gpu_layers", "cache_type", "device", "dtype", "heads", "rpc")
 
 
 def connect_to_target(
