@@ -43,7 +43,7 @@ ifneq ($(strip $(shell cat $(READY) 2>/dev/null)),$(strip $(CURDIR) $(shell sh $
 endif
 
 KERNELS := $(foreach kind,cmake cpp h,$(wildcard engine/backends/llama_cpp/kernels/*.$(kind) engine/chat/door/*.$(kind))) \
-	engine/sampling_rules.def
+	engine/sampling_rules.def engine/system/llama_settings.py
 
 $(READY): pyproject.toml constraints.txt $(wildcard $(SETUP)/*.py) $(SETUP)/find_python.sh $(SETUP)/processor.sh $(KERNELS)
 	@python=$$(sh $(SETUP)/find_python.sh "$(PYTHON)") && \

@@ -378,7 +378,7 @@ def load(
 ) -> SpeculativeDecoder:
     """Return a decoder with its models loaded.
 
-    `options`: the fields of LoadConfig by name, for both models.
+    `options`: the fields of LoadConfig by name, for both models; `rpc` for the target alone.
     Raises InvalidRequest, LoadFailed and its kinds, VocabularyMismatch, Cancelled.
 
     >>> from engine import bundled_pair, load
@@ -386,14 +386,14 @@ def load(
     ...     text = decoder.generate("Hello!", max_tokens=8).text
     """
 
-    def configured(model: ModelSource) -> ModelSource:
-        return model if isinstance(model, LoadConfig | Backend) else load_config(model, options)
+    def configured(model: ModelSource, *, here: bool = False) -> ModelSource:
+        return model if isinstance(model, LoadConfig | Backend) else load_config(model, options, here=here)
 
     decoder = SpeculativeDecoder(speculation, sampling)
     try:
         decoder.attach_target(configured(target), progress=progress, cancel=cancel)
         if draft is not None:
-            decoder.attach_draft(configured(draft), progress=progress, cancel=cancel)
+            decoder.attach_draft(configured(draft, here=True), progress=progress, cancel=cancel)
     except BaseException:
         decoder.close()
         raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypedDict
@@ -102,12 +103,16 @@ class LoadOptions(TypedDict, total=False):
     rpc: str | Sequence[str]
 
 
-def load_config(model: str | Path, options: LoadOptions) -> LoadConfig:
-    """Return the configuration of a model with these options. Raises InvalidRequest and its kinds."""
+def load_config(model: str | Path, options: LoadOptions, *, here: bool = False) -> LoadConfig:
+    """Return the configuration of a model with these options; `here`: without other machines.
+
+    Raises InvalidRequest and its kinds.
+    """
     if not isinstance(model, str | PathLike):
         raise InvalidRequest(f"A model must be a path, a name, a LoadConfig or a Backend, not {type(model).__name__}.")
     check_names(options, LoadOptions.__annotations__)
-    return LoadConfig(Path(model), **options)
+    config = LoadConfig(Path(model), **options)
+    return replace(config, rpc=()) if here else config
 
 
 def check_names(options: Iterable[str], known: Iterable[str]) -> None:

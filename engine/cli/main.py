@@ -120,7 +120,7 @@ _COMMANDS = {
     "compile": "compile llama.cpp with Outrider's kernels into this Python",
     "convert-head": "make safetensors of pickled draft heads (.bin, .pt)",
     "serve": "serve OpenAI's and Anthropic's interfaces on this machine",
-    "rpc-server": "compute layers of models for other machines that name this one with --rpc",
+    "rpc-server": "lend this machine's processor and memory to others",
     "completion": "print the completion script of a shell",
 }
 _MODULES = {

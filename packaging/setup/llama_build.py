@@ -8,7 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # By its path: the set-up runs where nothing is installed.
-_told = runpy.run_path(str(ROOT / "engine" / "system" / "llama_settings.py"))
+SETTINGS = ROOT / "engine" / "system" / "llama_settings.py"
+_told = runpy.run_path(str(SETTINGS))
 shared_settings: Callable[[], dict[str, str]] = _told["shared_settings"]
 KERNELS = ROOT / "engine" / "backends" / "llama_cpp" / "kernels"
 PROCESSOR = Path(__file__).parent / "processor.sh"

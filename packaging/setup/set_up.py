@@ -88,7 +88,8 @@ def _is_ready() -> bool:
     """Whether a set-up that we waited for has done the work."""
     if _kind() != _kind_there() or not READY.is_file() or READY.read_text(encoding="utf-8") != _stamp():
         return False
-    sources = [ROOT / "pyproject.toml", CONSTRAINTS, *Path(__file__).parent.glob("*.*"), *llama_build.kernel_files()]
+    sources = [ROOT / "pyproject.toml", CONSTRAINTS, *Path(__file__).parent.glob("*.*"), llama_build.SETTINGS]
+    sources += llama_build.kernel_files()
     return all(source.stat().st_mtime <= READY.stat().st_mtime for source in sources)
 
 

@@ -1604,6 +1604,14 @@
             <translation>GPU-Schichten</translation>
         </message>
         <message>
+            <source>Machines</source>
+            <translation>Rechner</translation>
+        </message>
+        <message>
+            <source>none</source>
+            <translation>keine</translation>
+        </message>
+        <message>
             <source>automatic</source>
             <translation>automatisch</translation>
         </message>
@@ -1634,6 +1642,10 @@
         <message>
             <source>Number of processor threads. Automatic: chosen by measurement.</source>
             <translation>Zahl der Prozessor-Threads. Automatisch: durch Messen gewählt.</translation>
+        </message>
+        <message>
+            <source>Other computers that compute its layers, such as 192.168.1.20:50052, with commas between them. Each runs outrider-engine rpc-server. Nothing that is sent there is encrypted: only for networks that you trust.</source>
+            <translation>Andere Computer, die seine Schichten berechnen, etwa 192.168.1.20:50052, durch Kommas getrennt. Auf jedem läuft outrider-engine rpc-server. Nichts, was dorthin geht, ist verschlüsselt: nur für Netze, denen Sie vertrauen.</translation>
         </message>
         <message>
             <source>Only for GGUF models.</source>
@@ -1678,6 +1690,10 @@
         <message>
             <source>It needs about {needed} of memory; {free} are free.</source>
             <translation>Es braucht etwa {needed} Arbeitsspeicher; {free} sind frei.</translation>
+        </message>
+        <message>
+            <source>It needs about {needed} of memory, which the machines have to have.</source>
+            <translation>Es braucht etwa {needed} Speicher, den die Rechner haben müssen.</translation>
         </message>
     </context>
     <context>
@@ -4046,8 +4062,36 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Das Laden des Modells</translation>
         </message>
         <message>
+            <source>there is no room for its logits ({reason}).</source>
+            <translation>für seine Logits ist kein Platz ({reason}).</translation>
+        </message>
+        <message>
             <source>{n_outputs} rows of logits were requested for {count} tokens</source>
             <translation>{n_outputs} Zeilen mit Logits wurden für {count} Tokens verlangt</translation>
+        </message>
+        <message>
+            <source>its process failed ({reason})</source>
+            <translation>sein Prozess ist gescheitert ({reason})</translation>
+        </message>
+        <message>
+            <source>the connection to {machines} was lost. See that rpc-server runs there and load the model again, or choose another one</source>
+            <translation>die Verbindung zu {machines} ging verloren. Sehen Sie nach, ob rpc-server dort läuft, und laden Sie das Modell noch einmal, oder wählen Sie ein anderes</translation>
+        </message>
+        <message>
+            <source>no process can be started for it ({reason}).</source>
+            <translation>für das Modell kann kein Prozess gestartet werden ({reason}).</translation>
+        </message>
+        <message>
+            <source>{machines} takes connections and does not answer. It may be computing for another program, or is no rpc-server.</source>
+            <translation>{machines} nimmt Verbindungen an und antwortet nicht. Vielleicht rechnet es für ein anderes Programm oder ist kein rpc-server.</translation>
+        </message>
+        <message>
+            <source>the connection to {machines} was lost, or the memory there does not suffice. See that rpc-server of this version runs there.</source>
+            <translation>die Verbindung zu {machines} ging verloren, oder der Speicher dort reicht nicht. Sehen Sie nach, ob dort rpc-server dieser Version läuft.</translation>
+        </message>
+        <message>
+            <source>{address} does not answer ({reason}). Start rpc-server there, or see whether the address is right.</source>
+            <translation>{address} antwortet nicht ({reason}). Starten Sie dort rpc-server, oder prüfen Sie die Adresse.</translation>
         </message>
         <message>
             <source>its state could not be saved</source>
@@ -4096,6 +4140,18 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>the memory of the graphics card is too small for it ({detail}). Give it fewer layers (GPU layers), or choose a shorter context or a smaller model.</source>
             <translation>der Speicher der Grafikkarte reicht dafür nicht ({detail}). Geben Sie ihr weniger Schichten (GPU-Schichten), oder wählen Sie einen kürzeren Kontext oder ein kleineres Modell.</translation>
+        </message>
+        <message>
+            <source>{address} is no rpc-server of this version of llama.cpp.</source>
+            <translation>{address} ist kein rpc-server dieser Version von llama.cpp.</translation>
+        </message>
+        <message>
+            <source>Computing on several machines</source>
+            <translation>Das Rechnen auf mehreren Rechnern</translation>
+        </message>
+        <message>
+            <source>This llama.cpp was compiled without RPC. Run: outrider-engine compile</source>
+            <translation>Dieses llama.cpp wurde ohne RPC kompiliert. Führen Sie aus: outrider-engine compile</translation>
         </message>
         <message>
             <source>its tokenizer returned no result</source>
@@ -4368,6 +4424,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>token ids, whole numbers of 0 or more</source>
             <translation>Token-Nummern, ganze Zahlen ab 0</translation>
+        </message>
+        <message>
+            <source>Machines must be addresses such as 192.168.1.20:50052, at most {most} with commas between them, not {value!r}.</source>
+            <translation>Rechner müssen Adressen wie 192.168.1.20:50052 sein, höchstens {most}, durch Kommas getrennt, nicht {value!r}.</translation>
         </message>
         <message>
             <source>A tree must be its width (1 to {width}) and its depth (1 to {depth}), like 3x4, not {value!r}.</source>
@@ -5432,6 +5492,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>its folder has no config.json, which describes the model.</source>
             <translation>sein Ordner enthält keine config.json, die das Modell beschreibt.</translation>
+        </message>
+        <message>
+            <source>only GGUF models can be computed on other machines.</source>
+            <translation>nur GGUF-Modelle können auf anderen Rechnern berechnet werden.</translation>
         </message>
         <message>
             <source>embedding models are GGUF files here.</source>

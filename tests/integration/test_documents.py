@@ -19,7 +19,19 @@ BY_NAME = {str(page): page for page in PAGES}
 SNIPPETS = [(page, number) for page in PAGES for number in range(len(page.blocks("python")))]
 MAKE = (ROOT / "Makefile").read_text(encoding="utf-8")
 COMMANDS = (
-    *("generate", "chat", "bench", "models", "presets", "calibrate", "parse", "template", "compile", "serve"),
+    *(
+        "generate",
+        "chat",
+        "bench",
+        "models",
+        "presets",
+        "calibrate",
+        "parse",
+        "template",
+        "compile",
+        "serve",
+        "rpc-server",
+    ),
     *("convert-head", "completion"),
 )
 ELSEWHERE = frozenset(
@@ -103,7 +115,7 @@ def test_every_option_is_explained(command: str) -> None:
         section += text[text.index("\n## generate\n") : text.index("\n## chat\n")]
     told = set(re.findall(r"--[a-z][a-z0-9-]+", section))
     options = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", usage("outrider-engine", command))) - {"--help"}
-    assert command in ("chat", "compile", "convert-head", "serve", "completion") or "--json" in options
+    assert command in ("chat", "compile", "convert-head", "serve", "rpc-server", "completion") or "--json" in options
     assert options - told == set()
 
 

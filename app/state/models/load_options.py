@@ -13,17 +13,22 @@ from engine import CacheType, InvalidRequest, LoadConfig
 if TYPE_CHECKING:
     from engine import MemoryNeeds, ModelFile
 
-Field = Literal["gpu_layers", "threads", "context", "cache_type"]
+Field = Literal["gpu_layers", "threads", "context", "cache_type", "rpc"]
+_TEXTS = ("cache_type", "rpc")
 
 
 @dataclass(frozen=True, slots=True)
 class LoadChoice:
-    """Hold load options. None: the engine chooses. `context`: tokens; `gpu_layers` -1: all; others as in LoadConfig."""
+    """Hold load options. None: the engine chooses.
+
+    `context`: tokens; `gpu_layers` -1: all; `rpc`: addresses of machines, with commas; others as in LoadConfig.
+    """
 
     gpu_layers: int | None = None
     threads: int | None = None
     context: int | None = None
     cache_type: CacheType | None = None
+    rpc: str | None = None
 
     @classmethod
     def from_mapping(cls, data: object) -> LoadChoice:
@@ -52,6 +57,7 @@ class LoadChoice:
             cache_type=self.cache_type,
             despite_memory=despite_memory,
             in_memory=True,
+            rpc=self.rpc or (),
         )
 
 
@@ -74,7 +80,7 @@ def read(field: Field, text: str) -> Any:
     if not text:
         return None
     value: object = text
-    if field != "cache_type":
+    if field not in _TEXTS:
         try:
             value = int(text.replace(",", "").replace("\u202f", "").replace("\u00a0", ""))
         except ValueError:
@@ -92,7 +98,7 @@ def needs_with(model: ModelFile, options: LoadChoice) -> MemoryNeeds:
 
 def _changed(options: LoadChoice, name: str, value: object) -> LoadChoice | None:
     wrong = isinstance(value, bool) or not isinstance(value, int | str | None)
-    if wrong or (isinstance(value, str) != (name == "cache_type") and value is not None):
+    if wrong or (isinstance(value, str) != (name in _TEXTS) and value is not None):
         return None
     changed = replace(options, **{name: value})  # type: ignore[arg-type]
     try:

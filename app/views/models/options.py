@@ -27,8 +27,8 @@ from app.views.widgets.theme import Theme
 from engine import ModelFile, gpu_offload, usable_cache_types
 
 _SIZE = QSize(560, 420)
-_NUMBERS: tuple[Field, ...] = ("context", "threads", "gpu_layers")
-_SHOWN: dict[Field, str] = {"context": "{value:,}", "threads": "{value}", "gpu_layers": "{value}"}
+_TYPED: tuple[Field, ...] = ("context", "threads", "gpu_layers", "rpc")
+_SHOWN: dict[Field, str] = {"context": "{value:,}", "threads": "{value}", "gpu_layers": "{value}", "rpc": "{value}"}
 
 
 class ModelOptionsDialog(Dialog):
@@ -64,11 +64,12 @@ class ModelOptionsDialog(Dialog):
             "cache_type": self.tr("Cache type"),
             "threads": self.tr("Threads"),
             "gpu_layers": self.tr("GPU layers"),
+            "rpc": self.tr("Machines"),
         }
-        for field in _NUMBERS:
+        for field in _TYPED:
             edit = QLineEdit(self)
             edit.setAccessibleName(self._words[field])
-            edit.setPlaceholderText(self.tr("automatic"))
+            edit.setPlaceholderText(self.tr("none") if field == "rpc" else self.tr("automatic"))
             edit.textChanged.connect(partial(self._typed, field))
             self.edits[field] = edit
         names = {"f16": self.tr("16 bits (f16)"), "q8_0": self.tr("8 bits (q8_0)"), "q4_0": self.tr("4 bits (q4_0)")}
@@ -84,6 +85,7 @@ class ModelOptionsDialog(Dialog):
         self.cache.setEnabled(len(kinds) > 1)
         gguf = self._model.file_format == "gguf"
         self.edits["threads"].setEnabled(gguf)
+        self.edits["rpc"].setEnabled(gguf)
         self.edits["gpu_layers"].setEnabled(gguf and gpu_offload())
 
     def _helps(self) -> dict[Field, str]:
@@ -95,14 +97,18 @@ class ModelOptionsDialog(Dialog):
             context = fill(words, most=most, usual=usual)
         gpu = self.tr("Number of layers computed on the GPU; -1 means all. Automatic: all.")
         threads = self.tr("Number of processor threads. Automatic: chosen by measurement.")
+        machines = self.tr(
+            "Other computers that compute its layers, such as 192.168.1.20:50052, with commas between them. Each runs "
+            "outrider-engine rpc-server. Nothing that is sent there is encrypted: only for networks that you trust."
+        )
         if self._model.file_format != "gguf":
-            threads = gpu = self.tr("Only for GGUF models.")
+            threads = gpu = machines = self.tr("Only for GGUF models.")
         elif not gpu_offload():
             gpu = self.tr("The installed llama.cpp has no GPU support.")
         cache = self.tr("The number format of the cache: fewer bits use less memory and round more.")
         if not self.cache.isEnabled():
             cache = self.tr("The cache of this model supports no other format.")
-        return {"context": context, "cache_type": cache, "threads": threads, "gpu_layers": gpu}
+        return {"context": context, "cache_type": cache, "threads": threads, "gpu_layers": gpu, "rpc": machines}
 
     def _make_rest(self) -> None:
         self.needs = QLabel(self)
@@ -211,9 +217,11 @@ class ModelOptionsDialog(Dialog):
         words = self.tr("It needs about {needed} of memory.")
         if self._free:
             words = self.tr("It needs about {needed} of memory; {free} are free.")
+        if options.rpc:
+            words = self.tr("It needs about {needed} of memory, which the machines have to have.")
         told = words.format(needed=say(file_size(needed)), free=say(file_size(self._free)))
         self.needs.setText(told if needed else "")
-        self.needs.setProperty("bad", bool(self._free) and needed > self._free)
+        self.needs.setProperty("bad", bool(self._free) and not options.rpc and needed > self._free)
         self.needs.style().polish(self.needs)
 
     # Intents ----------------------------------------------------------------------------------------------------------

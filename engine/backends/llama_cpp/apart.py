@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, NoReturn
+from time import monotonic
+from typing import Any
 
 import llama_cpp
 
@@ -45,6 +46,10 @@ from engine.translatable import Translatable, unpacked
 _POLL_S = 0.02
 _ANSWER_S = 5.0
 """So long a machine has to take a connection."""
+_GREETING_S = 30.0
+"""So long it has to say what it is. An rpc-server computes for one at a time and lets the others wait."""
+_GIVE_UP_S = 5.0
+"""So long after a request to cancel the child is ended: a machine that does not answer would hold it for ever."""
 _PIECE = 256
 """Tokens of a prompt that are computed before is looked whether to go on: other machines cannot be interrupted."""
 _MEMORY = Path("/dev/shm")  # noqa: S108 - mkstemp makes the file, for this user alone
@@ -67,6 +72,7 @@ class ApartBackend(Backend):
         self.parameters, self.weight_bytes = int(facts["parameters"]), int(facts["weight_bytes"])
         self._tokens: list[int] = []
         self._cancel: CancelToken | None = None
+        self._lost = False
         self._lock = threading.RLock()
         self._free = weakref.finalize(self, _free, child, model)
         self._shared = self._share()
@@ -147,8 +153,7 @@ class ApartBackend(Backend):
         self._tokens.extend(tokens)
 
     def _check(self, tokens: Sequence[int], n_outputs: int) -> None:
-        if self.closed:
-            raise BackendClosed
+        self._check_open()
         count = len(tokens)
         if not count or not 0 <= n_outputs <= min(count, MAX_LOOKAHEAD + 1):
             raise BackendFailure(
@@ -165,8 +170,7 @@ class ApartBackend(Backend):
 
     def truncate(self, length: int) -> None:
         with self._lock:
-            if self.closed:
-                raise BackendClosed
+            self._check_open()
             if not 0 <= length <= self.length or (0 < length < self.length and self.rewind.kind == "none"):
                 raise RewindNotSupported(length, self.length)
             if length == self.length:
@@ -181,11 +185,13 @@ class ApartBackend(Backend):
 
     def _ask(self, do: str, **what: Any) -> None:
         """Have the child do something. Raises BackendFailure, Cancelled."""
-        if self.closed:
-            raise BackendClosed
+        self._check_open()
         answer = self._child.ask({"do": do, **what}, self._cancel)
         if answer is None:
-            self._lose()
+            self._lost = True
+            self.close()
+            self._check_open()
+            return
         del self._tokens[answer["length"] :]
         if answer.get("cancelled"):
             raise Cancelled
@@ -193,16 +199,18 @@ class ApartBackend(Backend):
             reason = unpacked(answer["failed"])
             raise BackendFailure(Translatable("its process failed ({reason})", reason=reason), self.length)
 
-    def _lose(self) -> NoReturn:
-        machines = ", ".join(self.config.rpc)
-        self.close()
-        raise BackendFailure(
-            Translatable(
-                "the connection to {machines} was lost. See that rpc-server runs there and load the model again, or "
-                "choose another one",
-                machines=machines,
+    def _check_open(self) -> None:
+        if self._lost:
+            machines = ", ".join(self.config.rpc)
+            raise BackendFailure(
+                Translatable(
+                    "the connection to {machines} was lost. See that rpc-server runs there and load the model again, "
+                    "or choose another one",
+                    machines=machines,
+                )
             )
-        )
+        if self.closed:
+            raise BackendClosed
 
     def close(self) -> None:
         with self._lock:
@@ -216,7 +224,7 @@ class Child:
 
     def __init__(self, config: LoadConfig) -> None:
         """Start it. Raises LoadFailed."""
-        self._config = config
+        self._config, self._late = config, False
         wanted = {
             "path": os.fspath(Path(config.path).absolute()),
             "context_length": config.context_length,
@@ -238,26 +246,34 @@ class Child:
 
     def wait_until_loaded(self, progress: Callable[[float], None] | None, cancel: CancelToken | None) -> dict[str, Any]:
         """Return what the child tells of the model. Raises LoadFailed, Cancelled."""
+        greeted = False
         while True:
-            answer = self._next(cancel)
-            if answer is None:
-                machines = ", ".join(self._config.rpc)
-                raise LoadFailed(
-                    self._config.path,
-                    Translatable(
-                        "the connection to {machines} was lost, or the memory there does not suffice. See that "
-                        "rpc-server of this version runs there.",
-                        machines=machines,
-                    ),
-                )
-            if answer.get("cancelled"):
+            answer = self._next(cancel, grace=0.0, limit=None if greeted else _GREETING_S)
+            if cancel is not None and cancel.cancelled:
                 raise Cancelled(Translatable("Loading the model"))
+            if answer is None:
+                raise LoadFailed(self._config.path, self._why_lost())
+            greeted = True
             if "failed" in answer:
                 raise LoadFailed(self._config.path, unpacked(answer["failed"]))
             if "ready" in answer:
                 return dict(answer["ready"])
             if progress is not None:
                 progress(float(answer["progress"]))
+
+    def _why_lost(self) -> str:
+        machines = ", ".join(self._config.rpc)
+        if self._late:
+            return Translatable(
+                "{machines} takes connections and does not answer. It may be computing for another program, or is no "
+                "rpc-server.",
+                machines=machines,
+            )
+        return Translatable(
+            "the connection to {machines} was lost, or the memory there does not suffice. See that rpc-server of this "
+            "version runs there.",
+            machines=machines,
+        )
 
     def ask(self, message: dict[str, Any], cancel: CancelToken | None) -> dict[str, Any] | None:
         """Return the answer to a message; None where the child has ended."""
@@ -276,16 +292,25 @@ class Child:
                 return None
         return answer
 
-    def _next(self, cancel: CancelToken | None) -> dict[str, Any] | None:
-        told = False
+    def _next(
+        self, cancel: CancelToken | None, *, grace: float = _GIVE_UP_S, limit: float | None = None
+    ) -> dict[str, Any] | None:
+        """Return the next answer; None where the child has ended, or was ended since it is too late.
+
+        `grace`: seconds after a request to cancel; `limit`: seconds in all.
+        """
+        began, told = monotonic(), False
         while True:
             try:
                 answer = self._answers.get(timeout=_POLL_S)
             except Empty:
+                self._late = limit is not None and monotonic() - began > limit
                 if cancel is not None and cancel.cancelled and not told:
-                    told = True
+                    told, began, limit = True, monotonic(), grace
                     with suppress(OSError):
                         self._send({"do": "cancel"})
+                elif self._late:
+                    self._process.kill()
                 continue
             return answer if answer is None or not told else answer | {"told_to_cancel": True}
 

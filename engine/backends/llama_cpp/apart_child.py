@@ -18,6 +18,7 @@ import numpy as np
 
 from engine.backends.base import Logits
 from engine.backends.llama_cpp.backend import LlamaCppBackend
+from engine.backends.llama_cpp.machines import machine_devices
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
 from engine.errors import Cancelled, EngineError
@@ -42,9 +43,11 @@ def run(settings: str) -> int:
         _say(out, progress=fraction)
 
     try:
+        machine_devices(config)
+        _say(out, progress=0.0)
         backend = LlamaCppBackend.open(config, progress=loading, cancel=cancel)
     except EngineError as error:
-        _say(out, failed=packed(getattr(error, "reason", None) or str(error)), cancelled=isinstance(error, Cancelled))
+        _say(out, failed=packed(getattr(error, "reason", None) or str(error)))
         return 0
     backend.watch(cancel)
     _say(out, ready=_facts(backend))

@@ -28,7 +28,7 @@ class _Ggml:
 
 def test_a_build_with_its_processor_inside_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     ggml = _Ggml(registered=1, modules=1)
-    monkeypatch.setattr(llama_cpp_library, "_ggml", lambda: ggml)
+    monkeypatch.setattr(llama_cpp_library, "ggml_library", lambda: ggml)
     llama_cpp_library._load_modules()
     assert not ggml.looked_in
 
@@ -36,7 +36,7 @@ def test_a_build_with_its_processor_inside_loads_nothing(monkeypatch: pytest.Mon
 def test_modules_are_looked_for_beside_the_library_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     ggml = _Ggml(registered=0, modules=1)
-    monkeypatch.setattr(llama_cpp_library, "_ggml", lambda: ggml)
+    monkeypatch.setattr(llama_cpp_library, "ggml_library", lambda: ggml)
     llama_cpp_library._load_modules()
     assert [Path(folder.decode()) for folder in ggml.looked_in] == [llama_cpp_library.module_folder()]
     assert llama_cpp_library.module_folder().is_absolute()
@@ -44,10 +44,10 @@ def test_modules_are_looked_for_beside_the_library_only(monkeypatch: pytest.Monk
 
 
 def test_no_module_for_this_processor_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llama_cpp_library, "_ggml", lambda: _Ggml(registered=0, modules=0))
+    monkeypatch.setattr(llama_cpp_library, "ggml_library", lambda: _Ggml(registered=0, modules=0))
     with pytest.raises(NotAvailable, match="Reinstall Outrider"):
         llama_cpp_library._load_modules()
 
 
 def test_this_build_has_a_processor() -> None:
-    assert llama_cpp_library._ggml().ggml_backend_reg_count() > 0
+    assert llama_cpp_library.ggml_library().ggml_backend_reg_count() > 0

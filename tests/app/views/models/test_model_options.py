@@ -82,12 +82,29 @@ def test_what_makes_no_sense_is_said_while_it_is_typed(open_options: Open, qtbot
     assert told == [LoadChoice(threads=4)]
 
 
+def test_machines_are_addresses(open_options: Open) -> None:
+    dialog = open_options(free=1)
+    edit, problem = dialog.edits["rpc"], dialog.problems["rpc"]
+    assert dialog.needs.property("bad"), "it does not fit here"
+    edit.setText("attic")
+    assert problem.text().startswith("Machines must be addresses such as 192.168.1.20:50052")
+    assert dialog.options is None
+    edit.setText("attic:50052, 10.0.0.7:1")
+    assert dialog.options == LoadChoice(rpc="attic:50052, 10.0.0.7:1")
+    assert not dialog.needs.property("bad"), "nor does it have to"
+    assert LoadChoice(rpc="attic:50052, 10.0.0.7:1").config(Path("x")).rpc == ("attic:50052", "10.0.0.7:1")
+    assert LoadChoice.from_mapping({"rpc": "attic:50052", "threads": "x"}) == LoadChoice(rpc="attic:50052")
+    assert LoadChoice.from_mapping({"rpc": "attic"}) == LoadChoice()
+
+
 def test_reset_makes_all_of_it_automatic(open_options: Open) -> None:
     dialog = open_options(LoadChoice(context=64, threads=2, cache_type="q4_0"))
     dialog.reset.click()
     assert dialog.options == LoadChoice()
     assert dialog.cache.currentText() == "automatic"
-    assert all(edit.placeholderText() == "automatic" for edit in dialog.edits.values())
+    assert {name: edit.placeholderText() for name, edit in dialog.edits.items() if name != "rpc"} == dict.fromkeys(
+        ("context", "threads", "gpu_layers"), "automatic"
+    )
 
 
 def test_the_memory_that_it_needs_follows(open_options: Open) -> None:
