@@ -1692,7 +1692,7 @@
             <translation>Es braucht etwa {needed} Arbeitsspeicher; {free} sind frei.</translation>
         </message>
         <message>
-            <source>It needs about {needed} of memory, which the machines have to have.</source>
+            <source>It needs about {needed} of memory, which the machines must have.</source>
             <translation>Es braucht etwa {needed} Speicher, den die Rechner haben müssen.</translation>
         </message>
     </context>
