@@ -195,6 +195,8 @@ class ApartBackend(Backend):
         del self._tokens[answer["length"] :]
         if answer.get("cancelled"):
             raise Cancelled
+        if answer.get("cannot_rewind"):
+            raise RewindNotSupported(int(what["length"]), self.length)
         if "failed" in answer:
             reason = unpacked(answer["failed"])
             raise BackendFailure(Translatable("its process failed ({reason})", reason=reason), self.length)

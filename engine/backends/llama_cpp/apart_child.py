@@ -21,7 +21,7 @@ from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.backends.llama_cpp.machines import machine_devices
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
-from engine.errors import Cancelled, EngineError
+from engine.errors import Cancelled, EngineError, RewindNotSupported
 from engine.system.child_side import be_harmless, own_output, read_message, write_message
 from engine.translatable import packed
 
@@ -99,6 +99,8 @@ def _serve(backend: LlamaCppBackend, out: BinaryIO, asked: SimpleQueue[dict[str,
             _say(out, length=backend.length)
         except Cancelled:
             _say(out, length=backend.length, cancelled=True)
+        except RewindNotSupported:
+            _say(out, length=backend.length, cannot_rewind=True)
         except EngineError as error:
             _say(out, length=backend.length, failed=packed(str(error)))
 

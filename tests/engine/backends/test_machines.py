@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,17 @@ def test_greedy_text_is_that_of_this_machine(two: list[Machine], bundled_target:
         again = decoder.generate(conversation, lookahead=4, **GREEDY).tokens
     with load(bundled_target, bundled_draft, threads=1) as local:
         assert local.generate(conversation, lookahead=4, **GREEDY).tokens == again, "the cache goes back and on"
+
+
+@pytest.mark.parametrize("name", ["stories-mamba131K-F32", "stories260K-Q4_0"])
+def test_models_of_other_people(two: list[Machine], shared_gguf: Callable[[str], Path], name: str) -> None:
+    begun = "Once upon a time there was"
+    with load(shared_gguf(name), draft=None, threads=1) as local:
+        expected = local.generate(begun, raw=True, lookahead=0, **GREEDY).tokens
+    with load(shared_gguf(name), draft=None, threads=1, rpc=addresses(two)) as decoder:
+        for lookahead in (4, 0, 4):
+            reply = decoder.generate(begun, raw=True, method="ngram", lookahead=lookahead, **GREEDY)
+            assert reply.tokens == expected
 
 
 def test_cancel_and_go_on(two: list[Machine], bundled_target: Path) -> None:
