@@ -131,7 +131,7 @@ def test_figures_under_the_reply_and_at_the_side(open_window: OpenWindow) -> Non
     stats = window.stats(exchange)
     assert view.summary.text() == f"30 tokens · {speed(stats.tokens_per_second)} · 50 % accepted · 0.1 s"
     panel = window.main.panel
-    window.wait(lambda: panel.counters["rounds"].text() == "10")
+    window.wait(lambda: panel.counters["rounds"].text() == "10" and panel.plots is not None and panel.is_drawn)
     counters = {name: label.text() for name, label in panel.counters.items()}
     assert counters.pop("first").endswith(" s"), "the time to the first token"
     assert counters == {
