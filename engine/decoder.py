@@ -318,7 +318,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         stream.attach_target(target)
         stream.attach_draft(draft)
         stream._seat = seat
-        stream._knowledge = PairKnowledge() if self._knowledge is None else self._knowledge.copy()
+        stream._knowledge = (self._knowledge or PairKnowledge()).apart(str(seat.number))
         return stream
 
     def close_streams(self) -> None:

@@ -168,13 +168,13 @@ class Seat:
     """Hold the place of a stream in a meeting: behind a reply, for which it is entered, the stream has left."""
 
     def __init__(self, meeting: Meeting, number: int) -> None:
-        self._meeting, self._number = meeting, number
+        self._meeting, self.number = meeting, number
 
     def __enter__(self) -> None:
         """Begin a reply: the stream is waited for from its first forward on."""
 
     def __exit__(self, *_: object) -> None:
-        self._meeting.leave(self._number)
+        self._meeting.leave(self.number)
 
 
 class StreamCaches(CacheKeeper):

@@ -287,9 +287,9 @@ def _make_policy(
     models: Models, sources: Sequence[DraftMethod], parts: Sequence[Drafter], prompt: Sequence[int], *, greedy: bool
 ) -> LookaheadPolicy:
     """Return the automatic policy, with what is known of the models."""
-    # What is kept of a pair are the costs of its draft model; those of another method would spoil them.
-    kept = models.knowledge if all(source.automatic for source in sources) else None
-    known = PairKnowledge() if kept is None else kept
+    known = models.knowledge or PairKnowledge()
+    if other := next((source.name for source in sources if not source.automatic), ""):
+        known = known.apart(other)  # Its proposals cost something else than the draft model's.
     known.begin(prompt)
     index = next((part for part in parts if isinstance(part, Index)), None)
     draft = next((part.name for part in parts if part is not index), None)

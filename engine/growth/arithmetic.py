@@ -51,11 +51,13 @@ __all__ = [
     "EXACT",
     "FULL",
     "SEED",
+    "Growing",
     "GrownKind",
     "GrownShape",
     "Growth",
     "Kind",
     "Part",
+    "SmallFile",
     "SmallModel",
 ]
 
@@ -80,14 +82,13 @@ EXACT = GrownShape(28, 1536, 8960)
 """A real model's shape too, of 1.4 billion weights, four times as wide as the demo target: the same bits."""
 
 
-class SmallModel:
-    """Read a GGUF file of the llama architecture, as far as growing needs it.
+class SmallFile:
+    """Read a GGUF file, as far as growing needs it.
 
-    Attributes: path; fields and tensors (of the gguf package, by name); layers, width, feed_forward, heads, kv_heads,
-    head_size, epsilon. Raises GrowthError for a model that cannot be grown.
+    Attributes: path; fields and tensors (of the gguf package, by name). Raises GrowthError where it cannot be read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, architecture: str) -> None:
         self.path = path
         try:
             reader = gguf.GGUFReader(path)
@@ -95,21 +96,9 @@ class SmallModel:
             raise GrowthError(f"{path} cannot be read as a GGUF file: {error}. Choose another model.") from None
         self.fields: dict[str, Any] = reader.fields
         self.tensors: dict[str, Any] = {str(tensor.name): tensor for tensor in reader.tensors}
-        if self.value("general.architecture") != "llama":
-            raise GrowthError(f"{path.name} is not of the llama architecture. Choose another model.")
-        self.layers = int(self.value("llama.block_count"))
-        self.width = int(self.value("llama.embedding_length"))
-        self.feed_forward = int(self.value("llama.feed_forward_length"))
-        self.heads = int(self.value("llama.attention.head_count"))
-        self.kv_heads = int(self.value("llama.attention.head_count_kv"))
-        self.head_size = int(self.value("llama.attention.key_length", self.width // self.heads))
-        self.epsilon = float(self.value("llama.attention.layer_norm_rms_epsilon"))
-        known = {"token_embd.weight", "output_norm.weight", "output.weight"}
-        known |= {f"blk.{layer}.{name}.weight" for layer in range(self.layers) for name in _IN_LAYER}
-        strange = sorted(self.tensors.keys() - known)
-        if strange or self.head_size * self.heads != self.width:
-            reason = f"has tensors such as {strange[0]}" if strange else "has heads of another size"
-            raise GrowthError(f"{path.name} {reason}: growing knows plain llama models. Choose another model.")
+        self.architecture = architecture
+        if self.value("general.architecture") != architecture:
+            raise GrowthError(f"{path.name} is not of the {architecture} architecture. Choose another model.")
 
     def value(self, key: str, otherwise: Any = None) -> Any:
         """Return a metadata entry. Raises GrowthError where it is missing and there is nothing otherwise."""
@@ -134,9 +123,36 @@ class SmallModel:
         return rows
 
 
+class SmallModel(SmallFile):
+    """Read a GGUF file of the llama architecture.
+
+    Attributes: also layers, width, feed_forward, heads, kv_heads,
+    head_size, epsilon. Raises GrowthError for a model that cannot be grown.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "llama")
+        self.layers = int(self.value("llama.block_count"))
+        self.width = int(self.value("llama.embedding_length"))
+        self.feed_forward = int(self.value("llama.feed_forward_length"))
+        self.heads = int(self.value("llama.attention.head_count"))
+        self.kv_heads = int(self.value("llama.attention.head_count_kv"))
+        self.head_size = int(self.value("llama.attention.key_length", self.width // self.heads))
+        self.epsilon = float(self.value("llama.attention.layer_norm_rms_epsilon"))
+        known = {"token_embd.weight", "output_norm.weight", "output.weight"}
+        known |= {f"blk.{layer}.{name}.weight" for layer in range(self.layers) for name in _IN_LAYER}
+        strange = sorted(self.tensors.keys() - known)
+        if strange or self.head_size * self.heads != self.width:
+            reason = f"has tensors such as {strange[0]}" if strange else "has heads of another size"
+            raise GrowthError(f"{path.name} {reason}: growing knows plain llama models. Choose another model.")
+
+
 @dataclass(frozen=True)
 class Part:
-    """Describe a tensor of the large model: `rows` is 0 for a norm; `source`: the small one's tensor inside it."""
+    """Describe a tensor of the large model: `rows` is 0 for a norm; `source`: the small one's tensor inside it.
+
+    `pieces`: columns of the small one, the large one's that take them, and how many; empty: all, at the beginning.
+    """
 
     name: str
     rows: int
@@ -144,6 +160,7 @@ class Part:
     kind: Kind
     source: str | None
     writes: bool = False
+    pieces: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def count(self) -> int:
@@ -157,7 +174,59 @@ class Part:
         return self.count // int(block) * int(block_bytes)
 
 
-class Growth:
+class Growing:
+    """Hold the parts of something large, and compute them from what is small.
+
+    Attributes: small, seed, parts; scale (of the weights of norms).
+    """
+
+    small: SmallFile
+    seed: int
+    scale: float
+    parts: list[Part]
+
+    def changed_metadata(self, file_type: gguf.LlamaFileType) -> dict[str, Any]:
+        """Return the entries of the file that differ from the small one's."""
+        raise NotImplementedError
+
+    @property
+    def parameters(self) -> int:
+        """Return the number of weights of the large model."""
+        return sum(part.count for part in self.parts)
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of all weights."""
+        return sum(part.size for part in self.parts)
+
+    def content(self, part: Part) -> NDArray[Any]:
+        """Return float32 of shape (columns,) for a norm, else the bytes of the rows, shape (rows, bytes of a row)."""
+        return self._matrix(part) if part.rows else self._norm(part)
+
+    def _norm(self, part: Part) -> NDArray[np.float32]:
+        rng = np.random.default_rng([self.seed, *part.name.encode()])
+        weights = rng.uniform(0.5, 1.5, part.columns)
+        if part.source is not None:
+            values = self.small.numbers(part.source)
+            weights[: len(values)] = values
+        return (weights * self.scale).astype(np.float32)
+
+    def _matrix(self, part: Part) -> Bytes:
+        pool = _pool(part.kind, self.seed)[part.writes]
+        start = int(np.random.default_rng([self.seed, *part.name.encode()]).integers(len(pool)))
+        blocks = part.count // BLOCK
+        repeated = np.resize(np.roll(pool, -start, axis=0), (blocks, pool.shape[1]))
+        matrix: Bytes = repeated.reshape(part.rows, -1)
+        if part.source is not None:
+            block, block_bytes = map(int, gguf.GGML_QUANT_SIZES[part.kind])
+            old = self.small.rows(part.source, part.kind)
+            for first, place, count in part.pieces or [(0, 0, old.shape[1] // block_bytes * block)]:
+                start, to, size = (each // block * block_bytes for each in (first, place, count))
+                matrix[: len(old), to : to + size] = old[:, start : start + size]
+        return matrix
+
+
+class Growth(Growing):
     """Plan a growth: a small model, the shape to grow it to, and the kind of its matrices; give the parts and contents.
 
     Norms are float32. With Q4_0 the output matrix is Q8_0, as it also is where llama.cpp quantises a model of the demo
@@ -166,7 +235,8 @@ class Growth:
     """
 
     def __init__(self, small: SmallModel, shape: GrownShape, kind: Kind, seed: int = SEED) -> None:
-        self.small, self.shape, self.kind, self.seed = small, shape, kind, seed
+        self.small: SmallModel = small
+        self.shape, self.kind, self.seed = shape, kind, seed
         ratio = small.heads // small.kv_heads
         step = np.lcm(small.head_size * ratio, BLOCK)
         for name, new, old, multiple in (
@@ -183,16 +253,6 @@ class Growth:
         self.places = [(2 * layer + 1) * shape.layers // (2 * small.layers) for layer in range(small.layers)]
         """Which of the large model's layers are the small one's: spread evenly."""
         self.parts = list(self._parts())
-
-    @property
-    def parameters(self) -> int:
-        """Return the number of weights of the large model."""
-        return sum(part.count for part in self.parts)
-
-    @property
-    def size(self) -> int:
-        """Return the bytes of all weights."""
-        return sum(part.size for part in self.parts)
 
     def _parts(self) -> Iterator[Part]:
         vocabulary, width = len(self.small.tensors["token_embd.weight"].data), self.shape.width
@@ -219,27 +279,20 @@ class Growth:
                 source = None if old is None else f"blk.{old}.{name}.weight"
                 yield Part(f"blk.{layer}.{name}.weight", rows, columns, kind, source, name in _WRITING)
 
-    def content(self, part: Part) -> NDArray[Any]:
-        """Return float32 of shape (columns,) for a norm, else the bytes of the rows, shape (rows, bytes of a row)."""
-        return self._matrix(part) if part.rows else self._norm(part)
-
-    def _norm(self, part: Part) -> NDArray[np.float32]:
-        rng = np.random.default_rng([self.seed, *part.name.encode()])
-        weights = rng.uniform(0.5, 1.5, part.columns)
-        if part.source is not None:
-            weights[: self.small.width] = self.small.numbers(part.source)
-        return (weights * self.scale).astype(np.float32)
-
-    def _matrix(self, part: Part) -> Bytes:
-        pool = _pool(part.kind, self.seed)[part.writes]
-        start = int(np.random.default_rng([self.seed, *part.name.encode()]).integers(len(pool)))
-        blocks = part.count // BLOCK
-        repeated = np.resize(np.roll(pool, -start, axis=0), (blocks, pool.shape[1]))
-        matrix: Bytes = repeated.reshape(part.rows, -1)
-        if part.source is not None:
-            old = self.small.rows(part.source, part.kind)
-            matrix[: old.shape[0], : old.shape[1]] = old
-        return matrix
+    def changed_metadata(self, file_type: gguf.LlamaFileType) -> dict[str, Any]:
+        """Return the entries of the file that differ from the small model's."""
+        small, shape = self.small, self.shape
+        return {
+            "general.name": f"{small.value('general.name', small.path.stem)}, grown to {shape}",
+            "general.size_label": f"{self.parameters / 1e6:.1f}M",
+            "general.file_type": int(file_type),
+            "llama.block_count": shape.layers,
+            "llama.embedding_length": shape.width,
+            "llama.feed_forward_length": shape.feed_forward,
+            "llama.attention.head_count": self.heads,
+            "llama.attention.head_count_kv": self.kv_heads,
+            "llama.attention.layer_norm_rms_epsilon": self.epsilon,
+        }
 
 
 @cache

@@ -13,16 +13,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from os import getpid
 from pathlib import Path
-from typing import Any
 
 import gguf
 import numpy as np
 import psutil
 
 from engine.errors import GrowthError
-from engine.growth.arithmetic import FULL, SEED, GrownKind, GrownShape, Growth, Kind, SmallModel
+from engine.growth.arithmetic import FULL, SEED, Growing, GrownKind, GrownShape, Growth, Kind, SmallModel
+from engine.growth.head import HeadGrowth
 from engine.growth.transformers_folder import write_folder
-from engine.library.names import bundled_pair
+from engine.library.names import bundled_pair, resolve_source
 from engine.system import cache_files
 from engine.translatable import Translatable
 
@@ -68,16 +68,40 @@ def grown_target(
     return path
 
 
+def grown_head(
+    kind: GrownKind,
+    shape: GrownShape = FULL,
+    *,
+    folder: Path | None = None,
+    target: Path | None = None,
+    head: Path | None = None,
+) -> Path:
+    """Return the EAGLE-3 head for `grown_target(kind, shape)`, made if it is not there yet: a GGUF file.
+
+    `head` is what is grown (the demo target's head) with its `target` (the demo target). Raises GrowthError.
+    """
+    target = bundled_pair()[0] if target is None else target
+    growth = Growth(SmallModel(target), shape, _KINDS[kind][0])
+    larger = HeadGrowth(resolve_source("demo-head") if head is None else head, growth)
+    path = (cache_folder() if folder is None else folder) / _named(larger.small.path, growth, kind)
+    if not path.exists():
+        _make(larger, kind, path)
+    return path
+
+
 def name_of(growth: Growth, kind: GrownKind) -> str:
     """Return the file name of a grown model; it holds a digest of everything that it is made from."""
-    digest = hashlib.sha256(growth.small.path.read_bytes())
+    return _named(growth.small.path, growth, kind)
+
+
+def _named(small: Path, growth: Growth, kind: GrownKind) -> str:
+    digest = hashlib.sha256(small.read_bytes())
     digest.update(repr((_RECIPE, SEED, kind, growth.shape)).encode())
-    stem = growth.small.path.name.partition(".")[0]
     ending = "" if kind == "transformers" else ".gguf"
-    return f"{stem}-{growth.shape}-{kind}-{digest.hexdigest()[:12]}{ending}"
+    return f"{small.name.partition('.')[0]}-{growth.shape}-{kind}-{digest.hexdigest()[:12]}{ending}"
 
 
-def _make(growth: Growth, kind: GrownKind, path: Path) -> None:
+def _make(growth: Growing, kind: GrownKind, path: Path) -> None:
     """Write to a temporary name beside `path`, then rename: what has the name is whole."""
     partial = path.with_name(f"{path.name}.{getpid()}.partial")
     try:
@@ -94,7 +118,7 @@ def _make(growth: Growth, kind: GrownKind, path: Path) -> None:
                     folder=path.parent,
                 )
             )
-        if kind == "transformers":
+        if kind == "transformers" and isinstance(growth, Growth):
             write_folder(growth, partial)
         else:
             _write_gguf(growth, _KINDS[kind][1], partial)
@@ -123,10 +147,10 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _write_gguf(growth: Growth, file_type: gguf.LlamaFileType, path: Path) -> None:
+def _write_gguf(growth: Growing, file_type: gguf.LlamaFileType, path: Path) -> None:
     """Write the file with one tensor in memory at a time."""
-    writer = gguf.GGUFWriter(path, "llama")
-    changed = _changed_metadata(growth, file_type)
+    writer = gguf.GGUFWriter(path, growth.small.architecture)
+    changed = growth.changed_metadata(file_type)
     for key, field in growth.small.fields.items():
         if key.startswith("GGUF.") or key == "general.architecture":
             continue
@@ -144,18 +168,3 @@ def _write_gguf(growth: Growth, file_type: gguf.LlamaFileType, path: Path) -> No
             writer.write_tensor_data(growth.content(part))
     finally:
         writer.close()
-
-
-def _changed_metadata(growth: Growth, file_type: gguf.LlamaFileType) -> dict[str, Any]:
-    small, shape = growth.small, growth.shape
-    return {
-        "general.name": f"{small.value('general.name', small.path.stem)}, grown to {shape}",
-        "general.size_label": f"{growth.parameters / 1e6:.1f}M",
-        "general.file_type": int(file_type),
-        "llama.block_count": shape.layers,
-        "llama.embedding_length": shape.width,
-        "llama.feed_forward_length": shape.feed_forward,
-        "llama.attention.head_count": growth.heads,
-        "llama.attention.head_count_kv": growth.kv_heads,
-        "llama.attention.layer_norm_rms_epsilon": growth.epsilon,
-    }

@@ -1,7 +1,4 @@
-"""What is known of the models that are loaded, and goes on being learned: costs, and what was accepted.
-
-The file on disk is a convenience: missing, damaged or unwritable, it costs one more calibration.
-"""
+"""What is known of the loaded models, and goes on being learned. Without its file it costs one more calibration."""
 
 from __future__ import annotations
 
@@ -44,6 +41,7 @@ class PairKnowledge:
         self.costs, self.allowance = costs or CostModel(), Allowance()
         self._key, self._clock, self._pair = key, clock, dict(acceptance)
         self._conversation: dict[str, AcceptanceModel] = {}
+        self._apart: dict[str, PairKnowledge] = {}
         self._claims: defaultdict[tuple[str, bool], ClaimModel] = defaultdict(ClaimModel)
         self._prompt: Sequence[int] = ()
         self._saved_at, self._saved = clock(), self._content()
@@ -75,9 +73,11 @@ class PairKnowledge:
             remember(self._key, self.costs, acceptance=content[1])
             self._saved_at, self._saved = self._clock(), content
 
-    def copy(self) -> PairKnowledge:
-        """Return a copy that learns on its own, and is not saved."""
-        return PairKnowledge(deepcopy(self.costs), acceptance=deepcopy(self._pair))
+    def apart(self, name: str) -> PairKnowledge:
+        """Return what `name` (a stream, or who proposes in place of the draft) learns on its own; it is not saved."""
+        if name not in self._apart:
+            self._apart[name] = PairKnowledge(CostModel(self.costs.measured), acceptance=deepcopy(self._pair))
+        return self._apart[name]
 
     def _content(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return self.costs.to_json(), {name: model.to_json() for name, model in self._pair.items()}
@@ -91,8 +91,7 @@ def learn_pair(
     Raises Cancelled; what else is wrong with a model the reply will tell.
     """
     loaded, acceptance = {"target": (target, configs[0]), "draft": (draft, configs[1])}, dict[str, AcceptanceModel]()
-    key = costs_key(loaded)
-    if key is None:
+    if (key := costs_key(loaded)) is None:
         return PairKnowledge()
     for name, data in remembered_part(key, "acceptance").items():
         with suppress(ValueError):

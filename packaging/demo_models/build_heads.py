@@ -16,9 +16,9 @@ from demopair.heads.target import read_model, read_tokenizer
 HERE = Path(__file__).resolve().parent
 SHIPPED = HERE.parents[1] / "resources" / "models"
 SEED = 2026
-PROMPTS = 6000
-EAGLE_STEPS = 900
-MEDUSA_STEPS = 250
+PROMPTS = 9000
+EAGLE_STEPS = 5000
+MEDUSA_STEPS = 700
 DRAFTED = 2048
 
 

@@ -132,7 +132,7 @@ def _measure_kind(path: Path, args: argparse.Namespace) -> dict[str, Any]:
 # Speed ----------------------------------------------------------------------------------------------------------------
 
 
-def _prompts(per_category: int) -> list[tuple[str, Any]]:
+def prompts_of(per_category: int) -> list[tuple[str, Any]]:
     """Category and prompt, the first few of each category."""
     entries = json.loads(HELD_OUT.read_text(encoding="utf-8"))
     chosen = []
@@ -145,7 +145,7 @@ def _prompts(per_category: int) -> list[tuple[str, Any]]:
 def _replies(decoder: SpeculativeDecoder, quiet: Quiet, clock: Clock, args: argparse.Namespace) -> list[Reply]:
     replies = []
     for turn in range(args.turns):
-        for number, (category, prompt) in enumerate(_prompts(args.prompts)):
+        for number, (category, prompt) in enumerate(prompts_of(args.prompts)):
             first = (turn + number) % len(args.lookaheads)
             for lookahead in args.lookaheads[first:] + args.lookaheads[:first]:
                 options = {"lookahead": lookahead, "max_tokens": args.tokens, "overlap": args.overlap}
@@ -188,14 +188,14 @@ def _figures(replies: list[Reply], plain: dict[tuple[int, int], Reply]) -> dict[
     pairs = [(reply, plain[reply.prompt, reply.turn]) for reply in counted]
     ratios = [reply.speed / other.speed for reply, other in pairs if other.counts]
     return {
-        "tokens_per_second": _spread([reply.speed for reply in counted]),
-        "speedup": _spread(ratios),
+        "tokens_per_second": spread([reply.speed for reply in counted]),
+        "speedup": spread(ratios),
         "acceptance_rate": sum(reply.result.stats.accepted for reply in replies) / proposed if proposed else None,
         "mean_length": sum(reply.result.stats.emitted for reply in replies) / rounds,
     }
 
 
-def _spread(values: list[float]) -> dict[str, float] | None:
+def spread(values: list[float]) -> dict[str, float] | None:
     """Median, and between which values the middle half lies; None where there are no values."""
     if not values:
         return None
@@ -225,7 +225,7 @@ def _verify_costs(backend: Backend, clock: Clock, sweeps: int) -> dict[str, Any]
                 times.append(1000.0 * seconds)
             backend.truncate(_CONTEXT)
     one = median(found[1]) if found[1] else nan
-    return {str(size): {"ms": _spread(ms), "ratio": _spread([each / one for each in ms])} for size, ms in found.items()}
+    return {str(size): {"ms": spread(ms), "ratio": spread([each / one for each in ms])} for size, ms in found.items()}
 
 
 # Tables ---------------------------------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ def _speed_tables(speed: dict[str, Any]) -> list[str]:
     ]
     for lookahead, row in table.items():
         lines.append(
-            f"| {lookahead or 'plain'} | {_shown(row['tokens_per_second'], 1)} | {_shown(row['speedup'])} "
+            f"| {lookahead or 'plain'} | {shown(row['tokens_per_second'], 1)} | {shown(row['speedup'])} "
             f"| {_rate(row)} | {row['mean_length']:.2f} |"
         )
     speculative = [lookahead for lookahead in table if lookahead]
@@ -293,11 +293,11 @@ def _verify_table(verify: dict[str, Any]) -> list[str]:
     lines = ["", "| tokens in a forward | ms | against one token | counted |", "|---|---|---|---|"]
     for size, row in verify.items():
         counted = row["ms"]["values"] if row["ms"] else 0
-        lines.append(f"| {size} | {_shown(row['ms'], 1)} | {_shown(row['ratio'])} | {counted} |")
+        lines.append(f"| {size} | {shown(row['ms'], 1)} | {shown(row['ratio'])} | {counted} |")
     return lines
 
 
-def _shown(spread: dict[str, float] | None, digits: int = 2) -> str:
+def shown(spread: dict[str, float] | None, digits: int = 2) -> str:
     if spread is None:
         return "–"
     return f"{spread['median']:.{digits}f} ({spread['low']:.{digits}f}–{spread['high']:.{digits}f})"

@@ -1,0 +1,93 @@
+"""Compute the weights of a large EAGLE-3 head that proposes what the small one inside it does, at a real head's cost.
+
+It is as wide as its target, as published heads are. The grown target has the small one's states in its first channels
+and zeros in the others (see arithmetic.py); what holds there of the stream holds here of the head's: `fc`, the
+embedding, `attn_output` and `ffn_down` write to it, all other matrices read from it. `fc` reads three states side by
+side, and the first layer's attention a token's embedding beside a state, so that their columns lie in pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import gguf
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import GrowthError
+from engine.growth.arithmetic import SEED, Growing, Growth, Kind, Part, SmallFile
+
+_NORMS = ("attn_norm", "attn_norm_2", "ffn_norm")
+
+
+class HeadGrowth(Growing):
+    """Plan the growth of an EAGLE-3 head in a GGUF file with its target.
+
+    Raises GrowthError for a head that is not of this kind, or not of this target.
+    """
+
+    def __init__(self, path: Path, target: Growth, seed: int = SEED) -> None:
+        self.small, self.target, self.seed = SmallFile(path, "eagle3"), target, seed
+        self.width, self.feed_forward = target.shape.width, target.shape.feed_forward
+        old = self._old_width = self._number("embedding_length")
+        heads, keys = self._number("attention.head_count"), self._number("attention.head_count_kv")
+        self.head_size, self._ratio = old // heads, heads // keys
+        self.layers = [int(layer) for layer in self.small.value("eagle3.target_layers")]
+        if self._number("target_hidden_size") != target.small.width or max(self.layers) >= target.small.layers:
+            raise GrowthError(f"{path.name} is a head of another target than {target.small.path.name}.")
+        if self.width < old or self.width % (self.head_size * self._ratio):
+            raise GrowthError(f"{path.name} cannot be as wide as a target of {self.width}. Choose another width.")
+        self.heads = self.width // self.head_size
+        self.kv_heads = self.heads // self._ratio
+        self.scale = sqrt(old / self.width)
+        self.parts = list(self._parts())
+
+    def _number(self, name: str) -> int:
+        return int(self.small.value(f"eagle3.{name}"))
+
+    def _parts(self) -> Iterator[Part]:
+        kind, width, old, read = self.target.kind, self.width, self._old_width, self.target.small.width
+        yield Part("d2t", 0, self.small.tensors["d2t"].data.size, Kind.I64, "d2t")
+        states = tuple((index * read, index * width, read) for index in range(len(self.layers)))
+        yield self._matrix_part("fc", width, len(self.layers) * width, kind, pieces=states, writes=True)
+        vocabulary = len(self.small.tensors["token_embd.weight"].data)
+        yield self._matrix_part("token_embd", vocabulary, width, kind, writes=True)
+        beside, keys = ((0, 0, old), (old, width, old)), self.kv_heads * self.head_size
+        yield self._matrix_part("blk.0.attn_q", width, 2 * width, kind, pieces=beside)
+        yield self._matrix_part("blk.0.attn_k", keys, 2 * width, kind, pieces=beside)
+        yield self._matrix_part("blk.0.attn_v", keys, 2 * width, kind, pieces=beside)
+        yield self._matrix_part("blk.0.attn_output", width, width, kind, writes=True)
+        yield self._matrix_part("blk.0.ffn_gate", self.feed_forward, width, kind)
+        yield self._matrix_part("blk.0.ffn_up", self.feed_forward, width, kind)
+        yield self._matrix_part("blk.0.ffn_down", width, self.feed_forward, kind, writes=True)
+        yield self._matrix_part("output", len(self.small.tensors["output.weight"].data), width, kind)
+        for name in (*(f"blk.0.{norm}" for norm in _NORMS), "output_norm"):
+            yield Part(f"{name}.weight", 0, width, Kind.F32, f"{name}.weight")
+
+    def _matrix_part(self, name: str, rows: int, columns: int, kind: Kind, **options: Any) -> Part:
+        return Part(f"{name}.weight", rows, columns, kind, f"{name}.weight", **options)
+
+    def content(self, part: Part) -> NDArray[Any]:
+        """Return a tensor's contents, as those of a grown target; of `d2t` the small head's own."""
+        return np.asarray(self.small.tensors["d2t"].data) if part.kind == Kind.I64 else super().content(part)
+
+    def changed_metadata(self, file_type: gguf.LlamaFileType) -> dict[str, Any]:
+        """Return the entries of the file that differ from the small head's."""
+        return {
+            "general.name": f"{self.small.value('general.name', self.small.path.stem)}, grown to {self.width}",
+            "general.size_label": f"{self.parameters / 1e6:.1f}M",
+            "general.file_type": int(file_type),
+            "eagle3.embedding_length": self.width,
+            "eagle3.feed_forward_length": self.feed_forward,
+            "eagle3.attention.head_count": self.heads,
+            "eagle3.attention.head_count_kv": self.kv_heads,
+            "eagle3.attention.layer_norm_rms_epsilon": self._epsilon(),
+            "eagle3.target_hidden_size": self.target.shape.width,
+            "eagle3.target_layers": [self.target.places[layer] for layer in self.layers],
+        }
+
+    def _epsilon(self) -> float:
+        return float(self.small.value("eagle3.attention.layer_norm_rms_epsilon")) * self._old_width / self.width

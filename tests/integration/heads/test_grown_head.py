@@ -1,0 +1,48 @@
+"""A head that grew with its target proposes what the small one does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine import SpeculativeDecoder, bundled_pair
+from engine.errors import GrowthError
+from engine.growth.arithmetic import GrownShape
+from engine.growth.grown import grown_head, grown_target
+from engine.library.names import resolve_source
+
+SIXTEEN_TIMES = GrownShape(6, 2048, 736)
+"""The head is 16 times as wide, which keeps its bits; its target is not a power of four wider."""
+
+
+def test_it_proposes_what_the_small_one_does(tmp_path: Path) -> None:
+    pairs = [
+        (bundled_pair()[0], resolve_source("demo-head")),
+        (grown_target("q8_0", SIXTEEN_TIMES, folder=tmp_path), grown_head("q8_0", SIXTEEN_TIMES, folder=tmp_path)),
+    ]
+    replies = []
+    for target, head in pairs:
+        with SpeculativeDecoder() as decoder:
+            decoder.attach_target(target)
+            decoder.attach_heads(head)
+            replies.append(
+                [
+                    decoder.generate(prompt, max_tokens=60, method="eagle3", lookahead=4)
+                    for prompt in ("Tell me a story about a shy dragon.", "What is a river?", "Count to ten.")
+                ]
+            )
+    small, large = replies
+    assert [reply.text for reply in small] == [reply.text for reply in large]
+    proposed = sum(reply.stats.proposed for reply in small)
+    kept = [sum(reply.stats.accepted for reply in each) for each in replies]
+    assert kept[0] > 0.3 * proposed, "the small head is of use"
+    assert abs(kept[0] - kept[1]) <= 0.05 * proposed, "the target's last bits differ, hardly more"
+
+
+def test_a_head_of_another_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(GrowthError, match="not of the eagle3 architecture"):
+        grown_head("q8_0", SIXTEEN_TIMES, folder=tmp_path, head=bundled_pair()[1])
+    with pytest.raises(GrowthError, match="a head of another target"):
+        grown_head("q8_0", GrownShape(6, 2048, 736), folder=tmp_path, target=bundled_pair()[1])
+    assert not list(tmp_path.glob("*.gguf"))
