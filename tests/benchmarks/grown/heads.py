@@ -76,8 +76,7 @@ def main() -> int:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    numbers = {"type": lambda text: [float(item) for item in text.split(",")], "default": [0.0, 0.8]}
-    parser.add_argument("--temperatures", **numbers, metavar="X,…", help="(0,0.8)")
+    parser.add_argument("--temperatures", type=_numbers, default=[0.0, 0.8], metavar="X,…", help="(0,0.8)")
     parser.add_argument("--prompts", type=int, default=1, metavar="N", help="of each category (1)")
     parser.add_argument("--turns", type=int, default=2, metavar="N", help="how often each reply is measured (2)")
     parser.add_argument("--tokens", type=int, default=64, metavar="N", help="of each reply at most (64)")
@@ -86,6 +85,10 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--to", type=Path, metavar="FOLDER", help="where grown models are kept (the user's cache)")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(item) for item in text.split(",")]
 
 
 def _replies(target: Path, drafts: dict[str, Path], quiet: Quiet, args: argparse.Namespace) -> Iterator[Reply]:

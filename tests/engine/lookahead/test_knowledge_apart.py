@@ -38,4 +38,5 @@ def test_a_method_of_ones_own_goes_on_with_what_it_learned(apart: bool) -> None:
         learned.append(decoder._knowledge._apart.get("own"))
     assert learned[0] is learned[1]
     assert (learned[0] is not None and learned[0].costs.knows(1)) is apart
+    assert decoder._knowledge is not None
     assert decoder._knowledge.costs.knows(1) is not apart
