@@ -10,8 +10,8 @@ from helpers.models.tiny_models import torch
 from engine.backends.transformers.cache import new_room, next_room  # isort: skip
 
 MIB = 2**20
-NOISE = 12
-"""What else this process may take or give back meanwhile (MiB)."""
+NOISE = 48
+"""What else this process may take or give back meanwhile (MiB), its other threads included."""
 HEADS, WIDTH = 4, 64
 CPU, DEVICE = torch.device("cpu"), torch.device("meta")
 
@@ -23,12 +23,12 @@ def _resident() -> float:
 
 
 def test_room_costs_what_was_written_to_it() -> None:
-    tokens = 128 * MIB // (HEADS * WIDTH * 4)
+    tokens = 512 * MIB // (HEADS * WIDTH * 4)
     before = _resident()
     room = new_room((1, HEADS, tokens, WIDTH), torch.float32, CPU)
     assert _resident() - before < NOISE
     room[:, :, : tokens // 4] = 1.0
-    assert _resident() - before == pytest.approx(32, abs=NOISE)
+    assert _resident() - before == pytest.approx(128, abs=NOISE)
     assert float(room[:, :, : tokens // 4].sum()) == HEADS * WIDTH * (tokens // 4)
     view = room[:, :, 7:9]
     del room

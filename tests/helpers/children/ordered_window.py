@@ -19,7 +19,7 @@ from app.settings.settings import SettingsFile
 from app.shell import bootstrap
 from app.shell.program import Program
 from app.state.chat.intents import Delete, Edit, Regenerate
-from app.state.chat.transcript import Exchange, Notice
+from app.state.chat.transcript import Exchange, Notice, Problem
 from app.system.single_instance import Call, claim_or_call
 from helpers.decoding.scripted_decoder import Script, ScriptedDecoder
 
@@ -34,9 +34,15 @@ class OrderedWindow:
         self.said: list[str] = []
         self._orders: asyncio.Queue[list[Any]] = asyncio.Queue()
         program.conversations.trouble.connect(lambda problem: self.said.append(problem.text))
+        program.conversations.files.failed.connect(self._note_file)
         program.autosave.trouble.connect(lambda trouble: self.said.append(f"settings {trouble.kind}: {trouble.reason}"))
         program.controller.entry_added.connect(self._note_entry)
         threading.Thread(target=self._listen, args=(loop,), daemon=True).start()
+
+    def _note_file(self, problem: Problem) -> None:
+        # One with details becomes an entry.
+        if problem.details is None:
+            self.said.append(problem.text)
 
     def _note_entry(self, entry: object) -> None:
         if isinstance(entry, Notice):
