@@ -37,7 +37,8 @@ class HiddenStates:
     """Describe which hidden states of a model can be read.
 
     `readable`: numbers of layers whose input can be read, counted from 0; `layers`, the number of layers, stands for
-    what leaves the last one, before the norm. `width`: numbers in a state.
+    what leaves the last one, before the norm, and engine.formats.draft_head.NORMED for what leaves the norm. `width`:
+    numbers in a state.
     """
 
     readable: frozenset[int]
@@ -56,7 +57,8 @@ class StateReader(Protocol):
         """Read the states of `tokens`, which stand in the cache from position `first` on now.
 
         `states`: shape (tokens, layers * width), the wanted layers of a token side by side. What was read of these
-        positions before holds no more, nor what was read of those behind them.
+        positions before holds no more, nor what was read of those behind them. States behind the norm are NaN where
+        they were not computed: a backend may have them only of tokens whose logits were asked for.
         """
 
 

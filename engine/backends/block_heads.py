@@ -1,4 +1,4 @@
-"""Make a head that proposes a whole block at once look like a backend: DFlash and DSpark.
+"""Make a head that proposes a whole block at once look like a backend: DFlash, DSpark and Medusa.
 
 Such a head (DFlash: Chen et al. 2026, arXiv:2602.06036) puts what it makes of the target's states into its cache, one
 entry for each token that the target has read, and then computes the pending token and as many masked ones in one pass
@@ -26,6 +26,10 @@ class BlockLayers(HeadLayers):
     def combine(self, states: States) -> States:
         return states
 
+    def knows(self, first: int) -> bool:
+        """Return whether it has what the block of a pending token at position `first` is made of."""
+        return True
+
     @abstractmethod
     def block(self, first: int, token: int, count: int) -> Logits:
         """Return the logits of the `count` tokens behind the pending `token` at position `first`.
@@ -43,6 +47,9 @@ class BlockHeadBackend(HeadBackend):
         self._rows: Logits | None = None
         self._depths: list[int] = []
         self.most = self._wanted = layers.most
+
+    def ready(self, count: int) -> bool:
+        return super().ready(count) and self._block_layers.knows(count - 1)
 
     def expect(self, count: int) -> None:
         self._wanted = min(count, self._block_layers.most)

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from engine.formats.vocabulary import Vocabulary
 from engine.translatable import Translatable
 
+NORMED = -1
+"""Stands among the numbers of hidden states for what leaves the norm behind the last layer."""
+_PADDED_TO, _MOST_PADDING = 64, 512
 _INPUTS = frozenset(
     {"bailingmoe3", "gemma4", "gpt-oss", "hunyuan-dense", "hunyuan_vl", "lfm2", "lfm2moe", "llama", "mimo2"}
     | {"minimax-01", "minimax-m2", "muse-glimmer", "nanbeige", "nemotron_h", "nemotron_h_moe", "qwen3", "qwen35"}
@@ -37,7 +43,18 @@ class DraftHead:
 def readable_states(architecture: str, layers: int) -> frozenset[int]:
     """Return which hidden states of a GGUF model of so many layers can be read."""
     inputs = range(layers if architecture in _INPUTS else 0)
-    return frozenset([*inputs, *([layers] if architecture in _LAST else [])])
+    return frozenset([*inputs, *([layers] if architecture in _LAST else []), NORMED])
+
+
+def covers(vocabulary: Vocabulary, rows: int) -> bool:
+    """Return whether an output layer of so many rows, without a tokenizer, may be one for a target's vocabulary.
+
+    It was copied from the target's own, so it has a row for each token that has a text. Padding behind these may be
+    longer or shorter: a file may lack some, or have none where the layer was padded to a multiple of 64.
+    """
+    if rows <= vocabulary.size:
+        return rows >= len(np.trim_zeros(vocabulary.fingerprints, "b"))
+    return rows % _PADDED_TO == 0 < vocabulary.size % _PADDED_TO and rows < vocabulary.size + _MOST_PADDING
 
 
 def why_not_for(head: DraftHead, readable: frozenset[int], layers: int, width: int) -> str | None:

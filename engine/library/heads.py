@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from engine.errors import LoadFailed
-from engine.formats.draft_head import DraftHead, readable_states, why_not_for
+from engine.formats.draft_head import DraftHead, covers, readable_states, why_not_for
 from engine.formats.gguf.heads import DFLASH, EAGLE3, inner_head
 from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.reader import read_gguf
 from engine.formats.model_file import ModelFile
-from engine.formats.safetensors.heads import is_head_folder
+from engine.formats.safetensors.heads import is_head_folder, is_medusa_folder
 from engine.formats.vocabulary import Vocabulary
 from engine.translatable import Translatable
 
@@ -53,9 +53,14 @@ def judge_heads(target: ModelFile, models: Iterable[ModelFile]) -> list[HeadFit]
         if model.path == target.path:
             reason = Translatable("Its own layers for later tokens.")
             found.append(HeadFit(model, model.head.method, True, reason))
-        elif model.role == "draft-head" and model.file_format == target.file_format:
+        elif model.role == "draft-head" and _may_run_beside(target, model, model.head):
             found.append(_judged(target, model, model.head))
     return sorted(found, key=lambda fit: (not fit.fits, fit.source.name.casefold(), str(fit.source.path)))
+
+
+def _may_run_beside(target: ModelFile, model: ModelFile, head: DraftHead) -> bool:
+    """Return whether whatever runs the target runs heads of this format, Medusa's in folders also beside GGUF files."""
+    return target.file_format in (model.file_format, "gguf" if head.method == "medusa" else "")
 
 
 def _judged(target: ModelFile, model: ModelFile, head: DraftHead) -> HeadFit:
@@ -65,7 +70,8 @@ def _judged(target: ModelFile, model: ModelFile, head: DraftHead) -> HeadFit:
     why = why_not_for(head, readable, target.depth, target.width)
     ours, theirs = target.vocabulary, model.vocabulary
     if head.tokens:  # A folder with a head brings no tokenizer.
-        alike = ours is not None and ours.size == head.tokens
+        in_folder = target.file_format == "safetensors"
+        alike = ours is not None and (ours.size == head.tokens if in_folder else covers(ours, head.tokens))
     else:
         alike = ours is not None and theirs is not None and same_tokens(ours, theirs)
     if why is None and not alike:
@@ -84,18 +90,20 @@ def same_tokens(target: Vocabulary, head: Vocabulary) -> bool:
 def heads_near(target: Path) -> list[Path]:
     """Return what may hold draft heads for a target: its own file, if there are MTP layers in it, then files beside it.
 
-    Of a target in a folder they are the folders with heads beside it and in it. Only the beginnings of files are read;
-    what cannot be read is left out.
+    Of a target in a folder they are the folders with heads beside it and in it; of a GGUF file, also those with Medusa
+    heads beside it. Only the beginnings of files are read; what cannot be read is left out.
     """
     try:
         if target.is_dir():
             beside = [*_listed(target), *_listed(target.parent)]
             return [path for path in beside if path != target and path.is_dir() and is_head_folder(path)]
         own = [target] if _has_inner_head(target) else []
-        beside = [path for path in _listed(target.parent) if path.suffix.lower() == ".gguf" and path != target]
+        beside = [path for path in _listed(target.parent) if path != target]
+        files = [path for path in beside if path.suffix.lower() == ".gguf" and _is_head_file(path)]
+        folders = [path for path in beside if path.is_dir() and is_medusa_folder(path)]
     except (OSError, LoadFailed):
         return []
-    return [*own, *(path for path in beside if _is_head_file(path))]
+    return [*own, *files, *folders]
 
 
 def _listed(folder: Path) -> list[Path]:

@@ -12,7 +12,7 @@ from engine.backends.heads import HeadBackend
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import BackendFailure, LoadFailed, ModelNotSupported, NotAvailable
-from engine.formats.draft_head import DraftHead, why_not_for
+from engine.formats.draft_head import NORMED, DraftHead, covers, why_not_for
 from engine.formats.gguf.heads import read_head
 from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.reader import read_gguf
@@ -29,6 +29,7 @@ from engine.system.installation import extra_advice
 from engine.translatable import Translatable
 
 _LLAMA_CPP = "engine.backends.llama_cpp.heads"
+_MEDUSA_ON_LLAMA_CPP = "engine.backends.llama_cpp.graphs.medusa"
 _IN_FOLDERS = {"eagle3": "engine.backends.transformers.eagle", "medusa": "engine.backends.transformers.medusa"}
 
 
@@ -55,14 +56,18 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
     states = target.hidden_states
     if states is None:
         raise _no_fit(path, target, Translatable("its hidden states cannot be read"))
+    compiled = head.method == "medusa" and NORMED in states.readable
+    if compiled:  # Then llama.cpp runs the target.
+        head = replace(head, layers=(NORMED,))
     reason = why_not_for(head, states.readable, states.layers, states.width)
     if reason is not None:
         raise _no_fit(path, target, reason)
     if head.method == "mtp":  # A model's own file, whose other tensors are loaded with it.
         check_model_file(replace(config, despite_memory=True), cancel=cancel)
-    opened = cast(
-        HeadBackend, _module(_IN_FOLDERS[head.method] if folder else _LLAMA_CPP).open_head(config, head, target)
-    )
+    if compiled and not covers(vocabulary_of_backend(target), head.tokens):
+        raise _no_fit(path, target, Translatable("it has another vocabulary"))
+    module = _MEDUSA_ON_LLAMA_CPP if compiled else _IN_FOLDERS[head.method] if folder else _LLAMA_CPP
+    opened = cast(HeadBackend, _module(module).open_head(config, head, target))
     if not same_tokens(vocabulary_of_backend(target), vocabulary_of_backend(opened)):
         opened.close()
         raise _no_fit(path, target, Translatable("it has another vocabulary"))

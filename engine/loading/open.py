@@ -60,6 +60,7 @@ LAZY_MODULES = (
     "engine.cli.template",
     "engine.backends.llama_cpp.apart_child",
     "engine.backends.llama_cpp.embedding",
+    "engine.backends.llama_cpp.graphs.medusa",
     "engine.backends.llama_cpp.heads",
     "engine.backends.llama_cpp.library",
     "engine.backends.llama_cpp.streams",

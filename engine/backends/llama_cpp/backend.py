@@ -77,7 +77,7 @@ class LlamaCppBackend(Backend):
         self.device = device
         self.threads_adjustable = device == "cpu"
         self.own_kernels = device == "cpu" and computes_alike()
-        self.hidden_states = hidden_states(model)
+        self.hidden_states = hidden_states(model, context)
         self._reader: StateReader | None = None
         self._shown: HiddenRows | None = None
         self._state: RecurrentState | None = None
@@ -210,7 +210,7 @@ class LlamaCppBackend(Backend):
         if count != self._batch_count:
             self._batch.n_tokens = self._batch_count = count
         ids, positions, outputs = self._batch_tokens, self._batch_positions, self._batch_outputs
-        silent = count - n_outputs
+        silent = count - n_outputs if self._shown is None else self._shown.unmarked(count, n_outputs)
         for index, token in enumerate(tokens):
             ids[index] = token
             positions[index] = position + index
@@ -257,7 +257,8 @@ class LlamaCppBackend(Backend):
             silent = len(self._replay)
             self._compute_with(silent + count)
             chain = [*range(-1, silent - 1), *(parent + silent for parent in parents)]
-            status = tree.decode([*self._replay, *tokens], chain, held - silent, silent)
+            unmarked = silent if self._shown is None else self._shown.unmarked(silent + count, count)
+            status = tree.decode([*self._replay, *tokens], chain, held - silent, silent, unmarked)
             if status != 0:
                 self._failed(status, held)
             return self._rows(silent + count, count)

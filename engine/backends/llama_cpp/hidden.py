@@ -1,7 +1,8 @@
-"""Reach llama.cpp's functions for hidden states, which it declares unstable (its src/llama-ext.h).
+"""Read the hidden states that llama.cpp computes.
 
-They are C++ functions, exported under the names that compilers give them. A library that lacks one of them says so in
-words when heads are asked for; nothing else of Outrider needs them.
+Those behind the last norm are what it calls embeddings. For those of layers it has functions that it declares unstable
+(its src/llama-ext.h): C++ functions, exported under the names that compilers give them. A library that lacks one of
+them says so in words when heads are asked for that need it; nothing else of Outrider does.
 """
 
 from __future__ import annotations
@@ -18,10 +19,16 @@ from numpy.typing import NDArray
 
 from engine.backends.base import HiddenStates
 from engine.backends.llama_cpp.library import llama_library, text_entry
+from engine.config import MAX_LOOKAHEAD
 from engine.errors import NotAvailable
-from engine.formats.draft_head import readable_states
+from engine.formats.draft_head import NORMED, readable_states
 from engine.translatable import Translatable
 
+MOST_ROWS = MAX_LOOKAHEAD + 1 + 8
+"""Rows of logits of a decode at most: of a pending token and its draft, and of a path of a tree that is fed again."""
+_MOST_UNASKED = 16
+"""So many rows of logits that nobody asked for are computed for the sake of states behind the norm. With more, as in
+a long prompt, they would cost what a draft gains: there the first round goes without one."""
 _CONTEXT = _MODEL = _ADDRESS = ctypes.c_void_p
 _UNSIGNED, _INT, _FLAG = ctypes.c_uint32, ctypes.c_int32, ctypes.c_bool
 _FUNCTIONS: dict[str, tuple[str, str, Any, tuple[Any, ...]]] = {
@@ -74,11 +81,14 @@ def functions() -> Functions:
     return Functions(llama_library())
 
 
-def hidden_states(model: Any) -> HiddenStates | None:
+def hidden_states(model: Any, context: Any) -> HiddenStates | None:
     """Return which hidden states of a model can be read, None where none can."""
-    layers = int(llama_cpp.llama_model_n_layer(model))
+    layers, width = int(llama_cpp.llama_model_n_layer(model)), int(llama_cpp.llama_model_n_embd(model))
     readable = readable_states(text_entry(model, "general.architecture"), layers)
-    return HiddenStates(readable, layers, int(llama_cpp.llama_model_n_embd(model))) if readable else None
+    pooled = llama_cpp.llama_pooling_type(context) != llama_cpp.LLAMA_POOLING_TYPE_NONE
+    if pooled or int(llama_cpp.llama_model_n_embd_out(model)) != width:
+        readable -= {NORMED}
+    return HiddenStates(readable, layers, width) if readable else None
 
 
 class HiddenRows:
@@ -88,18 +98,38 @@ class HiddenRows:
     """
 
     def __init__(self, context: Any, states: HiddenStates, layers: Sequence[int]) -> None:
-        self._call = functions().call
+        self._call = functions().call if {*layers} - {NORMED} else {}
         self._context = context
         self._states = states
         self._layers = tuple(layers)
+        self._normed = False
         self._switch(on=True)
 
+    def unmarked(self, count: int, n_outputs: int) -> int:
+        """Prepare a decode of `count` tokens, of which the last `n_outputs` are to have rows of logits.
+
+        Returns of how many of the first ones there must be no row: of none where states behind the norm are read,
+        which llama.cpp hands out of tokens with a row alone, and only of all or none.
+        """
+        if NORMED not in self._layers:
+            return count - n_outputs
+        self._set_normed(on=count <= MOST_ROWS and count - n_outputs <= _MOST_UNASKED)
+        return 0 if self._normed else count - n_outputs
+
     def rows(self, count: int) -> NDArray[np.float32]:
-        """Return the states of the `count` tokens of the last decode, shape (count, layers * width): a copy."""
+        """Return the states of the `count` tokens of the last decode, shape (count, layers * width): a copy.
+
+        States behind the norm are NaN where they were not computed.
+        """
         width = self._states.width
         found = np.empty((count, len(self._layers) * width), np.float32)
         for place, layer in enumerate(self._layers):
-            if layer < self._states.layers:
+            if layer == NORMED:
+                if not self._normed:
+                    found[:, place * width : (place + 1) * width] = np.nan
+                    continue
+                address = ctypes.cast(llama_cpp.llama_get_embeddings(self._context), _ADDRESS).value
+            elif layer < self._states.layers:
                 address = self._call["get_embeddings_layer_inp"](self._context, layer)
             else:
                 address = self._call["get_embeddings_nextn"](self._context)
@@ -110,9 +140,16 @@ class HiddenRows:
         """Compute them no more."""
         self._switch(on=False)
 
+    def _set_normed(self, *, on: bool) -> None:
+        if on != self._normed:
+            self._normed = on
+            llama_cpp.llama_set_embeddings(self._context, on)
+
     def _switch(self, *, on: bool) -> None:
         for layer in self._layers:
-            if layer < self._states.layers:
+            if layer == NORMED:
+                self._set_normed(on=False)  # Each decode says.
+            elif layer < self._states.layers:
                 self._call["set_embeddings_layer_inp"](self._context, layer, on)
             else:
                 self._call["set_embeddings_nextn"](self._context, on, False)

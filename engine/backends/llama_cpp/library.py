@@ -213,3 +213,16 @@ def ggml_library() -> Any:
     libggml: Any = load_shared_library("ggml", module_folder())
     libggml.ggml_backend_reg_count.restype = ctypes.c_size_t
     return libggml
+
+
+@cache
+def base_library() -> Any:
+    """Return where functions of ggml's tensors are found: by way of libggml, which needs their library.
+
+    On Windows a library has its own functions only. Elsewhere loading theirs by its path could load it twice.
+    """
+    if sys.platform != "win32":
+        return ggml_library()
+    from llama_cpp._ctypes_extensions import load_shared_library  # noqa: PLC0415 - a private module: only here
+
+    return load_shared_library("ggml-base", module_folder())

@@ -9,6 +9,7 @@ from typing import Any
 
 import llama_cpp
 
+from engine.backends.llama_cpp.hidden import MOST_ROWS
 from engine.backends.llama_cpp.library import STOCK_BUILD, LibraryLog, card_names, computes_alike, has_kernels
 from engine.backends.llama_cpp.machines import machine_devices
 from engine.backends.llama_cpp.recurrent import snapshot_depth
@@ -111,7 +112,7 @@ def make_context(model: Any, config: LoadConfig, log: LibraryLog, streams: int =
     params = llama_cpp.llama_context_default_params()
     params.n_ctx = context_length
     params.n_batch = params.n_ubatch = min(batch_size, max(context_length, MAX_LOOKAHEAD + 1))
-    params.n_outputs_max = streams * (MAX_LOOKAHEAD + 1)
+    params.n_outputs_max = MOST_ROWS if streams == 1 else streams * (MAX_LOOKAHEAD + 1)
     params.n_rs_seq = snapshot_depth(model, min(int(params.n_batch), context_length))
     params.n_threads = params.n_threads_batch = threads
     params.swa_full = True

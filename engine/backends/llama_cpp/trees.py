@@ -32,10 +32,11 @@ class TreeSequences:
         self._used = 1
         self.tokens: tuple[int, ...] = ()
 
-    def decode(self, tokens: Sequence[int], parents: Sequence[int], held: int, silent: int) -> int:
+    def decode(self, tokens: Sequence[int], parents: Sequence[int], held: int, silent: int, unmarked: int) -> int:
         """Decode a tree behind `held` tokens of the text, with a row for each node; return llama.cpp's status.
 
-        Of the first `silent` nodes, tokens of the text, there is no row, nor do they count among `tokens` then.
+        The first `silent` nodes, tokens of the text, do not count among `tokens` then, and the first `unmarked` nodes
+        have no row.
         """
         sequences = leaves(parents)
         count = max(map(max, sequences)) + 1
@@ -49,7 +50,7 @@ class TreeSequences:
             batch.n_seq_id[index] = len(sequences[index])
             for place, sequence in enumerate(sequences[index]):
                 batch.seq_id[index][place] = sequence
-            batch.logits[index] = index >= silent
+            batch.logits[index] = index >= unmarked
         self.tokens = tuple(tokens[silent:])
         return int(llama_cpp.llama_decode(self._context, batch))
 

@@ -1,69 +1,40 @@
-"""Run Medusa heads from folders of config.json and safetensors with PyTorch.
-
-Source of the formulas: Cai et al. 2024, arXiv:2401.10774, section 2.1.1: head k adds a residual of its own to the
-target's last state, and its output layer tells the token that stands k places behind the next one, k from 1 on.
-"""
+"""Run Medusa heads from folders of config.json and safetensors with PyTorch (see engine.backends.medusa)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch.nn import functional
 
 from engine.backends.base import Backend, Logits
-from engine.backends.block_heads import BlockHeadBackend, BlockLayers
-from engine.backends.heads import BATCH, States
+from engine.backends.block_heads import BlockHeadBackend
+from engine.backends.heads import States
+from engine.backends.medusa import StateBlocks
 from engine.backends.transformers.backend import TransformersBackend, threads_of
 from engine.backends.transformers.head_tensors import other_vocabulary, read_tensors, torch_target
 from engine.config import LoadConfig
-from engine.errors import BackendFailure
 from engine.formats.draft_head import DraftHead
 from engine.formats.safetensors.heads import MedusaLayout, read_medusa
-from engine.translatable import Translatable
 
 
-class MedusaLayers(BlockLayers):
-    """Compute Medusa heads: each from the target's state before the pending token alone."""
-
-    method = "medusa"
-    first = 1
-    """Before the first token there is no state."""
+class MedusaLayers(StateBlocks):
+    """Compute Medusa heads with PyTorch."""
 
     def __init__(self, layout: MedusaLayout, tensors: dict[str, torch.Tensor], target: TransformersBackend) -> None:
-        self.name = layout.name
-        self.tokenizer = target.tokenizer
-        self.layers = layout.head.layers
-        self.width = layout.head.width
-        self.vocab_size = target.vocab_size
+        super().__init__(layout.name, layout.head, layout.count, target)
         self.parameters = sum(tensor.numel() for tensor in tensors.values())
         self.weight_bytes = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
-        self.most = layout.count
         self._depth = layout.depth
         self._target = target
         self._tensors = tensors
-        self._states: States = np.empty((0, self.width), np.float32)
 
-    def feed(self, first: int, tokens: Sequence[int], states: States, *, wanted: bool) -> None:
-        end = first + len(tokens)
-        if end > len(self._states):
-            grown = np.empty((max(2 * len(self._states), end, BATCH), self.width), np.float32)
-            grown[:first] = self._states[:first]
-            self._states = grown
-        self._states[first:end] = states
-
-    def block(self, first: int, token: int, count: int) -> Logits:
-        if not first:
-            raise BackendFailure(Translatable("the head has no hidden states to begin with"), first)
+    def rows(self, state: States, count: int) -> Logits:
         with threads_of(self._target), torch.inference_mode():
             some = next(iter(self._tensors.values()))
-            state = torch.from_numpy(self._states[first - 1 : first]).to(some.dtype).to(some.device)
-            state = self._target.normed(state)
-            rows = [self._head(number, state) for number in range(count)]
-            found: Logits = torch.cat(rows).float().cpu().numpy()
+            normed = self._target.normed(torch.from_numpy(state[None]).to(some.dtype).to(some.device))
+            found: Logits = torch.cat([self._head(number, normed) for number in range(count)]).float().cpu().numpy()
             return found
 
     def _head(self, number: int, state: torch.Tensor) -> torch.Tensor:
@@ -74,9 +45,6 @@ class MedusaLayers(BlockLayers):
                 functional.linear(state, tensors[f"{name}.weight"], tensors[f"{name}.bias"])
             )
         return functional.linear(state, tensors[f"{number}.{self._depth}.weight"])
-
-    def cut(self, position: int) -> None:
-        pass
 
     def close(self) -> None:
         self._tensors = {}

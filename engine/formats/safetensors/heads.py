@@ -25,6 +25,7 @@ from engine.formats.safetensors.reader import (
 from engine.translatable import Translatable
 
 MEDUSA_FILE = "medusa_lm_head.safetensors"
+_MEDUSA = "medusa_num_heads"
 _LAYERS = ("midlayer.", "layers.0.", "model.layers.0.")
 _UNUSED = ("t2d", "verifier_lm_head.weight", "verifier_norm.weight")
 
@@ -76,7 +77,7 @@ def head_in_folder(folder: Path, target_layers: int | None = None) -> DraftHead:
     Raises ModelFileBroken, ModelNotSupported.
     """
     _refuse_pickled(folder)
-    if "medusa_num_heads" in read_json(folder / "config.json"):
+    if _MEDUSA in read_json(folder / "config.json"):
         head = read_medusa(folder).head
         return head if target_layers is None else replace(head, layers=(target_layers,))
     return read_eagle(folder, target_layers).head
@@ -84,11 +85,21 @@ def head_in_folder(folder: Path, target_layers: int | None = None) -> DraftHead:
 
 def is_head_folder(folder: Path) -> bool:
     """Return whether the configuration in a folder is that of a head, whatever else is wrong with it."""
+    config = _settings(folder)
+    return _MEDUSA in config or "draft_vocab_size" in config
+
+
+def is_medusa_folder(folder: Path) -> bool:
+    """Return whether the configuration in a folder is that of Medusa heads, whatever else is wrong with it."""
+    return _MEDUSA in _settings(folder)
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    """Return the configuration in a folder, empty where there is none that can be read."""
     try:
-        config = read_json(folder / "config.json")
+        return read_json(folder / "config.json")
     except (LoadFailed, OSError):
-        return False
-    return "medusa_num_heads" in config or "draft_vocab_size" in config
+        return {}
 
 
 def _refuse_pickled(folder: Path) -> None:
@@ -129,7 +140,7 @@ def with_head(model: ModelFile) -> ModelFile:
 def read_medusa(folder: Path) -> MedusaLayout:
     """Return the Medusa heads of a folder, their tensors checked. Raises ModelFileBroken, ModelNotSupported."""
     number = _Numbers(folder, read_json(folder / "config.json"))
-    count, depth = number("medusa_num_heads"), number("medusa_num_layers", 1)
+    count, depth = number(_MEDUSA), number("medusa_num_layers", 1)
     single = folder / MEDUSA_FILE
     files: tuple[Path, ...] = (single,)
     if is_there(single):

@@ -17,6 +17,8 @@ from helpers.decoding.joint import Prefix, two_sample_p
 
 PROMPT = [1, 40, 41, 42, 43, 44]
 SAMPLES = 600
+PIECE = 16
+"""Of so many tokens states behind the norm are computed too."""
 Chain = Callable[[Sequence[int], NDArray[np.float32], Sequence[int]], NDArray[np.float32]]
 
 
@@ -86,7 +88,8 @@ def compare_proposals(
     recorder = _Recorder(heads.state_layers)
     target.show_states(recorder)
     target.truncate(0)
-    target.forward(text, 1)
+    for start in range(0, len(text), PIECE):
+        target.forward(text[start : start + PIECE], 1)
     states = np.stack(recorder.states)
     compared = behind = 0
     for tokens, own, row in rows[:60]:

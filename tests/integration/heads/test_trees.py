@@ -1,6 +1,7 @@
 """Trees of proposals on real targets: the text is the target's, in one pass a round, on both backends."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from engine.constraint import Constraint
 from engine.decoder import SpeculativeDecoder
 from engine.events import Finished, TokenEvent
 from helpers.decoding.invariants import check_caches, follow
+from helpers.heads.compiled_medusa import write_medusa_for
 from helpers.heads.dflash import write_dflash
 from helpers.heads.eagle import write_eagle3, write_plain_target
 from helpers.heads.medusa import write_medusa
@@ -24,7 +26,7 @@ from helpers.models.pairs import assert_same_greedy, open_files, open_shared
 from helpers.weights.expert_model import TINY_GPT_OSS, write_expert_model
 
 ENOUGH = 0.001
-HEADS = ["eagle3-gguf", "dflash-gguf", "eagle3", "medusa"]
+HEADS = ["eagle3-gguf", "dflash-gguf", "medusa-gguf", "eagle3", "medusa"]
 SHAPES = ["1x4", "2x1", "3x3", "4x8"]
 
 
@@ -41,9 +43,11 @@ def torch_target(folder: Path) -> Path:
 @pytest.fixture(scope="module", params=HEADS)
 def decoder(request: pytest.FixtureRequest, folder: Path) -> Iterator[SpeculativeDecoder]:
     if str(request.param).endswith("gguf"):
-        target = write_plain_target(folder / "target.gguf", mixing=0.25)
-        make = write_dflash if str(request.param).startswith("dflash") else write_eagle3
-        with open_with_heads(target, make(folder / f"{request.param}.gguf", target)) as opened:
+        medusa = str(request.param).startswith("medusa")
+        target = write_plain_target(folder / "target.gguf", mixing=0.08 if medusa else 0.25)
+        dflash = str(request.param).startswith("dflash")
+        make: Any = partial(write_medusa_for, residual=0.2) if medusa else write_dflash if dflash else write_eagle3
+        with open_with_heads(target, make(folder / str(request.param), target)) as opened:
             yield opened
         return
     target = request.getfixturevalue("torch_target")
