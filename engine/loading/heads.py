@@ -64,11 +64,12 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
         raise _no_fit(path, target, reason)
     if head.method == "mtp":  # A model's own file, whose other tensors are loaded with it.
         check_model_file(replace(config, despite_memory=True), cancel=cancel)
-    if compiled and not covers(vocabulary_of_backend(target), head.tokens):
+    vocabulary = vocabulary_of_backend(target)
+    if compiled and not covers(vocabulary, head.tokens):
         raise _no_fit(path, target, Translatable("it has another vocabulary"))
     module = _MEDUSA_ON_LLAMA_CPP if compiled else _IN_FOLDERS[head.method] if folder else _LLAMA_CPP
     opened = cast(HeadBackend, _module(module).open_head(config, head, target))
-    if not same_tokens(vocabulary_of_backend(target), vocabulary_of_backend(opened)):
+    if not compiled and not same_tokens(vocabulary, vocabulary_of_backend(opened)):
         opened.close()
         raise _no_fit(path, target, Translatable("it has another vocabulary"))
     return opened

@@ -46,7 +46,9 @@ def decoder(request: pytest.FixtureRequest, folder: Path) -> Iterator[Speculativ
         medusa = str(request.param).startswith("medusa")
         target = write_plain_target(folder / "target.gguf", mixing=0.08 if medusa else 0.25)
         dflash = str(request.param).startswith("dflash")
-        make: Any = partial(write_medusa_for, residual=0.2) if medusa else write_dflash if dflash else write_eagle3
+        make: Any = (
+            partial(write_medusa_for, heads=8, residual=0.2) if medusa else write_dflash if dflash else write_eagle3
+        )
         with open_with_heads(target, make(folder / str(request.param), target)) as opened:
             yield opened
         return
