@@ -51,6 +51,7 @@ __all__ = [
     "EXACT",
     "FULL",
     "SEED",
+    "Bytes",
     "Growing",
     "GrownKind",
     "GrownShape",

@@ -21,6 +21,7 @@ import psutil
 from engine.errors import GrowthError
 from engine.growth.arithmetic import FULL, SEED, Growing, GrownKind, GrownShape, Growth, Kind, SmallModel
 from engine.growth.head import HeadGrowth
+from engine.growth.medusa import MedusaGrowth
 from engine.growth.transformers_folder import write_folder
 from engine.library.names import bundled_pair, resolve_source
 from engine.system import cache_files
@@ -89,15 +90,30 @@ def grown_head(
     return path
 
 
+def grown_medusa(
+    heads: Path, shape: GrownShape = FULL, *, folder: Path | None = None, target: Path | None = None
+) -> Path:
+    """Return the Medusa heads for grown targets of that shape, made if they are not there yet: a folder, in float16.
+
+    `heads`: the folder that is grown, with its `target` (the demo target). Raises GrowthError.
+    """
+    growth = Growth(SmallModel(bundled_pair()[0] if target is None else target), shape, Kind.F16)
+    larger = MedusaGrowth(heads, growth)
+    path = (cache_folder() if folder is None else folder) / _named(larger.small.layout.files[0], growth, "f16", "")
+    if not path.exists():
+        _make(larger, "f16", path)
+    return path
+
+
 def name_of(growth: Growth, kind: GrownKind) -> str:
     """Return the file name of a grown model; it holds a digest of everything that it is made from."""
     return _named(growth.small.path, growth, kind)
 
 
-def _named(small: Path, growth: Growth, kind: GrownKind) -> str:
+def _named(small: Path, growth: Growth, kind: GrownKind, ending: str = ".gguf") -> str:
     digest = hashlib.sha256(small.read_bytes())
     digest.update(repr((_RECIPE, SEED, kind, growth.shape)).encode())
-    ending = "" if kind == "transformers" else ".gguf"
+    ending = "" if kind == "transformers" else ending
     return f"{small.name.partition('.')[0]}-{growth.shape}-{kind}-{digest.hexdigest()[:12]}{ending}"
 
 
@@ -118,7 +134,9 @@ def _make(growth: Growing, kind: GrownKind, path: Path) -> None:
                     folder=path.parent,
                 )
             )
-        if kind == "transformers" and isinstance(growth, Growth):
+        if isinstance(growth, MedusaGrowth):
+            growth.write(partial)
+        elif kind == "transformers" and isinstance(growth, Growth):
             write_folder(growth, partial)
         else:
             _write_gguf(growth, _KINDS[kind][1], partial)

@@ -7,6 +7,7 @@ weights rounded to bfloat16 would no longer be the small model's times one facto
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,23 +61,28 @@ def write_folder(growth: Growth, folder: Path) -> None:
         ("tokenizer_config", settings),
     ):
         (folder / f"{name}.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
-    _write_weights(growth, folder / "model.safetensors")
+    write_tensors(folder / "model.safetensors", growth.parts, _name, lambda part: _content(growth, part))
 
 
-def _write_weights(growth: Growth, path: Path) -> None:
-    """Write the format of safetensors: length of the header, the header as JSON, the tensors one after the other."""
+def write_tensors(
+    path: Path, parts: Sequence[Part], name: Callable[[Part], str], content: Callable[[Part], NDArray[Any]]
+) -> None:
+    """Write the format of safetensors: length of the header, the header as JSON, the tensors one after the other.
+
+    The parts are of the kinds F32 and F16.
+    """
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     end = 0
-    for part in growth.parts:
+    for part in parts:
         start, end = end, end + part.size
         shape = [part.rows, part.columns] if part.rows else [part.columns]
-        header[_name(part)] = {"dtype": "F32", "shape": shape, "data_offsets": [start, end]}
+        header[name(part)] = {"dtype": part.kind.name, "shape": shape, "data_offsets": [start, end]}
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     with path.open("wb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
-        for part in growth.parts:
-            file.write(np.ascontiguousarray(_content(growth, part)).data)
+        for part in parts:
+            file.write(np.ascontiguousarray(content(part)).data)
 
 
 def _name(part: Part) -> str:

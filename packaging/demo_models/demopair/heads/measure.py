@@ -37,6 +37,9 @@ def measure(folder: Path, target: Path, draft: Path, heldout: Path) -> list[dict
         rows.append(_figures(entries, Way("llama.cpp", target, draft=draft, temperature=temperature)))
         rows.append(_figures(entries, Way("llama.cpp", target, heads=head, temperature=temperature)))
         rows.append(_figures(entries, Way("llama.cpp", target, heads=head, tree=TREE, temperature=temperature)))
+        for tree in (None, TREE):
+            way = Way("llama.cpp", target, heads=folders / "demo-medusa", tree=tree, temperature=temperature)
+            rows.append(_figures(entries, way))
     for name in ("demo-eagle3", "demo-medusa"):
         for tree in (None, TREE):
             # Each third prompt: transformers is slower.
