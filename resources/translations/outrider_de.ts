@@ -4110,6 +4110,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>es ist kein Embedding-Modell: seine Datei sagt nicht, wie ein Vektor entsteht.</translation>
         </message>
         <message>
+            <source>there may not be enough memory</source>
+            <translation>der Arbeitsspeicher reicht womöglich nicht</translation>
+        </message>
+        <message>
+            <source>its hidden states cannot be read</source>
+            <translation>seine verborgenen Zustände können nicht gelesen werden</translation>
+        </message>
+        <message>
             <source>a head in a GGUF file needs a target in one. Choose a GGUF file as the target.</source>
             <translation>ein Kopf in einer GGUF-Datei braucht ein Zielmodell in einer. Wählen Sie eine GGUF-Datei als Zielmodell.</translation>
         </message>
@@ -5218,6 +5226,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>sie hat {count} überzählige Bytes nach ihren Tensoren. Laden oder kopieren Sie sie noch einmal.</translation>
         </message>
         <message>
+            <source>its tensor {name!r} is stored as {dtype}, which cannot be used here.</source>
+            <translation>sein Tensor {name!r} ist als {dtype} gespeichert; das kann hier nicht verwendet werden.</translation>
+        </message>
+        <message>
             <source>The prompt has no tokens. Enter some text first.</source>
             <translation>Der Prompt hat keine Tokens. Geben Sie zuerst einen Text ein.</translation>
         </message>
@@ -5480,10 +5492,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>it is damaged, incomplete, or no file of PyTorch.</source>
             <translation>sie ist beschädigt, unvollständig oder keine Datei von PyTorch.</translation>
-        </message>
-        <message>
-            <source>its hidden states cannot be read</source>
-            <translation>seine verborgenen Zustände können nicht gelesen werden</translation>
         </message>
         <message>
             <source>Loading safetensors models</source>

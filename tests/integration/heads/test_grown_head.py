@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine import SpeculativeDecoder, bundled_pair
+from engine.backends.llama_cpp.backend import LlamaCppBackend
+from engine.backends.llama_cpp.graphs.medusa import CompiledMedusa
+from engine.config import LoadConfig
 from engine.errors import GrowthError
+from engine.formats.safetensors.heads import read_medusa
 from engine.growth.arithmetic import GrownShape
-from engine.growth.grown import grown_head, grown_target
+from engine.growth.grown import grown_head, grown_medusa, grown_target
 from engine.library.names import resolve_source
+from engine.loading.open import open_backend
+from helpers.heads.compiled_medusa import output_of, write_safetensors
 
 SIXTEEN_TIMES = GrownShape(6, 2048, 736)
 """The head is 16 times as wide, which keeps its bits; its target is not a power of four wider."""
+TWICE = GrownShape(4, 768, 704)
 
 
 def test_it_proposes_what_the_small_one_does(tmp_path: Path) -> None:
@@ -46,3 +54,42 @@ def test_a_head_of_another_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(GrowthError, match="a head of another target"):
         grown_head("q8_0", GrownShape(6, 2048, 736), folder=tmp_path, target=bundled_pair()[1])
     assert not list(tmp_path.glob("*.gguf"))
+
+
+def _write_random_medusa(folder: Path, target: Path) -> Path:
+    """Two heads of the target's width and vocabulary."""
+    vocabulary, width = output_of(target).shape
+    rng = np.random.default_rng(0)
+    shapes = {"linear.weight": (width, width), "linear.bias": (width,)}
+    tensors = {
+        f"{head}.0.{name}": 0.05 * rng.standard_normal(shape) for head in (0, 1) for name, shape in shapes.items()
+    }
+    tensors |= {f"{head}.1.weight": 0.05 * rng.standard_normal((vocabulary, width)) for head in (0, 1)}
+    folder.mkdir()
+    (folder / "config.json").write_text('{"medusa_num_heads": 2, "medusa_num_layers": 1}', "utf-8")
+    write_safetensors(folder / "medusa_lm_head.safetensors", tensors)
+    return folder
+
+
+def test_medusa_grows_too(tmp_path: Path) -> None:
+    """Behind the small target's state, with zeros in the channels that were added, its rows are the small one's."""
+    target = bundled_pair()[0]
+    small = _write_random_medusa(tmp_path / "medusa", target)
+    large = grown_medusa(small, TWICE, folder=tmp_path)
+    assert grown_medusa(small, TWICE, folder=tmp_path) == large
+    backend = open_backend(LoadConfig(target, threads=1, context_length=64, trusted=True))
+    found = []
+    try:
+        assert isinstance(backend, LlamaCppBackend)
+        for folder in (small, large):
+            layers = CompiledMedusa(read_medusa(folder), backend)
+            layers.load(read_medusa(folder))
+            state = np.zeros(layers.width, np.float32)
+            state[: output_of(target).shape[1]] = np.random.default_rng(1).standard_normal(output_of(target).shape[1])
+            found.append(layers.rows(state, 2))
+            layers.close()
+    finally:
+        backend.close()
+    assert np.abs(found[0] - found[1]).max() < 0.01 * np.abs(found[0]).max()
+    with pytest.raises(GrowthError, match="heads of another target"):
+        grown_medusa(large, TWICE, folder=tmp_path)
