@@ -33,6 +33,11 @@ _LENGTH_BYTES = 8
 PICKLED = (".bin", ".pt", ".pth", ".ckpt")
 _PART = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
 
+NAMES_SEEN = ("fc.weight", "layers.0.post_attention_layernorm.weight", "norm.weight")
+"""Names that tell a head that goes on from features (EAGLE-1, EAGLE-2) from a model."""
+_AT_FIRST_SIGHT = 2**17
+"""Bytes: a head of a few layers has some twenty tensors."""
+
 _NAMES_BY_BITS = {
     4: ("F4",),
     6: ("F6_E2M3", "F6_E3M2"),
@@ -195,6 +200,34 @@ def read_json(path: Path, most: int = _MAX_INDEX) -> dict[str, Any]:
     if not isinstance(loaded, dict):
         raise ModelFileBroken(path, Translatable("it is not a JSON object. Download or copy it again."))
     return loaded
+
+
+def names_at_first_sight(folder: Path) -> frozenset[str]:
+    """Return the names of tensors that the beginning of a folder's one file of weights tells, whatever else is wrong.
+
+    Of a pickled file, which is not unpickled, those of NAMES_SEEN that stand in it. Empty where nothing is told.
+    """
+    try:
+        path = folder / SINGLE
+        if not is_there(path):
+            pickled = (each for each in sorted(folder.iterdir()) if each.suffix.lower() in PICKLED)
+            path = next(pickled, path)
+        if not stat.S_ISREG(path.stat().st_mode):
+            return frozenset()
+        with path.open("rb") as file:
+            beginning = file.read(_AT_FIRST_SIGHT)
+    except OSError:
+        return frozenset()
+    if path.suffix.lower() in PICKLED:
+        # As protocols 2 and 3 of pickle write a text: X, the length in four bytes, the text.
+        written = {name: b"X" + len(name).to_bytes(4, "little") + name.encode() for name in NAMES_SEEN}
+        return frozenset(name for name, text in written.items() if text in beginning)
+    length = int.from_bytes(beginning[:_LENGTH_BYTES], "little")
+    try:
+        header = json.loads(beginning[_LENGTH_BYTES : _LENGTH_BYTES + length])
+    except (ValueError, RecursionError):
+        return frozenset()
+    return frozenset(header) if isinstance(header, dict) else frozenset()
 
 
 def _without_weights(folder: Path) -> str:
