@@ -16,6 +16,7 @@ from engine.errors import LoadFailed, ModelNotSupported
 from engine.formats.model_file import ROLE_PROBLEMS, ModelFile, Role, file_title, is_lasting, printable, problem_of
 from engine.formats.recommended import Recommended, recommended_in_config, thinks
 from engine.formats.safetensors.reader import (
+    FUSION,
     SafetensorsModel,
     StoredTensor,
     is_there,
@@ -154,7 +155,7 @@ def is_feature_head(folder: Path) -> bool:
     """
     names = names_at_first_sight(folder)
     layer = "layers.0.post_attention_layernorm.weight"
-    return "fc.weight" in names or (layer in names and "norm.weight" not in names)
+    return FUSION in names or (layer in names and "norm.weight" not in names)
 
 
 def folder_name(folder: Path) -> str:

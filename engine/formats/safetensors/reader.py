@@ -33,8 +33,8 @@ _LENGTH_BYTES = 8
 PICKLED = (".bin", ".pt", ".pth", ".ckpt")
 _PART = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
 
-NAMES_SEEN = ("fc.weight", "layers.0.post_attention_layernorm.weight", "norm.weight")
-"""Names that tell a head that goes on from features (EAGLE-1, EAGLE-2) from a model."""
+FUSION = "fc.weight"
+"""What joins a token and the state before it in heads of EAGLE's kind: no model has a tensor of this name."""
 _AT_FIRST_SIGHT = 2**17
 """Bytes: a head of a few layers has some twenty tensors."""
 
@@ -205,29 +205,37 @@ def read_json(path: Path, most: int = _MAX_INDEX) -> dict[str, Any]:
 def names_at_first_sight(folder: Path) -> frozenset[str]:
     """Return the names of tensors that the beginning of a folder's one file of weights tells, whatever else is wrong.
 
-    Of a pickled file, which is not unpickled, those of NAMES_SEEN that stand in it. Empty where nothing is told.
+    Where there are pickled files only, which are not unpickled: FUSION, if it stands in one. Empty where nothing is
+    told, as by the long headers of models.
     """
-    try:
-        path = folder / SINGLE
-        if not is_there(path):
-            pickled = (each for each in sorted(folder.iterdir()) if each.suffix.lower() in PICKLED)
-            path = next(pickled, path)
-        if not stat.S_ISREG(path.stat().st_mode):
+    beginning = _beginning(folder / SINGLE)
+    if beginning:
+        length = int.from_bytes(beginning[:_LENGTH_BYTES], "little")
+        try:
+            header = json.loads(beginning[_LENGTH_BYTES : _LENGTH_BYTES + length])
+        except (ValueError, RecursionError):
             return frozenset()
-        with path.open("rb") as file:
-            beginning = file.read(_AT_FIRST_SIGHT)
+        return frozenset(header) if isinstance(header, dict) else frozenset()
+    # As protocols 2 and 3 of pickle write a text: X, the length in four bytes, the text.
+    written = b"X" + len(FUSION).to_bytes(4, "little") + FUSION.encode()
+    try:
+        names = (
+            [] if is_there(folder / INDEX) else [path for path in folder.iterdir() if path.suffix.lower() in PICKLED]
+        )
     except OSError:
         return frozenset()
-    if path.suffix.lower() in PICKLED:
-        # As protocols 2 and 3 of pickle write a text: X, the length in four bytes, the text.
-        written = {name: b"X" + len(name).to_bytes(4, "little") + name.encode() for name in NAMES_SEEN}
-        return frozenset(name for name, text in written.items() if text in beginning)
-    length = int.from_bytes(beginning[:_LENGTH_BYTES], "little")
+    return frozenset([FUSION] if any(written in _beginning(path) for path in names) else [])
+
+
+def _beginning(path: Path) -> bytes:
+    """Return the first bytes of a file, none where it cannot be read."""
     try:
-        header = json.loads(beginning[_LENGTH_BYTES : _LENGTH_BYTES + length])
-    except (ValueError, RecursionError):
-        return frozenset()
-    return frozenset(header) if isinstance(header, dict) else frozenset()
+        if not stat.S_ISREG(path.stat().st_mode):
+            return b""
+        with path.open("rb") as file:
+            return file.read(_AT_FIRST_SIGHT)
+    except (OSError, ValueError):
+        return b""
 
 
 def _without_weights(folder: Path) -> str:

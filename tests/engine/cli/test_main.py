@@ -210,7 +210,7 @@ def test_without_a_target_the_bundled_pair_answers(
         (("--overlap", "sideways", "x"), "Overlap must be 'on', 'off' or 'auto'"),
         (
             ("--sources", "ngram,crystal-ball", "x"),
-            "draft-model, medusa, eagle3, mtp, dflash, dspark, not 'ngram, crystal-ball'",
+            "draft-model, medusa, eagle2, eagle3, mtp, dflash, dspark, not 'ngram, crystal-ball'",
         ),
         (("--method", "autoregressive", "--sources", "ngram", "x"), "cannot be combined with the sources ngram"),
         (("--ban", "99999999", "x"), "Token id 99999999 is not in the vocabulary"),
