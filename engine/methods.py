@@ -84,7 +84,13 @@ DRAFT_METHODS = (
         "engine.drafting.heads.chain:make_drafter",
         needs="heads",
     ),
-    DraftMethod("eagle2", "EAGLE-2", "A head that reads the target's last features proposes.", needs="heads"),
+    DraftMethod(
+        "eagle2",
+        "EAGLE-2",
+        Translatable("A head that reads the target's last features proposes."),
+        "engine.drafting.heads.chain:make_drafter",
+        needs="heads",
+    ),
     DraftMethod(
         "eagle3",
         "EAGLE-3",

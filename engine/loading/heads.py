@@ -30,7 +30,8 @@ from engine.translatable import Translatable
 
 _LLAMA_CPP = "engine.backends.llama_cpp.heads"
 _MEDUSA_ON_LLAMA_CPP = "engine.backends.llama_cpp.graphs.medusa"
-_IN_FOLDERS = {"eagle3": "engine.backends.transformers.eagle", "medusa": "engine.backends.transformers.medusa"}
+_EAGLE = "engine.backends.transformers.eagle"
+_IN_FOLDERS = {"eagle2": _EAGLE, "eagle3": _EAGLE, "medusa": "engine.backends.transformers.medusa"}
 
 
 def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelToken) -> HeadBackend:

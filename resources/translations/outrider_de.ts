@@ -5114,6 +5114,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>sie ist mit Pickle geschrieben, und solche Dateien zu lesen kann Code ausführen. Wandeln Sie sie um: outrider-engine convert-head {file} {name}.safetensors</translation>
         </message>
         <message>
+            <source>heads with the activation {name!r} cannot be used yet.</source>
+            <translation>Köpfe mit der Aktivierung {name!r} können noch nicht verwendet werden.</translation>
+        </message>
+        <message>
+            <source>it has the tensor {name!r}, which is in no EAGLE-2 head.</source>
+            <translation>sie hat den Tensor {name!r}, den kein EAGLE-2-Kopf hat.</translation>
+        </message>
+        <message>
             <source>heads with RoPE scaling {kind!r} cannot be used yet.</source>
             <translation>Köpfe mit der RoPE-Skalierung {kind!r} können noch nicht verwendet werden.</translation>
         </message>
@@ -5676,6 +5684,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>Heads that read the target's last hidden state propose, one token each.</source>
             <translation>Köpfe, die den letzten verborgenen Zustand des Zielmodells lesen, schlagen vor, jeder ein Token.</translation>
+        </message>
+        <message>
+            <source>A head that reads the target's last features proposes.</source>
+            <translation>Ein Kopf, der die letzten Merkmale des Zielmodells liest, schlägt vor.</translation>
         </message>
         <message>
             <source>A head that reads the target's hidden states proposes.</source>

@@ -25,6 +25,7 @@ from engine.errors import (
     VocabularyMismatch,
 )
 from engine.events import Event, Finished, RoundEvent, TokenEvent
+from engine.methods import DraftMethod
 from engine.stats import GenerationStats
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import ScriptedBackend, letters, recite
@@ -126,7 +127,8 @@ def test_load_takes_backends() -> None:
         ({"temperature": -1}, InvalidSampling),
         ({"lookahead": 33}, InvalidLookahead),
         ({"method": "magic"}, UnknownMethod),
-        ({"method": "eagle2"}, NotAvailable),
+        ({"method": DraftMethod("later", "Later", "what no version can do yet is proposed")}, NotAvailable),
+        ({"method": "eagle2"}, ModelNotLoaded),
         ({"max_tokens": 0}, InvalidRequest),
         ({"nonsense": 1}, InvalidRequest),
         ({"stop": ""}, InvalidRequest),

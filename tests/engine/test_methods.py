@@ -80,10 +80,10 @@ def test_each_entry_is_whole(method: DraftMethod) -> None:
         assert module in LAZY_MODULES, "a frozen program must have it"
 
 
-@pytest.mark.parametrize("method", [method.name for method in DRAFT_METHODS if not method.available])
-def test_what_is_not_built_yet_says_so(method: str) -> None:
-    with pytest.raises(NotAvailable, match=f"The method {method} is not available"):
-        _decoder().generate(PROMPT, method=method)
+def test_what_is_not_built_yet_says_so() -> None:
+    later = DraftMethod("later", "Later", "what no version can do yet is proposed")
+    with pytest.raises(NotAvailable, match="The method later is not available"):
+        _decoder().generate(PROMPT, method=later)
 
 
 def test_a_method_of_ones_own() -> None:

@@ -15,7 +15,7 @@ from engine.backends.base import Backend, Logits, Rewind, StateReader
 from engine.backends.transformers.cache import CacheMemory
 from engine.backends.transformers.check import CacheUse, LooksAhead, NotNumbers, feed, find_way
 from engine.backends.transformers.config import first_line
-from engine.backends.transformers.hidden import HookedRows, decoder_layers, hidden_states, last_norm
+from engine.backends.transformers.hidden import HookedRows, decoder_layers, hidden_states, last_norm, output_layer
 from engine.backends.transformers.loading import LoadedModel, end_tokens, load_model, quiet
 from engine.backends.transformers.packing import pack_weights, share_keys, watch_weights
 from engine.backends.transformers.tokenizer import ClosedTokenizer, open_tokenizer
@@ -58,6 +58,7 @@ class TransformersBackend(Backend):
         self._feeding = way.feeding
         self._layers = decoder_layers(loaded.model)
         self._norm = last_norm(loaded.model)
+        self.output = output_layer(loaded.model)
         self.name = folder_name(loaded.folder)
         self.vocab_size = way.vocab_size
         self.context_length = loaded.context_length
@@ -325,7 +326,7 @@ class TransformersBackend(Backend):
         self.closed = True
         self.tokenizer = ClosedTokenizer()
         self.show_states(None)
-        for name in ("_model", "_memory", "_layers", "_norm", "_points"):
+        for name in ("_model", "_memory", "_layers", "_norm", "output", "_points"):
             setattr(self, name, None)
         gc.collect()
         if self.device.startswith("cuda"):

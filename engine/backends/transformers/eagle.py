@@ -1,12 +1,14 @@
-"""Run EAGLE-3 heads from folders of config.json and safetensors with PyTorch.
+"""Run EAGLE heads from folders of config.json and safetensors with PyTorch.
 
-Source of the formulas: Li et al. 2025, arXiv:2503.01840; of the names: the layouts of SpecForge and of vLLM's
-speculators. Both turn the halves of a head's queries and keys, as all of transformers' models do.
+Source of the formulas: of EAGLE-3 Li et al. 2025, arXiv:2503.01840; of EAGLE-1 Li et al. 2024, arXiv:2401.15077,
+section 3.1, and of EAGLE-2, which drafts trees with the same head, arXiv:2406.16858. Of the names: the layouts of the
+authors, of SpecForge and of vLLM's speculators. All turn the halves of a head's queries and keys, as transformers does.
 """
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +26,7 @@ from engine.backends.transformers.head_tensors import other_vocabulary, read_ten
 from engine.config import LoadConfig
 from engine.errors import ModelFileBroken
 from engine.formats.draft_head import DraftHead
-from engine.formats.safetensors.heads import EagleLayout, read_eagle
+from engine.formats.safetensors.heads import EagleLayout, read_eagle, read_features
 from engine.translatable import Translatable
 
 _STEP = 256
@@ -32,13 +34,18 @@ _STEP = 256
 
 
 class EagleLayers(HeadLayers):
-    """Compute an EAGLE-3 head (see engine.backends.heads.HeadLayers) with the tensors of its file."""
+    """Compute an EAGLE head (see engine.backends.heads.HeadLayers) with the tensors of its file.
 
-    method = "eagle3"
+    What the versions have in common: layers of Llama, whose keys and values are kept. `prefix`: what the names of a
+    layer's tensors begin with.
+    """
+
     branches = True
+    prefix: str
 
     def __init__(self, layout: EagleLayout, tensors: dict[str, torch.Tensor], target: TransformersBackend) -> None:
         self.name = layout.name
+        self.method = layout.head.method
         self.tokenizer = target.tokenizer
         self.layers = layout.head.layers
         self.width = layout.width
@@ -49,22 +56,29 @@ class EagleLayers(HeadLayers):
         self._target = target
         self._tensors = tensors
         self._embedding = tensors.get("embed_tokens.weight", target.embeddings)
-        self._keys = self._values = torch.empty(0)
+        self._keys = [torch.empty(0)] * layout.depth
+        self._values = [torch.empty(0)] * layout.depth
         self._held = 0
-        self._spread: torch.Tensor | None = None
-        table = tensors.get("d2t")
-        if table is not None:
-            self._spread = torch.arange(len(table), device=table.device) + table
         half = torch.arange(0, layout.key, 2, dtype=torch.float32) / layout.key
         self._turns = layout.rope_theta**-half
 
+    @abstractmethod
+    def _combined(self, given: torch.Tensor) -> torch.Tensor:
+        """Return what entries are made of, from the target's states."""
+
+    @abstractmethod
+    def _hidden(
+        self, embedded: torch.Tensor, states: torch.Tensor, places: torch.Tensor, mask: torch.Tensor
+    ) -> torch.Tensor:
+        """Append entries; `places`: of their tokens, `mask`: which of all entries each of them sees."""
+
+    @abstractmethod
+    def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Return the logits behind states of its own."""
+
     def combine(self, states: States) -> States:
-        """Return the projections of the target's states: what EAGLE-3 calls g."""
         with threads_of(self._target), torch.inference_mode():
-            given = self._tensor(states)
-            if self._layout.norm_before_fc:
-                given = self._norm(given, "input_norm.weight")
-            found: States = self._array(functional.linear(given, self._tensors["fc.weight"]))
+            found: States = self._array(self._combined(self._tensor(states)))
             return found
 
     def feed(self, first: int, tokens: Sequence[int], states: States, *, wanted: bool) -> tuple[Logits, States] | None:
@@ -72,7 +86,7 @@ class EagleLayers(HeadLayers):
             held = self._held = first - self.first
             places = torch.arange(held, held + len(tokens), dtype=torch.float32)
             end = torch.arange(held + len(tokens), device=self._embedding.device)
-            hidden = self._layer(tokens, states, places, end[None, :] <= end[held:, None])
+            hidden = self._append(tokens, states, places, end[None, :] <= end[held:, None])
             return self._given(hidden[-1:]) if wanted else None
 
     def branch(
@@ -83,72 +97,70 @@ class EagleLayers(HeadLayers):
             text = self._held + len(tokens) - seen.shape[1]
             shown = np.concatenate([np.ones((len(tokens), text), np.bool_), seen], axis=1)
             logits, own = self._given(
-                self._layer(tokens, states, places, torch.from_numpy(shown).to(self._embedding.device)), each=True
+                self._append(tokens, states, places, torch.from_numpy(shown).to(self._embedding.device)), each=True
             )
             return logits, own
 
     def _given(self, hidden: torch.Tensor, *, each: bool = False) -> tuple[Logits, States]:
         """Return the logits behind states, and the states: those of the last one without its row, but for `each`."""
-        drafted = functional.linear(self._norm(hidden, "norm.weight"), self._tensors["lm_head.weight"]).float()
-        if self._spread is not None:
-            logits = torch.full((len(hidden), self.vocab_size), -math.inf, device=drafted.device)
-            logits[:, self._spread] = drafted
-            drafted = logits
         own = self._array(hidden)
-        return self._array(drafted), own if each else own[-1]
+        return self._array(self._logits(hidden)), own if each else own[-1]
 
     def cut(self, position: int) -> None:
         self._held = min(self._held, max(position - self.first, 0))
 
     def close(self) -> None:
         self._tensors = {}
-        self._keys = self._values = self._embedding = torch.empty(0)
+        self._keys = self._values = []
+        self._embedding = torch.empty(0)
 
-    def _layer(self, tokens: Sequence[int], given: States, places: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Append entries; `places`: of their tokens, `mask`: which of all entries each of them sees."""
+    def _append(self, tokens: Sequence[int], given: States, places: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         states = self._tensor(given)
         ids = torch.tensor(list(tokens), device=self._embedding.device)
-        embedded = self._norm(self._embedding[ids].to(states.dtype), "input_layernorm.weight")
-        normed = self._norm(states, "hidden_norm.weight")
-        residual = normed if self._layout.norm_before_residual else states
-        hidden = residual + self._attention(torch.cat([embedded, normed], dim=1), places, mask)
-        inner = self._norm(hidden, "post_attention_layernorm.weight")
-        gate = functional.silu(functional.linear(inner, self._tensors["mlp.gate_proj.weight"]))
-        passed = gate * functional.linear(inner, self._tensors["mlp.up_proj.weight"])
-        return hidden + functional.linear(passed, self._tensors["mlp.down_proj.weight"])
+        hidden = self._hidden(self._embedding[ids].to(states.dtype), states, places, mask)
+        self._held += len(tokens)
+        return hidden
 
-    def _attention(self, x: torch.Tensor, at: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    def _layer(
+        self, number: int, read: torch.Tensor, residual: torch.Tensor, places: torch.Tensor, mask: torch.Tensor
+    ) -> torch.Tensor:
+        """Return what leaves a layer whose attention reads `read`."""
+        name = self.prefix.format(number)
+        hidden = residual + self._attention(number, read, places, mask)
+        inner = self._norm(hidden, f"{name}post_attention_layernorm.weight")
+        gate = functional.silu(functional.linear(inner, self._tensors[f"{name}mlp.gate_proj.weight"]))
+        passed = gate * functional.linear(inner, self._tensors[f"{name}mlp.up_proj.weight"])
+        return hidden + functional.linear(passed, self._tensors[f"{name}mlp.down_proj.weight"])
+
+    def _attention(self, number: int, x: torch.Tensor, at: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         layout, held, count = self._layout, self._held, len(x)
-        end = held + count
+        end, names = held + count, f"{self.prefix.format(number)}self_attn."
 
         def split(name: str, heads: int) -> torch.Tensor:
-            return (
-                functional.linear(x, self._tensors[f"self_attn.{name}_proj.weight"])
-                .view(count, heads, -1)
-                .transpose(0, 1)
-            )
+            weight, bias = self._tensors[f"{names}{name}_proj.weight"], self._tensors.get(f"{names}{name}_proj.bias")
+            return functional.linear(x, weight, bias).view(count, heads, -1).transpose(0, 1)
 
         query = self._turned(split("q", layout.heads), at)
-        self._room(end, x)
-        self._keys[:, held:end] = self._turned(split("k", layout.shared), at)
-        self._values[:, held:end] = split("v", layout.shared)
-        self._held = end
+        self._room(number, end, x)
+        keys, values = self._keys[number], self._values[number]
+        keys[:, held:end] = self._turned(split("k", layout.shared), at)
+        values[:, held:end] = split("v", layout.shared)
         mixed = functional.scaled_dot_product_attention(
-            query[None], self._keys[None, :, :end], self._values[None, :, :end], mask, enable_gqa=True
+            query[None], keys[None, :, :end], values[None, :, :end], mask, enable_gqa=True
         )
-        return functional.linear(mixed[0].transpose(0, 1).reshape(count, -1), self._tensors["self_attn.o_proj.weight"])
+        return functional.linear(mixed[0].transpose(0, 1).reshape(count, -1), self._tensors[f"{names}o_proj.weight"])
 
-    def _room(self, end: int, x: torch.Tensor) -> None:
-        """Make room for so many entries."""
-        room = self._keys.shape[1] if self._keys.dim() == 3 else 0
+    def _room(self, number: int, end: int, x: torch.Tensor) -> None:
+        """Make room for so many entries in a layer."""
+        room = self._keys[number].shape[1] if self._keys[number].dim() == 3 else 0
         if end <= room:
             return
         size = max(2 * room, end + _STEP)
-        for name in ("_keys", "_values"):
+        for kept in (self._keys, self._values):
             grown = torch.empty(self._layout.shared, size, self._layout.key, dtype=x.dtype, device=x.device)
             if room:
-                grown[:, :room] = getattr(self, name)
-            setattr(self, name, grown)
+                grown[:, :room] = kept[number]
+            kept[number] = grown
 
     def _turned(self, x: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
         angles = places[:, None] * self._turns
@@ -170,19 +182,86 @@ class EagleLayers(HeadLayers):
         return rows.float().cpu().numpy()
 
 
+class Eagle3Layers(EagleLayers):
+    """Compute an EAGLE-3 head: entries are made of three of the target's states, and it has an output of its own."""
+
+    prefix = ""
+
+    def __init__(self, layout: EagleLayout, tensors: dict[str, torch.Tensor], target: TransformersBackend) -> None:
+        super().__init__(layout, tensors, target)
+        self._spread: torch.Tensor | None = None
+        table = tensors.get("d2t")
+        if table is not None:
+            self._spread = torch.arange(len(table), device=table.device) + table
+
+    def _combined(self, given: torch.Tensor) -> torch.Tensor:
+        """Return the projections of the target's states: what EAGLE-3 calls g."""
+        if self._layout.norm_before_fc:
+            given = self._norm(given, "input_norm.weight")
+        return functional.linear(given, self._tensors["fc.weight"])
+
+    def _hidden(
+        self, embedded: torch.Tensor, states: torch.Tensor, places: torch.Tensor, mask: torch.Tensor
+    ) -> torch.Tensor:
+        embedded = self._norm(embedded, "input_layernorm.weight")
+        normed = self._norm(states, "hidden_norm.weight")
+        residual = normed if self._layout.norm_before_residual else states
+        return self._layer(0, torch.cat([embedded, normed], dim=1), residual, places, mask)
+
+    def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        drafted = functional.linear(self._norm(hidden, "norm.weight"), self._tensors["lm_head.weight"]).float()
+        if self._spread is None:
+            return drafted
+        logits = torch.full((len(hidden), self.vocab_size), -math.inf, device=drafted.device)
+        logits[:, self._spread] = drafted
+        return logits
+
+
+class Eagle2Layers(EagleLayers):
+    """Compute an EAGLE-1 or EAGLE-2 head: it continues the features, which the target's output layer reads.
+
+    A feature is a state behind the target's last norm; what leaves the head's last layer takes the place of the next.
+    """
+
+    prefix = "layers.{}."
+
+    def _combined(self, given: torch.Tensor) -> torch.Tensor:
+        """Return the features of the target's last states."""
+        return self._target.normed(given)
+
+    def _hidden(
+        self, embedded: torch.Tensor, states: torch.Tensor, places: torch.Tensor, mask: torch.Tensor
+    ) -> torch.Tensor:
+        joined = torch.cat([embedded, states], dim=1)
+        hidden = functional.linear(joined, self._tensors["fc.weight"], self._tensors.get("fc.bias"))
+        for number in range(self._layout.depth):
+            read = self._norm(hidden, f"layers.{number}.input_layernorm.weight") if number else hidden
+            hidden = self._layer(number, read, hidden, places, mask)
+        return hidden
+
+    def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        own, output = self._tensors.get("lm_head.weight"), self._target.output
+        if own is not None or output is None:
+            return functional.linear(hidden, self._tensors["lm_head.weight"])
+        return output(hidden)
+
+
 def open_head(config: LoadConfig, head: DraftHead, target: Backend) -> Backend:
-    """Load the EAGLE-3 head in a folder for a loaded target. Raises ModelFileBroken, ModelNotSupported, LoadFailed."""
+    """Load the EAGLE head in a folder for a loaded target. Raises ModelFileBroken, ModelNotSupported, LoadFailed."""
     path = Path(config.path)
     model = torch_target(path, target)
-    layout = replace(read_eagle(path), head=head)
+    read, make = (read_features, Eagle2Layers) if head.method == "eagle2" else (read_eagle, Eagle3Layers)
+    layout = replace(read(path), head=head)
     tensors = read_tensors(path, layout.files, layout.names, model, as_is=("d2t",))
     _check(path, layout, tensors, model)
-    return HeadBackend(EagleLayers(layout, tensors, model), model)
+    return HeadBackend(make(layout, tensors, model), model)
 
 
 def _check(path: Path, layout: EagleLayout, tensors: dict[str, torch.Tensor], target: TransformersBackend) -> None:
     if "embed_tokens.weight" not in tensors and target.embeddings.shape[1] != layout.width:
         raise ModelFileBroken(path, Translatable("it lacks the tensor {name!r}.", name="embed_tokens.weight"))
+    if "lm_head.weight" not in tensors and target.output is None:
+        raise ModelFileBroken(path, Translatable("it lacks the tensor {name!r}.", name="lm_head.weight"))
     table = tensors.get("d2t")
     if table is None:
         fits = layout.drafted == target.vocab_size

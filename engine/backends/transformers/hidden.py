@@ -76,3 +76,9 @@ def last_norm(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
         (names[name] for name in ("norm", "final_layernorm", "final_layer_norm", "ln_f") if name in names), None
     )
     return found if found is not None else torch.nn.Identity()
+
+
+def output_layer(model: Any) -> Callable[[torch.Tensor], torch.Tensor] | None:
+    """Return the layer that makes logits of what the last norm gives, for heads that share it; None: it has none."""
+    found: Callable[[torch.Tensor], torch.Tensor] | None = model.get_output_embeddings()
+    return found

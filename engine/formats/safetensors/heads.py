@@ -1,7 +1,8 @@
 """Read what a folder with draft heads holds: its configuration, and its tensors by the names of one layout.
 
 EAGLE-3: SpecForge and the paper's authors call the layer `midlayer`, vLLM's speculators `layers.0`; the configuration
-of theirs lies in `transformer_layer_config`. Medusa: `medusa_lm_head`, with a number for each head and layer.
+of theirs lies in `transformer_layer_config`. EAGLE-1 and EAGLE-2, as their authors publish both: `fc` and `layers.0`,
+and the configuration of a model of Llama. Medusa: `medusa_lm_head`, with a number for each head and layer.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from engine.errors import LoadFailed, ModelFileBroken, ModelNotSupported
 from engine.formats.draft_head import DraftHead
 from engine.formats.model_file import ModelFile
-from engine.formats.safetensors.model import folder_name
+from engine.formats.safetensors.model import folder_name, is_feature_head
 from engine.formats.safetensors.reader import (
     PICKLED,
     is_there,
@@ -32,11 +33,11 @@ _UNUSED = ("t2d", "verifier_lm_head.weight", "verifier_norm.weight")
 
 @dataclass(frozen=True, slots=True)
 class EagleLayout:
-    """Describe an EAGLE-3 head in a folder.
+    """Describe an EAGLE head in a folder.
 
     Attributes: name; head; width (of its own states); heads, shared and key (attention heads, those of keys, numbers in
-    one); epsilon (of the norms); rope_theta; norm_before_residual, norm_before_fc; drafted (tokens of its vocabulary);
-    names (of the tensors that it uses, as in the files, with the short ones); files.
+    one); epsilon (of the norms); rope_theta; norm_before_residual, norm_before_fc (of EAGLE-3); drafted (tokens of its
+    vocabulary); names (of the tensors that it uses, as in the files, with the short ones); files; depth (layers).
     """
 
     name: str
@@ -52,6 +53,7 @@ class EagleLayout:
     drafted: int
     names: Mapping[str, str]
     files: tuple[Path, ...]
+    depth: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,24 +79,28 @@ def head_in_folder(folder: Path, target_layers: int | None = None) -> DraftHead:
     Raises ModelFileBroken, ModelNotSupported.
     """
     _refuse_pickled(folder)
-    if _MEDUSA in read_json(folder / "config.json"):
+    config = read_json(folder / "config.json")
+    if _MEDUSA in config:
         head = read_medusa(folder).head
-        return head if target_layers is None else replace(head, layers=(target_layers,))
-    return read_eagle(folder, target_layers).head
+    elif "draft_vocab_size" not in _settings(config) and is_feature_head(folder):
+        head = read_features(folder).head
+    else:
+        return read_eagle(folder, target_layers).head
+    return head if target_layers is None else replace(head, layers=(target_layers,))
 
 
 def is_head_folder(folder: Path) -> bool:
-    """Return whether the configuration in a folder is that of a head, whatever else is wrong with it."""
-    config = _settings(folder)
-    return _MEDUSA in config or "draft_vocab_size" in config
+    """Return whether a folder is that of a head by its configuration or its tensors, whatever else is wrong with it."""
+    config = _config_of(folder)
+    return bool(config) and (_MEDUSA in config or "draft_vocab_size" in config or is_feature_head(folder))
 
 
 def is_medusa_folder(folder: Path) -> bool:
     """Return whether the configuration in a folder is that of Medusa heads, whatever else is wrong with it."""
-    return _MEDUSA in _settings(folder)
+    return _MEDUSA in _config_of(folder)
 
 
-def _settings(folder: Path) -> dict[str, Any]:
+def _config_of(folder: Path) -> dict[str, Any]:
     """Return the configuration in a folder, empty where there is none that can be read."""
     try:
         return read_json(folder / "config.json")
@@ -186,18 +192,15 @@ def read_eagle(folder: Path, target_layers: int | None = None) -> EagleLayout:
     `target_layers`: layers of the target, where the configuration does not say which of them it reads.
     Raises ModelFileBroken, ModelNotSupported.
     """
-    config = read_json(folder / "config.json")
-    inner = config.get("transformer_layer_config")
-    settings = {**config, **inner} if isinstance(inner, dict) else config
+    settings = _settings(read_json(folder / "config.json"))
     files = read_safetensors_model(folder)
     names = {name: short for name in files.tensors if (short := _short(name)) not in _UNUSED}
     shapes = {short: files.tensors[name].shape for name, short in names.items()}
     if "fc.weight" not in shapes or "draft_vocab_size" not in settings:
         raise ModelNotSupported(folder, Translatable("it has no draft heads."))
     number = _Numbers(folder, settings)
-    width, heads = number("hidden_size"), number("num_attention_heads")
-    shared, inner_width = number("num_key_value_heads", heads), number("intermediate_size")
-    key = number("head_dim", width // max(heads, 1))
+    sizes = _sizes(number)
+    width = sizes.width
     drafted = shapes["lm_head.weight"][0] if len(shapes.get("lm_head.weight", ())) == 2 else 0
     read = shapes["fc.weight"][1] // 3 if len(shapes["fc.weight"]) == 2 else 0
     norm_fc = settings.get("norm_before_fc") is True
@@ -207,32 +210,18 @@ def read_eagle(folder: Path, target_layers: int | None = None) -> EagleLayout:
         "lm_head.weight": (drafted, width),
         "input_layernorm.weight": (width,),
         "hidden_norm.weight": (width,),
-        "post_attention_layernorm.weight": (width,),
-        "self_attn.q_proj.weight": (key * heads, 2 * width),
-        "self_attn.k_proj.weight": (key * shared, 2 * width),
-        "self_attn.v_proj.weight": (key * shared, 2 * width),
-        "self_attn.o_proj.weight": (width, key * heads),
-        "mlp.gate_proj.weight": (inner_width, width),
-        "mlp.up_proj.weight": (inner_width, width),
-        "mlp.down_proj.weight": (width, inner_width),
+        **sizes.layer(2 * width),
     }
     wanted |= {"input_norm.weight": (3 * read,)} if norm_fc else {}
     wanted |= {"d2t": (drafted,)} if "d2t" in shapes else {}
     _check(folder, shapes, wanted)
-    if key % 2 or shared < 1 or heads % shared:
-        raise ModelFileBroken(
-            folder,
-            Translatable(
-                "its {ours} attention heads cannot share {theirs} key-value heads.", ours=heads, theirs=shared
-            ),
-        )
     return EagleLayout(
         name=folder_name(folder),
         head=DraftHead("eagle3", _layers_read(folder, settings, target_layers), read, number("vocab_size", drafted)),
         width=width,
-        heads=heads,
-        shared=shared,
-        key=key,
+        heads=sizes.heads,
+        shared=sizes.shared,
+        key=sizes.key,
         epsilon=_float(settings, "rms_norm_eps", 1e-6),
         rope_theta=_rope_theta(folder, settings),
         norm_before_residual=settings.get("norm_before_residual") is True,
@@ -241,6 +230,70 @@ def read_eagle(folder: Path, target_layers: int | None = None) -> EagleLayout:
         names={name: short for name, short in names.items() if short in wanted or short == "embed_tokens.weight"},
         files=files.files,
     )
+
+
+def read_features(folder: Path) -> EagleLayout:
+    """Return the EAGLE-1 or EAGLE-2 head of a folder, its tensors checked against its configuration.
+
+    Raises ModelFileBroken, ModelNotSupported.
+    """
+    settings = _settings(read_json(folder / "config.json"))
+    files = read_safetensors_model(folder)
+    names = {name: name.removeprefix("model.") for name in files.tensors if not name.endswith(".inv_freq")}
+    shapes = {short: files.tensors[name].shape for name, short in names.items()}
+    number = _Numbers(folder, settings)
+    sizes, depth, vocabulary = _sizes(number), number("num_hidden_layers", 1), number("vocab_size")
+    activation = settings.get("hidden_act", "silu")
+    if activation != "silu":
+        raise ModelNotSupported(
+            folder, Translatable("heads with the activation {name!r} cannot be used yet.", name=str(activation)[:40])
+        )
+    other = sorted(shapes.keys() - _check_features(folder, shapes, sizes, depth, vocabulary))
+    if other:
+        raise ModelNotSupported(
+            folder, Translatable("it has the tensor {name!r}, which is in no EAGLE-2 head.", name=other[0][:80])
+        )
+    return EagleLayout(
+        name=folder_name(folder),
+        head=DraftHead("eagle2", (), sizes.width, vocabulary),
+        width=sizes.width,
+        heads=sizes.heads,
+        shared=sizes.shared,
+        key=sizes.key,
+        epsilon=_float(settings, "rms_norm_eps", 1e-6),
+        rope_theta=_rope_theta(folder, settings),
+        norm_before_residual=False,
+        norm_before_fc=False,
+        drafted=vocabulary,
+        names=names,
+        files=files.files,
+        depth=depth,
+    )
+
+
+def _check_features(
+    folder: Path, shapes: Mapping[str, tuple[int, ...]], sizes: _Sizes, depth: int, vocabulary: int
+) -> set[str]:
+    """Return the names of what such a head must and may have. Raises ModelFileBroken where that is not so."""
+    width = sizes.width
+    wanted: dict[str, tuple[int, ...]] = {"fc.weight": (width, 2 * width)}
+    may_be = {"fc.bias": (width,), "embed_tokens.weight": (vocabulary, width), "lm_head.weight": (vocabulary, width)}
+    _check(folder, shapes, wanted)
+    for layer in range(depth):
+        found = {f"layers.{layer}.{name}": shape for name, shape in sizes.layer(width).items()}
+        found |= {f"layers.{layer}.input_layernorm.weight": (width,)} if layer else {}
+        _check(folder, shapes, found)
+        wanted |= found
+        for name, count in (("q", sizes.heads), ("k", sizes.shared), ("v", sizes.shared)):
+            may_be[f"layers.{layer}.self_attn.{name}_proj.bias"] = (sizes.key * count,)
+    wanted |= {name: shape for name, shape in may_be.items() if name in shapes}
+    _check(folder, shapes, wanted)
+    return {*wanted}
+
+
+def _settings(config: dict[str, Any]) -> dict[str, Any]:
+    inner = config.get("transformer_layer_config")
+    return {**config, **inner} if isinstance(inner, dict) else config
 
 
 def _short(name: str) -> str:
@@ -294,3 +347,42 @@ class _Numbers:
         if type(value) is not int or not 0 < value < 2**24:
             raise ModelFileBroken(self.folder, Translatable("its config.json has no valid {key!r}.", key=key))
         return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """Hold the width of states, numbers of attention heads and of those of keys, numbers in a key, and in a layer."""
+
+    width: int
+    heads: int
+    shared: int
+    key: int
+    inner: int
+
+    def layer(self, given: int) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of what every layer has; `given`: numbers that its attention reads."""
+        queries, keys = self.heads * self.key, self.shared * self.key
+        return {
+            "post_attention_layernorm.weight": (self.width,),
+            "self_attn.q_proj.weight": (queries, given),
+            "self_attn.k_proj.weight": (keys, given),
+            "self_attn.v_proj.weight": (keys, given),
+            "self_attn.o_proj.weight": (self.width, queries),
+            "mlp.gate_proj.weight": (self.inner, self.width),
+            "mlp.up_proj.weight": (self.inner, self.width),
+            "mlp.down_proj.weight": (self.width, self.inner),
+        }
+
+
+def _sizes(number: _Numbers) -> _Sizes:
+    """Return the sizes that a configuration tells. Raises ModelFileBroken."""
+    width, heads = number("hidden_size"), number("num_attention_heads")
+    shared, key = number("num_key_value_heads", heads), number("head_dim", width // heads)
+    if key % 2 or heads % shared:
+        raise ModelFileBroken(
+            number.folder,
+            Translatable(
+                "its {ours} attention heads cannot share {theirs} key-value heads.", ours=heads, theirs=shared
+            ),
+        )
+    return _Sizes(width, heads, shared, key, number("intermediate_size"))

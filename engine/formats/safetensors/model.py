@@ -16,9 +16,11 @@ from engine.errors import LoadFailed, ModelNotSupported
 from engine.formats.model_file import ROLE_PROBLEMS, ModelFile, Role, file_title, is_lasting, printable, problem_of
 from engine.formats.recommended import Recommended, recommended_in_config, thinks
 from engine.formats.safetensors.reader import (
+    FUSION,
     SafetensorsModel,
     StoredTensor,
     is_there,
+    names_at_first_sight,
     read_json,
     read_safetensors_model,
 )
@@ -113,6 +115,8 @@ def _outline(folder: Path) -> tuple[ModelFile, Config]:
     architecture = config.get("model_type")
     text = _text_part(config)
     role, problem = _role(config)
+    if role != "draft-head" and is_feature_head(folder):
+        role, problem = "draft-head", ROLE_PROBLEMS["draft-head"]
     model = replace(
         model,
         architecture=printable(architecture) if isinstance(architecture, str) else "",
@@ -142,6 +146,16 @@ def _with_weights(model: ModelFile, config: Config) -> ModelFile:
         width=_first(text, "hidden_size", "n_embd", "d_model"),
         depth=min(_first(text, "num_hidden_layers", "n_layer", "n_layers", "num_layers"), 512),
     )
+
+
+def is_feature_head(folder: Path) -> bool:
+    """Return whether the tensors in a folder are those of an EAGLE-1 or EAGLE-2 head: its configuration does not tell.
+
+    What is looked at is the beginning of one file, however damaged the rest is (see names_at_first_sight).
+    """
+    names = names_at_first_sight(folder)
+    layer = "layers.0.post_attention_layernorm.weight"
+    return FUSION in names or (layer in names and "norm.weight" not in names)
 
 
 def folder_name(folder: Path) -> str:

@@ -33,6 +33,11 @@ _LENGTH_BYTES = 8
 PICKLED = (".bin", ".pt", ".pth", ".ckpt")
 _PART = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
 
+FUSION = "fc.weight"
+"""What joins a token and the state before it in heads of EAGLE's kind: no model has a tensor of this name."""
+_AT_FIRST_SIGHT = 2**17
+"""Bytes: a head of a few layers has some twenty tensors."""
+
 _NAMES_BY_BITS = {
     4: ("F4",),
     6: ("F6_E2M3", "F6_E3M2"),
@@ -195,6 +200,42 @@ def read_json(path: Path, most: int = _MAX_INDEX) -> dict[str, Any]:
     if not isinstance(loaded, dict):
         raise ModelFileBroken(path, Translatable("it is not a JSON object. Download or copy it again."))
     return loaded
+
+
+def names_at_first_sight(folder: Path) -> frozenset[str]:
+    """Return the names of tensors that the beginning of a folder's one file of weights tells, whatever else is wrong.
+
+    Where there are pickled files only, which are not unpickled: FUSION, if it stands in one. Empty where nothing is
+    told, as by the long headers of models.
+    """
+    beginning = _beginning(folder / SINGLE)
+    if beginning:
+        length = int.from_bytes(beginning[:_LENGTH_BYTES], "little")
+        try:
+            header = json.loads(beginning[_LENGTH_BYTES : _LENGTH_BYTES + length])
+        except (ValueError, RecursionError):
+            return frozenset()
+        return frozenset(header) if isinstance(header, dict) else frozenset()
+    # As protocols 2 and 3 of pickle write a text: X, the length in four bytes, the text.
+    written = b"X" + len(FUSION).to_bytes(4, "little") + FUSION.encode()
+    try:
+        names = (
+            [] if is_there(folder / INDEX) else [path for path in folder.iterdir() if path.suffix.lower() in PICKLED]
+        )
+    except OSError:
+        return frozenset()
+    return frozenset([FUSION] if any(written in _beginning(path) for path in names) else [])
+
+
+def _beginning(path: Path) -> bytes:
+    """Return the first bytes of a file, none where it cannot be read."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return b""
+        with path.open("rb") as file:
+            return file.read(_AT_FIRST_SIGHT)
+    except (OSError, ValueError):
+        return b""
 
 
 def _without_weights(folder: Path) -> str:

@@ -1,0 +1,327 @@
+"""EAGLE-1 and EAGLE-2 heads in folders of safetensors, on targets that transformers runs: chains and trees."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from engine.cancel import CancelToken
+from engine.cli.main import main
+from engine.config import LoadConfig
+from engine.decoder import SpeculativeDecoder
+from engine.errors import EngineError
+from engine.events import Finished, TokenEvent
+from engine.formats.vocabulary import make_vocabulary
+from engine.library.heads import heads_near, judge_heads
+from engine.library.scan import inspect_model, scan_folder
+from helpers.decoding.invariants import check_caches
+from helpers.heads.medusa import write_medusa
+from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads
+from helpers.heads.torch_eagle import write_torch_eagle, write_torch_target
+from helpers.heads.torch_eagle2 import TorchEagle2Reference, write_torch_eagle2
+from helpers.models.pairs import assert_same_greedy
+from helpers.models.tiny_models import VOCABULARY
+
+ENOUGH = 0.001
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "published": {},
+    "without-bias": {"bias": False, "own_embedding": False, "states": 0.2},
+    "shared-keys": {"shared": 1, "qkv_bias": True, "rope_theta": 500000.0},
+    "two-layers": {"layers": 2, "shared": None},
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("eagle2")
+
+
+@pytest.fixture(scope="module")
+def target(folder: Path) -> Path:
+    return write_torch_target(folder / "target")
+
+
+def _open(target: Path, heads: Path) -> SpeculativeDecoder:
+    decoder = SpeculativeDecoder()
+    decoder.attach_target(LoadConfig(target, threads=1, device="cpu"))
+    decoder.attach_heads(heads)
+    return decoder
+
+
+@pytest.fixture(scope="module", params=LAYOUTS)
+def opened(request: pytest.FixtureRequest, target: Path, folder: Path) -> Iterator[tuple[SpeculativeDecoder, Path]]:
+    path = write_torch_eagle2(folder / str(request.param), target, **LAYOUTS[str(request.param)])
+    with _open(target, path) as decoder:
+        yield decoder, path
+
+
+def test_the_text_is_the_targets(opened: tuple[SpeculativeDecoder, Path]) -> None:
+    """Also where nothing is said of the method; more of a tree is accepted than of a chain."""
+    decoder, path = opened
+    assert decoder.target is not None
+    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=40, lookahead=0)
+    accepted = []
+    ways: list[dict[str, Any]] = [{"lookahead": 3}, {"tree": "3x3"}]
+    if path.name == "published":
+        ways += [{"lookahead": 1}, {"tree": "1x4"}, {"tree": "2x1"}, {"tree": "4x8"}]
+    for way in ways:
+        result = follow_heads(decoder, method="auto", max_tokens=40, **way)
+        assert_same_greedy(decoder.target, PROMPT, plain, result)
+        assert result.method == "eagle2"
+        assert result.stats.accepted > 3
+        assert result.stats.rejected > 3
+        assert result.stats.target_forwards == result.stats.rounds
+        accepted.append(result.stats.accepted)
+    if path.name == "without-bias":
+        assert accepted[1] > accepted[0]
+
+
+def test_proposals_agree_with_the_paper(
+    opened: tuple[SpeculativeDecoder, Path], target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoder, path = opened
+    compared, behind = compare_proposals(decoder, TorchEagle2Reference(path, target).chain, monkeypatch)
+    assert compared > 10
+    assert behind > 0
+
+
+def test_nodes_of_a_tree_agree_with_the_paper(
+    opened: tuple[SpeculativeDecoder, Path], target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows behind nodes that follow one another are those that the formulas give for their path."""
+    decoder, path = opened
+    heads, backend, reference = decoder.heads, decoder.target, TorchEagle2Reference(path, target)
+    assert heads is not None
+    assert backend is not None
+    layers, original = heads.state_layers, heads.grow
+    paths: list[list[int]] = []
+    seen: list[tuple[list[int], list[int], NDArray[np.float32]]] = []
+
+    def watched(tokens: Sequence[int], parents: Sequence[int]) -> Any:
+        if all(parent < 0 for parent in parents):
+            paths.clear()
+        for token, parent in zip(tokens, parents, strict=True):
+            paths.append([*(paths[parent] if parent >= 0 else ()), token])
+        rows = original(tokens, parents)
+        seen.extend((list(heads.tokens), way, row.copy()) for way, row in zip(paths[-len(tokens) :], rows, strict=True))
+        return rows
+
+    monkeypatch.setattr(heads, "grow", watched)
+    follow_heads(decoder, tree="3x4", max_tokens=20)
+    states: list[NDArray[np.float32]] = []
+
+    class Reader:
+        state_layers = layers
+
+        def read_states(self, first: int, tokens: Sequence[int], found: NDArray[np.float32]) -> None:
+            states.extend(found.copy())
+
+    deep = 0
+    for text, way, row in seen[:30]:
+        states.clear()
+        backend.show_states(Reader())
+        backend.truncate(0)
+        backend.forward(text[:-1], 1)
+        expected = reference.chain(text, np.stack(states), [*way, 0])[-1]
+        assert np.abs(row - expected).max() < 1e-4
+        deep += len(way) > 1
+    assert deep > 10
+
+
+@pytest.fixture
+def decoder(target: Path, folder: Path) -> Iterator[SpeculativeDecoder]:
+    with _open(target, write_torch_eagle2(folder / "replies", target)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("way", [{"lookahead": 3}, {"tree": "3x4"}])
+def test_stops_and_what_follows(decoder: SpeculativeDecoder, way: dict[str, Any]) -> None:
+    """A stop, a conversation that goes on, one that parts from it, cancelling, and the end of the context."""
+    backend = decoder.target
+    assert backend is not None
+    rules: dict[str, Any] = {"repeat_penalty": 1.3, "temperature": 0.0, "max_tokens": 30}
+    plain = decoder.generate(PROMPT, lookahead=0, **rules)
+    pieces = [backend.tokenizer.piece(token).decode("utf-8", "replace").strip() for token in plain.tokens]
+    word = next(filter(None, pieces[8:]), None)
+    stops: dict[str, Any] = {"stop": word} if word else {"stop_tokens": plain.tokens[9]}
+    plain = decoder.generate(PROMPT, lookahead=0, **stops, **rules)
+    result = follow_heads(decoder, **way, **stops, **rules)
+    assert (result.tokens, result.text, result.finish_reason) == (plain.tokens, plain.text, "stop")
+    text = [*PROMPT, *result.tokens]
+    for longer in ([*text, 41, 42], [*text[:-3], 50, 51]):
+        again = follow_heads(decoder, longer, max_tokens=10, **way)
+        assert again.prompt_evaluated <= 6
+        expected = decoder.generate(longer, lookahead=0, temperature=0.0, max_tokens=10)
+        assert_same_greedy(backend, longer, expected, again)
+    cancel, tokens = CancelToken(), list[int]()
+    for event in decoder.stream(PROMPT, temperature=0.0, method="eagle2", cancel=cancel, **way):
+        if isinstance(event, TokenEvent):
+            tokens.append(event.token)
+        if len(tokens) == 5:
+            cancel.cancel()
+        if isinstance(event, Finished):
+            assert event.result.finish_reason == "cancelled"
+    check_caches(decoder, [*PROMPT, *tokens])
+    room = backend.context_length
+    prompt = [*PROMPT, *(40 + place % 40 for place in range(room - len(PROMPT) - 9))]
+    result = follow_heads(decoder, prompt, max_tokens=None, **way)
+    assert result.finish_reason in ("context", "stop")
+    assert_same_greedy(backend, prompt, decoder.generate(prompt, temperature=0.0, lookahead=0), result)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param({"tree": "3x3", "lookahead": "default"}, marks=pytest.mark.soak),
+        pytest.param({}, marks=pytest.mark.soak),
+    ],
+)
+def test_the_distribution_is_the_targets(decoder: SpeculativeDecoder, way: dict[str, Any]) -> None:
+    assert draws_alike(decoder, **way) > ENOUGH
+
+
+def _spoiled(path: Path, change: str) -> Path:
+    """A folder with something wrong."""
+    config = json.loads((path / "config.json").read_text("utf-8"))
+    weights = path / "model.safetensors"
+    if change == "vocabulary":
+        config["vocab_size"] = VOCABULARY + 3
+    elif change == "layers":
+        config["num_hidden_layers"] = 2
+    elif change == "entry":
+        config["num_attention_heads"] = "two"
+    elif change == "rope":
+        config["rope_scaling"] = {"type": "dynamic", "factor": 2.0}
+    elif change == "truncated":
+        data = weights.read_bytes()
+        weights.write_bytes(data[: len(data) // 2])
+    elif change == "pickled":
+        torch: Any = pytest.importorskip("torch")
+        safetensors_torch: Any = pytest.importorskip("safetensors.torch")
+        torch.save(safetensors_torch.load_file(weights), path / "pytorch_model.bin")
+        weights.unlink()
+    (path / "config.json").write_text(json.dumps(config), "utf-8")
+    return path
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "fc": ({"drop": ("fc.weight",)}, r"lacks the tensor 'fc\.weight'"),
+    "tensor": ({"drop": ("layers.0.mlp.up_proj.weight",)}, r"lacks the tensor 'layers\.0\.mlp\.up_proj\.weight'"),
+    "layers": ({}, r"lacks the tensor 'layers\.1\."),
+    "vocabulary": ({"own_embedding": False}, "another vocabulary"),
+    "activation": ({"hidden_act": "relu"}, "the activation 'relu' cannot be used yet"),
+    "entry": ({}, "no valid 'num_attention_heads'"),
+    "rope": ({}, "RoPE scaling 'dynamic' cannot be used yet"),
+    "truncated": ({}, "incomplete|ends"),
+    "pickled": ({}, r"convert-head pytorch_model\.bin model\.safetensors"),
+    "width": ({}, "trained for a target of width 16, and this one has 32"),
+    "more": ({}, "has the tensor 'embed_layernorm.weight', which is in no EAGLE-2 head"),
+}
+
+
+def _refused(folder: Path, target: Path, change: str) -> Path:
+    path = write_torch_eagle2(folder, target, **REFUSED[change][0])
+    if change == "width":
+        return _other_width(path)
+    if change == "more":
+        from safetensors.numpy import load_file, save_file  # noqa: PLC0415 - the extra may be missing
+
+        more = {"embed_layernorm.weight": np.ones(32, np.float32)}
+        save_file(load_file(path / "model.safetensors") | more, path / "model.safetensors")
+        return path
+    return _spoiled(path, change)
+
+
+def _other_width(path: Path) -> Path:
+    """The head of a target half as wide."""
+    from safetensors.numpy import load_file, save_file  # noqa: PLC0415 - the extra may be missing
+
+    halved: dict[str, Any] = {}
+    for name, values in load_file(path / "model.safetensors").items():
+        rows = values.shape[0] if name == "embed_tokens.weight" else values.shape[0] // 2
+        halved[name] = np.ascontiguousarray(
+            values[:rows, : values.shape[1] // 2] if values.ndim == 2 else values[:rows]
+        )
+    save_file(halved, path / "model.safetensors")
+    config = json.loads((path / "config.json").read_text("utf-8"))
+    config |= {"hidden_size": config["hidden_size"] // 2, "intermediate_size": config["intermediate_size"] // 2}
+    (path / "config.json").write_text(json.dumps(config), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("change", REFUSED)
+def test_heads_that_are_refused(decoder: SpeculativeDecoder, target: Path, tmp_path: Path, change: str) -> None:
+    path = _refused(tmp_path / "head", target, change)
+    with pytest.raises(EngineError, match=REFUSED[change][1]):
+        decoder.attach_heads(path)
+
+
+def test_one_line_and_without_it(target: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Named, a wrong head ends the command with one line; found beside its target, the reply is written without it."""
+    whole = tmp_path / "target"
+    whole.symlink_to(target, target_is_directory=True)
+    asked = ["--max-tokens", "8", "--temperature", "0", "--lookahead", "3", "--tokens", "--json", "1,40,41"]
+    for change in ("pickled", "truncated", "fc"):
+        path = _refused(tmp_path / change, target, change)
+        assert main(["generate", "--target", str(whole), "--heads", str(path), *asked]) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert heads_near(whole) == [path]
+        assert main(["generate", "--target", str(whole), *asked]) == 0
+        captured = capsys.readouterr()
+        assert json.loads(captured.out)["method"] == "autoregressive"
+        assert captured.err.count("\n") == 1
+        assert "No draft head is used." in captured.err
+        path.rename(tmp_path / f".{change}")
+    right = write_torch_eagle2(tmp_path / "whole", target)
+    assert main(["generate", "--target", str(whole), *asked]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["method"] == "eagle2"
+    assert "Drafting with the head whole" in captured.err
+    assert main(["generate", "--target", str(whole), "--draft", str(right), *asked]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_converted_head_drafts(
+    decoder: SpeculativeDecoder, target: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = _refused(tmp_path / "head", target, "pickled")
+    assert main(["convert-head", str(path / "pytorch_model.bin"), str(path / "model.safetensors")]) == 0
+    assert "tensors written" in capsys.readouterr().out
+    decoder.attach_heads(path)
+    assert follow_heads(decoder, lookahead=3, max_tokens=12).stats.accepted > 0
+
+
+def test_folders_are_listed(target: Path, tmp_path: Path) -> None:
+    """Under the targets that they are for, told from models by their tensors, beside heads of other kinds."""
+    (tmp_path / "target").symlink_to(target, target_is_directory=True)
+    write_torch_eagle2(tmp_path / "a", target)
+    write_torch_eagle2(tmp_path / "b", target, own_embedding=False, bias=False)
+    write_torch_eagle(tmp_path / "c", target)
+    write_medusa(tmp_path / "d", target)
+    for change in ("width", "vocabulary", "fc", "truncated", "pickled"):
+        _refused(tmp_path / change, target, change)
+    models = {model.path.name: model for model in scan_folder(tmp_path)}
+    assert [name for name, model in models.items() if model.usable] == ["target"]
+    prints = np.arange(1, VOCABULARY + 1, dtype=np.uint32)
+    whole = replace(models["target"], vocabulary=make_vocabulary("", None, None, prints))
+    fits = {fit.source.path.name: fit for fit in judge_heads(whole, models.values())}
+    assert {name: fit.method for name, fit in fits.items() if fit.fits} == {
+        "a": "eagle2",
+        "b": "eagle2",
+        "c": "eagle3",
+        "d": "medusa",
+    }
+    assert "trained for a target of width 16" in fits["width"].reason
+    assert "another vocabulary" in fits["vocabulary"].reason
+    for change in ("fc", "truncated", "pickled"):
+        assert models[change].role == "draft-head"
+        assert "It is a draft head that cannot be used" in (models[change].problem or "")
+    with pytest.raises(EngineError, match="draft head for a target"):
+        inspect_model(tmp_path / "a")
+    assert scan_folder(tmp_path) == tuple(models.values()), "from the cache"
