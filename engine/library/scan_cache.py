@@ -34,7 +34,7 @@ from engine.translatable import packed, unpacked
 
 _FIGURES = tuple(field.name for field in fields(ModelFile) if field.name not in ("path", "vocabulary"))
 _FACTS = tuple(field.name for field in fields(Vocabulary) if field.name != "fingerprints")
-_VERSION = [4, __version__, [*_FIGURES], [*_FACTS]]
+_VERSION = [5, __version__, [*_FIGURES], [*_FACTS]]
 """What was written by anything else is not read."""
 _MOST_FOLDERS = 64
 _MOST_MODELS = 20_000

@@ -16,7 +16,8 @@ from engine.formats.draft_head import DraftHead, why_not_for
 from engine.formats.gguf.heads import read_head
 from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.reader import read_gguf
-from engine.formats.safetensors.heads import head_in_folder, pickled_head
+from engine.formats.safetensors.heads import head_in_folder, is_head_folder, pickled_head
+from engine.formats.safetensors.mtp import brings_mtp, read_mtp, tells_of_mtp
 from engine.formats.safetensors.reader import PICKLED, model_folder
 from engine.library.compat import vocabulary_of_backend
 from engine.library.heads import heads_near, same_tokens
@@ -29,7 +30,11 @@ from engine.system.installation import extra_advice
 from engine.translatable import Translatable
 
 _LLAMA_CPP = "engine.backends.llama_cpp.heads"
-_IN_FOLDERS = {"eagle3": "engine.backends.transformers.eagle", "medusa": "engine.backends.transformers.medusa"}
+_IN_FOLDERS = {
+    "eagle3": "engine.backends.transformers.eagle",
+    "medusa": "engine.backends.transformers.medusa",
+    "mtp": "engine.backends.transformers.mtp",
+}
 
 
 def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelToken) -> HeadBackend:
@@ -47,7 +52,7 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
         if path.is_file() and path.suffix.lower() in PICKLED:
             raise pickled_head(path)
         layers = 0 if target.hidden_states is None else target.hidden_states.layers
-        head = head_in_folder(folder, layers) if folder else _head_in_file(path)
+        head = _head_in_folder(folder, layers) if folder else _head_in_file(path)
     except OSError as error:
         raise LoadFailed(
             config.path, Translatable("it cannot be read ({error}).", error=error.strerror or error)
@@ -58,7 +63,7 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
     reason = why_not_for(head, states.readable, states.layers, states.width)
     if reason is not None:
         raise _no_fit(path, target, reason)
-    if head.method == "mtp":  # A model's own file, whose other tensors are loaded with it.
+    if head.method == "mtp" and not folder:  # A model's own file, whose other tensors are loaded with it.
         check_model_file(replace(config, despite_memory=True), cancel=cancel)
     opened = cast(
         HeadBackend, _module(_IN_FOLDERS[head.method] if folder else _LLAMA_CPP).open_head(config, head, target)
@@ -88,6 +93,12 @@ def open_found_heads(
             return heads, ()
         heads.close()
     return None, tuple(reasons)
+
+
+def _head_in_folder(folder: Path, layers: int) -> DraftHead:
+    """Return the head that a folder is, or the layers for later tokens inside a target's."""
+    inside = not is_head_folder(folder) and (brings_mtp(folder) or tells_of_mtp(folder))
+    return read_mtp(folder).head if inside else head_in_folder(folder, layers)
 
 
 def _head_in_file(path: Path) -> DraftHead:
