@@ -226,14 +226,15 @@ def _gathered(name: str, tensors: Tensors) -> torch.Tensor | None:
 
 def _linear(weight: torch.Tensor) -> torch.nn.Linear:
     """Return a linear layer with these weights."""
-    layer = torch.nn.Linear(*reversed(weight.shape), bias=False, device="meta")
+    rows, columns = weight.shape
+    layer = torch.nn.Linear(columns, rows, bias=False, device="meta")
     layer.weight = torch.nn.Parameter(weight, requires_grad=False)
     return layer
 
 
 def _norm_with(target: TransformersBackend, weight: torch.Tensor) -> Any:
     """Return a norm as the target's last one, with other weights."""
-    norm = copy.deepcopy(last_norm(target.model))
+    norm: Any = copy.deepcopy(last_norm(target.model))
     norm.weight = torch.nn.Parameter(weight, requires_grad=False)
     return norm
 

@@ -57,10 +57,10 @@ class FolderMtpReference:
         """Attention with shared keys; Qwen's has a gate beside each head's query."""
         count, gated = len(x), self.plus > 0
         query = self._times(x, f"{at}q_proj").reshape(count, self.heads, -1)
-        gate = np.zeros((count, 0), np.float32)
+        gate = np.ones((), np.float32)
         if gated:
             query, beside = np.split(query, 2, axis=2)
-            gate = 1 / (1 + np.exp(-beside.reshape(count, -1)))
+            gate = np.asarray(1 / (1 + np.exp(-beside.reshape(count, -1))), np.float32)
         key = self._times(x, f"{at}k_proj").reshape(count, self.shared, -1)
         value = self._times(x, f"{at}v_proj").reshape(count, self.shared, -1)
         width = query.shape[2]
@@ -71,7 +71,7 @@ class FolderMtpReference:
         )
         group = self.heads // self.shared
         mixed = _mixed(query, np.repeat(key, group, axis=1), np.repeat(value, group, axis=1), width**-0.5)
-        return self._times(mixed * gate if gated else mixed, f"{at}o_proj")
+        return self._times(mixed * gate, f"{at}o_proj")
 
     def _latent(self, at: str, x: Array) -> Array:
         """Attention whose keys and values come from a short vector, with a turned part that all heads share."""
@@ -100,7 +100,7 @@ class FolderMtpReference:
             shared = self._gated(f"{at}shared_expert.", x)
             shared = shared / (1 + np.exp(-self._times(x, f"{at}shared_expert_gate")))
         else:
-            weights = 1 / (1 + np.exp(-scores))
+            weights = np.asarray(1 / (1 + np.exp(-scores)), np.float32)
             chosen = self._in_best_groups(weights + self.tensors[f"{at}gate.e_score_correction_bias"])
             scale = float(config["routed_scaling_factor"])
             shared = self._gated(f"{at}shared_experts.", x)

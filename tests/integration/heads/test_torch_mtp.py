@@ -71,7 +71,7 @@ def test_the_text_is_the_targets(opened: tuple[SpeculativeDecoder, Path, str]) -
         assert result.method == "mtp"
         assert result.stats.accepted > 5
         assert result.stats.target_forwards == result.stats.rounds
-    assert result.stats.rejected > 5
+        assert lookahead == 1 or result.stats.rejected > 5
 
 
 def test_proposals_agree_with_the_paper(
@@ -125,7 +125,7 @@ def _states_of(decoder: SpeculativeDecoder, tokens: list[int]) -> Array:
             found.extend(states.copy())
 
     heads = decoder.heads
-    target.show_states(Recorder())  # type: ignore[arg-type]
+    target.show_states(Recorder())
     target.truncate(0)
     target.forward(tokens, 1)
     target.show_states(heads)
