@@ -30,7 +30,9 @@ class HeadLayers(ABC):
     Attributes: name; method (the draft method that it is for); tokenizer (the one that it was made for); layers (which
     states of the target it reads, as in engine.backends.base.HiddenStates); width (numbers in a combined state);
     vocab_size (of its logits: the target's); first (position of the first entry: 1, or 0 where the first token has one
-    too, with a state of zeros); branches (whether it computes trees, with `branch`); parameters and weight_bytes.
+    too, with a state of zeros); branches (whether it computes trees, with `branch`); parameters and weight_bytes;
+    ahead (set before each `feed`: 0 where the states are the target's, n where the entry is the n-th behind these, made
+    of the head's own).
     """
 
     name: str
@@ -41,6 +43,7 @@ class HeadLayers(ABC):
     vocab_size: int
     first: int = 1
     branches: bool = False
+    ahead: int = 0
     parameters: int = 0
     weight_bytes: int = 0
 
@@ -229,7 +232,7 @@ class HeadBackend(Backend):
                 self._feed_exact(self._exact + BATCH, wanted=False)
             found = self._feed_exact(known, wanted=True)
         while self._held < end and self._own is not None:
-            found = self._feed(self._held, self._own[None], wanted=True)
+            found = self._feed(self._held, self._own[None], wanted=True, ahead=self._held - self._exact + 1)
         if found is None or self._held < end:
             raise BackendFailure(Translatable("the head has no hidden states to begin with"), self.length)
         return found
@@ -245,8 +248,9 @@ class HeadBackend(Backend):
         self._exact = self._held
         return found
 
-    def _feed(self, first: int, states: States, *, wanted: bool) -> Logits | None:
+    def _feed(self, first: int, states: States, *, wanted: bool, ahead: int = 0) -> Logits | None:
         tokens = self._tokens[first : first + len(states)]
+        self._layers.ahead = ahead
         self._own = None
         self._branches = []
         found = self._layers.feed(first, tokens, states, wanted=wanted)

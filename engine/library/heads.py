@@ -16,6 +16,7 @@ from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.reader import read_gguf
 from engine.formats.model_file import ModelFile
 from engine.formats.safetensors.heads import is_head_folder, is_medusa_folder
+from engine.formats.safetensors.mtp import brings_mtp
 from engine.formats.vocabulary import Vocabulary
 from engine.translatable import Translatable
 
@@ -90,13 +91,14 @@ def same_tokens(target: Vocabulary, head: Vocabulary) -> bool:
 def heads_near(target: Path) -> list[Path]:
     """Return what may hold draft heads for a target: its own file, if there are MTP layers in it, then files beside it.
 
-    Of a target in a folder they are the folders with heads beside it and in it; of a GGUF file, also those with Medusa
-    heads beside it. Only the beginnings of files are read; what cannot be read is left out.
+    Of a target in a folder they are the folder itself and the folders with heads beside it and in it; of a GGUF file,
+    also those with Medusa heads beside it. Only the beginnings of files are read; what cannot be read is left out.
     """
     try:
         if target.is_dir():
+            own = [target] if brings_mtp(target) else []
             beside = [*_listed(target), *_listed(target.parent)]
-            return [path for path in beside if path != target and path.is_dir() and is_head_folder(path)]
+            return [*own, *(path for path in beside if path != target and path.is_dir() and is_head_folder(path))]
         own = [target] if _has_inner_head(target) else []
         beside = [path for path in _listed(target.parent) if path != target]
         files = [path for path in beside if path.suffix.lower() == ".gguf" and _is_head_file(path)]

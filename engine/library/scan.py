@@ -12,6 +12,7 @@ from engine.formats.gguf.model import HeaderReader, inspect_gguf
 from engine.formats.model_file import ModelFile, file_title, is_lasting, printable, problem_of
 from engine.formats.safetensors.heads import with_head
 from engine.formats.safetensors.model import folder_name, inspect_safetensors, read_safetensors_folder
+from engine.formats.safetensors.mtp import with_inner_head
 from engine.library.scan_cache import Entry, LibraryCache
 from engine.library.walk import FoundModel, find_models, is_as_found
 from engine.system.files import expanded
@@ -102,7 +103,7 @@ class _Scan:
         in_folder = found.kind == "safetensors"
         try:
             if in_folder:
-                return with_head(read_safetensors_folder(path)), True
+                return with_inner_head(with_head(read_safetensors_folder(path))), True
             missing = next((name for name, stamp in found.stamps[1:] if stamp is None), None)
             if missing is None:
                 return self._reader.read(path), True

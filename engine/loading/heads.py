@@ -16,7 +16,8 @@ from engine.formats.draft_head import NORMED, DraftHead, covers, why_not_for
 from engine.formats.gguf.heads import read_head
 from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.reader import read_gguf
-from engine.formats.safetensors.heads import head_in_folder, pickled_head
+from engine.formats.safetensors.heads import head_in_folder, is_head_folder, pickled_head
+from engine.formats.safetensors.mtp import brings_mtp, read_mtp, tells_of_mtp
 from engine.formats.safetensors.reader import PICKLED, model_folder
 from engine.library.compat import vocabulary_of_backend
 from engine.library.heads import heads_near, same_tokens
@@ -31,7 +32,12 @@ from engine.translatable import Translatable
 _LLAMA_CPP = "engine.backends.llama_cpp.heads"
 _MEDUSA_ON_LLAMA_CPP = "engine.backends.llama_cpp.graphs.medusa"
 _EAGLE = "engine.backends.transformers.eagle"
-_IN_FOLDERS = {"eagle2": _EAGLE, "eagle3": _EAGLE, "medusa": "engine.backends.transformers.medusa"}
+_IN_FOLDERS = {
+    "eagle2": _EAGLE,
+    "eagle3": _EAGLE,
+    "medusa": "engine.backends.transformers.medusa",
+    "mtp": "engine.backends.transformers.mtp",
+}
 
 
 def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelToken) -> HeadBackend:
@@ -49,7 +55,7 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
         if path.is_file() and path.suffix.lower() in PICKLED:
             raise pickled_head(path)
         layers = 0 if target.hidden_states is None else target.hidden_states.layers
-        head = head_in_folder(folder, layers) if folder else _head_in_file(path)
+        head = _head_in_folder(folder, layers) if folder else _head_in_file(path)
     except OSError as error:
         raise LoadFailed(
             config.path, Translatable("it cannot be read ({error}).", error=error.strerror or error)
@@ -63,7 +69,7 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
     reason = why_not_for(head, states.readable, states.layers, states.width)
     if reason is not None:
         raise _no_fit(path, target, reason)
-    if head.method == "mtp":  # A model's own file, whose other tensors are loaded with it.
+    if head.method == "mtp" and not folder:  # A model's own file, whose other tensors are loaded with it.
         check_model_file(replace(config, despite_memory=True), cancel=cancel)
     vocabulary = vocabulary_of_backend(target)
     if compiled and not covers(vocabulary, head.tokens):
@@ -95,6 +101,12 @@ def open_found_heads(
             return heads, ()
         heads.close()
     return None, tuple(reasons)
+
+
+def _head_in_folder(folder: Path, layers: int) -> DraftHead:
+    """Return the head that a folder is, or the layers for later tokens inside a target's."""
+    inside = not is_head_folder(folder) and (brings_mtp(folder) or tells_of_mtp(folder))
+    return read_mtp(folder).head if inside else head_in_folder(folder, layers)
 
 
 def _head_in_file(path: Path) -> DraftHead:

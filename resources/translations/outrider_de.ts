@@ -4294,6 +4294,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>transformers kann es nicht laden ({first_line}).</translation>
         </message>
         <message>
+            <source>its layers for later tokens (MTP) cannot be run as {kind} layers ({first_line}).</source>
+            <translation>seine Schichten für spätere Tokens (MTP) lassen sich nicht als Schichten der Art {kind} ausführen ({first_line}).</translation>
+        </message>
+        <message>
             <source>its folder contains none</source>
             <translation>sein Ordner enthält keinen</translation>
         </message>
@@ -5144,6 +5148,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>It is a {classes}, which has no output layer for text.</source>
             <translation>Es ist ein {classes} ohne Ausgabeschicht für Text.</translation>
+        </message>
+        <message>
+            <source>its config.json tells of layers for later tokens (MTP), but its files lack them.</source>
+            <translation>seine config.json nennt Schichten für spätere Tokens (MTP), aber in seinen Dateien fehlen sie.</translation>
+        </message>
+        <message>
+            <source>its layers for later tokens (MTP) are quantised ({dtype}), which cannot be used yet.</source>
+            <translation>seine Schichten für spätere Tokens (MTP) sind quantisiert ({dtype}); solche können noch nicht verwendet werden.</translation>
         </message>
         <message>
             <source>its part {part} lacks the tensor {name!r}. Download the model again.</source>

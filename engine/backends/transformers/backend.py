@@ -15,7 +15,7 @@ from engine.backends.base import Backend, Logits, Rewind, StateReader
 from engine.backends.transformers.cache import CacheMemory
 from engine.backends.transformers.check import CacheUse, LooksAhead, NotNumbers, feed, find_way
 from engine.backends.transformers.config import first_line
-from engine.backends.transformers.hidden import HookedRows, decoder_layers, hidden_states, last_norm, output_layer
+from engine.backends.transformers.hidden import HookedRows, decoder_layers, hidden_states, last_norm, readable_tokens
 from engine.backends.transformers.loading import LoadedModel, end_tokens, load_model, quiet
 from engine.backends.transformers.packing import pack_weights, share_keys, watch_weights
 from engine.backends.transformers.tokenizer import ClosedTokenizer, open_tokenizer
@@ -50,7 +50,7 @@ class TransformersBackend(Backend):
         self.parameters = sum(weight.numel() for weight in loaded.model.parameters())
         self.weight_bytes = sum(weight.numel() * weight.element_size() for weight in loaded.model.parameters())
         self.threads = threads or default_threads(self.weight_bytes)
-        self._readable = _embeddings(loaded.model)
+        self._readable = readable_tokens(loaded.model)
         with _threads(self.threads), torch.inference_mode():
             way = _prepare(loaded)
         self._model: Any = loaded.model
@@ -58,7 +58,6 @@ class TransformersBackend(Backend):
         self._feeding = way.feeding
         self._layers = decoder_layers(loaded.model)
         self._norm = last_norm(loaded.model)
-        self.output = output_layer(loaded.model)
         self.name = folder_name(loaded.folder)
         self.vocab_size = way.vocab_size
         self.context_length = loaded.context_length
@@ -113,6 +112,11 @@ class TransformersBackend(Backend):
             self._shown.stop()
         self._shown = None if reader is None else HookedRows(self._layers, reader.state_layers)
         self._reader = reader
+
+    @property
+    def model(self) -> Any:
+        """Return the model itself, for heads that are built of its kinds of layers."""
+        return self._model
 
     @property
     def embeddings(self) -> torch.Tensor:
@@ -326,7 +330,7 @@ class TransformersBackend(Backend):
         self.closed = True
         self.tokenizer = ClosedTokenizer()
         self.show_states(None)
-        for name in ("_model", "_memory", "_layers", "_norm", "output", "_points"):
+        for name in ("_model", "_memory", "_layers", "_norm", "_points"):
             setattr(self, name, None)
         gc.collect()
         if self.device.startswith("cuda"):
@@ -366,7 +370,7 @@ def _prepare(loaded: LoadedModel) -> CacheUse:
 
 def _try(loaded: LoadedModel) -> CacheUse:
     try:
-        return find_way(loaded.model, _embeddings(loaded.model))
+        return find_way(loaded.model, readable_tokens(loaded.model))
     except NotNumbers:
         raise ModelFileBroken(
             loaded.folder, Translatable("its weights are damaged: it computes values that are not numbers.")
@@ -389,8 +393,3 @@ def _as_array(rows: torch.Tensor) -> Logits:
     """Return rows as float32 in memory, without a copy where they are that already."""
     array: Logits = rows.float().cpu().numpy()
     return array
-
-
-def _embeddings(model: Any) -> int:
-    """Return how many token ids the model can read."""
-    return int(model.get_input_embeddings().weight.shape[0])

@@ -118,6 +118,17 @@ class _GrowingSlidingLayer(_GrowingLayer):  # type: ignore[no-untyped-call]
         return max(begin - self.sliding_window + 1, 0)
 
 
+def single_layer(config: Any) -> tuple[Cache, _GrowingLayer] | None:
+    """Return the cache of one layer with such a configuration, and what is in it; None where it is not plain attention.
+
+    That can be cut with `go_back`, and `filled` tells how many tokens it holds.
+    """
+    cache = transformers.DynamicCache(config=config)
+    cache.layers = [_own_layer(layer) for layer in cache.layers]
+    (layer,) = cache.layers
+    return (cache, layer) if type(layer) is _GrowingLayer else None
+
+
 def _own_layer(layer: Any) -> Any:
     """Return our layer in place of one of transformers', where we have one of the kind, else that one."""
     if type(layer) is DynamicLayer:

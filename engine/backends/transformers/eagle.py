@@ -23,6 +23,7 @@ from engine.backends.base import Backend, Logits
 from engine.backends.heads import HeadBackend, HeadLayers, States
 from engine.backends.transformers.backend import TransformersBackend, threads_of
 from engine.backends.transformers.head_tensors import other_vocabulary, read_tensors, torch_target
+from engine.backends.transformers.hidden import output_layer
 from engine.config import LoadConfig
 from engine.errors import ModelFileBroken
 from engine.formats.draft_head import DraftHead
@@ -240,7 +241,7 @@ class Eagle2Layers(EagleLayers):
         return hidden
 
     def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        own, output = self._tensors.get("lm_head.weight"), self._target.output
+        own, output = self._tensors.get("lm_head.weight"), output_layer(self._target.model)
         if own is not None or output is None:
             return functional.linear(hidden, self._tensors["lm_head.weight"])
         return output(hidden)
@@ -260,7 +261,7 @@ def open_head(config: LoadConfig, head: DraftHead, target: Backend) -> Backend:
 def _check(path: Path, layout: EagleLayout, tensors: dict[str, torch.Tensor], target: TransformersBackend) -> None:
     if "embed_tokens.weight" not in tensors and target.embeddings.shape[1] != layout.width:
         raise ModelFileBroken(path, Translatable("it lacks the tensor {name!r}.", name="embed_tokens.weight"))
-    if "lm_head.weight" not in tensors and target.output is None:
+    if "lm_head.weight" not in tensors and output_layer(target.model) is None:
         raise ModelFileBroken(path, Translatable("it lacks the tensor {name!r}.", name="lm_head.weight"))
     table = tensors.get("d2t")
     if table is None:

@@ -69,6 +69,11 @@ def hidden_states(model: Any, layers: Sequence[Any]) -> HiddenStates | None:
     return HiddenStates(frozenset(range(len(layers) + 1)), len(layers), width)
 
 
+def readable_tokens(model: Any) -> int:
+    """Return how many token ids a model can read."""
+    return int(model.get_input_embeddings().weight.shape[0])
+
+
 def last_norm(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
     """Return the norm behind the last layer, as the families call it."""
     names = dict(model.base_model.named_children())

@@ -1,0 +1,275 @@
+"""Layers for later tokens (MTP) inside a target's folder, in the layouts of DeepSeek, GLM and Qwen."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.cancel import CancelToken
+from engine.cli.main import main
+from engine.config import LoadConfig
+from engine.decoder import SpeculativeDecoder
+from engine.errors import EngineError
+from engine.events import TokenEvent
+from engine.library.heads import heads_near, judge_heads
+from engine.library.scan import scan_folder
+from helpers.decoding.invariants import check_caches
+from helpers.heads.mtp_formulas import FolderMtpReference
+from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads
+from helpers.heads.torch_eagle import write_torch_target
+from helpers.heads.torch_mtp import SETTINGS, Array, names_of, read_tensors, write_mtp_folder, write_tensors
+from helpers.models.pairs import assert_same_greedy
+
+ENOUGH = 0.001
+TREES = ("deepseek_v3", "glm4_moe")
+ASKED = ["--max-tokens", "8", "--temperature", "0", "--lookahead", "3", "--tokens", "--json", "1,40,41"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("torch-mtp")
+
+
+def _open(target: Path, heads: Path | None = None) -> SpeculativeDecoder:
+    decoder = SpeculativeDecoder()
+    decoder.attach_target(LoadConfig(target, threads=1, device="cpu"))
+    decoder.attach_heads(heads or target)
+    return decoder
+
+
+@pytest.fixture(scope="module")
+def written(folder: Path) -> Callable[[str], Path]:
+    """The folders of each family, written once."""
+
+    def write(kind: str) -> Path:
+        path = folder / kind
+        return path if path.exists() else write_mtp_folder(path, kind, own_output=kind in TREES)
+
+    return write
+
+
+@pytest.fixture(scope="module", params=SETTINGS)
+def opened(
+    request: pytest.FixtureRequest, written: Callable[[str], Path]
+) -> Iterator[tuple[SpeculativeDecoder, Path, str]]:
+    path = written(str(request.param))
+    with _open(path) as decoder:
+        yield decoder, path, str(request.param)
+
+
+def test_the_text_is_the_targets(opened: tuple[SpeculativeDecoder, Path, str]) -> None:
+    """Recurrent targets go back by snapshots."""
+    decoder, _, kind = opened
+    assert decoder.target is not None
+    assert (decoder.target.rewind.kind == "any") == (kind in TREES)
+    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=40, lookahead=0)
+    for lookahead in (1, 5):
+        result = follow_heads(decoder, lookahead=lookahead, max_tokens=40)
+        assert_same_greedy(decoder.target, PROMPT, plain, result)
+        assert result.method == "mtp"
+        assert result.stats.accepted > 5
+        assert result.stats.target_forwards == result.stats.rounds
+        assert lookahead == 1 or result.stats.rejected > 5
+
+
+def test_proposals_agree_with_the_paper(
+    opened: tuple[SpeculativeDecoder, Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoder, path, _ = opened
+    compared, behind = compare_proposals(decoder, FolderMtpReference(path).chain, monkeypatch)
+    assert compared > 10
+    assert behind > 1
+
+
+@pytest.mark.soak  # Ten seconds each; the draws are those of the other heads.
+def test_the_distribution_is_the_targets(opened: tuple[SpeculativeDecoder, Path, str]) -> None:
+    assert draws_alike(opened[0]) > ENOUGH
+
+
+def test_trees(opened: tuple[SpeculativeDecoder, Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows behind nodes are those of their paths. Recurrent targets keep to chains."""
+    decoder, path, kind = opened
+    heads, reference = decoder.heads, FolderMtpReference(path)
+    assert decoder.target is not None
+    assert heads is not None
+    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=40, lookahead=0)
+    for tree in ("3x3", "4x8"):
+        result = follow_heads(decoder, tree=tree, max_tokens=40)
+        assert_same_greedy(decoder.target, PROMPT, plain, result)
+        assert result.stats.target_forwards == result.stats.rounds
+        assert (max(result.stats.proposed_by_position) > result.stats.rounds) == (kind in TREES)
+    decoder.generate(PROMPT, temperature=0.0, max_tokens=1, method="mtp", lookahead=3)
+    states = _states_of(decoder, PROMPT)
+    heads.truncate(len(PROMPT))
+    heads.forward([50], 1)
+    rows = heads.grow([51, 60], [-1, -1])
+    deeper = heads.grow([52, 53, 54], [0, 1, 1])
+    for nodes, row in [([51], rows[0]), ([60], rows[1]), ([51, 52], deeper[0]), ([60, 54], deeper[2])]:
+        expected = reference.chain([*PROMPT, 50], states, [*nodes, 0])[-1]
+        assert np.abs(row - expected).max() < 1e-4
+
+
+def _states_of(decoder: SpeculativeDecoder, tokens: list[int]) -> Array:
+    """What leaves the target's last layer, by transformers."""
+    target = decoder.target
+    assert target is not None
+    found: list[Array] = []
+
+    class Recorder:
+        state_layers = decoder.heads.state_layers if decoder.heads is not None else ()
+
+        def read_states(self, first: int, read: object, states: Array) -> None:
+            del found[first:]
+            found.extend(states.copy())
+
+    heads = decoder.heads
+    target.show_states(Recorder())
+    target.truncate(0)
+    target.forward(tokens, 1)
+    target.show_states(heads)
+    return np.stack(found)
+
+
+def test_conversations_and_ends(opened: tuple[SpeculativeDecoder, Path, str]) -> None:
+    """A next turn goes on from the caches; a cancel, a stop token and the context's end leave nothing else in them."""
+    decoder, _, kind = opened
+    assert decoder.target is not None
+    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=30, lookahead=0)
+    stopped = follow_heads(decoder, lookahead=4, max_tokens=30, stop_tokens=[plain.tokens[9]])
+    assert stopped.tokens == plain.tokens[: plain.tokens.index(plain.tokens[9]) + 1]
+    longer = [*PROMPT, *stopped.tokens, 41, 42]
+    again = follow_heads(decoder, longer, lookahead=4, max_tokens=10)
+    assert again.tokens == decoder.generate(longer, temperature=0.0, max_tokens=10, lookahead=0).tokens
+    assert kind not in TREES or again.prompt_evaluated <= 4
+    assert follow_heads(decoder, [1], lookahead=3, max_tokens=10).stats.accepted > 0
+    cancel = CancelToken()
+
+    def count(event: TokenEvent) -> None:
+        if event.position == 5:
+            cancel.cancel()
+
+    ended = decoder.generate(PROMPT, temperature=0.0, method="mtp", lookahead=4, on_token=count, cancel=cancel)
+    assert ended.finish_reason == "cancelled"
+    check_caches(decoder, [*PROMPT, *ended.tokens])
+    room = decoder.target.context_length
+    prompt = [*PROMPT, *(40 + place % 40 for place in range(room - len(PROMPT) - 9))]
+    result = follow_heads(decoder, prompt, lookahead=12, max_tokens=None)
+    assert result.finish_reason in ("context", "stop")
+    assert_same_greedy(decoder.target, prompt, decoder.generate(prompt, temperature=0.0, lookahead=0), result)
+
+
+@pytest.mark.parametrize("kind", ["glm4_moe", "qwen3_5_text"])
+def test_several_layers(folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each proposes one token: a draft has as many as there are layers. The tensors are in several files."""
+    path = write_mtp_folder(folder / f"several-{kind}", kind, count=3, parts=3, states=0.3, seed=2)
+    prompt = [1, *np.random.default_rng(3).integers(3, 90, 75).tolist()]
+    with _open(path) as decoder:
+        assert decoder.target is not None
+        plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=40, lookahead=0)
+        for lookahead in (2, 8):
+            result = follow_heads(decoder, lookahead=lookahead, max_tokens=40)
+            assert_same_greedy(decoder.target, PROMPT, plain, result)
+            assert len(result.stats.proposed_by_position) == min(lookahead, 3)
+            assert result.stats.accepted > 5
+        compared, behind = compare_proposals(decoder, FolderMtpReference(path, 3).chain, monkeypatch, prompt)
+        assert compared > 10
+        assert behind > 0
+
+
+def _spoiled(path: Path, kind: str, change: str) -> Path:
+    tensors, names = read_tensors(path), names_of(kind, 0)
+    block = names["block"]
+    if change == "norm":
+        del tensors[f"{names['state_norm']}.weight"]
+    elif change == "attention":
+        del tensors[f"{block}self_attn.o_proj.weight"]
+    elif change == "expert":
+        del tensors[f"{block}mlp.experts.3.up_proj.weight"]
+    elif change == "projection":
+        tensors[f"{names['projection']}.weight"] = tensors[f"{names['projection']}.weight"][:, :48]
+    elif change == "shape":
+        tensors[f"{block}self_attn.o_proj.weight"] = tensors[f"{block}self_attn.o_proj.weight"][:, :24]
+    elif change == "quantised":
+        tensors[f"{block}self_attn.o_proj.weight"] = tensors[f"{block}self_attn.o_proj.weight"].astype(np.int8)
+    elif change == "all":
+        tensors = {name: each for name, each in tensors.items() if not name.startswith((block, "mtp."))}
+    write_tensors(path, tensors)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "said"),
+    [
+        ("glm4_moe", "norm", "it lacks the tensor 'model.layers.2.hnorm.weight'"),
+        ("qwen3_next", "norm", "it lacks the tensor 'mtp.pre_fc_norm_hidden.weight'"),
+        ("deepseek_v3", "attention", "it lacks the tensor 'model.layers.2.self_attn.o_proj.weight'"),
+        ("qwen3_next", "expert", "it lacks the tensor 'mtp.layers.0.mlp.experts."),
+        ("qwen3_5_text", "projection", "the tensor 'mtp.fc.weight' has the shape [32, 48]"),
+        ("glm4_moe", "shape", "the tensor 'model.layers.2.self_attn.o_proj.weight' has the shape [32, 24]"),
+        ("glm4_moe", "quantised", "quantised (I8), which cannot be used yet"),
+        ("qwen3_5_text", "all", "tells of layers for later tokens (MTP), but its files lack them"),
+    ],
+)
+def test_layers_that_are_refused(
+    written: Callable[[str], Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    kind: str,
+    change: str,
+    said: str,
+) -> None:
+    """Asked for by name they are refused in a line; without a word about drafts the reply is written without them."""
+    path = _spoiled(write_mtp_folder(tmp_path / kind, kind), kind, change)
+    target = ["--target", str(path), "--device", "cpu", "--threads", "1"]
+    assert main(["generate", *target, "--method", "mtp", *ASKED]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert said in captured.err
+    assert main(["generate", *target, *ASKED]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["method"] == "autoregressive"
+    assert captured.err.count("\n") == (change != "all")
+    assert change == "all" or "No draft head is used." in captured.err
+    assert (heads_near(path) == [path]) == (change != "all")
+
+
+def test_found_by_itself(written: Callable[[str], Path], capsys: pytest.CaptureFixture[str]) -> None:
+    target = ["--target", str(written("qwen3_5_text")), "--device", "cpu", "--threads", "1"]
+    assert main(["generate", *target, *ASKED]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["method"] == "mtp"
+    assert captured.err.count("\n") == 1
+    assert "Drafting with the head qwen3_5_text (mtp)" in captured.err
+    assert main(["generate", *target, "--method", "mtp", *ASKED]) == 0
+    assert json.loads(capsys.readouterr().out)["method"] == "mtp"
+    assert main(["generate", *target, "--heads", "none", *ASKED]) == 0
+    assert json.loads(capsys.readouterr().out)["method"] == "autoregressive"
+
+
+def test_of_another_target(written: Callable[[str], Path], folder: Path) -> None:
+    with pytest.raises(EngineError, match="it stands behind 2 layers, and this target has 4"):
+        _open(write_torch_target(folder / "llama"), written("glm4_moe"))
+    deeper = write_mtp_folder(folder / "deeper", "glm4_moe", num_hidden_layers=2, hidden_size=64)
+    with pytest.raises(EngineError, match="trained for a target of width 64, and this one has 32"):
+        _open(written("glm4_moe"), deeper)
+
+
+def test_folders_are_listed(written: Callable[[str], Path], tmp_path: Path) -> None:
+    """Under their own target only, and where they are whole."""
+    for kind in SETTINGS:
+        (tmp_path / f"good-{kind}").symlink_to(written(kind))
+    _spoiled(write_mtp_folder(tmp_path / "broken", "glm4_moe"), "glm4_moe", "norm")
+    _spoiled(write_mtp_folder(tmp_path / "lacking", "qwen3_next"), "qwen3_next", "all")
+    write_torch_target(tmp_path / "llama")
+    models = {model.path.name: model for model in scan_folder(tmp_path)}
+    assert all(model.usable for model in models.values())
+    found = {
+        name: [(fit.source.path.name, fit.method) for fit in judge_heads(model, models.values()) if fit.fits]
+        for name, model in models.items()
+    }
+    assert {name for name in found if found[name]} == {name for name in models if name.startswith(("good", *SETTINGS))}
+    assert all(fits == [(name, "mtp")] for name, fits in found.items() if fits)
+    again = {model.path.name: model.head for model in scan_folder(tmp_path)}
+    assert again == {name: model.head for name, model in models.items()}
