@@ -4111,7 +4111,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         </message>
         <message>
             <source>there may not be enough memory</source>
-            <translation>der Arbeitsspeicher reicht womöglich nicht</translation>
+            <translation>vielleicht reicht der Arbeitsspeicher nicht</translation>
         </message>
         <message>
             <source>its hidden states cannot be read</source>

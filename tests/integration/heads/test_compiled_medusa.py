@@ -28,6 +28,7 @@ from helpers.heads.compiled_medusa import NormedStates, PlainMedusa, output_of, 
 from helpers.heads.eagle import write_plain_target
 from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_with_heads
 from helpers.models.pairs import assert_same_greedy
+from helpers.paths import SHARED_MODELS
 
 ENOUGH = 0.001
 
@@ -260,3 +261,17 @@ def test_rows_of_padding(target: Path, folder: Path) -> None:
         backend.close()
     assert np.isfinite(rows[:, :310]).all()
     assert (rows[:, 310:] == -np.inf).all()
+
+
+def test_a_recurrent_target(folder: Path) -> None:
+    """Other people's Mamba model: chains only, and one pass a round."""
+    target = SHARED_MODELS / "gguf" / "stories-mamba131K-F32.gguf"
+    if not target.exists():
+        pytest.skip("no shared models")
+    with open_with_heads(target, write_medusa_for(folder / "mamba", target)) as opened:
+        assert opened.target is not None
+        plain = opened.generate(PROMPT, temperature=0.0, max_tokens=40, lookahead=0)
+        result = follow_heads(opened, lookahead=3, max_tokens=40)
+        assert_same_greedy(opened.target, PROMPT, plain, result)
+        assert result.stats.accepted > 3
+        assert result.stats.target_forwards == result.stats.rounds
