@@ -21,6 +21,7 @@ from engine.decoder import SpeculativeDecoder
 from engine.formats.draft_head import covers
 from engine.formats.safetensors.heads import read_medusa
 from engine.formats.vocabulary import Vocabulary, make_vocabulary
+from engine.library.compat import rank_drafts
 from engine.library.heads import heads_near, judge_heads
 from engine.library.scan import scan_folder
 from engine.loading.open import open_backend
@@ -216,6 +217,9 @@ def test_found_and_listed(target: Path, tmp_path: Path, capsys: pytest.CaptureFi
         "b.gguf": ["c"],
         "d.gguf": ["a"],
     }
+    targets = {model.path.name: model for model in models}
+    best, fit = rank_drafts(targets["b.gguf"], [model for model in models if model.path != targets["b.gguf"].path])[0]
+    assert (best.path.name, fit.fits, fit.head) == ("c", True, "medusa"), "what the window's picker asks"
     assert "width 128" in found["b.gguf"]["a"].reason
     assert "another vocabulary" in found["b.gguf"]["e"].reason
     assert [path.name for path in heads_near(tmp_path / "b.gguf")] == ["a", "c", "e"]
