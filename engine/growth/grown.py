@@ -21,6 +21,7 @@ import psutil
 from engine.errors import GrowthError
 from engine.growth.arithmetic import FULL, SEED, Growing, GrownKind, GrownShape, Growth, Kind, SmallModel
 from engine.growth.head import HeadGrowth
+from engine.growth.mtp import MtpGrowth
 from engine.growth.transformers_folder import write_folder
 from engine.library.names import bundled_pair, resolve_source
 from engine.system import cache_files
@@ -83,22 +84,36 @@ def grown_head(
     target = bundled_pair()[0] if target is None else target
     growth = Growth(SmallModel(target), shape, _KINDS[kind][0])
     larger = HeadGrowth(resolve_source("demo-head") if head is None else head, growth)
-    path = (cache_folder() if folder is None else folder) / _named(larger.small.path, growth, kind)
+    path = (cache_folder() if folder is None else folder) / _named(larger.small.path, shape, kind)
     if not path.exists():
         _make(larger, kind, path)
     return path
 
 
+def grown_mtp(
+    kind: GrownKind, shape: GrownShape = FULL, *, folder: Path | None = None, target: Path | None = None
+) -> Path:
+    """Return a grown target with a layer for later tokens, made if it is not there yet: a GGUF file.
+
+    `target` is what is grown (the demo target's sibling, `demo-mtp`). Raises GrowthError.
+    """
+    growth = MtpGrowth(resolve_source("demo-mtp") if target is None else target, shape, _KINDS[kind][0])
+    path = (cache_folder() if folder is None else folder) / _named(growth.small.path, shape, kind)
+    if not path.exists():
+        _make(growth, kind, path)
+    return path
+
+
 def name_of(growth: Growth, kind: GrownKind) -> str:
     """Return the file name of a grown model; it holds a digest of everything that it is made from."""
-    return _named(growth.small.path, growth, kind)
+    return _named(growth.small.path, growth.shape, kind)
 
 
-def _named(small: Path, growth: Growth, kind: GrownKind) -> str:
+def _named(small: Path, shape: GrownShape, kind: GrownKind) -> str:
     digest = hashlib.sha256(small.read_bytes())
-    digest.update(repr((_RECIPE, SEED, kind, growth.shape)).encode())
+    digest.update(repr((_RECIPE, SEED, kind, shape)).encode())
     ending = "" if kind == "transformers" else ".gguf"
-    return f"{small.name.partition('.')[0]}-{growth.shape}-{kind}-{digest.hexdigest()[:12]}{ending}"
+    return f"{small.name.partition('.')[0]}-{shape}-{kind}-{digest.hexdigest()[:12]}{ending}"
 
 
 def _make(growth: Growing, kind: GrownKind, path: Path) -> None:
