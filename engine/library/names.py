@@ -40,10 +40,10 @@ _MAX_FILES = 10_000
 def resolve_source(name: str | Path, part: Literal["target", "draft"] = "target") -> Path:
     """Return the file or folder that a name means.
 
-    A path (`~` is the home folder); `demo` (the bundled model of that part), `demo-target`, `demo-draft`; `demo-head` and
-    `demo-medusa` (draft heads for the bundled target), `demo-mtp` (a sibling of it with a layer for later tokens); or the
-    name of a model in the Hugging Face cache: `owner/model`, `owner/model:Q8_0`, `owner/model/file.gguf`. What exists as
-    a path is meant as a path. Of a folder with nothing but GGUF files it is the best known quantisation.
+    A path (`~` is the home folder); `demo` (the bundled model of that part), `demo-target`, `demo-draft`; `demo-head`
+    and `demo-medusa` (draft heads for the bundled target), `demo-mtp` (a sibling of it with a layer for later tokens);
+    or the name of a model in the Hugging Face cache: `owner/model`, `owner/model:Q8_0`, `owner/model/file.gguf`. What
+    exists as a path is meant as a path. Of a folder with nothing but GGUF files it is the best known quantisation.
     Raises ModelFileBroken, which says where it was looked for and what to do; LoadFailed.
     """
     text = os.fspath(name)

@@ -1,4 +1,4 @@
-"""The demo target's sibling with a layer for later tokens, and the Medusa heads: what ships, and the code that trained it."""
+"""What ships beside the EAGLE-3 head, and what trained it: the sibling with a layer for later tokens, Medusa heads."""
 
 import json
 import sys
