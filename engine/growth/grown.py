@@ -11,6 +11,7 @@ import hashlib
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from os import getpid
 from pathlib import Path
 
@@ -19,8 +20,10 @@ import numpy as np
 import psutil
 
 from engine.errors import GrowthError
+from engine.formats.safetensors.heads import MEDUSA_FILE
 from engine.growth.arithmetic import FULL, SEED, Growing, GrownKind, GrownShape, Growth, Kind, SmallModel
 from engine.growth.head import HeadGrowth
+from engine.growth.medusa import MedusaGrowth
 from engine.growth.mtp import MtpGrowth
 from engine.growth.transformers_folder import write_folder
 from engine.library.names import bundled_pair, resolve_source
@@ -65,7 +68,7 @@ def grown_target(
     if path.exists():
         return path
     say(f"growing {target.name} to {growth.parameters:,} weights, {growth.size / 1e9:.2f} GB…")
-    _make(growth, kind, path)
+    _make(growth.size, path, _writer(growth, kind))
     return path
 
 
@@ -86,7 +89,7 @@ def grown_head(
     larger = HeadGrowth(resolve_source("demo-head") if head is None else head, growth)
     path = (cache_folder() if folder is None else folder) / _named(larger.small.path, shape, kind)
     if not path.exists():
-        _make(larger, kind, path)
+        _make(larger.size, path, _writer(larger, kind))
     return path
 
 
@@ -100,7 +103,21 @@ def grown_mtp(
     growth = MtpGrowth(resolve_source("demo-mtp") if target is None else target, shape, _KINDS[kind][0])
     path = (cache_folder() if folder is None else folder) / _named(growth.small.path, shape, kind)
     if not path.exists():
-        _make(growth, kind, path)
+        _make(growth.size, path, _writer(growth, kind))
+    return path
+
+
+def grown_medusa(shape: GrownShape = FULL, *, folder: Path | None = None, heads: Path | None = None) -> Path:
+    """Return the Medusa heads for a grown target of any kind, made if they are not there yet: a folder in float16.
+
+    `heads` is what is grown (the demo target's heads, `demo-medusa`). Raises GrowthError.
+    """
+    growth = MedusaGrowth(resolve_source("demo-medusa") if heads is None else heads, shape.width)
+    digest = hashlib.sha256((growth.folder / MEDUSA_FILE).read_bytes())
+    digest.update(repr((_RECIPE, SEED)).encode())
+    path = (cache_folder() if folder is None else folder) / f"demo-medusa-{shape.width}-{digest.hexdigest()[:12]}"
+    if not path.exists():
+        _make(growth.size, path, growth.write)
     return path
 
 
@@ -116,14 +133,20 @@ def _named(small: Path, shape: GrownShape, kind: GrownKind) -> str:
     return f"{small.name.partition('.')[0]}-{shape}-{kind}-{digest.hexdigest()[:12]}{ending}"
 
 
-def _make(growth: Growing, kind: GrownKind, path: Path) -> None:
+def _writer(growth: Growing, kind: GrownKind) -> Callable[[Path], None]:
+    if kind == "transformers" and isinstance(growth, Growth):
+        return partial(write_folder, growth)
+    return partial(_write_gguf, growth, _KINDS[kind][1])
+
+
+def _make(size: int, path: Path, write: Callable[[Path], None]) -> None:
     """Write to a temporary name beside `path`, then rename: what has the name is whole."""
-    partial = path.with_name(f"{path.name}.{getpid()}.partial")
+    part = path.with_name(f"{path.name}.{getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_leftovers(path)
         free = shutil.disk_usage(path.parent).free
-        needed = growth.size + _SPARE
+        needed = size + _SPARE
         if free < needed:
             raise GrowthError(
                 Translatable(
@@ -133,18 +156,15 @@ def _make(growth: Growing, kind: GrownKind, path: Path) -> None:
                     folder=path.parent,
                 )
             )
-        if kind == "transformers" and isinstance(growth, Growth):
-            write_folder(growth, partial)
-        else:
-            _write_gguf(growth, _KINDS[kind][1], partial)
+        write(part)
         with suppress(FileExistsError):
-            partial.rename(path)
+            part.rename(path)
     except OSError as error:
         if not path.exists():
             reason = error.strerror or str(error)
             raise GrowthError(Translatable("{path} cannot be written: {reason}.", path=path, reason=reason)) from None
     finally:
-        _remove(partial)
+        _remove(part)
 
 
 def _remove_leftovers(path: Path) -> None:

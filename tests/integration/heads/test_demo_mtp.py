@@ -9,6 +9,7 @@ import pytest
 
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
+from engine.growth.transformers_folder import safetensors_copy
 from engine.library.names import resolve_source
 from helpers.heads.mtp import MtpReference
 from helpers.models.pairs import HELD_OUT, assert_same_greedy
@@ -64,43 +65,37 @@ def test_what_is_trained_is_what_is_run(bundled_target: Path, tmp_path: Path, mo
     assert np.abs(proposed - wanted).max() < 0.05 * np.abs(proposed).max()
 
 
-def test_the_steps_of_the_training_are_those_of_the_use(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_steps_of_the_training_are_those_of_the_use(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the layer gives behind its own state is the same in one step more and with the text one token longer."""
     torch = pytest.importorskip("torch")
     monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
-    from demopair.heads import mtp, sibling, target  # noqa: PLC0415 - the recipe is no package of the program
+    from demopair.heads import mtp, sibling  # noqa: PLC0415 - the recipe is no package of the program
+    from demopair.training.model import ModelShape  # noqa: PLC0415
 
     torch.manual_seed(0)
-    demo = target.read_model(bundled_target)
-    model = sibling.SiblingModel(demo.shape)
-    ids = torch.randint(0, 4096, (1, 12))
+    model = sibling.SiblingModel(ModelShape(96, width=64, layers=4, heads=2, kv_heads=1, ff_width=64, context=64))
+    layer, ids = mtp.MtpLayer(model), torch.randint(0, 96, (1, 12))
     with torch.no_grad():
-        model.begin_with(demo, ids)
-        layer = mtp.MtpLayer(model)
         given = torch.nn.functional.pad(model(ids)[1][:, :-1], (0, 0, 1, 0))
         seen: list[tuple[object, object]] = []
         first = layer(model, ids[:, :10], given[:, :10], 0, seen)
         second = layer(model, ids[:, 1:11], first, 1, seen)
         whole = layer(model, ids[:, :11], torch.cat([given[:, :10], first[:, 9:]], dim=1), 0, [])
-    assert (second[:, 9] - whole[:, 10]).abs().max() < 1e-3 * whole.abs().max()
+    assert (second[:, 9] - whole[:, 10]).abs().max() < 1e-4
+    assert (first[:, 9] - second[:, 9]).abs().max() > 0.1
 
 
-def test_the_medusa_heads_pay_in_tokens(bundled_target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_medusa_heads_pay_in_tokens(bundled_target: Path, tmp_path: Path) -> None:
+    """On transformers, and a tree more than a chain."""
     pytest.importorskip("transformers")
-    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
-    from demopair import export  # noqa: PLC0415 - the recipe is no package of the program
-    from demopair.heads import target  # noqa: PLC0415
-
-    export.write_transformers(
-        target.read_model(bundled_target), target.read_tokenizer(bundled_target), tmp_path / "demo"
-    )
     with SpeculativeDecoder() as decoder:
-        decoder.attach_target(tmp_path / "demo")
+        decoder.attach_target(safetensors_copy(bundled_target, tmp_path / "demo"))
         decoder.attach_heads(resolve_source("demo-medusa"))
         lengths = []
-        for shape in ({"lookahead": 4}, {"tree": "3x4"}):
+        shapes: list[dict[str, object]] = [{"lookahead": 4}, {"tree": "3x4"}]
+        for shape in shapes:
             replies = [decoder.generate(each, temperature=0.0, max_tokens=40, **shape) for each in PROMPTS[:2]]  # type: ignore[arg-type]
             assert {reply.method for reply in replies} == {"medusa"}
             lengths.append(sum(reply.stats.emitted for reply in replies) / sum(reply.stats.rounds for reply in replies))
-    assert lengths[0] > 1.5
+    assert lengths[0] > 1.3
     assert lengths[1] >= lengths[0]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engine import SpeculativeDecoder, bundled_pair
 from engine.errors import GrowthError
+from engine.formats.safetensors.heads import MEDUSA_FILE
 from engine.growth.arithmetic import GrownShape
-from engine.growth.grown import grown_head, grown_mtp, grown_target
+from engine.growth.grown import grown_head, grown_medusa, grown_mtp, grown_target
 from engine.library.names import resolve_source
 
 FOUR_TIMES = GrownShape(6, 1536, 736)
@@ -53,6 +55,24 @@ def test_a_layer_for_later_tokens_grows_with_its_target(tmp_path: Path) -> None:
             found.append((reply.text, reply.stats.accepted, reply.stats.proposed))
     assert found[0] == found[1]
     assert found[0][1] > 0
+
+
+def test_medusa_heads_grow_with_their_target(tmp_path: Path) -> None:
+    """From a state with zeros in the added channels, the logits are the small heads'."""
+    load_file = pytest.importorskip("safetensors.numpy").load_file
+    folders = [resolve_source("demo-medusa"), grown_medusa(GrownShape(6, 640, 736), folder=tmp_path)]
+    small, large = (load_file(folder / MEDUSA_FILE) for folder in folders)
+    state = np.random.default_rng(0).standard_normal(640)
+    state[384:] = 0
+    rows = []
+    for tensors, x in ((small, state[:384]), (large, state)):
+        inner = tensors["1.0.linear.weight"].astype(np.float64) @ x + tensors["1.0.linear.bias"]
+        rows.append(tensors["1.1.weight"].astype(np.float64) @ (x + inner / (1 + np.exp(-inner))))
+    assert large["1.1.weight"].shape == (4096, 640)
+    assert np.any(large["1.0.linear.weight"][384:])
+    np.testing.assert_allclose(rows[1], rows[0], rtol=1e-9, atol=1e-9)
+    with pytest.raises(GrowthError, match="width must be 384 or more"):
+        grown_medusa(GrownShape(6, 320, 736), folder=tmp_path)
 
 
 def test_what_cannot_grow_is_refused(tmp_path: Path) -> None:
