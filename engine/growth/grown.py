@@ -11,6 +11,7 @@ import hashlib
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from os import getpid
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from engine.errors import GrowthError
 from engine.growth.arithmetic import FULL, SEED, Growing, GrownKind, GrownShape, Growth, Kind, SmallModel
 from engine.growth.head import HeadGrowth
 from engine.growth.medusa import MedusaGrowth
+from engine.growth.mtp import MtpGrowth
 from engine.growth.transformers_folder import write_folder
 from engine.library.names import bundled_pair, resolve_source
 from engine.system import cache_files
@@ -65,7 +67,7 @@ def grown_target(
     if path.exists():
         return path
     say(f"growing {target.name} to {growth.parameters:,} weights, {growth.size / 1e9:.2f} GB…")
-    _make(growth, kind, path)
+    _make(growth.size, path, _writer(growth, kind))
     return path
 
 
@@ -84,9 +86,23 @@ def grown_head(
     target = bundled_pair()[0] if target is None else target
     growth = Growth(SmallModel(target), shape, _KINDS[kind][0])
     larger = HeadGrowth(resolve_source("demo-head") if head is None else head, growth)
-    path = (cache_folder() if folder is None else folder) / _named(larger.small.path, growth, kind)
+    path = (cache_folder() if folder is None else folder) / _named(larger.small.path, shape, kind)
     if not path.exists():
-        _make(larger, kind, path)
+        _make(larger.size, path, _writer(larger, kind))
+    return path
+
+
+def grown_mtp(
+    kind: GrownKind, shape: GrownShape = FULL, *, folder: Path | None = None, target: Path | None = None
+) -> Path:
+    """Return a grown target with a layer for later tokens, made if it is not there yet: a GGUF file.
+
+    `target` is what is grown (the demo target's sibling, `demo-mtp`). Raises GrowthError.
+    """
+    growth = MtpGrowth(resolve_source("demo-mtp") if target is None else target, shape, _KINDS[kind][0])
+    path = (cache_folder() if folder is None else folder) / _named(growth.small.path, shape, kind)
+    if not path.exists():
+        _make(growth.size, path, _writer(growth, kind))
     return path
 
 
@@ -99,32 +115,38 @@ def grown_medusa(
     """
     growth = Growth(SmallModel(bundled_pair()[0] if target is None else target), shape, Kind.F16)
     larger = MedusaGrowth(heads, growth)
-    path = (cache_folder() if folder is None else folder) / _named(larger.small.layout.files[0], growth, "f16", "")
+    path = (cache_folder() if folder is None else folder) / _named(larger.small.layout.files[0], shape, "f16", "")
     if not path.exists():
-        _make(larger, "f16", path)
+        _make(larger.size, path, larger.write)
     return path
 
 
 def name_of(growth: Growth, kind: GrownKind) -> str:
     """Return the file name of a grown model; it holds a digest of everything that it is made from."""
-    return _named(growth.small.path, growth, kind)
+    return _named(growth.small.path, growth.shape, kind)
 
 
-def _named(small: Path, growth: Growth, kind: GrownKind, ending: str = ".gguf") -> str:
+def _named(small: Path, shape: GrownShape, kind: GrownKind, ending: str = ".gguf") -> str:
     digest = hashlib.sha256(small.read_bytes())
-    digest.update(repr((_RECIPE, SEED, kind, growth.shape)).encode())
+    digest.update(repr((_RECIPE, SEED, kind, shape)).encode())
     ending = "" if kind == "transformers" else ending
-    return f"{small.name.partition('.')[0]}-{growth.shape}-{kind}-{digest.hexdigest()[:12]}{ending}"
+    return f"{small.name.partition('.')[0]}-{shape}-{kind}-{digest.hexdigest()[:12]}{ending}"
 
 
-def _make(growth: Growing, kind: GrownKind, path: Path) -> None:
+def _writer(growth: Growing, kind: GrownKind) -> Callable[[Path], None]:
+    if kind == "transformers" and isinstance(growth, Growth):
+        return partial(write_folder, growth)
+    return partial(_write_gguf, growth, _KINDS[kind][1])
+
+
+def _make(size: int, path: Path, write: Callable[[Path], None]) -> None:
     """Write to a temporary name beside `path`, then rename: what has the name is whole."""
-    partial = path.with_name(f"{path.name}.{getpid()}.partial")
+    part = path.with_name(f"{path.name}.{getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _remove_leftovers(path)
         free = shutil.disk_usage(path.parent).free
-        needed = growth.size + _SPARE
+        needed = size + _SPARE
         if free < needed:
             raise GrowthError(
                 Translatable(
@@ -134,20 +156,15 @@ def _make(growth: Growing, kind: GrownKind, path: Path) -> None:
                     folder=path.parent,
                 )
             )
-        if isinstance(growth, MedusaGrowth):
-            growth.write(partial)
-        elif kind == "transformers" and isinstance(growth, Growth):
-            write_folder(growth, partial)
-        else:
-            _write_gguf(growth, _KINDS[kind][1], partial)
+        write(part)
         with suppress(FileExistsError):
-            partial.rename(path)
+            part.rename(path)
     except OSError as error:
         if not path.exists():
             reason = error.strerror or str(error)
             raise GrowthError(Translatable("{path} cannot be written: {reason}.", path=path, reason=reason)) from None
     finally:
-        _remove(partial)
+        _remove(part)
 
 
 def _remove_leftovers(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Train draft heads for the demo target: its own text → EAGLE-3 head and Medusa heads → files → figures."""
+"""Train draft heads for the demo target: its own text → EAGLE-3 head, Medusa heads, a sibling with MTP → files → figures."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import argparse
 import json
 import sys
 import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from demopair import export
-from demopair.heads import eagle, files, measure, medusa, own_text
-from demopair.heads.target import read_model, read_tokenizer
+from demopair.heads import eagle, files, measure, medusa, mtp, own_text, sibling, sibling_file
+from demopair.heads.target import read_model, read_tokenizer, states_of
+from demopair.training.model import DemoLlama
+from tokenizers import Tokenizer
 
 HERE = Path(__file__).resolve().parent
 SHIPPED = HERE.parents[1] / "resources" / "models"
@@ -19,7 +23,11 @@ SEED = 2026
 PROMPTS = 9000
 EAGLE_STEPS = 5000
 MEDUSA_STEPS = 700
+SIBLING_STEPS = 120
+MTP_STEPS = 600
 DRAFTED = 2048
+SHORT_BATCH = 1024
+"""Tokens of a batch of the sibling's: it begins close to where it shall be, and many small steps take it there."""
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -33,33 +41,54 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--prompts", type=int, default=PROMPTS, help="questions that the target answers")
     parser.add_argument("--eagle-steps", type=int, default=EAGLE_STEPS)
     parser.add_argument("--medusa-steps", type=int, default=MEDUSA_STEPS)
+    parser.add_argument("--sibling-steps", type=int, default=SIBLING_STEPS)
+    parser.add_argument("--mtp-steps", type=int, default=MTP_STEPS)
     parser.add_argument("--measure-only", action="store_true", help="measure what is in the folder already")
     return parser.parse_args(arguments)
 
 
 def train(options: argparse.Namespace) -> None:
     """Write the text, train both kinds of heads, and write their files."""
-    begun = time.monotonic()
+    begun, log = time.monotonic(), dict[str, Any]()
     target, words = read_model(options.target), read_tokenizer(options.target)
     asked = own_text.prompts(words, options.seed, options.prompts)
     text = list(own_text.write_replies(target, words, asked, options.seed))
     written = sum(len(ids) - length for ids, length in text)
     print(f"{len(text)} replies, {written} tokens, {time.monotonic() - begun:.0f} s", flush=True)
-    batches = own_text.make_batches(target, words, text)
+    batches = own_text.make_batches(partial(states_of, target), words, text)
     print(f"{len(batches)} batches, {time.monotonic() - begun:.0f} s", flush=True)
     torch.manual_seed(options.seed)
     head = eagle.EagleHead(eagle.HEAD_SHAPE, 3 * target.shape.width, eagle.likeliest_tokens(batches, DRAFTED))
     head.begin_with(read_model(options.draft))
-    log = {"eagle3": eagle.train_eagle(head, target, batches, eagle.HeadConfig(options.eagle_steps, options.seed))}
+    log["eagle3"] = eagle.train_eagle(head, target, batches, eagle.HeadConfig(options.eagle_steps, options.seed))
     folders = options.out / "transformers"
     files.write_eagle_gguf(head, words, options.out / "demo-head.Q8_0.gguf", target.shape.width)
     files.write_eagle_folder(head, folders / "demo-eagle3", target.shape.width)
     export.write_transformers(target, words, folders / "demo-target")
     heads = medusa.MedusaHeads(target)
+    heads.begin_with(target, batches)
     log["medusa"] = medusa.train_medusa(heads, target, batches, eagle.HeadConfig(options.medusa_steps, options.seed))
     files.write_medusa_folder(heads, folders / "demo-medusa")
+    log |= train_sibling(options, target, words, text)
     report = {"replies": len(text), "tokens": written, "seconds": round(time.monotonic() - begun), "log": log}
     (options.out / "training.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+def train_sibling(
+    options: argparse.Namespace, target: DemoLlama, words: Tokenizer, text: list[tuple[list[int], int]]
+) -> dict[str, Any]:
+    """Teach the sibling what the target does, and its layer for later tokens what the sibling does; write the file."""
+    batches = own_text.make_batches(partial(states_of, target), words, text, SHORT_BATCH)
+    model = sibling.SiblingModel(target.shape)
+    model.begin_with(target, batches[len(batches) // 2].ids)
+    taught = eagle.HeadConfig(options.sibling_steps, options.seed)
+    log = {"sibling": sibling.train_sibling(model, target, batches, taught)}
+    batches = own_text.make_batches(model, words, text, SHORT_BATCH)
+    layer = mtp.MtpLayer(model)
+    layer.begin_with(model, batches)
+    log["mtp"] = mtp.train_mtp(layer, model, batches, eagle.HeadConfig(options.mtp_steps, options.seed))
+    sibling_file.write_sibling(model, layer, words, options.out / "demo-mtp.Q8_0.gguf")
+    return log
 
 
 def main(arguments: list[str]) -> int:

@@ -14,11 +14,13 @@ from engine.config import LoadConfig
 from engine.errors import GrowthError
 from engine.formats.safetensors.heads import read_medusa
 from engine.growth.arithmetic import GrownShape
-from engine.growth.grown import grown_head, grown_medusa, grown_target
+from engine.growth.grown import grown_head, grown_medusa, grown_mtp, grown_target
 from engine.library.names import resolve_source
 from engine.loading.open import open_backend
 from helpers.heads.compiled_medusa import output_of, write_safetensors
 
+FOUR_TIMES = GrownShape(6, 1536, 736)
+"""Each step of a norm keeps its bits."""
 SIXTEEN_TIMES = GrownShape(6, 2048, 736)
 """The head is 16 times as wide, which keeps its bits; its target is not a power of four wider."""
 TWICE = GrownShape(4, 768, 704)
@@ -46,6 +48,27 @@ def test_it_proposes_what_the_small_one_does(tmp_path: Path) -> None:
     kept = [sum(reply.stats.accepted for reply in each) for each in replies]
     assert kept[0] > 0.3 * proposed, "the small head is of use"
     assert abs(kept[0] - kept[1]) <= 0.05 * proposed, "the target's last bits differ, hardly more"
+
+
+def test_a_layer_for_later_tokens_grows_with_its_target(tmp_path: Path) -> None:
+    """The same text, and the same guesses."""
+    found = []
+    for target in (resolve_source("demo-mtp"), grown_mtp("q8_0", FOUR_TIMES, folder=tmp_path)):
+        with SpeculativeDecoder() as decoder:
+            decoder.attach_target(target)
+            decoder.attach_heads(target)
+            reply = decoder.generate("What is a river?", max_tokens=30, method="mtp", lookahead=4)
+            found.append((reply.text, reply.stats.accepted, reply.stats.proposed))
+    assert found[0] == found[1]
+    assert found[0][1] > 0
+
+
+def test_what_cannot_grow_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(GrowthError, match="not of the qwen35 architecture"):
+        grown_mtp("q8_0", FOUR_TIMES, folder=tmp_path, target=bundled_pair()[0])
+    with pytest.raises(GrowthError, match="layers must be 5 or more"):
+        grown_mtp("q8_0", GrownShape(4, 1536, 736), folder=tmp_path)
+    assert not list(tmp_path.glob("*.gguf"))
 
 
 def test_a_head_of_another_model_is_refused(tmp_path: Path) -> None:

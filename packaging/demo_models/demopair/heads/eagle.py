@@ -113,7 +113,7 @@ def likeliest_tokens(batches: list[OwnBatch], count: int) -> Tensor:
 def loss_of(head: EagleHead, target: DemoLlama, batch: OwnBatch) -> tuple[Tensor, list[float]]:
     """Cross entropy to the target's distribution, and the share of best tokens that it guesses, by step."""
     table = head.get_buffer("table")
-    states: Tensor = head.fc(batch.states)
+    states: Tensor = head.fc(batch.states.float())
     seen: list[tuple[Tensor, Tensor]] = []
     loss, shares, weight = torch.zeros(()), list[float](), 1.0
     states = states[:, :-1]
@@ -124,7 +124,7 @@ def loss_of(head: EagleHead, target: DemoLlama, batch: OwnBatch) -> tuple[Tensor
         states = head.step(states, ids, ahead - 1, seen)
         rows, places = wanted.nonzero(as_tuple=True)
         with torch.no_grad():
-            logits = target.logits(batch.last[rows, places + ahead])
+            logits = target.logits(batch.last[rows, places + ahead].float())
             best = logits.argmax(dim=-1)
             probs = torch.softmax(logits.float()[:, table], dim=-1)
         guessed = head.head(head.norm(states[rows, places])).float()
@@ -167,7 +167,7 @@ def fit(
                 group["lr"] = rate * learning_rate(step, schedule)
         if not order:
             order = rng.sample(range(len(batches)), len(batches))
-        with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast("cpu", torch.bfloat16, enabled=torch.backends.cpu.get_cpu_capability() != "AVX2"):
             loss, shares = loss_on(batches[order.pop()])
         loss.backward()
         for optimizer in optimizers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,7 @@ class Way:
 def measure(folder: Path, target: Path, draft: Path, heldout: Path) -> list[dict[str, Any]]:
     """Figures of each way to draft, greedy and at 0.8: on llama.cpp, and in folders on transformers."""
     entries = json.loads(heldout.read_text(encoding="utf-8"))
-    folders, head = folder / "transformers", folder / "demo-head.Q8_0.gguf"
+    folders, head, own = folder / "transformers", folder / "demo-head.Q8_0.gguf", folder / "demo-mtp.Q8_0.gguf"
     rows = []
     for temperature in (0.0, 0.8):
         rows.append(_figures(entries, Way("llama.cpp", target, draft=draft, temperature=temperature)))
@@ -40,11 +41,13 @@ def measure(folder: Path, target: Path, draft: Path, heldout: Path) -> list[dict
         for tree in (None, TREE):
             way = Way("llama.cpp", target, heads=folders / "demo-medusa", tree=tree, temperature=temperature)
             rows.append(_figures(entries, way))
-    for name in ("demo-eagle3", "demo-medusa"):
-        for tree in (None, TREE):
-            # Each third prompt: transformers is slower.
-            way = Way("transformers", folders / "demo-target", heads=folders / name, tree=tree)
-            rows.append(_figures(entries[::3], way))
+        # Its state is recurrent, which has chains only.
+        rows.append(_figures(entries, Way("llama.cpp", own, heads=own, temperature=temperature)))
+    ways = itertools.product((0.0, 0.8), ("demo-eagle3", "demo-medusa"), (None, TREE))
+    for temperature, name, tree in ways:
+        way = Way("transformers", folders / "demo-target", heads=folders / name, tree=tree, temperature=temperature)
+        # Each third prompt: transformers is slower.
+        rows.append(_figures(entries[::3], way))
     return rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
@@ -20,17 +20,16 @@ from demopair.training.batches import encode
 from demopair.training.model import Block, DemoLlama, rotate
 from demopair.training.tokenizer import ASSISTANT, END, PAD, special_ids
 
-from .target import states_of
-
 LONGEST_REPLY = 240
 _TOGETHER = 128
 _FEWEST = 8
-_TOKENS = 4096
+StatesOf = Callable[[Tensor], tuple[Tensor, Tensor]]
+"""Of ids (rows, time): the states that heads read, and those behind the last norm."""
 
 
 @dataclass(frozen=True)
 class OwnBatch:
-    """Rows of own text. ids and learn: (rows, time), whether the next token is one that the target wrote itself; states: (rows, time, 3 * width) and last: (rows, time, width), bfloat16."""
+    """Rows of own text. ids and learn: (rows, time), whether the next token is one that the target wrote itself; states: (rows, time, what heads read) and last: (rows, time, width), bfloat16."""
 
     ids: Tensor
     learn: Tensor
@@ -129,25 +128,27 @@ def _forward(model: DemoLlama, ids: Tensor, caches: list[tuple[Tensor, Tensor]],
 
 
 @torch.no_grad()
-def make_batches(model: DemoLlama, words: Tokenizer, text: list[tuple[list[int], int]]) -> list[OwnBatch]:
-    """The text as batches of about 4096 tokens, rows of like lengths together, with the target's states."""
+def make_batches(
+    states_of: StatesOf, words: Tokenizer, text: list[tuple[list[int], int]], tokens: int = 4096
+) -> list[OwnBatch]:
+    """The text as batches of about so many tokens, rows of like lengths together, with a model's states."""
     pad = special_ids(words)[PAD]
     made: list[OwnBatch] = []
     rows: list[tuple[list[int], int]] = []
     longest = 0
     for ids, begun in sorted(text, key=lambda row: len(row[0])):
-        if rows and (len(rows) + 1) * max(longest, len(ids)) > _TOKENS:
-            made.append(_batch(model, rows, longest, pad))
+        if rows and (len(rows) + 1) * max(longest, len(ids)) > tokens:
+            made.append(_batch(states_of, rows, longest, pad))
             rows, longest = [], 0
         rows.append((ids, begun))
         longest = max(longest, len(ids))
-    return [*made, _batch(model, rows, longest, pad)]
+    return [*made, _batch(states_of, rows, longest, pad)]
 
 
-def _batch(model: DemoLlama, rows: list[tuple[list[int], int]], time: int, pad: int) -> OwnBatch:
+def _batch(states_of: StatesOf, rows: list[tuple[list[int], int]], time: int, pad: int) -> OwnBatch:
     ids, learn = torch.full((len(rows), time), pad), torch.zeros((len(rows), time), dtype=torch.bool)
     for at, (row, begun) in enumerate(rows):
         ids[at, : len(row)] = torch.tensor(row)
         learn[at, begun - 1 : len(row) - 1] = True
-    states, last = states_of(model, ids)
+    states, last = states_of(ids)
     return OwnBatch(ids, learn, states.bfloat16(), last.bfloat16())

@@ -1,0 +1,26 @@
+"""The linear map that comes closest to some states from others: where heads begin, so that little training is left."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+_RIDGE = 1e-3
+"""Of the mean square of the given states, so that hardly used directions stay small."""
+
+
+class LinearMap:
+    """Least squares over rows that come in pieces."""
+
+    def __init__(self, given: int, wanted: int) -> None:
+        self._squares, self._mixed = torch.zeros(given, given), torch.zeros(given, wanted)
+
+    def add(self, given: Tensor, wanted: Tensor) -> None:
+        """Take rows (count, width of each)."""
+        self._squares += given.T @ given
+        self._mixed += given.T @ wanted
+
+    def weight(self) -> Tensor:
+        """The map as the weight of a linear layer, shape (wanted, given)."""
+        ridge = _RIDGE * self._squares.diagonal().mean() * torch.eye(len(self._squares))
+        return torch.linalg.solve(self._squares + ridge, self._mixed).T
