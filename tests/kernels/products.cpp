@@ -196,11 +196,6 @@ constexpr int64_t PROMPT = 34;
 /// Fewer rows have no product of ours.
 constexpr int64_t FEW_ROWS = 16;
 
-/// Types that have no product of ours.
-constexpr ggml_type THEIRS[] = {
-    GGML_TYPE_IQ1_S, GGML_TYPE_IQ1_M, GGML_TYPE_IQ2_S, GGML_TYPE_IQ3_S,
-};
-
 struct Shape {
     ggml_type type;
     int64_t width, rows, columns, n2, n3, r2, r3;
@@ -220,9 +215,7 @@ struct Shape {
         edge = chance.of({Edge::behind, Edge::before});
     }
 
-    bool is_ours() const {
-        return rows >= FEW_ROWS && std::find(std::begin(THEIRS), std::end(THEIRS), type) == std::end(THEIRS);
-    }
+    bool is_ours() const { return rows >= FEW_ROWS; }
 
     /// Whether so many tokens must get the same bits as among all. llama.cpp's own products for ARM take rows and
     /// tokens two and two, where threads leave them so.

@@ -12,11 +12,17 @@ from numpy.typing import NDArray
 pytest.importorskip("llama_cpp")
 
 from engine.backends.llama_cpp.library import computes_alike, processor_library
+from helpers.weights.ggml import TYPE_NUMBERS
+from helpers.weights.ggml import Ggml as Packing
 
 Array = NDArray[np.float32]
 F32, F16 = 0, 1
 TOLERANCE = 1e-2
 """llama.cpp's own attention adds up values in float16."""
+PACKED = ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "BF16")
+"""The types of a cache beside float16 and float32."""
+EXACT = 1e-5
+"""Our attention adds up in float32 what a quantised cache holds."""
 
 
 class _Init(ctypes.Structure):
@@ -30,7 +36,8 @@ class Case:
     """Queries (heads, tokens, width), keys and values (heads of the cache, positions, width), mask (tokens, positions).
 
     The mask is added to the products; -inf hides a position. `bias` lets it rise more steeply for some heads
-    (ALiBi), `cap` bounds the products, `sinks` has a product for each head that stands for no position.
+    (ALiBi), `cap` bounds the products, `sinks` has a product for each head that stands for no position. `cache`: the
+    type of keys and values.
     """
 
     queries: Array
@@ -40,6 +47,7 @@ class Case:
     bias: float = 0.0
     cap: float = 0.0
     sinks: Array | None = None
+    cache: int = F16
 
     @property
     def scale(self) -> float:
@@ -63,14 +71,14 @@ class Ggml:
         return function(*arguments)
 
     def attention(self, case: Case, threads: int) -> Array:
-        """The result (tokens, heads, width) with keys and values in float16, laid out as in a model's cache."""
+        """The result (tokens, heads, width) with keys and values laid out as in a model's cache."""
         heads, tokens, _ = case.queries.shape
         context = self.call("ggml_init", _Init(1 << 25))
         try:
             tensors = [
                 self._tensor(context, case.queries.swapaxes(0, 1), F32, turned=True),
-                self._tensor(context, case.keys.swapaxes(0, 1), F16, turned=True),
-                self._tensor(context, case.values.swapaxes(0, 1), F16, turned=True),
+                self._tensor(context, case.keys.swapaxes(0, 1), case.cache, turned=True),
+                self._tensor(context, case.values.swapaxes(0, 1), case.cache, turned=True),
                 self._tensor(context, case.mask[None], F16, turned=False),
             ]
             result = self.call("ggml_flash_attn_ext", context, *tensors, case.scale, case.bias, case.cap)
@@ -87,8 +95,10 @@ class Ggml:
             self.call("ggml_free", context)
 
     def _tensor(self, context: Any, numbers: Array, kind: int, *, turned: bool) -> Any:
-        packed = np.ascontiguousarray(numbers, dtype=np.float16 if kind == F16 else np.float32)
-        tensor = self.call("ggml_new_tensor_3d", context, kind, *reversed(packed.shape))
+        packed: NDArray[Any] = np.ascontiguousarray(numbers, dtype=np.float16 if kind == F16 else np.float32)
+        if kind not in (F32, F16):
+            packed = Packing(self.library).quantise(kind, packed)
+        tensor = self.call("ggml_new_tensor_3d", context, kind, *reversed(numbers.shape))
         ctypes.memmove(self.call("ggml_get_data", tensor), packed.ctypes.data, packed.nbytes)
         return self.call("ggml_permute", context, tensor, 0, 2, 1, 3) if turned else tensor
 
@@ -186,6 +196,28 @@ def test_a_token_has_the_same_bits_alone_and_among_others(ggml: Ggml, case: Case
         mask=np.concatenate([case.mask, hidden], axis=1),
     )
     assert np.array_equal(ggml.attention(longer, 2), together)
+
+
+@pytest.mark.parametrize("name", ["wide", "sinks"])
+@pytest.mark.parametrize("kind", PACKED)
+def test_a_quantised_cache_is_read_as_it_is(ggml: Ggml, kind: str, name: str) -> None:
+    """Right to what float32 rounds, and the same bits alone and together."""
+    packing, cache, case = Packing(ggml.library), TYPE_NUMBERS[kind], CASES[name]
+
+    def rounded(numbers: Array) -> Array:
+        packed = packing.quantise(cache, np.ascontiguousarray(numbers))
+        return packing.unpack(cache, packed, numbers.shape)
+
+    case = replace(case, cache=cache)
+    together = ggml.attention(case, 2)
+    expected = _expected(replace(case, keys=rounded(case.keys), values=rounded(case.values)))
+    # llama.cpp's own attention rounds the queries to eight bits, too.
+    assert np.abs(together - expected).max() < (EXACT if computes_alike() else 0.1)
+    if not computes_alike():
+        return
+    for token in (0, len(together) - 1):
+        alone = replace(case, queries=case.queries[:, [token]], mask=case.mask[[token]])
+        assert np.array_equal(ggml.attention(alone, 1 + token % 3)[0], together[token])
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -1,5 +1,6 @@
 """Mixtures of experts: rows do not depend on the batch, and a draft changes nothing of the text."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,39 +10,45 @@ pytest.importorskip("llama_cpp")
 
 from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.backends.llama_cpp.library import computes_alike
-from engine.config import LoadConfig
+from engine.config import CacheType, LoadConfig
 from helpers.models.pairs import assert_same_greedy, open_files
 from helpers.weights.expert_model import TINY_GPT_OSS, TINY_QWEN3, ExpertShape, write_expert_model
 
-MODELS = {"gpt-oss": (TINY_GPT_OSS, "MXFP4", "Q5_1"), "qwen3moe": (TINY_QWEN3, "Q4_K", "Q8_0")}
-"""The shape, the format of the experts, and the one of the other matrices."""
+Model = tuple[ExpertShape, str, str, CacheType | None]
+"""The shape, the format of the experts, the one of the other matrices, and the type of the cache."""
+MODELS: dict[str, Model] = {
+    "gpt-oss": (TINY_GPT_OSS, "MXFP4", "Q5_1", None),
+    "qwen3moe": (TINY_QWEN3, "Q4_K", "Q8_0", None),
+    "weights from tables": (replace(TINY_QWEN3, heads=8), "IQ3_S", "IQ2_S", "q8_0"),
+    "weights of a bit or two": (replace(TINY_QWEN3, heads=8), "IQ1_M", "IQ1_S", "q4_0"),
+}
 SEED, NOISE = 1, 0.02
 PROMPT = [1, 40, 41, 42, 43, 44]
 
 
 @pytest.fixture(scope="module", params=sorted(MODELS))
-def model(request: pytest.FixtureRequest) -> tuple[ExpertShape, str, str]:
+def model(request: pytest.FixtureRequest) -> Model:
     return MODELS[request.param]
 
 
 @pytest.fixture(scope="module")
-def target(model: tuple[ExpertShape, str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    shape, kind, dense = model
+def target(model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    shape, kind, dense, _ = model
     return write_expert_model(tmp_path_factory.mktemp("experts") / "target.gguf", shape, kind, dense=dense, seed=SEED)
 
 
 @pytest.fixture(scope="module")
-def draft(model: tuple[ExpertShape, str, str], target: Path) -> Path:
+def draft(model: Model, target: Path) -> Path:
     """Half-right: the target's weights but for its norms, which are disturbed."""
-    shape, kind, dense = model
+    shape, kind, dense, _ = model
     return write_expert_model(target.with_name("draft.gguf"), shape, kind, dense=dense, seed=SEED, noise=NOISE)
 
 
-def test_a_token_has_the_same_row_alone_and_among_others(target: Path) -> None:
+def test_a_token_has_the_same_row_alone_and_among_others(model: Model, target: Path) -> None:
     if not computes_alike():
         pytest.skip("llama.cpp's own products, which differ in bits: another build, or another processor")
     tokens = [int(token) for token in np.random.default_rng(3).integers(3, 300, size=33)]
-    backend = LlamaCppBackend.open(LoadConfig(target, None, 2))
+    backend = LlamaCppBackend.open(LoadConfig(target, None, 2, cache_type=model[3]))
     try:
         alone = np.stack([backend.forward([token], 1)[0].copy() for token in tokens])
         for size in (2, 5, 16, len(tokens)):
@@ -55,8 +62,8 @@ def test_a_token_has_the_same_row_alone_and_among_others(target: Path) -> None:
         backend.close()
 
 
-def test_greedy_text_is_the_targets_own(target: Path, draft: Path) -> None:
-    with open_files(target, draft) as decoder:
+def test_greedy_text_is_the_targets_own(model: Model, target: Path, draft: Path) -> None:
+    with open_files(target, draft, cache_type=model[3]) as decoder:
         assert decoder.target is not None
         plain = decoder.generate(PROMPT, lookahead=0, max_tokens=60)
         accepted = 0

@@ -21,8 +21,6 @@ FORMATS = (
 )  # fmt: skip
 TABLES = ("IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S")
 """Formats whose weights lie in tables: quantising takes long, and any bytes are weights."""
-PROMPTS_LEFT = ("IQ1_S", "IQ1_M", "IQ2_S", "IQ3_S")
-"""Formats of which llama.cpp multiplies 34 tokens and more."""
 ROWS, WIDTH = 100, 1280
 """Not a multiple of sixteen rows; five blocks of 256 weights."""
 COLUMNS = 70
@@ -83,8 +81,7 @@ def test_a_token_has_the_same_bits_alone_and_among_others(
         np.int32
     )
     # From 48 on rows of some types are unpacked once for all.
-    prompts = () if kind in {TYPE_NUMBERS[name] for name in PROMPTS_LEFT} else (47, 48, 49, 64, COLUMNS)
-    for count in (*range(2, 34), *prompts):
+    for count in (*range(2, 34), 47, 48, 49, 64, COLUMNS):
         together = ggml.product(kind, packed, columns[:count], ROWS, threads=1 + count % 4).view(np.int32)
         assert np.array_equal(together, alone[:count]), count
 

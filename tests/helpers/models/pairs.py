@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.backends.base import Backend
-from engine.config import LoadConfig, Prompt
+from engine.config import CacheType, LoadConfig, Prompt
 from engine.decoder import SpeculativeDecoder
 from engine.events import GenerationResult
 from helpers.paths import ROOT, SHARED_MODELS
@@ -39,13 +39,18 @@ def open_shared(target: str, draft: str | None, *, threads: int = 1) -> Speculat
 
 
 def open_files(
-    target: Path, draft: Path | None, *, threads: int = 1, context_length: int | None = None
+    target: Path,
+    draft: Path | None,
+    *,
+    threads: int = 1,
+    context_length: int | None = None,
+    cache_type: CacheType | None = None,
 ) -> SpeculativeDecoder:
     """A decoder with models from files that are known to be sound: no trial in a child process."""
     decoder = SpeculativeDecoder()
-    decoder.attach_target(LoadConfig(target, context_length, threads, trusted=True))
+    decoder.attach_target(LoadConfig(target, context_length, threads, trusted=True, cache_type=cache_type))
     if draft is not None:
-        decoder.attach_draft(LoadConfig(draft, context_length, threads, trusted=True))
+        decoder.attach_draft(LoadConfig(draft, context_length, threads, trusted=True, cache_type=cache_type))
     return decoder
 
 

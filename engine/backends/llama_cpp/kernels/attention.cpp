@@ -11,6 +11,10 @@
 //
 // Where the processor lacks the instructions (lanes.h), llama.cpp's own attention remains.
 
+#define GGML_COMMON_DECL_CPP
+#define GGML_COMMON_IMPL_CPP
+#include "ggml-common.h"
+
 #include "ggml-cpu-impl.h"
 #include "ggml-cpu.h"
 #include "ops.h"

@@ -1,7 +1,7 @@
 // Keys and values as they lie in a cache: fetched from memory in time, and converted.
 #pragma once
 
-#include "attention.h"
+#include "attention_packed.h"
 
 #include <algorithm>
 
@@ -49,6 +49,18 @@ inline void widen(const ggml_tensor * t, const char * row, float * out) {
     }
 }
 
+/// Turns ROWS keys that lie `stride` bytes apart. False for a type whose rows must be widened before.
+inline bool turn_keys(const ggml_tensor * k, const char * rows, size_t stride, float * out) {
+    const int64_t dk = k->ne[0];
+    if (k->type == GGML_TYPE_F16) {
+        for (int64_t i = 0; i < dk; i += ROWS) {
+            turn_halves(rows + i * sizeof(ggml_fp16_t), stride, out + i * BLOCK, BLOCK);
+        }
+        return true;
+    }
+    return with_packed(k->type, [&](auto type) { turn_packed<decltype(type)>(rows, stride, dk, out); });
+}
+
 /// The keys of `size` positions, turned; behind them the last one again. `room`: a place for ROWS keys.
 inline void load_keys(Rows from, int size, float * room, float * keys) {
     const ggml_tensor * const k = from.tensor;
@@ -57,10 +69,7 @@ inline void load_keys(Rows from, int size, float * room, float * keys) {
         for (int i = 0; i < ROWS; i++) {
             from.fetch();
         }
-        if (k->type == GGML_TYPE_F16 && r + ROWS <= size) {
-            for (int64_t i = 0; i < dk; i += ROWS) {
-                turn_halves(from.at(r) + i * sizeof(ggml_fp16_t), from.stride, keys + i * BLOCK + r, BLOCK);
-            }
+        if (r + ROWS <= size && turn_keys(k, from.at(r), from.stride, keys + r)) {
             continue;
         }
         for (int i = 0; i < ROWS; i++) {
@@ -73,9 +82,18 @@ inline void load_keys(Rows from, int size, float * room, float * keys) {
 }
 
 inline void load_values(Rows from, int size, float * values) {
-    for (int p = 0; p < size; p++) {
-        from.fetch();
-        widen(from.tensor, from.at(p), values + p * from.tensor->ne[0]);
+    const ggml_tensor * const v = from.tensor;
+    const auto each = [&](auto && widen_row) {
+        for (int p = 0; p < size; p++) {
+            from.fetch();
+            widen_row(from.at(p), values + p * v->ne[0]);
+        }
+    };
+    const bool packed = with_packed(v->type, [&](auto type) {
+        each([&](const char * row, float * out) { widen_packed<decltype(type)>(row, v->ne[0], out); });
+    });
+    if (!packed) {
+        each([&](const char * row, float * out) { widen(v, row, out); });
     }
 }
 

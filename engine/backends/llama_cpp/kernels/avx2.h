@@ -115,6 +115,10 @@ inline Reals load_bhalves(const void * at) {
     return reals_of(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16));
 }
 
+inline Reals load_bytes(const void * at) {
+    return to_reals(_mm256_cvtepi8_epi32(_mm_loadl_epi64(static_cast<const __m128i *>(at))));
+}
+
 inline Mask first_lanes(int n) {
     const Vec numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     return reals_of(_mm256_cmpgt_epi32(all(n), numbers));

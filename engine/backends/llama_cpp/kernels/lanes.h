@@ -34,7 +34,7 @@
 //   load32, load16     out[j], lane r: bytes 4j..4j+3 of row r, of 32 or 16 bytes at `at` + r * `stride`
 //   load4              lane r: the four bytes at `at` + r * `stride`
 //   load, store        ROWS floats, aligned; load_any, store_any: at any address
-//   load_halves, load_bhalves               ROWS numbers in float16, bfloat16 at any address
+//   load_halves, load_bhalves, load_bytes   ROWS numbers in float16, bfloat16, signed bytes at any address
 //   load_some(at, n), load_some_halves, load_some_bhalves   the first n of them, zeros behind; no byte more is read
 //   turn_halves(rows, stride, out, pitch)   out[i * pitch + r]: number i of row r, for ROWS rows and ROWS float16 numbers
 //

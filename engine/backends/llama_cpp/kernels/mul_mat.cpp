@@ -207,7 +207,8 @@ template <class Use> bool with_format(const ggml_tensor * dst, Use && use) {
                     SuperBlocks<Q6_K>, SuperBlocks<IQ4_XS>, Floats<F32>, Floats<F16>, Floats<BF16>,    //
                     ScaledBlocks<Q4_1>, ScaledBlocks<Q5_1>, ScaledBlocks<MXFP4>, ScaledBlocks<NVFP4>,  //
                     ScaledBlocks<Q1_0>, ScaledBlocks<Q2_0>, SuperBlocks<TQ1_0>, SuperBlocks<TQ2_0>,    //
-                    SuperBlocks<IQ2_XXS>, SuperBlocks<IQ2_XS>, SuperBlocks<IQ3_XXS>>(dst->src[0]->type, use);
+                    SuperBlocks<IQ2_XXS>, SuperBlocks<IQ2_XS>, SuperBlocks<IQ2_S>, SuperBlocks<IQ3_XXS>,
+                    SuperBlocks<IQ3_S>, SuperBlocks<IQ1_S>, SuperBlocks<IQ1_M>>(dst->src[0]->type, use);
 }
 
 size_t workspace(const ggml_tensor * dst, int threads) {
