@@ -116,8 +116,7 @@ class HeadBackend(Backend):
         self._states: States = np.zeros((0, layers.width), np.float32)
         self._raw: States = np.zeros((0, 0), np.float32)
         self._combined = self._seen = 0
-        """The states of so many positions are combined; are known: those between as the target gave them, BATCH at most.
-        """
+        """The states of so many positions are combined; are known: those between, BATCH at most, as they were shown."""
         self._exact = self._held = layers.first
         """Entries before the first place are computed from the target's states, those before the second are held."""
         self._own: States | None = None
@@ -162,8 +161,15 @@ class HeadBackend(Backend):
             waiting = first - self._combined
             self._raw[waiting : waiting + len(states)] = states
         self._seen = first + len(tokens)
-        while not self.resting and len(self._tokens) - self._exact >= BATCH:
-            self._feed_exact(self._exact + BATCH, wanted=False)
+        while not self.resting and self.read_on():
+            pass
+
+    def read_on(self) -> bool:
+        """Compute BATCH entries of what it has not read yet, where there are as many; return whether it did."""
+        if self._seen - self._exact < BATCH:
+            return False
+        self._feed_exact(self._exact + BATCH, wanted=False)
+        return True
 
     def _combine(self) -> None:
         """Combine the states that are kept as the target gave them."""
@@ -249,8 +255,8 @@ class HeadBackend(Backend):
         end, known = len(self._tokens), min(self._seen + 1, len(self._tokens))
         found: Logits | None = None
         if self._exact < known:
-            while known - self._exact > BATCH:
-                self._feed_exact(self._exact + BATCH, wanted=False)
+            while self.read_on():
+                pass
             found = self._feed_exact(known, wanted=True)
         while self._held < end and self._own is not None:
             found = self._feed(self._held, self._own[None], wanted=True)

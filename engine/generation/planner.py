@@ -43,7 +43,7 @@ from engine.lookahead.policy import AutoLookahead, LookaheadPolicy, make_policy
 from engine.masks.request_masks import masks_of
 from engine.messages.message import Message
 from engine.messages.tools import described
-from engine.methods import AUTO, DRAFT_METHODS, DRAFT_MODEL, NGRAM, PLAIN, DraftMethod, find_method
+from engine.methods import AUTO, DRAFT_METHODS, NGRAM, PLAIN, DraftMethod, find_method
 from engine.options import GenerationOptions, check_names
 from engine.sampling.rows import NUMPY, Rows
 from engine.stats import GenerationStats
@@ -274,13 +274,14 @@ def _automatic(
 ) -> tuple[DraftMethod, ...]:
     """Return the sources of the method `auto`.
 
-    They are loaded heads, or else the draft model, and, with a lookahead that is automatic too, an index.
+    With a lookahead that is automatic too all that there are: an index, loaded heads, a draft model. Otherwise the
+    heads, or else the draft model.
     """
     indexes = [method for method in DRAFT_METHODS if method.automatic and method.is_index]
     drafts = [method for method in DRAFT_METHODS if method.automatic and method.needs == "draft" and has_draft]
     if heads is not None and (method := find_method(heads.method)) is not None:
-        drafts = [method]
-    return (*indexes, *drafts) if speculation.lookahead == "auto" else tuple(drafts)
+        drafts.insert(0, method)
+    return (*indexes, *drafts) if speculation.lookahead == "auto" else tuple(drafts[:1])
 
 
 def _make_policy(
@@ -288,14 +289,21 @@ def _make_policy(
 ) -> LookaheadPolicy:
     """Return the automatic policy, with what is known of the models."""
     known = models.knowledge or PairKnowledge()
-    if other := next((source.name for source in sources if not source.automatic), ""):
-        known = known.apart(other)  # Its proposals cost something else than the draft model's.
+    if other := next((source.name for source in sources if not source.automatic and source.needs != "heads"), ""):
+        known = known.apart(other)  # Its drafter may have the name of another one.
     known.begin(prompt)
     index = next((part for part in parts if isinstance(part, Index)), None)
-    draft = next((part.name for part in parts if part is not index), None)
-    drafted = known.acceptance(draft or DRAFT_MODEL.name, greedy=greedy)
+    drafts = {
+        part.name: known.acceptance(_known_as(part, models), greedy=greedy) for part in parts if part is not index
+    }
     claims = known.claims(NGRAM.name if index is None else index.name, greedy=greedy)
-    return AutoLookahead(known.costs, drafted, known.allowance, index=index, claims=claims, draft=draft)
+    return AutoLookahead(known.costs, drafts, known.allowance, index=index, claims=claims)
+
+
+def _known_as(part: Drafter, models: Models) -> str:
+    """Return the name under which is kept what was accepted of a source: heads of one method are not all alike."""
+    heads = models.heads
+    return part.name if heads is None or part.name != heads.method else f"{part.name} {heads.name}"
 
 
 def _lookahead(speculation: SpeculationConfig, sources: tuple[DraftMethod, ...]) -> Lookahead:
@@ -380,7 +388,7 @@ def _join(
     if len(parts) == 1:
         return parts[0]
     limits = [source.lookahead if open_end else None for source in sources]
-    return ChainDrafter(list(zip(parts, limits, strict=True)), lambda: policy.source)
+    return ChainDrafter(list(zip(parts, limits, strict=True)), lambda: policy.source, lambda: policy.follower)
 
 
 def _cost(sources: Sequence[DraftMethod], request: GenerationRequest, models: Models) -> Callable[[int], float]:
