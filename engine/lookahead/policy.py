@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.config import DEFAULT_LOOKAHEAD, MAX_LOOKAHEAD, SpeculationConfig
 from engine.drafting.base import Index
+from engine.drafting.tree_prices import TreePrices
 from engine.lookahead.acceptance import AcceptanceModel, ClaimModel
 from engine.lookahead.costs import MS, CostModel
 from engine.methods import DRAFT_MODEL
@@ -45,9 +46,20 @@ class LookaheadPolicy(ABC):
         return True
 
     def observe(  # noqa: B027 - a policy need not learn
-        self, proposed: int, accepted: int, draft_ms: float, target_ms: float, sure: Floats = (), rest_ms: float = 0.0
+        self,
+        proposed: int,
+        accepted: int,
+        draft_ms: float,
+        target_ms: float,
+        sure: Floats = (),
+        rest_ms: float = 0.0,
+        *,
+        nodes: int = 0,
     ) -> None:
-        """Learn from a round: its times, and the probabilities `sure` that the drafter gave its proposals (or none)."""
+        """Learn from a round: its times, and the probabilities `sure` that the drafter gave its proposals (or none).
+
+        `nodes`: of a tree, whose first path has the `proposed` tokens.
+        """
 
 
 class FixedLookahead(LookaheadPolicy):
@@ -115,11 +127,12 @@ class AutoLookahead(LookaheadPolicy):
         *,
         index: Index | None = None,
         claims: ClaimModel | None = None,
+        trees: TreePrices | None = None,
     ) -> None:
         self.costs, self.acceptance = costs or CostModel(), AcceptanceModel()
         self._drafts = {DRAFT_MODEL.name: self.acceptance} if drafts is None else drafts
         self._allowance, self._claims = allowance or Allowance(), claims or ClaimModel()
-        self._index, self.lookahead, self.speedup = index, 0, 1.0
+        self._index, self._trees, self.lookahead, self.speedup = index, trees, 0, 1.0
         self._round = self._plan_at = self._look_at = self._try_at = self._proposed = 0
         self._seen: dict[int, int] = {}  # by K, the round in which it was proposed last
         self._used: dict[str, int] = {}  # by source that takes time, that in which it is known to have been no better
@@ -157,6 +170,9 @@ class AutoLookahead(LookaheadPolicy):
         self.source = self._index.name if offered and self._index else self.follower
         self.speedup, self.lookahead = max(self._worth * self._plain, 1.0), chosen
         self.limit = chosen if not chosen or self._exactly is not None else MAX_LOOKAHEAD
+        if self._trees and self.follower:
+            rate, each = self._worth * (self.limit > chosen), self.costs.draft(self.follower)
+            self._trees.begin(rate, self.costs.verify, each, self.acceptance, self.follower, chosen)
         return chosen
 
     def goes_on(self, proposed: int, confidence: float | None) -> bool:
@@ -174,7 +190,15 @@ class AutoLookahead(LookaheadPolicy):
         return self._reach * self._rates[proposed] > self._worth
 
     def observe(
-        self, proposed: int, accepted: int, draft_ms: float, target_ms: float, sure: Floats = (), rest_ms: float = 0.0
+        self,
+        proposed: int,
+        accepted: int,
+        draft_ms: float,
+        target_ms: float,
+        sure: Floats = (),
+        rest_ms: float = 0.0,
+        *,
+        nodes: int = 0,
     ) -> None:
         began = perf_counter()
         before, self._proposed = self._proposed, proposed
@@ -184,7 +208,7 @@ class AutoLookahead(LookaheadPolicy):
                 self._allowance.spend(-2.0)
             else:
                 self._seen[proposed] = self._round
-            self.costs.observe_verify(proposed + 1, target_ms)
+            self.costs.observe_verify(max(proposed, nodes) + 1, target_ms)
             self.costs.observe_rest(proposed, rest_ms + self._learning_ms * (proposed > 0))
         time, name = draft_ms + target_ms + rest_ms, self.follower or ""
         lost = time / self._plain - (accepted + 1) / self.speedup if self._finding_out else 0.0

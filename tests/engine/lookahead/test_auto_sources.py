@@ -15,7 +15,7 @@ from engine.config import SamplingConfig, SpeculationConfig
 from engine.decoder import SpeculativeDecoder
 from engine.drafting.ngram import NgramDrafter
 from engine.events import RoundEvent
-from engine.generation.planner import choose_sources
+from engine.generation.sources import choose_sources
 from engine.lookahead.acceptance import AcceptanceModel
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge

@@ -4,10 +4,12 @@ import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
-from engine.lookahead.acceptance import AcceptanceModel
+from engine.drafting.tree_prices import TreePrices
+from engine.lookahead.acceptance import AcceptanceModel, ClaimModel
 from engine.lookahead.costs import CostModel
 from engine.lookahead.policy import Allowance, AutoLookahead
 
@@ -130,3 +132,23 @@ def test_what_is_learned_of_one_is_not_of_the_other() -> None:
     assert (costs.draft(), drafts[MODEL].at(0)) == (1.0, before) or policy.source == MODEL
     assert costs.drafts[HEAD] == pytest.approx(3.0)
     assert drafts[HEAD].at(0) < 0.9
+
+
+def test_trees_are_priced_in_rounds_that_try_nothing_out() -> None:
+    """By the rate of the plan, for the source that drafts; and a tree's time is that of all its nodes."""
+    begun: list[tuple[float, str]] = []
+
+    class Prices(TreePrices):
+        def begin(self, rate: float, verify: Any, draft_ms: float, path: Any, source: str, length: int) -> None:
+            begun.append((rate, source))
+
+    costs = CostModel({n: 10.0 + 0.1 * n for n in range(1, 10)}, 1.0)
+    policy = AutoLookahead(costs, {HEAD: AcceptanceModel(0.8, 1_000.0)}, trees=Prices(lambda _: ClaimModel()))
+    for _ in range(60):
+        proposed = policy.choose()
+        policy.observe(proposed, proposed, 1.0 * proposed, 30.0, nodes=12)
+    assert {source for _, source in begun} == {HEAD}
+    assert max(rate for rate, _ in begun) > 0.1
+    assert min(rate for rate, _ in begun) == 0.0
+    assert costs.measured[13] == pytest.approx(30.0, rel=0.2)
+    assert costs.verify(5) < 15.0

@@ -8,7 +8,7 @@ import pytest
 
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
-from engine.events import RoundEvent
+from engine.events import RoundEvent, TokenEvent
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge
 from engine.lookahead.policy import AutoLookahead
@@ -67,7 +67,8 @@ def test_both_are_asked_and_the_text_is_the_targets(
             assert decoder.heads is not None
             held = list(decoder.heads.tokens)
             assert held == [*PROMPT, *tokens][: len(held)]
-        tokens.extend([event.token] if hasattr(event, "token") else [])
+        if isinstance(event, TokenEvent):
+            tokens.append(event.token)
     assert tokens == list(plain.tokens)
     assert min(sources["eagle3"], sources["draft-model"]) > 3
 
@@ -105,7 +106,12 @@ def test_a_head_that_rests_computes_nothing(decoder: SpeculativeDecoder, monkeyp
     always = decoder.generate(PROMPT, **fixed)
     fed: list[int] = []
     original = heads._layers.feed
-    monkeypatch.setattr(heads._layers, "feed", lambda *args, **more: (fed.append(1), original(*args, **more))[1])
+
+    def watched(first: int, tokens: list[int], *args: Any, **more: Any) -> Any:
+        fed.extend(tokens)
+        return original(first, tokens, *args, **more)
+
+    monkeypatch.setattr(heads._layers, "feed", watched)
     decoder._knowledge = PairKnowledge(CostModel({n: 10.0 * n for n in range(1, 34)}, 5.0))
     heads.truncate(0)
     decoder._knowledge.allowance.spend(100.0)
