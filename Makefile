@@ -78,7 +78,8 @@ screenshots: $(READY)
 RULES := sampling/acceptance sampling/distribution sampling/rows sampling/cuts lookahead/policy lookahead/acceptance lookahead/costs \
 	drafting/ngram library/compat
 RULE_TESTS := sampling/test_acceptance sampling/test_distribution sampling/test_candidates sampling/test_rows \
-	lookahead/test_auto lookahead/test_auto_beginning lookahead/test_auto_sources lookahead/test_acceptance lookahead/test_costs \
+	lookahead/test_auto lookahead/test_auto_beginning lookahead/test_auto_sources lookahead/test_auto_two_sources \
+	lookahead/test_acceptance lookahead/test_costs \
 	drafting/test_ngram drafting/test_ngram_odds library/test_compat
 COMMA := ,
 EMPTY :=

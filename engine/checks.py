@@ -6,11 +6,13 @@ import re
 import sys
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from typing import Literal
 
 from engine.errors import InvalidRequest, InvalidSampling
 from engine.translatable import Translatable
 
 TreeSize = tuple[int, int]
+TreeWish = TreeSize | Literal["auto"]
 MOST_WIDTH, MOST_DEPTH = 4, 8
 """Of a tree of proposals: no more tokens in all than a chain may have."""
 _MOST_TOKENS = 2**31
@@ -80,10 +82,15 @@ def check_number(name: str, value: object, allowed: str, least: float, most: flo
         raise InvalidSampling(name, value, allowed)
 
 
-def check_tree(value: object) -> TreeSize | None:
-    """Return the width and depth of a tree, also of a text like 3x4, or raise InvalidRequest. None: no tree."""
+def check_tree(value: object) -> TreeWish | None:
+    """Return the width and depth of a tree, also of a text like 3x4, or raise InvalidRequest. None: no tree.
+
+    "auto": trees by cost.
+    """
     if value is None:
         return None
+    if value == "auto":
+        return "auto"
     parts = value.lower().split("x") if isinstance(value, str) else value
     if isinstance(parts, Sequence) and len(parts) == 2:
         width, depth = (int(part) if isinstance(part, str) and part.isdecimal() else part for part in parts)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from engine.checks import (
-    TreeSize,
+    TreeWish,
     bias_pairs,
     check_length,
     check_number,
@@ -161,7 +161,7 @@ class SpeculationConfig:
     draft_sampling: SamplingConfig | None = None
     draft_temperature: float | None = None
     min_draft_confidence: float = 0.0
-    tree: TreeSize | None = None
+    tree: TreeWish | None = None
     adaptive_start: int = 4
     adaptive_max: int = 8
     adaptive_raise: float = 0.8

@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
-from engine.checks import TreeSize
+from engine.checks import TreeWish
 from engine.config import (
     Acceptance,
     CacheType,
@@ -81,7 +81,7 @@ class GenerationOptions(SamplingOptions, total=False):
     draft_sampling: SamplingConfig | None
     draft_temperature: float | None
     min_draft_confidence: float
-    tree: str | TreeSize | None
+    tree: str | TreeWish | None
     adaptive_start: int
     adaptive_max: int
     adaptive_raise: float

@@ -98,6 +98,8 @@ class HeadBackend(Backend):
     rewind = Rewind("any")
     most: int | None = None
     """Tokens of a draft at most; None: as many as are asked for."""
+    resting = False
+    """Set by the drafter: nothing will be asked for a while, so that states are only kept, and no entry computed."""
 
     def __init__(self, layers: HeadLayers, target: Backend) -> None:
         self._layers = layers
@@ -115,8 +117,9 @@ class HeadBackend(Backend):
         self.rows = target.rows
         self._tokens: list[int] = []
         self._states: States = np.zeros((0, layers.width), np.float32)
-        self._seen = 0
-        """The states of so many positions are known."""
+        self._raw: States = np.zeros((0, 0), np.float32)
+        self._combined = self._seen = 0
+        """The states of so many positions are combined; are known: those between, BATCH at most, as they were shown."""
         self._exact = self._held = layers.first
         """Entries before the first place are computed from the target's states, those before the second are held."""
         self._own: States | None = None
@@ -150,15 +153,42 @@ class HeadBackend(Backend):
         self._forget(alike)
         del self._tokens[first:]
         self._tokens.extend(tokens)
+        self._seen, self._combined = first, min(self._combined, first)
+        if first - self._combined + len(states) > BATCH:
+            self._combine()
+        if len(states) > BATCH:
+            self._put(self._layers.combine(states))
+        else:  # What is rejected is never combined.
+            if self._raw.shape[1] != states.shape[1]:
+                self._raw = np.empty((BATCH, states.shape[1]), np.float32)
+            waiting = first - self._combined
+            self._raw[waiting : waiting + len(states)] = states
         self._seen = first + len(tokens)
-        if self._seen > len(self._states):
-            size = min(max(2 * len(self._states), self._seen, BATCH), max(self.context_length, self._seen))
+        while not self.resting and self.read_on():
+            pass
+
+    def read_on(self) -> bool:
+        """Compute BATCH entries of what it has not read yet, where there are as many; return whether it did."""
+        if self._seen - self._exact < BATCH:
+            return False
+        self._feed_exact(self._exact + BATCH, wanted=False)
+        return True
+
+    def _combine(self) -> None:
+        """Combine the states that are kept as the target gave them."""
+        if self._combined < self._seen:
+            self._put(self._layers.combine(self._raw[: self._seen - self._combined]))
+
+    def _put(self, combined: States) -> None:
+        """Keep combined states of the positions that come next."""
+        first, end = self._combined, self._combined + len(combined)
+        if end > len(self._states):
+            size = min(max(2 * len(self._states), end, BATCH), max(self.context_length, end))
             grown = np.empty((size, self._layers.width), np.float32)
             grown[:first] = self._states[:first]
             self._states = grown
-        self._states[first : self._seen] = self._layers.combine(states)
-        while len(self._tokens) - self._exact >= BATCH:
-            self._feed_exact(self._exact + BATCH, wanted=False)
+        self._states[first:end] = combined
+        self._combined = end
 
     def _forget(self, position: int) -> None:
         """Forget entries from `position` on, in which a token or what is before it is another one now."""
@@ -228,8 +258,8 @@ class HeadBackend(Backend):
         end, known = len(self._tokens), min(self._seen + 1, len(self._tokens))
         found: Logits | None = None
         if self._exact < known:
-            while known - self._exact > BATCH:
-                self._feed_exact(self._exact + BATCH, wanted=False)
+            while self.read_on():
+                pass
             found = self._feed_exact(known, wanted=True)
         while self._held < end and self._own is not None:
             found = self._feed(self._held, self._own[None], wanted=True, ahead=self._held - self._exact + 1)
@@ -241,6 +271,7 @@ class HeadBackend(Backend):
         """Feed entries before `end` from the target's states, in place of those that came from the head's own."""
         first = self._exact
         self._forget(first)
+        self._combine()
         states = self._states[max(first - 1, 0) : end - 1]
         if first == 0:
             states = np.concatenate([np.zeros((1, self._layers.width), np.float32), states])
@@ -265,6 +296,7 @@ class HeadBackend(Backend):
             raise BackendClosed
         del self._tokens[length:]
         self._seen = min(self._seen, length)
+        self._combined = min(self._combined, length)
         self._forget(length)
 
     def close(self) -> None:

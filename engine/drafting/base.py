@@ -14,6 +14,7 @@ from engine.backends.base import Backend
 from engine.backends.heads import HeadBackend
 from engine.cancel import CancelToken
 from engine.config import GenerationRequest
+from engine.drafting.tree_prices import TreePrices
 from engine.sampling.masking import MaskSource
 from engine.sampling.rows import Rows
 
@@ -103,11 +104,15 @@ class Drafter(ABC):
 
 @dataclass(frozen=True, slots=True)
 class TreeShape:
-    """Describe how large a tree may be: nodes at each depth (2 or more), depths, and what the target's cache holds."""
+    """Describe how large a tree may be: nodes at each depth (2 or more), depths, and what the target's cache holds.
+
+    `prices`: the tree follows one path, and what stands beside it is chosen by cost.
+    """
 
     width: int
     depth: int
     context: int
+    prices: TreePrices | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,22 @@ class ChainDrafter(Drafter):
 
     `parts`: pairs of a drafter and the most tokens that it may propose in a round, None where only the caller limits
     them. `chosen`: names the part that is to propose in this round, None where the first one with a draft does. It
-    must not look at what is drawn in this round. A draft's `source` names the part that proposed it; the chain's own
+    must not look at what is drawn in this round. `follower`: names the only part that need follow the text in each
+    round, None where all do; the others rest, and catch up when they are chosen. A draft's `source` names the part
+    that proposed it; the chain's own
     name joins those of its parts.
     `forwards` is the sum of the parts'. Raises what the parts raise.
     """
 
     def __init__(
-        self, parts: Sequence[tuple[Drafter, int | None]], chosen: Callable[[], str | None] = lambda: None
+        self,
+        parts: Sequence[tuple[Drafter, int | None]],
+        chosen: Callable[[], str | None] = lambda: None,
+        follower: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._parts = tuple(parts)
         self._chosen = chosen
+        self._follower = follower
         self._last: tuple[Drafter, int | None] | None = None
         self.name = "+".join(drafter.name for drafter, _ in self._parts)
 
@@ -41,9 +47,14 @@ class ChainDrafter(Drafter):
 
     def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
         self._last = None
+        self._let_rest()
         for drafter, _ in self._parts:
-            drafter.resting = self.resting
             drafter.begin(prompt_tokens, cancel)
+
+    def _let_rest(self) -> None:
+        follower = self._follower()
+        for drafter, _ in self._parts:
+            drafter.resting = self.resting or follower not in (None, drafter.name)
 
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         chosen = self._chosen()
@@ -66,8 +77,8 @@ class ChainDrafter(Drafter):
         return drafter.propose_ahead(_limited(n, None if limit is None else limit + 1), stop)
 
     def observe(self, committed_tokens: Sequence[int]) -> None:
+        self._let_rest()
         for drafter, _ in self._parts:
-            drafter.resting = self.resting
             drafter.observe(committed_tokens)
 
 

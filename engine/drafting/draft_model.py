@@ -15,7 +15,8 @@ from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, SamplingConfig
 from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn, TreeShape
 from engine.drafting.translated import TranslatedDrafter
-from engine.drafting.trees import ROOT, Outlook, Tree, grow
+from engine.drafting.tree_prices import TreePrices
+from engine.drafting.trees import ROOT, Outlook, Tree, grow, grow_by_cost
 from engine.errors import ModelNotLoaded
 from engine.methods import DRAFT_MODEL
 from engine.sampling.candidates import Candidates, Drawn
@@ -93,6 +94,9 @@ class DraftModelDrafter(Drafter):
         self._declined = False
         self._prompt_length = 0
         self._readable = 0
+        self._grown_tree = Tree()
+        self._open: list[list[int]] = []
+        """Of the tree that was chosen by cost, the nodes at each place of its first path."""
 
     def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
         self._cancel = cancel
@@ -144,8 +148,9 @@ class DraftModelDrafter(Drafter):
             n = min(n, (rewind.depth or 0) + 1)
         elif rewind.kind == "none":
             n = min(n, 1)
-        if self._shape is not None:
-            return self._propose_tree(self._shape, n)
+        shape, self._open = self._shape, []
+        if shape is not None and (shape.prices is None or (goes_on is not None and shape.prices.promising)):
+            return self._propose_tree(shape, n, goes_on)
         while self._offered < n:
             self._extend(n if goes_on is None else self._offered + 1)
             if len(self._live) <= self._offered:
@@ -196,7 +201,7 @@ class DraftModelDrafter(Drafter):
         self.forwards += 1
         return rows
 
-    def _propose_tree(self, shape: TreeShape, n: int) -> Draft:
+    def _propose_tree(self, shape: TreeShape, n: int, goes_on: GoesOn | None) -> Draft:
         """Propose a tree. It follows the path that is judged first: what else is in it costs the draft nothing."""
         self._live, self._ahead = [], []
         base = len(self._committed) - self._prompt_length
@@ -205,7 +210,25 @@ class DraftModelDrafter(Drafter):
         def draw(probs: Candidates, node: int) -> int:
             return probs.draw(uniform(self._drawing_seed, base, "draft", node + 1), self._rows.quantile)
 
-        return grow(shape, n, most, self._look, draw).draft(self.name)
+        if shape.prices is None or goes_on is None:
+            return grow(shape, n, most, self._look, draw).draft(self.name)
+        tree = grow_by_cost(shape, shape.prices, n, most, self._look, draw, goes_on=goes_on)
+        places = [ROOT, *tree.first_path] if tree.tokens else []
+        self._open = [[node for node, parent in enumerate(tree.parents) if parent == place] for place in places]
+        self._open = [nodes for nodes in self._open if nodes]
+        self._grown_tree = tree
+        return tree.draft(self.name)
+
+    def _learn_tree(self, prices: TreePrices, committed: Sequence[int]) -> None:
+        """Tell what became of the tokens beside the first path, where that was rejected."""
+        tree = self._grown_tree
+        for nodes, token in zip(self._open, committed, strict=False):
+            tokens = [tree.tokens[node] for node in nodes]
+            if token != tokens[0]:
+                if len(nodes) > 1:
+                    shares = [exp(tree.logprobs[node]) for node in nodes]
+                    prices.learn(shares, tokens.index(token) if token in tokens else None)
+                return
 
     def _look(self, tree: Tree, level: list[int]) -> list[Outlook | None]:
         """Return what may follow the first node of a level; the others are leaves."""
@@ -310,6 +333,9 @@ class DraftModelDrafter(Drafter):
         known = len(self._committed)
         self._counted = False
         self._begin_round(self._round + 1)
+        if self._open and self._shape is not None and self._shape.prices is not None:
+            self._learn_tree(self._shape.prices, committed_tokens)
+            self._open = []
         self._committed.extend(committed_tokens)
         if self.resting and not self._live and backend.length <= known:  # Nothing more to do, and it should be quick.
             self._declined = False
@@ -318,7 +344,7 @@ class DraftModelDrafter(Drafter):
         kept = kept if 0 < kept == len(committed_tokens) else len(self._live)
         self._live, self._ahead = self._live[kept:], self._ahead[kept:]
         if not self._live:
-            self._declined = False
+            self._declined, self._ahead = False, []
             if backend.length > known:
                 backend.truncate(known + common_prefix(backend.tokens[known:], committed_tokens))
         self._find_readable()

@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
+from math import exp
 from typing import NamedTuple
 
 from engine.backends.base import Backend
-from engine.drafting.base import Draft, TreeShape
+from engine.checks import MOST_WIDTH, TreeWish
+from engine.config import MAX_LOOKAHEAD
+from engine.drafting.base import Draft, GoesOn, TreeShape
+from engine.drafting.tree_prices import TreePrices
 from engine.sampling.candidates import Candidates, Drawn
 from engine.translatable import Translatable
 
@@ -22,15 +26,21 @@ ROOT = -1
 
 
 def choose_shape(
-    size: tuple[int, int] | None, target: Backend, *, through_text: bool
+    size: TreeWish | None, target: Backend, *, through_text: bool, prices: TreePrices | None = None
 ) -> tuple[TreeShape | None, tuple[str, ...]]:
-    """Return the shape of trees of a width and depth, or None, and in a sentence why there are only chains."""
-    if size is None or size[0] == 1:
+    """Return the shape of trees of a width and depth, or None, and in a sentence why there are only chains.
+
+    `prices`: by which trees are chosen where they are to be by cost; None: there are none then.
+    """
+    if size is None or (size != "auto" and size[0] == 1):
         return None, ()
     if through_text:
         return None, (Translatable("A draft with another tokenizer proposes chains only, no trees."),)
     if not target.trees:
         return None, (Translatable("{name} verifies chains only: no trees are proposed.", name=target.name),)
+    if size == "auto":
+        chosen = TreeShape(MOST_WIDTH, MAX_LOOKAHEAD, target.context_length, prices)
+        return None if prices is None else chosen, ()
     return TreeShape(*size, target.context_length), ()
 
 
@@ -48,13 +58,17 @@ class Outlook(NamedTuple):
 
 @dataclass(slots=True)
 class Tree:
-    """Hold the nodes of a tree, each behind its parent. `reach`: the probability that the draft gives a whole path."""
+    """Hold the nodes of a tree, each behind its parent.
+
+    `reach`: the probability that the draft gives a whole path. `last`: where the path ends that is followed alone.
+    """
 
     tokens: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     probs: list[Candidates] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     reach: list[float] = field(default_factory=list)
+    last: int = ROOT
 
     def path(self, node: int) -> list[int]:
         """Return the tokens from the first level to a node."""
@@ -64,18 +78,26 @@ class Tree:
             node = self.parents[node]
         return found[::-1]
 
+    @property
+    def first_path(self) -> list[int]:
+        """Return the nodes that are judged first, from the first level on."""
+        first = [0]
+        while first[-1] in self.parents:
+            first.append(self.parents.index(first[-1]))
+        return first
+
     def draft(self, source: str) -> Draft:
         """Return it as proposals, those of its first path before the others; a tree of no node is an empty draft."""
         if not self.tokens:
             return Draft()
-        first = [0]
-        while first[-1] in self.parents:
-            first.append(self.parents.index(first[-1]))
+        first = self.first_path
         order = [*first, *sorted({*range(len(self.tokens))} - {*first})]
         places = {ROOT: ROOT} | {node: place for place, node in enumerate(order)}
         probs = Drawn(self.probs[node] for node in order) if self.probs else None
         tokens, logprobs = (tuple(values[node] for node in order) for values in (self.tokens, self.logprobs))
-        return Draft(tokens, probs, logprobs, tuple(places[self.parents[node]] for node in order), source)
+        chain = len(first) == len(order)
+        parents = None if chain else tuple(places[self.parents[node]] for node in order)
+        return Draft(tokens, probs, logprobs, parents, source)
 
 
 Look = Callable[[Tree, list[int]], Sequence[Outlook | None]]
@@ -100,6 +122,35 @@ def grow(shape: TreeShape, depth: int, most: int, look: Look, draw: Callable[[Ca
             if outlook is not None and wanted[place]:
                 _add(tree, node, outlook, wanted[place], draw)
         level = [*range(begun, len(tree.tokens))]
+    return tree
+
+
+def grow_by_cost(
+    shape: TreeShape,
+    prices: TreePrices,
+    depth: int,
+    most: int,
+    look: Look,
+    draw: Callable[[Candidates, int], int],
+    *,
+    goes_on: GoesOn,
+) -> Tree:
+    """Return a tree of one path, which is as long as `goes_on` says, and of what is worth standing beside it.
+
+    How many follow a node is decided by what the draft says behind it, before any of them is drawn.
+    """
+    tree, node = Tree(), ROOT
+    for level in range(depth):
+        outlook = look(tree, [node])[0] if len(tree.tokens) < most else None
+        if outlook is None:
+            break
+        best = outlook.best[: min(shape.width, most - len(tree.tokens))]
+        count = 1 + prices.beside(level, len(tree.tokens), [exp(outlook.shares(token)) for token, _ in best])
+        node = len(tree.tokens)
+        _add(tree, ROOT if not level else tree.last, outlook, count, draw)
+        tree.last = node
+        if not goes_on(level + 1, exp(tree.logprobs[node])):
+            break
     return tree
 
 

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator
 from math import exp
 from time import perf_counter
 
-from engine.backends.prefix import keep_prefix, read
+from engine.backends.prefix import common_prefix, keep_prefix, read
 from engine.chat.reply_parts import Delta
 from engine.config import MAX_LOOKAHEAD
 from engine.drafting.base import Draft
@@ -92,9 +92,11 @@ class GenerationLoop:
         """Tell the policy of a round. `rest_ms`: what it took since its tokens were handed out."""
         if self._plan.policy.asleep or draft.source == _BY_MASK:
             return
-        tree = draft.parents is not None  # Of which the policy learns how far it reached.
-        proposed, confidences = len(draft.by_depth), () if tree else tuple(map(exp, draft.logprobs))
-        self._plan.policy.observe(proposed, min(verdict.accepted, proposed), *times, confidences, rest_ms)
+        # Of a tree the policy learns how far its first path reached; what stands beside it, the drafter knows.
+        path = len(draft.by_depth)
+        accepted = common_prefix(draft.tokens[:path], verdict.tokens[: verdict.accepted])
+        confidences = tuple(map(exp, draft.logprobs[:path]))
+        self._plan.policy.observe(path, accepted, *times, confidences, rest_ms, nodes=len(draft.tokens))
 
     @property
     def _emitted(self) -> int:

@@ -31,10 +31,12 @@ from engine.config import (
 from engine.drafting.base import Drafter, DrafterContext, Index, cautious_cost
 from engine.drafting.chain import ChainDrafter
 from engine.drafting.none import NoDrafter
+from engine.drafting.tree_prices import TreePrices
 from engine.drafting.trees import choose_shape
-from engine.errors import ContextFull, InvalidRequest, ModelNotLoaded, NotAvailable, TokenOutOfRange
+from engine.errors import ContextFull, InvalidRequest, TokenOutOfRange
 from engine.generation.overlap import overlap_pays
 from engine.generation.plan import Plan
+from engine.generation.sources import choose_sources
 from engine.generation.turn_end import TurnEnd, turn_end_of
 from engine.generation.verifier import Verifier
 from engine.lookahead.costs import measured_cost
@@ -43,7 +45,7 @@ from engine.lookahead.policy import AutoLookahead, LookaheadPolicy, make_policy
 from engine.masks.request_masks import masks_of
 from engine.messages.message import Message
 from engine.messages.tools import described
-from engine.methods import AUTO, DRAFT_METHODS, DRAFT_MODEL, NGRAM, PLAIN, DraftMethod, find_method
+from engine.methods import NGRAM, DraftMethod, find_method
 from engine.options import GenerationOptions, check_names
 from engine.sampling.rows import NUMPY, Rows
 from engine.stats import GenerationStats
@@ -122,7 +124,16 @@ def settle_lookahead(request: GenerationRequest, *, has_draft: bool) -> Generati
     """
     speculation, sampling = request.speculation, request.sampling
     wanted = speculation.lookahead
-    if speculation.tree is not None and wanted != 0:  # Its size is given, and nothing to be found out.
+    if speculation.tree == "auto" and wanted != 0:
+        if wanted not in ("auto", "default"):
+            raise InvalidRequest(
+                Translatable(
+                    "Trees are chosen by cost only where the lookahead is too. Omit the lookahead, or name a size."
+                )
+            )
+        wanted = "default" if speculation.force_n1 else "auto"
+        return replace(request, speculation=replace(speculation, lookahead=wanted))
+    if isinstance(speculation.tree, tuple) and wanted != 0:  # Its size is given, and nothing to be found out.
         depth = speculation.tree[1]
         wanted = min(wanted, depth) if isinstance(wanted, int) else depth
         return replace(request, speculation=replace(speculation, lookahead=wanted))
@@ -173,7 +184,10 @@ def make_plan(
     if lookahead == "auto" and target.rewind.kind == "none":  # One token at a time never pays.
         sources, speculation = (), replace(speculation, lookahead=0)
     wanted = speculation.tree if sources and not speculation.force_n1 else None
-    tree, notes = choose_shape(wanted, target, through_text=models.through_text)
+    known, greedy = _known(models, sources), request.sampling.greedy
+    prices = TreePrices(lambda name: known.claims(f"{name}, beside", greedy=greedy))
+    automatic = speculation.lookahead == "auto"
+    tree, notes = choose_shape(wanted, target, through_text=models.through_text, prices=prices if automatic else None)
     context = DrafterContext(
         target,
         models.draft,
@@ -190,8 +204,9 @@ def make_plan(
     if not any(source.needs == "heads" for source in sources):
         target.show_states(None)
     parts = [_make_part(source, context) for source in sources]
-    automatic, greedy = speculation.lookahead == "auto", request.sampling.greedy
-    policy = _make_policy(models, sources, parts, tokens, greedy=greedy) if automatic else make_policy(speculation)
+    policy: LookaheadPolicy = make_policy(speculation)
+    if automatic:
+        policy = _make_policy(known, models, parts, tokens, greedy=greedy, trees=None if tree is None else tree.prices)
     return Plan(
         target=target,
         drafter=_join(sources, parts, policy, open_end=request.speculation.lookahead == "default"),
@@ -221,81 +236,37 @@ def make_plan(
     )
 
 
-def choose_sources(
-    speculation: SpeculationConfig, *, has_draft: bool, heads: HeadBackend | None = None
-) -> tuple[str, tuple[DraftMethod, ...]]:
-    """Return the method that is meant and the sources that it asks in turn, by what is asked for and what is loaded.
-
-    Raises ModelNotLoaded, NotAvailable, InvalidRequest.
-    """
-    method, named = speculation.method, find_method(speculation.method)
-    name = named.name if named is not None else str(method)
-    sources = tuple(found for source in speculation.sources if (found := find_method(source)) is not None)
-    if named is not None and not named.available:
-        raise NotAvailable(
-            Translatable("The method {method}", method=name),
-            Translatable("it is planned for a later version. Use another one."),
-        )
-    if sources and name != AUTO and named not in sources:
-        raise InvalidRequest(
-            Translatable(
-                "The method {method} cannot be combined with the sources {sources}. Omit one of them.",
-                method=name,
-                sources=", ".join(source.name for source in sources),
-            )
-        )
-    if not sources and name == AUTO:
-        sources = _automatic(speculation, has_draft=has_draft, heads=heads)
-    elif not sources and named is not None:
-        sources = (named,)
-    if not has_draft and any(source.needs == "draft" for source in sources):
-        raise ModelNotLoaded("draft")
-    for source in sources:
-        if source.needs == "heads" and heads is None:
-            raise ModelNotLoaded("heads")
-        if source.needs == "heads" and heads is not None and source.name != heads.method:
-            raise InvalidRequest(
-                Translatable(
-                    "The method {method} needs other heads: those of {name} are for {theirs}.",
-                    method=source.name,
-                    name=heads.name,
-                    theirs=heads.method,
-                )
-            )
-    if speculation.lookahead == 0 or not sources:
-        return PLAIN, ()
-    if name == AUTO:
-        name = next((source for source in sources if source.needs != "nothing"), sources[0]).name
-    return name, sources
-
-
-def _automatic(
-    speculation: SpeculationConfig, *, has_draft: bool, heads: HeadBackend | None
-) -> tuple[DraftMethod, ...]:
-    """Return the sources of the method `auto`.
-
-    They are loaded heads, or else the draft model, and, with a lookahead that is automatic too, an index.
-    """
-    indexes = [method for method in DRAFT_METHODS if method.automatic and method.is_index]
-    drafts = [method for method in DRAFT_METHODS if method.automatic and method.needs == "draft" and has_draft]
-    if heads is not None and (method := find_method(heads.method)) is not None:
-        drafts = [method]
-    return (*indexes, *drafts) if speculation.lookahead == "auto" else tuple(drafts)
+def _known(models: Models, sources: Sequence[DraftMethod]) -> PairKnowledge:
+    """Return what is known of the models."""
+    known = models.knowledge or PairKnowledge()
+    if other := next((source.name for source in sources if not source.automatic and source.needs != "heads"), ""):
+        known = known.apart(other)  # Its drafter may have the name of another one.
+    return known
 
 
 def _make_policy(
-    models: Models, sources: Sequence[DraftMethod], parts: Sequence[Drafter], prompt: Sequence[int], *, greedy: bool
+    known: PairKnowledge,
+    models: Models,
+    parts: Sequence[Drafter],
+    prompt: Sequence[int],
+    *,
+    greedy: bool,
+    trees: TreePrices | None,
 ) -> LookaheadPolicy:
     """Return the automatic policy, with what is known of the models."""
-    known = models.knowledge or PairKnowledge()
-    if other := next((source.name for source in sources if not source.automatic), ""):
-        known = known.apart(other)  # Its proposals cost something else than the draft model's.
     known.begin(prompt)
     index = next((part for part in parts if isinstance(part, Index)), None)
-    draft = next((part.name for part in parts if part is not index), None)
-    drafted = known.acceptance(draft or DRAFT_MODEL.name, greedy=greedy)
+    drafts = {
+        part.name: known.acceptance(_known_as(part, models), greedy=greedy) for part in parts if part is not index
+    }
     claims = known.claims(NGRAM.name if index is None else index.name, greedy=greedy)
-    return AutoLookahead(known.costs, drafted, known.allowance, index=index, claims=claims, draft=draft)
+    return AutoLookahead(known.costs, drafts, known.allowance, index=index, claims=claims, trees=trees)
+
+
+def _known_as(part: Drafter, models: Models) -> str:
+    """Return the name under which is kept what was accepted of a source: heads of one method are not all alike."""
+    heads = models.heads
+    return part.name if heads is None or part.name != heads.method else f"{part.name} {heads.name}"
 
 
 def _lookahead(speculation: SpeculationConfig, sources: tuple[DraftMethod, ...]) -> Lookahead:
@@ -380,7 +351,7 @@ def _join(
     if len(parts) == 1:
         return parts[0]
     limits = [source.lookahead if open_end else None for source in sources]
-    return ChainDrafter(list(zip(parts, limits, strict=True)), lambda: policy.source)
+    return ChainDrafter(list(zip(parts, limits, strict=True)), lambda: policy.source, lambda: policy.follower)
 
 
 def _cost(sources: Sequence[DraftMethod], request: GenerationRequest, models: Models) -> Callable[[int], float]:

@@ -78,6 +78,11 @@ class AcceptanceModel:
             self._parent.observe(proposed, accepted, sure, expected)
         self._settle()
 
+    def fade(self) -> None:
+        """Forget a little of this conversation, which goes on without this source."""
+        self._all.add(0.0, 0.0)
+        self._settle()
+
     def _settle(self) -> None:
         parent = self._parent
         self.mean: float = self._all.mean(self._prior if parent is None else parent.mean, self._weight)

@@ -11,6 +11,7 @@ import numpy as np
 
 from engine.config import MAX_LOOKAHEAD
 from engine.drafting.base import cautious_cost
+from engine.methods import DRAFT_MODEL
 
 MS = 1000.0
 
@@ -24,7 +25,8 @@ class CostModel:
     half of what three of its own have in common; or all of two that say it became much cheaper.
 
     `verify_ms` are times by size (1..MOST), `draft_ms` of one draft token; with none only the proportions of what it
-    expects mean anything. `rest`: ms of what else a round does: a plain one, one with proposals. Raises ValueError.
+    expects mean anything. `rest`: ms of what else a round does: a plain one, one with proposals. `drafts`: ms of one
+    token, by source. Raises ValueError.
     """
 
     MOST, UNKNOWN_DRAFT = MAX_LOOKAHEAD + 1, 0.2  # a draft token, before one was timed, in times of a target token
@@ -40,7 +42,8 @@ class CostModel:
         self._residuals: dict[int, tuple[float, float]] = {}  # by size, the last two
         self._common, self._last = 1.0, (0.0, 0.0)
         self._mover, self._moved = 0, 0.0  # the size observed last, and how far it moved the common factor
-        self._draft, self._draft_last = draft_ms, (0.0, 0.0)
+        self.drafts = {} if draft_ms is None else {DRAFT_MODEL.name: draft_ms}
+        self._drafts_last: dict[str, tuple[float, float]] = {}
         self.rest = [0.0, 0.0]
 
     def verify(self, n: int) -> float:
@@ -48,9 +51,9 @@ class CostModel:
         own = self._own.get(n)
         return ((self._table or self._fill())[n] if own is None else own) * self._common
 
-    def draft(self) -> float:
-        """Return the expected milliseconds of one more draft token; above 0."""
-        return self.verify(1) * self.UNKNOWN_DRAFT if self._draft is None else self._draft
+    def draft(self, source: str = DRAFT_MODEL.name) -> float:
+        """Return the expected milliseconds of one more token of a source; above 0."""
+        return self.drafts.get(source) or self.verify(1) * self.UNKNOWN_DRAFT
 
     def knows(self, n: int) -> bool:
         """Return whether a forward of `n` tokens was measured."""
@@ -58,8 +61,8 @@ class CostModel:
 
     @property
     def knows_draft(self) -> bool:
-        """Whether a draft token was measured."""
-        return self._draft is not None
+        """Whether a token of the draft model was measured."""
+        return DRAFT_MODEL.name in self.drafts
 
     def _fill(self) -> list[float]:
         known = self._own or {1: 1.0}
@@ -104,14 +107,14 @@ class CostModel:
             self._own[n] *= exp(by)
             self._table = []
 
-    def observe_draft(self, tokens: int, ms: float) -> None:
+    def observe_draft(self, tokens: int, ms: float, source: str = DRAFT_MODEL.name) -> None:
         """Learn that drafting `tokens` tokens took `ms` milliseconds in all. What is no time is passed over."""
         if tokens < 1 or not _is_time(ms):
             return
-        self._draft = ms / tokens if self._draft is None else self._draft
-        residual = log(ms / tokens / self._draft)
-        self._draft *= exp(_in_common(residual, *self._draft_last) / 2.0)
-        self._draft_last = self._draft_last[1], residual
+        residual = log(ms / tokens / self.drafts.setdefault(source, ms / tokens))
+        last = self._drafts_last.get(source, (0.0, 0.0))
+        self.drafts[source] *= exp(_in_common(residual, *last) / 2.0)
+        self._drafts_last[source] = last[1], residual
 
     def observe_rest(self, proposed: int, ms: float) -> None:
         """Learn what a round of so many proposals took besides drafting and verifying."""
@@ -125,7 +128,8 @@ class CostModel:
 
     def to_json(self) -> dict[str, Any]:
         """Return what is known, for `from_json`: {"format", "verify_ms": {"1": …}, "draft_ms": … | null}."""
-        return {"format": 1, "verify_ms": {str(n): ms for n, ms in self.measured.items()}, "draft_ms": self._draft}
+        draft = self.drafts.get(DRAFT_MODEL.name)
+        return {"format": 1, "verify_ms": {str(n): ms for n, ms in self.measured.items()}, "draft_ms": draft}
 
     @classmethod
     def from_json(cls, data: object) -> Self:

@@ -14,11 +14,12 @@ from typing import Any
 from engine.backends.base import Backend
 from engine.backends.identity import describe_loaded
 from engine.backends.prefix import common_prefix
+from engine.backends.threads import Clock
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import Cancelled, EngineError
 from engine.lookahead.acceptance import AcceptanceModel, ClaimModel
-from engine.lookahead.calibration import NONE, Clock, Free, Loaded, calibrate, free_models
+from engine.lookahead.calibration import NONE, Free, Loaded, calibrate, free_models
 from engine.lookahead.costs import CostModel
 from engine.lookahead.policy import Allowance
 from engine.system.cache_files import cache_folder, forget_oldest, read_json, write_json

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from time import perf_counter
 from typing import Any
 
 from engine.config import DEFAULT_LOOKAHEAD, MAX_LOOKAHEAD, SpeculationConfig
 from engine.drafting.base import Index
+from engine.drafting.tree_prices import TreePrices
 from engine.lookahead.acceptance import AcceptanceModel, ClaimModel
 from engine.lookahead.costs import MS, CostModel
 from engine.methods import DRAFT_MODEL
@@ -21,13 +22,15 @@ class LookaheadPolicy(ABC):
     """Chooses K for each round and learns from its outcome.
 
     Attributes: speedup (expected of this round, in times of plain decoding; None: not estimated); source (the name of
-    the source that is to propose; None: whoever can); asleep (this round and the next one are plain: neither policy nor
-    drafter need be told of it); resting (nothing will be proposed for a while: it need not follow each round);
-    limit (how many tokens a draft may have that asks `goes_on`; None: it does not ask, and has as many as chosen).
+    the source that is to propose; None: whoever can); follower (the only one that need follow each round among those
+    that take time; None: all of them); asleep (this round and the next one are plain: neither policy nor drafter need
+    be told of it); resting (nothing will be proposed for a while: none need follow each round); limit (how many tokens
+    a draft may have that asks `goes_on`; None: it does not ask, and has as many as chosen).
     """
 
     speedup: float | None = None
     source: str | None = None
+    follower: str | None = None
     limit: int | None = None
     asleep = resting = False
 
@@ -43,9 +46,20 @@ class LookaheadPolicy(ABC):
         return True
 
     def observe(  # noqa: B027 - a policy need not learn
-        self, proposed: int, accepted: int, draft_ms: float, target_ms: float, sure: Floats = (), rest_ms: float = 0.0
+        self,
+        proposed: int,
+        accepted: int,
+        draft_ms: float,
+        target_ms: float,
+        sure: Floats = (),
+        rest_ms: float = 0.0,
+        *,
+        nodes: int = 0,
     ) -> None:
-        """Learn from a round: its times, and the probabilities `sure` that the drafter gave its proposals (or none)."""
+        """Learn from a round: its times, and the probabilities `sure` that the drafter gave its proposals (or none).
+
+        `nodes`: of a tree, whose first path has the `proposed` tokens.
+        """
 
 
 class FixedLookahead(LookaheadPolicy):
@@ -91,9 +105,10 @@ class Allowance:
 class AutoLookahead(LookaheadPolicy):
     """Proposes from the source, and as much, as promises the most tokens per second. See ARCHITECTURE.md, *Lookahead*.
 
-    A draft goes on while what it may still win, several tokens on, is worth more than its time. Only kept tokens and
-    the promise of the `index` before any draw are looked at, so nothing is bent. Where nothing beats plain decoding,
-    only rounds that the `allowance` bears propose; looks at the sources take no more than its share either.
+    `drafts`: what was accepted of each source that takes time (None: of a draft model). A draft goes on while what it
+    may still win, several tokens on, is worth more than its time. Only kept tokens and the promise of the `index`
+    before any draw are looked at, so nothing is bent. Where nothing beats plain decoding, only rounds that the
+    `allowance` bears propose; looks at the sources take no more than its share either.
     """
 
     speedup: float
@@ -107,20 +122,21 @@ class AutoLookahead(LookaheadPolicy):
     def __init__(
         self,
         costs: CostModel | None = None,
-        acceptance: AcceptanceModel | None = None,
+        drafts: Mapping[str, AcceptanceModel] | None = None,
         allowance: Allowance | None = None,
         *,
         index: Index | None = None,
         claims: ClaimModel | None = None,
-        draft: str | None = DRAFT_MODEL.name,
+        trees: TreePrices | None = None,
     ) -> None:
-        self.costs, self.acceptance = costs or CostModel(), acceptance or AcceptanceModel()
+        self.costs, self.acceptance = costs or CostModel(), AcceptanceModel()
+        self._drafts = {DRAFT_MODEL.name: self.acceptance} if drafts is None else drafts
         self._allowance, self._claims = allowance or Allowance(), claims or ClaimModel()
-        self._index, self._draft = index, draft
-        self.lookahead, self.speedup = 0, 1.0
+        self._index, self._trees, self.lookahead, self.speedup = index, trees, 0, 1.0
         self._round = self._plan_at = self._look_at = self._try_at = self._proposed = 0
         self._seen: dict[int, int] = {}  # by K, the round in which it was proposed last
-        self._finding_out = self._surprised = self._scaled = False
+        self._used: dict[str, int] = {}  # by source that takes time, that in which it is known to have been no better
+        self._finding_out = self._rival = self._surprised = self._scaled = False
         self._promised: Floats = ()
         self._exactly: int | None = None
         self._plain, self._learning_ms, self.limit = self._cost_of_plain(), 0.0, 0
@@ -129,29 +145,34 @@ class AutoLookahead(LookaheadPolicy):
             self._make_plan()
         elif self._index:
             self._index.dozing = True
+        self._ready = None if self.resting else self.follower
 
     def choose(self) -> int:
         if self._allowance.sleep:
             self._allowance.sleep -= 1
             self.asleep = self._allowance.sleep > 0
             self._plan_at = self._look_at = self._round
+            self._ready = None if self.resting else self._ready
             return 0
         if self._round >= self._plan_at:
             self._make_plan()
         self._round += 1
-        self._reach, self._exactly, self._finding_out, self._promised = 1.0, None, False, ()
+        self._reach, self._exactly, self._finding_out, self._rival, self._promised = 1.0, None, False, False, ()
         chosen, self._worth = (0, 1.0 / self._plain) if self.resting else (self._best, self._rate)
         offered = self._look_at_index(self._index) if self._index and self._round > self._look_at else 0
         if offered:
             chosen = self._exactly = offered
-        elif self._draft and self._allowance.left > 0.0:
+        elif self.follower and self._allowance.left > 0.0:
             chosen = self._find_out(chosen)
         if not chosen and self._pause and not self._allowance.sleep:
             self._allowance.sleep, self.asleep, self._proposed = self._pause, True, 0
             self._allowance.spend(-self._allowance.SHARE * self._pause)
-        self.source = self._index.name if offered and self._index else self._draft
+        self.source = self._index.name if offered and self._index else self.follower
         self.speedup, self.lookahead = max(self._worth * self._plain, 1.0), chosen
         self.limit = chosen if not chosen or self._exactly is not None else MAX_LOOKAHEAD
+        if self._trees and self.follower:
+            rate, each = self._worth * (self.limit > chosen), self.costs.draft(self.follower)
+            self._trees.begin(rate, self.costs.verify, each, self.acceptance, self.follower, chosen)
         return chosen
 
     def goes_on(self, proposed: int, confidence: float | None) -> bool:
@@ -164,11 +185,20 @@ class AutoLookahead(LookaheadPolicy):
             return not self.resting or chance > 1.0 / 2.0
         if proposed not in self._rates:
             more = range(proposed, min(proposed + self.AHEAD, MAX_LOOKAHEAD))
-            _, self._rates[proposed] = self._best_size(map(model.at, more), self.costs.draft(), proposed)
+            each = self.costs.draft(self.follower or "")
+            _, self._rates[proposed] = self._best_size(map(model.at, more), each, proposed)
         return self._reach * self._rates[proposed] > self._worth
 
     def observe(
-        self, proposed: int, accepted: int, draft_ms: float, target_ms: float, sure: Floats = (), rest_ms: float = 0.0
+        self,
+        proposed: int,
+        accepted: int,
+        draft_ms: float,
+        target_ms: float,
+        sure: Floats = (),
+        rest_ms: float = 0.0,
+        *,
+        nodes: int = 0,
     ) -> None:
         began = perf_counter()
         before, self._proposed = self._proposed, proposed
@@ -178,27 +208,32 @@ class AutoLookahead(LookaheadPolicy):
                 self._allowance.spend(-2.0)
             else:
                 self._seen[proposed] = self._round
-            self.costs.observe_verify(proposed + 1, target_ms)
+            self.costs.observe_verify(max(proposed, nodes) + 1, target_ms)
             self.costs.observe_rest(proposed, rest_ms + self._learning_ms * (proposed > 0))
-        time = draft_ms + target_ms + rest_ms
+        time, name = draft_ms + target_ms + rest_ms, self.follower or ""
+        lost = time / self._plain - (accepted + 1) / self.speedup if self._finding_out else 0.0
         if self._promised:
             self._claims.observe(proposed, accepted, self._promised)
         elif proposed:
-            if not self.resting:  # Otherwise the time is also that of catching up.
-                self.costs.observe_draft(proposed, draft_ms)
-            self.acceptance.observe(proposed, accepted, sure, self._planned * time * self._scaled)
+            if name == self._ready:  # Otherwise the time is also that of catching up.
+                self.costs.observe_draft(proposed, draft_ms, name)
+            if lost >= 0.0 and name in self.costs.drafts:  # What turned out better is tried again at once.
+                self._used[name] = self._round
+            self.acceptance.observe(proposed, accepted, sure, self._planned * time * (self._scaled and not self._rival))
+            for other in self._drafts.keys() - {name}:
+                self._drafts[other].fade()
             self._judge()
             if accepted < proposed and (not self._pause or self.resting):
                 self._plan_at = self._round
+        self._ready = None if self.resting and (self._promised or not proposed) else self.follower
         if self._scaled:
-            lost = time / self._plain - (accepted + 1) / self.speedup if self._finding_out else 0.0
             self._allowance.spend(lost - self._allowance.SHARE * time / self._plain)
         else:
             self._plan_at = self._round
         self._learning_ms = MS * (perf_counter() - began)
 
     def _make_plan(self) -> None:
-        """Find the K of the draft model with the best rate, and whether it pays."""
+        """Find the source that takes time, and its K, with the best rate, and whether it pays."""
         costs = self.costs
         self._scaled = costs.knows(1)  # otherwise only the proportions of times mean something
         before, self._plain = self._plain, self._cost_of_plain()
@@ -207,10 +242,18 @@ class AutoLookahead(LookaheadPolicy):
             self._allowance.spend(-2.0)
         self._pause = int(self.LOOK_MS / (self._plain * self._allowance.SHARE))
         self._plan_at = self._round + self.AHEAD
-        self._rates: dict[int, float] = {}  # by tokens proposed, the best of going on if all are accepted
-        drafted = range(MAX_LOOKAHEAD if self._draft else 0)
-        self._best, self._planned = self._best_size(map(self.acceptance.at, drafted), costs.draft())
+        self._plans = {
+            name: self._best_size(map(model.at, range(MAX_LOOKAHEAD)), costs.draft(name))
+            for name, model in self._drafts.items()
+        }
+        self._turn_to(max(self._plans, key=lambda name: self._plans[name][1] * self._drafts[name].gain, default=None))
         self._judge()
+
+    def _turn_to(self, name: str | None) -> None:
+        """Let a source draft that takes time, as its plan says. None: there is none."""
+        self._rates: dict[int, float] = {}  # by tokens proposed, the best of going on if all are accepted
+        self.follower, self.acceptance = name, self._drafts.get(name or "", self.acceptance)
+        self._best, self._planned = self._plans.get(name or "", (0, 0.0))
 
     def _cost_of_plain(self) -> float:
         return self.costs.verify(1) + self.costs.rest[0]
@@ -235,14 +278,21 @@ class AutoLookahead(LookaheadPolicy):
     def _find_out(self, chosen: int) -> int:
         """Return what is tried in place of the best, or the best: where nothing pays, a short draft, new ones first.
 
-        Otherwise the next larger size, or after a surprise plain decoding (twice: the first such round takes longer).
+        Otherwise a source not used for long, or the next larger size, or after a surprise plain decoding (twice: the
+        first such round takes longer).
         """
         costs, other = self.costs, None
+        rival = min(self._drafts, key=lambda name: self._used.get(name, -self.TRY_EVERY))
         if self._seen and not costs.knows(1):
             other = 0
         elif self.resting:
-            cost = {k: costs.verify(k + 1) + k * costs.draft() for k in range(1, DEFAULT_LOOKAHEAD + 1)}
+            self._turn_to(rival)
+            self._plan_at = self._round
+            cost = {k: costs.verify(k + 1) + k * costs.draft(rival) for k in range(1, DEFAULT_LOOKAHEAD + 1)}
             other = max(cost, key=lambda k: (not costs.knows(k + 1), (1.0 + k * self.acceptance.at(0)) / cost[k]))
+        elif rival != self.follower and self._round - self._used.get(rival, -self.TRY_EVERY) >= self.TRY_EVERY:
+            self._turn_to(rival)
+            self._plan_at, self._rival, other = self._round, True, max(self._best, 1)
         elif self._round >= self._try_at:
             if self._surprised and 0 not in self._seen:
                 other = 0

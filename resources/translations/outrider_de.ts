@@ -5250,8 +5250,20 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>sein Tensor {name!r} ist als {dtype} gespeichert; das kann hier nicht verwendet werden.</translation>
         </message>
         <message>
+            <source>Trees are chosen by cost only where the lookahead is too. Omit the lookahead, or name a size.</source>
+            <translation>Bäume werden nur dort nach Kosten gewählt, wo es auch die Vorausschau wird. Lassen Sie die Vorausschau weg, oder nennen Sie eine Größe.</translation>
+        </message>
+        <message>
             <source>The prompt has no tokens. Enter some text first.</source>
             <translation>Der Prompt hat keine Tokens. Geben Sie zuerst einen Text ein.</translation>
+        </message>
+        <message>
+            <source>The model {name} cannot fill gaps: it has no tokens for them. Choose another.</source>
+            <translation>Das Modell {name} kann keine Lücken füllen: Es hat keine Tokens dafür. Wählen Sie ein anderes.</translation>
+        </message>
+        <message>
+            <source>the reply ended without a result</source>
+            <translation>die Antwort endete ohne Ergebnis</translation>
         </message>
         <message>
             <source>The method {method}</source>
@@ -5268,14 +5280,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>The method {method} needs other heads: those of {name} are for {theirs}.</source>
             <translation>Die Methode {method} braucht andere Köpfe: die von {name} sind für {theirs}.</translation>
-        </message>
-        <message>
-            <source>The model {name} cannot fill gaps: it has no tokens for them. Choose another.</source>
-            <translation>Das Modell {name} kann keine Lücken füllen: Es hat keine Tokens dafür. Wählen Sie ein anderes.</translation>
-        </message>
-        <message>
-            <source>the reply ended without a result</source>
-            <translation>die Antwort endete ohne Ergebnis</translation>
         </message>
         <message>
             <source>The demo at full size needs at least {needed:.1f} GB of memory and disk. Free some, and try again.</source>

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import llama_cpp
@@ -15,6 +15,7 @@ from engine.backends.base import Backend, Logits
 from engine.backends.block_heads import BlockHeadBackend, BlockLayers
 from engine.backends.heads import BATCH, HeadBackend, HeadLayers, States
 from engine.backends.llama_cpp.backend import LlamaCppBackend
+from engine.backends.llama_cpp.functions import logits_place
 from engine.backends.llama_cpp.hidden import floats_at, functions
 from engine.backends.llama_cpp.library import LibraryLog, prepare_library, text_entry
 from engine.backends.llama_cpp.loading import gpu_layers, reason_of
@@ -58,18 +59,18 @@ class _Head(HeadLayers):
         states = np.ascontiguousarray(states, np.float32)
         llama_cpp.llama_batch_ext_clear(batch)
         position = ctypes.c_int32()
-        for index, token in enumerate(tokens):
+        for index, (token, row) in enumerate(zip(tokens, _rows(states), strict=True)):
             llama_cpp.llama_batch_ext_add_token(batch, 0, token)
             position.value = place + index
             llama_cpp.llama_batch_ext_set_pos(batch, index, position)
             # llama.cpp hands out the rows from the first on, not the marked ones: so all of them, or none.
             llama_cpp.llama_batch_ext_set_output_logits(batch, index, wanted)
-            llama_cpp.llama_batch_ext_set_embd_token(batch, index, _row(states[index : index + 1]))
+            llama_cpp.llama_batch_ext_set_embd_token(batch, index, row)
         self._process(llama_cpp.LLAMA_PROCESS_TYPE_DECODE, place)
         if not wanted:
             return None
         last = len(tokens) - 1
-        logits = floats_at(_address(llama_cpp.llama_get_logits_ith(self._context, last)), 1, self.vocab_size)
+        logits = floats_at(logits_place(self._context, last), 1, self.vocab_size)
         own = floats_at(self._call["get_embeddings_nextn_ith"](self._context, last), 1, self.width)
         return logits, own[0]
 
@@ -112,8 +113,8 @@ class EagleHead(_Head):
             # Positions mean nothing here, but llama.cpp wants those that come next in the cache.
             place = int(llama_cpp.llama_memory_seq_pos_max(self._memory, 0)) + 1
             position = ctypes.c_int32()
-            for index in range(len(piece)):
-                llama_cpp.llama_batch_ext_add_embd(self._batch, 0, _row(piece[index : index + 1]))
+            for index, row in enumerate(_rows(piece)):
+                llama_cpp.llama_batch_ext_add_embd(self._batch, 0, row)
                 position.value = place + index
                 llama_cpp.llama_batch_ext_set_pos(self._batch, index, position)
                 llama_cpp.llama_batch_ext_set_output_logits(self._batch, index, True)
@@ -157,8 +158,8 @@ class BlockHead(_Head, BlockLayers):
     def feed(self, first: int, tokens: Sequence[int], states: States, *, wanted: bool) -> None:
         states = np.ascontiguousarray(states, np.float32)
         llama_cpp.llama_batch_ext_clear(self._batch)
-        for index in range(len(tokens)):
-            llama_cpp.llama_batch_ext_add_embd(self._batch, 0, _row(states[index : index + 1]))
+        for index, row in enumerate(_rows(states)):
+            llama_cpp.llama_batch_ext_add_embd(self._batch, 0, row)
             place = (ctypes.c_int32 * 4)(*[first + index] * 3, 0)
             llama_cpp.llama_batch_ext_set_pos(self._batch, index, place)
             llama_cpp.llama_batch_ext_set_output_logits(self._batch, index, False)
@@ -172,8 +173,7 @@ class BlockHead(_Head, BlockLayers):
             llama_cpp.llama_batch_ext_set_pos(self._batch, index, ctypes.c_int32(first + index))
             llama_cpp.llama_batch_ext_set_output_logits(self._batch, index, True)
         self._process(llama_cpp.LLAMA_PROCESS_TYPE_DECODE, first)
-        address = _address(llama_cpp.llama_get_logits_ith(self._context, skipped))
-        rows = floats_at(address, count, self.vocab_size).copy()
+        rows = floats_at(logits_place(self._context, skipped), count, self.vocab_size).copy()
         self.cut(first)
         return rows
 
@@ -234,13 +234,13 @@ def _make_context(
     return context
 
 
-def _row(state: States) -> Any:
-    """Return one state as llama.cpp takes it; the numbers must live until the call returns."""
-    return llama_cpp.llama_embd(state.ctypes.data_as(ctypes.POINTER(ctypes.c_float)), 1, state.shape[1])
-
-
-def _address(pointer: Any) -> int | None:
-    return ctypes.cast(pointer, ctypes.c_void_p).value
+def _rows(states: States) -> Iterator[Any]:
+    """Yield each state as llama.cpp takes it, valid until the next one; `states` must be contiguous."""
+    row = llama_cpp.llama_embd(None, 1, states.shape[1])
+    place = ctypes.c_size_t.from_buffer(row)  # Its first field: a pointer object would cost more than the call.
+    for index in range(len(states)):
+        place.value = states.ctypes.data + index * states.shape[1] * states.itemsize
+        yield row
 
 
 def _free(batch: Any, context: Any, model: Any) -> None:

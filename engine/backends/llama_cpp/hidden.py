@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import llama_cpp
@@ -155,8 +155,12 @@ class HiddenRows:
                 self._call["set_embeddings_nextn"](self._context, on, False)
 
 
+@lru_cache
 def floats_at(address: int | None, count: int, width: int) -> NDArray[np.float32]:
-    """Return a view of numbers that llama.cpp holds, shape (count, width)."""
+    """Return a view of numbers that llama.cpp holds, shape (count, width).
+
+    It is kept: making one costs more than a small head's pass. Only who just got the address may read it.
+    """
     if not address:
         raise RuntimeError("llama.cpp returned no hidden states")
     memory = (ctypes.c_char * (ctypes.sizeof(ctypes.c_float) * count * width)).from_address(address)

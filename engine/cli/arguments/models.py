@@ -92,7 +92,7 @@ def add_speculation(
     spec.add_argument(
         "--tree",
         metavar="WxD",
-        help="propose a tree: up to W tokens (1 to 4) at each of D places (1 to 8), for example 3x4",
+        help="propose a tree: up to W tokens (1 to 4) at each of D places (1 to 8), for example 3x4; auto: by cost",
     )
     spec.add_argument("--acceptance", metavar="RULE", help="rejection or exact")
     spec.add_argument("--force-n1", action="store_true", default=None, help="verify one token at a time")

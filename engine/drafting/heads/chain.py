@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from engine.backends.base import Logits
 from engine.backends.heads import HeadBackend
 from engine.backends.prefix import keep_prefix
+from engine.cancel import CancelToken
 from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.trees import ROOT, Outlook, Tree
@@ -54,9 +55,20 @@ class HeadDrafter(DraftModelDrafter):
         """Return False: a head goes on from its own state of each token, so none is passed over."""
         return False
 
+    def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
+        self._head.resting = self.resting
+        super().begin(prompt_tokens, cancel)
+
+    def observe(self, committed_tokens: Sequence[int]) -> None:
+        self._head.resting = self.resting
+        super().observe(committed_tokens)
+
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         if not self._head.ready(len(self._committed)):
             return Draft()
+        while self._head.read_on():
+            if self._cancel.cancelled:
+                return Draft()
         n = n if self._head.most is None else min(n, self._head.most)
         self._head.expect(n)
         return super().propose(n, goes_on)

@@ -16,6 +16,7 @@ from engine.lookahead.acceptance import AcceptanceModel
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge
 from engine.lookahead.policy import AutoLookahead
+from engine.methods import DRAFT_MODEL
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.loop_plans import loop_plan
 from helpers.decoding.translated import LETTERS, WORDS, drafter_for, ids, reciter
@@ -30,7 +31,7 @@ class Fixed(CostModel):
 
     def observe_verify(self, n: int, ms: float) -> None: ...
 
-    def observe_draft(self, tokens: int, ms: float) -> None: ...
+    def observe_draft(self, tokens: int, ms: float, source: str = "") -> None: ...
 
     def observe_rest(self, proposed: int, ms: float) -> None: ...
 
@@ -59,7 +60,7 @@ class Told(Drafter):
 
 
 def _hopeless() -> AutoLookahead:
-    return AutoLookahead(CostModel(DEAR, 0.1), AcceptanceModel(prior=0.1, weight=1_000.0))
+    return AutoLookahead(CostModel(DEAR, 0.1), {DRAFT_MODEL.name: AcceptanceModel(prior=0.1, weight=1_000.0)})
 
 
 @pytest.mark.parametrize("length", [3, 150, 400])

@@ -16,6 +16,7 @@ from engine.lookahead.policy import (
     LookaheadPolicy,
     make_policy,
 )
+from engine.methods import DRAFT_MODEL
 
 
 @pytest.mark.parametrize("lookahead", [0, 1, 32])
@@ -194,14 +195,14 @@ def test_a_sure_draft_goes_on_and_an_unsure_one_ends() -> None:
         sure = rng.random() < 0.5
         acceptance.observe(1, int(rng.random() < (0.98 if sure else 0.1)), (0.99 if sure else 0.3,))
     costs = CostModel({n: 10.0 + 2.0 * n for n in range(1, 34)}, draft_ms=0.5)
-    lengths = [_propose(AutoLookahead(costs, acceptance), confidence) for confidence in (0.3, 0.99)]
+    lengths = [_propose(AutoLookahead(costs, {DRAFT_MODEL.name: acceptance}), confidence) for confidence in (0.3, 0.99)]
     assert lengths[0] < 3
     assert lengths[1] > 5
 
 
 def test_a_draft_never_exceeds_the_largest_lookahead() -> None:
     costs = CostModel({n: 10.0 + 0.001 * n for n in range(1, 34)}, draft_ms=0.001)
-    policy = AutoLookahead(costs, AcceptanceModel(prior=0.99, weight=1000.0))
+    policy = AutoLookahead(costs, {DRAFT_MODEL.name: AcceptanceModel(prior=0.99, weight=1000.0)})
     assert _propose(policy, 1.0) == MAX_LOOKAHEAD
     assert not policy.goes_on(MAX_LOOKAHEAD, 1.0)
 

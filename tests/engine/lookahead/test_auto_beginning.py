@@ -5,6 +5,7 @@ from engine.drafting.ngram import NgramDrafter
 from engine.lookahead.acceptance import AcceptanceModel
 from engine.lookahead.costs import CostModel
 from engine.lookahead.policy import Allowance, AutoLookahead
+from engine.methods import DRAFT_MODEL
 
 
 def test_a_reply_that_begins_is_no_surprise() -> None:
@@ -12,7 +13,7 @@ def test_a_reply_that_begins_is_no_surprise() -> None:
     costs, allowance = CostModel({n: 0.2 * n for n in range(1, 34)}, 0.2), Allowance()
     costs.rest[0] = 0.1
     allowance.spend(9.0)
-    AutoLookahead(costs, AcceptanceModel(prior=0.1, weight=1_000.0), allowance)
+    AutoLookahead(costs, {DRAFT_MODEL.name: AcceptanceModel(prior=0.1, weight=1_000.0)}, allowance)
     assert allowance.left == -7.0
 
 

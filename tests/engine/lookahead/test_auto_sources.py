@@ -15,7 +15,7 @@ from engine.config import SamplingConfig, SpeculationConfig
 from engine.decoder import SpeculativeDecoder
 from engine.drafting.ngram import NgramDrafter
 from engine.events import RoundEvent
-from engine.generation.planner import choose_sources
+from engine.generation.sources import choose_sources
 from engine.lookahead.acceptance import AcceptanceModel
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge
@@ -35,7 +35,7 @@ class Fixed(CostModel):
 
     def observe_verify(self, n: int, ms: float) -> None: ...
 
-    def observe_draft(self, tokens: int, ms: float) -> None: ...
+    def observe_draft(self, tokens: int, ms: float, source: str = "") -> None: ...
 
 
 @dataclass
@@ -54,8 +54,7 @@ class Promises:
 
 def _policy(index: Promises, accepted: float = 0.6, *, drafts: bool = True, costs: CostModel | None = None) -> Any:
     model = AcceptanceModel(prior=accepted, weight=1_000.0)
-    draft = DRAFT_MODEL.name if drafts else None
-    return AutoLookahead(costs or Fixed(FLAT, 1.0), model, index=index, draft=draft)
+    return AutoLookahead(costs or Fixed(FLAT, 1.0), {DRAFT_MODEL.name: model} if drafts else {}, index=index)
 
 
 def test_the_source_of_the_better_rate() -> None:
@@ -136,7 +135,7 @@ def test_where_nothing_pays_looks_take_a_share_of_the_time(spent: float, plain_m
     verify = {n: plain_ms * (0.4 + 0.6 * n) for n in range(1, 34)}
     costs, index, allowance = Fixed(verify, plain_ms), Promises(), Allowance()
     allowance.spend(spent)
-    policy = AutoLookahead(costs, AcceptanceModel(prior=0.1, weight=1_000.0), allowance, index=index)
+    policy = AutoLookahead(costs, {DRAFT_MODEL.name: AcceptanceModel(0.1, 1_000.0)}, allowance, index=index)
     for _ in range(224):
         proposed = policy.choose()
         if not policy.asleep:
@@ -181,7 +180,7 @@ def test_an_index_without_a_promise_is_looked_at_seldom_where_looks_are_felt() -
 
 def test_a_draft_that_never_pays_is_looked_at_seldom_without_an_index_too() -> None:
     verify = {n: 0.2 * n for n in range(1, 34)}
-    policy = AutoLookahead(Fixed(verify, 0.2), AcceptanceModel(prior=0.1, weight=1_000.0))
+    policy = AutoLookahead(Fixed(verify, 0.2), {DRAFT_MODEL.name: AcceptanceModel(0.1, 1_000.0)})
     proposals = 0
     for _ in range(400):
         proposed = policy.choose()
@@ -351,7 +350,8 @@ def _replies(known: PairKnowledge, rate: float, rng: random.Random, count: int) 
     spent = 0.0
     for number in range(count):
         known.begin([number])
-        policy = AutoLookahead(known.costs, known.acceptance("draft-model", greedy=True), known.allowance)
+        drafts = {"draft-model": known.acceptance("draft-model", greedy=True)}
+        policy = AutoLookahead(known.costs, drafts, known.allowance)
         spent += _reply(policy, rate, rng, disturb)
     return spent / count
 

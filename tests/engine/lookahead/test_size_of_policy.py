@@ -14,7 +14,7 @@ from engine.generation import planner
 
 ROOM = Path(engine.lookahead.__file__).parent
 MOST_LINES, MOST_CONSTANTS = 900, 25
-ELSEWHERE = (cautious_cost, planner._make_policy, planner._cost)
+ELSEWHERE = (cautious_cost, planner._known, planner._make_policy, planner._cost)
 """What chooses the lookahead and lies in other rooms."""
 ELSEWHERE_NAMES = ("_AUTO",)
 

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from engine import LoadConfig, bundled_pair, load
+from engine.backends import threads
 from engine.backends.base import Backend, Logits, Rewind
+from engine.backends.threads import Meter, candidates, choose_threads
 from engine.cancel import CancelToken
 from engine.errors import BackendFailure, Cancelled
-from engine.lookahead import calibration, knowledge
-from engine.lookahead.calibration import Meter, calibrate, candidates, choose_threads, free_models
+from engine.lookahead import knowledge
+from engine.lookahead.calibration import calibrate, free_models
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import costs_for, costs_place, learn_pair, recall, remember
 from helpers.decoding.fake_backend import FakeBackend
@@ -63,11 +65,11 @@ class Others:
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight physical cores, sixteen logical ones, and nobody else."""
-    monkeypatch.setattr(calibration, "physical_cores", lambda: 8)
-    monkeypatch.setattr(calibration, "logical_cores", lambda: 16)
+    monkeypatch.setattr(threads, "physical_cores", lambda: 8)
+    monkeypatch.setattr(threads, "logical_cores", lambda: 16)
     monkeypatch.setattr(knowledge, "logical_cores", lambda: 16)
     monkeypatch.setattr("engine.system.machine.physical_cores", lambda: 8)
-    monkeypatch.setattr(calibration, "OtherPrograms", Others)
+    monkeypatch.setattr(threads, "OtherPrograms", Others)
 
 
 @pytest.fixture
@@ -118,8 +120,8 @@ def choose(backend: Threaded, budget_s: float = 60.0, *, draft: bool = False) ->
 def test_the_counts_next_to_the_usual_one_are_tried(
     monkeypatch: pytest.MonkeyPatch, physical: int, logical: int, usual: int, expected: tuple[int, ...]
 ) -> None:
-    monkeypatch.setattr(calibration, "physical_cores", lambda: physical)
-    monkeypatch.setattr(calibration, "logical_cores", lambda: logical)
+    monkeypatch.setattr(threads, "physical_cores", lambda: physical)
+    monkeypatch.setattr(threads, "logical_cores", lambda: logical)
     assert tuple(candidates(usual)) == expected
 
 
@@ -309,8 +311,8 @@ def test_real_models_are_given_a_choice_that_lasts(monkeypatch: pytest.MonkeyPat
         plain = decoder.generate("Tell me a story.", lookahead=0, max_tokens=8).text
     monkeypatch.setattr("engine.system.machine._TINY_MODEL", 0)
     monkeypatch.setattr("engine.system.machine.physical_cores", lambda: 2)
-    monkeypatch.setattr(calibration, "physical_cores", lambda: 2)
-    monkeypatch.setattr(calibration, "logical_cores", lambda: 2)
+    monkeypatch.setattr(threads, "physical_cores", lambda: 2)
+    monkeypatch.setattr(threads, "logical_cores", lambda: 2)
     chosen = []
     for _ in range(2):
         with load(LoadConfig(target, trusted=True), LoadConfig(draft, trusted=True)) as decoder:

@@ -15,6 +15,7 @@ from scipy.stats import chi2
 from engine.backends.base import Logits
 from engine.cancel import CancelToken
 from engine.chat.reply_text import ReplyText
+from engine.checks import TreeWish
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.constraint import Constraint
 from engine.drafting.base import Drafter, TreeShape
@@ -86,7 +87,8 @@ class Setting:
                     tokens.append(event.token)
         return tuple(tokens)
 
-    def _shape(self, size: tuple[int, int]) -> TreeShape:
+    def _shape(self, size: TreeWish) -> TreeShape:
+        assert size != "auto"
         return TreeShape(*size, self.target.context_length)
 
     def _drafter(self, seed: int, masks: ReplyMasks | None) -> Drafter:
