@@ -5,9 +5,9 @@ and zeros in the others (see arithmetic.py); what holds there of the stream hold
 embedding, `attn_output` and `ffn_down` write to it, all other matrices read from it. `fc` reads three states side by
 side, and the first layer's attention a token's embedding beside a state, so that their columns lie in pieces.
 
-Where the target's vocabulary is padded (see padding.py), the head's is too. A *spread* head has no vocabulary of its own
-(`d2t`): its output has a row for each token of the target's, and those that the small head does not know never win. So
-it proposes the same, and pays for all the rows. The mark that tells tokens apart comes into its stream through `fc`.
+Where the target's vocabulary is padded (see padding.py), the head's is too. A *spread* head has no vocabulary of its
+own (`d2t`): its output has a row for each token of the target's, and those that the small head does not know never win.
+So it proposes the same, and pays for all the rows. The mark that tells tokens apart comes into its stream through `fc`.
 """
 
 from __future__ import annotations

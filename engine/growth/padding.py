@@ -25,7 +25,7 @@ from engine.growth.blocks import BLOCK, Bytes, Kind, blocks_like
 MARK = 127 * 2.0**-22
 """What the channel holds at every token: exact in each kind, and its scale still is a float16."""
 _LONGEST = 1024.0
-"""A stream of this length (the root of the sum of its squares) still lowers the logits of added tokens by `_LOWERED`."""
+"""A stream of this length still lowers the logits of added tokens by `_LOWERED`: the root of the sum of its squares."""
 _LOWERED = 127.0
 Rows = slice | NDArray[np.bool_]
 

@@ -45,8 +45,8 @@ def test_in_a_padded_vocabulary_it_proposes_the_same(tmp_path: Path) -> None:
     wider, tokens, known = GrownShape(4, 512, 704), 5_000, 4_096
     files = [(grown_target("q8_0", wider, folder=tmp_path), grown_head("q8_0", wider, folder=tmp_path))]
     target = grown_target("q8_0", wider, folder=tmp_path, vocabulary=tokens)
-    for spread in (False, True):
-        files.append((target, grown_head("q8_0", wider, folder=tmp_path, vocabulary=tokens, spread=spread)))
+    heads = [grown_head("q8_0", wider, folder=tmp_path, vocabulary=tokens, spread=spread) for spread in (False, True)]
+    files.extend((target, head) for head in heads)
     kept, texts = [], []
     for target, head in files:
         with SpeculativeDecoder() as decoder:
