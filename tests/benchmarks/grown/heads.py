@@ -9,8 +9,8 @@ Auto may take the n-gram index too. A speedup is the median of ratios to the pla
 the same turn; the last table compares the head with each draft by the same measure.
 
 With `--vocabulary 128k` the vocabulary of the target is padded to that of large models (131,072) with tokens that are
-never drawn, and the head is compared with itself: with its own vocabulary of 2,048 tokens (`d2t`), and *spread*, with an
-output row for each token of the target's. Both propose the same.
+never drawn, and the head is compared with itself: with its own vocabulary of 2,048 tokens (`d2t`), and *spread*, with
+an output row for each token of the target's. Both propose the same.
 """
 
 import argparse

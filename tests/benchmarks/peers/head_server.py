@@ -303,7 +303,7 @@ def _text(report: dict[str, Any], args: argparse.Namespace) -> str:
     lines = [
         "## Draft heads against llama.cpp's own server",
         "",
-        f"The server of the same llama.cpp, built with its default options, without kernels of ours; {args.threads} threads.",
+        f"The server of the same llama.cpp, with its default options and no kernels of ours; {args.threads} threads.",
         f"EAGLE-3: the demo target grown ({FULL}, Q8_0) with its grown head; the others are made models of chance.",
         "",
         "Tokens that were proposed and accepted in greedy replies (ours, the server's):",
