@@ -24,28 +24,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from math import sqrt
 from pathlib import Path
 from typing import Any, Literal
 
 import gguf
 import numpy as np
-from gguf import GGMLQuantizationType as Kind
 from numpy.typing import NDArray
 
 from engine.errors import GrowthError
+from engine.growth.blocks import BLOCK, Bytes, Kind, pool
+from engine.growth.padding import Padding, padded_tokenizer, padding_to
 
-BLOCK = 32
 SEED = 2026
-_POOL_BLOCKS = 65_521
-"""A prime, so that the pool's repetitions fall differently on the rows of every matrix."""
-_STD = 0.02
-"""Of the random weights: that of real models of this size, and the activations stay small."""
-_SCALED = (Kind.Q8_0, Kind.Q4_0)
-"""Kinds whose blocks begin with a float16 scale."""
 _IN_LAYER = ("attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "ffn_norm", "ffn_gate", "ffn_up", "ffn_down")
 _WRITING = ("attn_output", "ffn_down")
+EMBEDDING, LAST_NORM, OUTPUT = "token_embd.weight", "output_norm.weight", "output.weight"
 
 __all__ = [
     "EXACT",
@@ -62,7 +56,6 @@ __all__ = [
     "SmallModel",
 ]
 
-Bytes = NDArray[np.uint8]
 GrownKind = Literal["q8_0", "q4_0", "f16", "transformers"]
 
 
@@ -178,17 +171,26 @@ class Part:
 class Growing:
     """Hold the parts of something large, and compute them from what is small.
 
-    Attributes: small, seed, parts; scale (of the weights of norms).
+    Attributes: small, seed, parts; scale (of the weights of norms); padding (of the vocabulary, if any).
     """
 
     small: SmallFile
     seed: int
     scale: float
     parts: list[Part]
+    padding: Padding | None = None
 
     def changed_metadata(self, file_type: gguf.LlamaFileType) -> dict[str, Any]:
         """Return the entries of the file that differ from the small one's."""
         raise NotImplementedError
+
+    def tokenizer(self) -> dict[str, Any]:
+        """Return the entries of the tokenizer, and the size of its vocabulary, where that is padded."""
+        if self.padding is None:
+            return {}
+        small, tokens = self.small, self.padding.tokens
+        entries = {key: field.contents() for key, field in small.fields.items() if key.startswith("tokenizer.")}
+        return padded_tokenizer(entries, tokens) | {f"{small.architecture}.vocab_size": tokens}
 
     @property
     def parameters(self) -> int:
@@ -202,7 +204,22 @@ class Growing:
 
     def content(self, part: Part) -> NDArray[Any]:
         """Return float32 of shape (columns,) for a norm, else the bytes of the rows, shape (rows, bytes of a row)."""
-        return self._matrix(part) if part.rows else self._norm(part)
+        if not part.rows:
+            weights = self._norm(part)
+            if self.padding is not None:
+                self.padding.norm(weights, last=part.name == LAST_NORM)
+            return weights
+        matrix = self._matrix(part)
+        if self.padding is not None:
+            self._pad(self.padding, part, matrix)
+        return matrix
+
+    def _pad(self, padding: Padding, part: Part, matrix: Bytes) -> None:
+        """Put what a padded vocabulary needs into a matrix."""
+        if part.name == EMBEDDING:
+            padding.embedding(matrix, part.kind)
+        if part.name == OUTPUT:
+            padding.output(matrix, part.kind, np.arange(part.rows) < len(self.small.tensors[OUTPUT].data))
 
     def _norm(self, part: Part) -> NDArray[np.float32]:
         rng = np.random.default_rng([self.seed, *part.name.encode()])
@@ -213,10 +230,10 @@ class Growing:
         return (weights * self.scale).astype(np.float32)
 
     def _matrix(self, part: Part) -> Bytes:
-        pool = _pool(part.kind, self.seed)[part.writes]
-        start = int(np.random.default_rng([self.seed, *part.name.encode()]).integers(len(pool)))
+        blocks_of = pool(part.kind, self.seed)[part.writes]
+        start = int(np.random.default_rng([self.seed, *part.name.encode()]).integers(len(blocks_of)))
         blocks = part.count // BLOCK
-        repeated = np.resize(np.roll(pool, -start, axis=0), (blocks, pool.shape[1]))
+        repeated = np.resize(np.roll(blocks_of, -start, axis=0), (blocks, blocks_of.shape[1]))
         matrix: Bytes = repeated.reshape(part.rows, -1)
         if part.source is not None:
             block, block_bytes = map(int, gguf.GGML_QUANT_SIZES[part.kind])
@@ -231,11 +248,13 @@ class Growth(Growing):
     """Plan a growth: a small model, the shape to grow it to, and the kind of its matrices; give the parts and contents.
 
     Norms are float32. With Q4_0 the output matrix is Q8_0, as it also is where llama.cpp quantises a model of the demo
-    target's width to Q4_0 itself.
+    target's width to Q4_0 itself. `vocabulary`: so many tokens, those that the small model lacks unused (0: its own).
     Raises GrowthError for a shape that the model cannot be grown to.
     """
 
-    def __init__(self, small: SmallModel, shape: GrownShape, kind: Kind, seed: int = SEED) -> None:
+    def __init__(
+        self, small: SmallModel, shape: GrownShape, kind: Kind, seed: int = SEED, *, vocabulary: int = 0
+    ) -> None:
         self.small: SmallModel = small
         self.shape, self.kind, self.seed = shape, kind, seed
         ratio = small.heads // small.kv_heads
@@ -253,15 +272,20 @@ class Growth(Growing):
         self.epsilon = small.epsilon * small.width / shape.width
         self.places = [(2 * layer + 1) * shape.layers // (2 * small.layers) for layer in range(small.layers)]
         """Which of the large model's layers are the small one's: spread evenly."""
+        known = len(small.tensors[EMBEDDING].data)
+        self.padding = padding_to(vocabulary, known, small.width, shape.width)
+        self.vocabulary = vocabulary or known
+        if self.padding is not None and OUTPUT not in small.tensors:
+            raise GrowthError(f"{small.path.name} has no output matrix of its own: its vocabulary cannot be padded.")
         self.parts = list(self._parts())
 
     def _parts(self) -> Iterator[Part]:
-        vocabulary, width = len(self.small.tensors["token_embd.weight"].data), self.shape.width
-        yield Part("token_embd.weight", vocabulary, width, self.kind, "token_embd.weight", writes=True)
-        yield Part("output_norm.weight", 0, width, Kind.F32, "output_norm.weight")
-        if "output.weight" in self.small.tensors:
+        vocabulary, width = self.vocabulary, self.shape.width
+        yield Part(EMBEDDING, vocabulary, width, self.kind, EMBEDDING, writes=True)
+        yield Part(LAST_NORM, 0, width, Kind.F32, LAST_NORM)
+        if OUTPUT in self.small.tensors:
             finer = Kind.Q8_0 if self.kind == Kind.Q4_0 else self.kind
-            yield Part("output.weight", vocabulary, width, finer, "output.weight")
+            yield Part(OUTPUT, vocabulary, width, finer, OUTPUT)
         keys, inner = self.kv_heads * self.small.head_size, self.shape.feed_forward
         sizes = {
             "attn_q": (width, width),
@@ -283,7 +307,7 @@ class Growth(Growing):
     def changed_metadata(self, file_type: gguf.LlamaFileType) -> dict[str, Any]:
         """Return the entries of the file that differ from the small model's."""
         small, shape = self.small, self.shape
-        return {
+        return self.tokenizer() | {
             "general.name": f"{small.value('general.name', small.path.stem)}, grown to {shape}",
             "general.size_label": f"{self.parameters / 1e6:.1f}M",
             "general.file_type": int(file_type),
@@ -294,14 +318,3 @@ class Growth(Growing):
             "llama.attention.head_count_kv": self.kv_heads,
             "llama.attention.layer_norm_rms_epsilon": self.epsilon,
         }
-
-
-@cache
-def _pool(kind: Kind, seed: int) -> tuple[Bytes, Bytes]:
-    """Return blocks of normal values, and blocks that are zero: each of shape (blocks, bytes of 32 values)."""
-    values = np.random.default_rng(seed).normal(0.0, _STD, (_POOL_BLOCKS, BLOCK)).astype(np.float32)
-    blocks: Bytes = gguf.quants.quantize(values, kind).view(np.uint8).reshape(_POOL_BLOCKS, -1)
-    nothing = blocks.copy() if kind in _SCALED else np.zeros_like(blocks)
-    if kind in _SCALED:
-        nothing[:, :2] = 0
-    return blocks, nothing

@@ -52,16 +52,19 @@ def grown_target(
     *,
     folder: Path | None = None,
     target: Path | None = None,
+    vocabulary: int = 0,
     say: Callable[[str], None] = lambda _: None,
 ) -> Path:
     """Return the grown model of that kind, made if it is not there yet: a GGUF file, or a folder for transformers.
 
     `target` is what is grown (the demo target), `folder` where the result is kept (the user's cache). The name holds a
     digest of everything that it was made from. With the target's own shape it is the target itself in that kind.
-    Raises GrowthError.
+    `vocabulary`: so many tokens, those that the target lacks unused (0: its own). Raises GrowthError.
     """
     target = bundled_pair()[0] if target is None else target
-    growth = Growth(SmallModel(target), shape, _KINDS[kind][0])
+    growth = Growth(SmallModel(target), shape, _KINDS[kind][0], vocabulary=vocabulary)
+    if kind == "transformers" and growth.padding is not None:
+        raise GrowthError("The vocabulary of a GGUF file can be padded, not that of a folder. Choose a GGUF kind.")
     folder = cache_folder() if folder is None else folder
     path = folder / name_of(growth, kind)
     if path.exists():
@@ -78,15 +81,20 @@ def grown_head(
     folder: Path | None = None,
     target: Path | None = None,
     head: Path | None = None,
+    vocabulary: int = 0,
+    spread: bool = False,
 ) -> Path:
     """Return the EAGLE-3 head for `grown_target(kind, shape)`, made if it is not there yet: a GGUF file.
 
-    `head` is what is grown (the demo target's head) with its `target` (the demo target). Raises GrowthError.
+    `head` is what is grown (the demo target's head) with its `target` (the demo target); `vocabulary`: that of the
+    target, `spread`: over all of which the head's own is spread (see head.py). Raises GrowthError.
     """
     target = bundled_pair()[0] if target is None else target
-    growth = Growth(SmallModel(target), shape, _KINDS[kind][0])
-    larger = HeadGrowth(resolve_source("demo-head") if head is None else head, growth)
-    path = (cache_folder() if folder is None else folder) / _named(larger.small.path, shape, kind)
+    growth = Growth(SmallModel(target), shape, _KINDS[kind][0], vocabulary=vocabulary)
+    larger = HeadGrowth(resolve_source("demo-head") if head is None else head, growth, spread=spread)
+    path = (cache_folder() if folder is None else folder) / _named(
+        larger.small.path, shape, kind, target=growth, spread=spread
+    )
     if not path.exists():
         _make(larger.size, path, _writer(larger, kind))
     return path
@@ -123,14 +131,27 @@ def grown_medusa(
 
 def name_of(growth: Growth, kind: GrownKind) -> str:
     """Return the file name of a grown model; it holds a digest of everything that it is made from."""
-    return _named(growth.small.path, growth.shape, kind)
+    return _named(growth.small.path, growth.shape, kind, target=growth)
 
 
-def _named(small: Path, shape: GrownShape, kind: GrownKind, ending: str = ".gguf") -> str:
+def _named(
+    small: Path,
+    shape: GrownShape,
+    kind: GrownKind,
+    ending: str = ".gguf",
+    *,
+    target: Growth | None = None,
+    spread: bool = False,
+) -> str:
+    """`target`: whose padded vocabulary, if it has one, belongs to the name."""
     digest = hashlib.sha256(small.read_bytes())
     digest.update(repr((_RECIPE, SEED, kind, shape)).encode())
+    padded = ""
+    if target is not None and target.padding is not None:
+        digest.update(repr((target.padding, spread)).encode())
+        padded = f"x{target.vocabulary}{'-spread' if spread else ''}"
     ending = "" if kind == "transformers" else ending
-    return f"{small.name.partition('.')[0]}-{shape}-{kind}-{digest.hexdigest()[:12]}{ending}"
+    return f"{small.name.partition('.')[0]}-{shape}{padded}-{kind}-{digest.hexdigest()[:12]}{ending}"
 
 
 def _writer(growth: Growing, kind: GrownKind) -> Callable[[Path], None]:

@@ -4,6 +4,10 @@ It is as wide as its target, as published heads are. The grown target has the sm
 and zeros in the others (see arithmetic.py); what holds there of the stream holds here of the head's: `fc`, the
 embedding, `attn_output` and `ffn_down` write to it, all other matrices read from it. `fc` reads three states side by
 side, and the first layer's attention a token's embedding beside a state, so that their columns lie in pieces.
+
+Where the target's vocabulary is padded (see padding.py), the head's is too. A *spread* head has no vocabulary of its
+own (`d2t`): its output has a row for each token of the target's, and those that the small head does not know never win.
+So it proposes the same, and pays for all the rows. The mark that tells tokens apart comes into its stream through `fc`.
 """
 
 from __future__ import annotations
@@ -18,7 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import GrowthError
-from engine.growth.arithmetic import SEED, Growing, Growth, Kind, Part, SmallFile
+from engine.growth.arithmetic import EMBEDDING, OUTPUT, SEED, Growing, Growth, Part, SmallFile
+from engine.growth.blocks import Bytes, Kind
+from engine.growth.padding import Padding, padding_to, put_block
 
 _NORMS = ("attn_norm", "attn_norm_2", "ffn_norm")
 
@@ -26,11 +32,12 @@ _NORMS = ("attn_norm", "attn_norm_2", "ffn_norm")
 class HeadGrowth(Growing):
     """Plan the growth of an EAGLE-3 head in a GGUF file with its target.
 
-    Raises GrowthError for a head that is not of this kind, or not of this target.
+    `spread`: without a vocabulary of its own. Raises GrowthError for a head that is not of this kind, or not of this
+    target.
     """
 
-    def __init__(self, path: Path, target: Growth, seed: int = SEED) -> None:
-        self.small, self.target, self.seed = SmallFile(path, "eagle3"), target, seed
+    def __init__(self, path: Path, target: Growth, seed: int = SEED, *, spread: bool = False) -> None:
+        self.small, self.target, self.seed, self.spread = SmallFile(path, "eagle3"), target, seed, spread
         self.width, self.feed_forward = target.shape.width, target.shape.feed_forward
         old = self._old_width = self._number("embedding_length")
         heads, keys = self._number("attention.head_count"), self._number("attention.head_count_kv")
@@ -43,6 +50,13 @@ class HeadGrowth(Growing):
         self.heads = self.width // self.head_size
         self.kv_heads = self.heads // self._ratio
         self.scale = sqrt(old / self.width)
+        known = len(self.small.tensors[EMBEDDING].data)
+        self.vocabulary = target.vocabulary
+        self.padding = padding_to(target.vocabulary, known, old, self.width)
+        if spread and self.padding is None:
+            raise GrowthError("A head can only be spread over a padded vocabulary.")
+        if self.padding is not None and self.small.value("eagle3.norm_before_residual", otherwise=False):
+            raise GrowthError(f"{path.name} normalises its stream: its vocabulary cannot be padded.")
         self.parts = list(self._parts())
 
     def _number(self, name: str) -> int:
@@ -50,11 +64,11 @@ class HeadGrowth(Growing):
 
     def _parts(self) -> Iterator[Part]:
         kind, width, old, read = self.target.kind, self.width, self._old_width, self.target.small.width
-        yield Part("d2t", 0, self.small.tensors["d2t"].data.size, Kind.I64, "d2t")
+        if not self.spread:
+            yield Part("d2t", 0, self.small.tensors["d2t"].data.size, Kind.I64, "d2t")
         states = tuple((index * read, index * width, read) for index in range(len(self.layers)))
         yield self._matrix_part("fc", width, len(self.layers) * width, kind, pieces=states, writes=True)
-        vocabulary = len(self.small.tensors["token_embd.weight"].data)
-        yield self._matrix_part("token_embd", vocabulary, width, kind, writes=True)
+        yield self._matrix_part("token_embd", self.vocabulary, width, kind, writes=True)
         beside, keys = ((0, 0, old), (old, width, old)), self.kv_heads * self.head_size
         yield self._matrix_part("blk.0.attn_q", width, 2 * width, kind, pieces=beside)
         yield self._matrix_part("blk.0.attn_k", keys, 2 * width, kind, pieces=beside)
@@ -63,7 +77,8 @@ class HeadGrowth(Growing):
         yield self._matrix_part("blk.0.ffn_gate", self.feed_forward, width, kind)
         yield self._matrix_part("blk.0.ffn_up", self.feed_forward, width, kind)
         yield self._matrix_part("blk.0.ffn_down", width, self.feed_forward, kind, writes=True)
-        yield self._matrix_part("output", len(self.small.tensors["output.weight"].data), width, kind)
+        drafted = self.vocabulary if self.spread else len(self.small.tensors[OUTPUT].data)
+        yield self._matrix_part("output", drafted, width, kind)
         for name in (*(f"blk.0.{norm}" for norm in _NORMS), "output_norm"):
             yield Part(f"{name}.weight", 0, width, Kind.F32, f"{name}.weight")
 
@@ -74,9 +89,20 @@ class HeadGrowth(Growing):
         """Return a tensor's contents, as those of a grown target; of `d2t` the small head's own."""
         return np.asarray(self.small.tensors["d2t"].data) if part.kind == Kind.I64 else super().content(part)
 
+    def _pad(self, padding: Padding, part: Part, matrix: Bytes) -> None:
+        """Lead the target's mark into the stream, and put the rows of a spread head's output where its tokens are."""
+        if part.name == "fc.weight" and self.target.padding is not None:
+            row = np.arange(part.rows) == padding.channel
+            put_block(matrix, row, self.target.padding.channel, 1.0, part.kind)
+        if part.name == OUTPUT and self.spread:
+            table = np.asarray(self.small.tensors["d2t"].data).reshape(-1).astype(np.int64)
+            rows = matrix[: len(table)].copy()
+            matrix[table] = rows
+            padding.output(matrix, part.kind, np.isin(np.arange(part.rows), table))
+
     def changed_metadata(self, file_type: gguf.LlamaFileType) -> dict[str, Any]:
         """Return the entries of the file that differ from the small head's."""
-        return {
+        return self.tokenizer() | {
             "general.name": f"{self.small.value('general.name', self.small.path.stem)}, grown to {self.width}",
             "general.size_label": f"{self.parameters / 1e6:.1f}M",
             "general.file_type": int(file_type),

@@ -20,7 +20,8 @@ from engine.errors import GrowthError, LoadFailed
 from engine.formats.safetensors.heads import MEDUSA_FILE, read_medusa
 from engine.formats.safetensors.reader import read_safetensors
 from engine.formats.safetensors.values import read_rows
-from engine.growth.arithmetic import BLOCK, SEED, Bytes, Growing, Growth, Kind, Part, SmallFile
+from engine.growth.arithmetic import SEED, Growing, Growth, Part, SmallFile
+from engine.growth.blocks import BLOCK, Bytes, Kind
 from engine.growth.transformers_folder import write_tensors
 
 

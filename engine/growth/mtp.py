@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import GrowthError
-from engine.growth.arithmetic import BLOCK, SEED, Growing, GrownShape, Kind, Part, SmallFile
+from engine.growth.arithmetic import SEED, Growing, GrownShape, Part, SmallFile
+from engine.growth.blocks import BLOCK, Kind
 
 _HEAD_NORMS = ("attn_q_norm", "attn_k_norm")
 _NORMS = ("attn_norm", "post_attention_norm")

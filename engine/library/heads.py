@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from engine.errors import LoadFailed
 from engine.formats.draft_head import DraftHead, covers, readable_states, why_not_for
-from engine.formats.gguf.heads import DFLASH, EAGLE3, inner_head
+from engine.formats.gguf.heads import DFLASH, EAGLE3, inner_head, is_mtp_file
 from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.reader import read_gguf
 from engine.formats.model_file import ModelFile
@@ -24,7 +25,7 @@ _MOST_BESIDE = 2000
 _BEGINNING = 2**20
 """So many bytes of a GGUF file are looked at: what is asked for stands before the vocabulary."""
 _HEAD_FILES = tuple(name.encode() for name in (EAGLE3, DFLASH))
-_KEY = b"general.architecture"
+_KEY, _NEXT = b"general.architecture", b".nextn_predict_layers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +116,17 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def _has_inner_head(path: Path) -> bool:
-    if b".nextn_predict_layers" not in _beginning(path, _BEGINNING):
+    if _NEXT not in _beginning(path, _BEGINNING):
         return False
     headers = [read_gguf(part) for part in split_parts(path)]
     return inner_head(headers[0], headers[1:]) is not None
 
 
 def _is_head_file(path: Path) -> bool:
-    """Return whether the beginning of a GGUF file names the architecture of a head."""
+    """Return whether the beginning of a GGUF file names the architecture of a head, or it holds MTP layers alone."""
+    if _NEXT in _beginning(path, _BEGINNING):
+        with suppress(LoadFailed, OSError):
+            return is_mtp_file(read_gguf(path))
     _, found, rest = _beginning(path, 4096).partition(_KEY)
     # Behind the key stand a type of 4 bytes and a length of 8.
     return bool(found) and rest[12 : 12 + int.from_bytes(rest[4:12], "little")] in _HEAD_FILES

@@ -13,7 +13,7 @@ from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import BackendFailure, LoadFailed, ModelNotSupported, NotAvailable
 from engine.formats.draft_head import NORMED, DraftHead, covers, why_not_for
-from engine.formats.gguf.heads import read_head
+from engine.formats.gguf.heads import is_mtp_file, read_head
 from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.reader import read_gguf
 from engine.formats.safetensors.heads import head_in_folder, is_head_folder, pickled_head
@@ -55,7 +55,7 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
         if path.is_file() and path.suffix.lower() in PICKLED:
             raise pickled_head(path)
         layers = 0 if target.hidden_states is None else target.hidden_states.layers
-        head = _head_in_folder(folder, layers) if folder else _head_in_file(path)
+        head, whole = (_head_in_folder(folder, layers), False) if folder else _head_in_file(path)
     except OSError as error:
         raise LoadFailed(
             config.path, Translatable("it cannot be read ({error}).", error=error.strerror or error)
@@ -69,7 +69,7 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
     reason = why_not_for(head, states.readable, states.layers, states.width)
     if reason is not None:
         raise _no_fit(path, target, reason)
-    if head.method == "mtp" and not folder:  # A model's own file, whose other tensors are loaded with it.
+    if whole:  # A model's own file, whose other tensors are loaded with it.
         check_model_file(replace(config, despite_memory=True), cancel=cancel)
     vocabulary = vocabulary_of_backend(target)
     if compiled and not covers(vocabulary, head.tokens):
@@ -109,9 +109,11 @@ def _head_in_folder(folder: Path, layers: int) -> DraftHead:
     return read_mtp(folder).head if inside else head_in_folder(folder, layers)
 
 
-def _head_in_file(path: Path) -> DraftHead:
+def _head_in_file(path: Path) -> tuple[DraftHead, bool]:
+    """Return the head, and whether it is inside the file of a whole model."""
     headers = [read_gguf(part) for part in split_parts(path)]
-    return read_head(headers[0], headers[1:])
+    head = read_head(headers[0], headers[1:])
+    return head, head.method == "mtp" and not is_mtp_file(headers[0])
 
 
 def _module(name: str) -> Any:

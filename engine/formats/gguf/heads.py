@@ -33,13 +33,16 @@ def read_head(header: GgufFile, others: Sequence[GgufFile] = ()) -> DraftHead:
     Raises ModelFileBroken, ModelNotSupported.
     """
     architecture = header.text("general.architecture") or ""
-    if architecture in (EAGLE3, DFLASH):
+    alone = is_mtp_file(header)
+    if alone or architecture in (EAGLE3, DFLASH):
         checks = HeaderChecks(header, architecture, header.tensors)
         checks.types()
         checks.sizes()
         checks.attention()
         checks.vocabulary()
         checks.formats()
+        if alone:
+            return _mtp_alone(header)
         return _Eagle(header).checked() if architecture == EAGLE3 else _Block(header).checked()
     if architecture in _LATER:
         raise ModelNotSupported(
@@ -231,6 +234,29 @@ def inner_head(header: GgufFile, others: Sequence[GgufFile] = ()) -> DraftHead |
         return _inner_head(header, _all_tensors(header, others))
     except (ModelFileBroken, ModelNotSupported):
         return None
+
+
+def is_mtp_file(header: GgufFile) -> bool:
+    """Return whether a file holds nothing of a model but its MTP layers and what they share with it.
+
+    llama.cpp's converter writes such files (`--mtp`), with the header of the whole model.
+    """
+    number = Numbers(header, header.text("general.architecture") or "")
+    count, layers = number("nextn_predict_layers"), number("block_count")
+    if not 0 < count < layers or (header.number("split.count") or 0) > 1:
+        return False
+    blocks = {name.split(".")[1] for name in header.tensors if name.startswith("blk.")}
+    return bool(blocks) and blocks <= {str(layer) for layer in range(layers - count, layers)}
+
+
+def _mtp_alone(header: GgufFile) -> DraftHead:
+    """Return the head of such a file, what it shares with the model checked too."""
+    head = _inner_head(header, header.tensors)
+    tokens = header.count(TOKENS_KEY) or 0
+    for name, shape in (("token_embd", (head.width, tokens)), ("output_norm", (head.width,))):
+        check_shape(header, header.tensors, f"{name}.weight", shape)
+    check_shape(header, header.tensors, "output.weight", (head.width, tokens), required=False)
+    return head
 
 
 def _all_tensors(header: GgufFile, others: Sequence[GgufFile]) -> dict[str, Tensor]:

@@ -14,7 +14,7 @@ from engine.formats.draft_head import DraftHead
 from engine.formats.gguf import types
 from engine.formats.gguf.checks import check_model
 from engine.formats.gguf.header import Numbers
-from engine.formats.gguf.heads import inner_head, read_head
+from engine.formats.gguf.heads import inner_head, is_mtp_file, read_head
 from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.pieces import KnownPieces
 from engine.formats.gguf.reader import GgufFile, read_gguf
@@ -170,7 +170,7 @@ def _role(header: GgufFile) -> tuple[Role, str | None]:
         role = "projector"
     elif architecture in _EMBEDDING:
         role = "embedding"
-    elif architecture in _DRAFT_HEADS:
+    elif architecture in _DRAFT_HEADS or is_mtp_file(header):
         role = "draft-head"
     elif kind == "adapter":
         role = "adapter"

@@ -1,12 +1,16 @@
 """What a draft head gains on a target of a real model's size, against a draft model: both grown, both chosen by cost.
 
-    make bench ARGS="heads [--temperatures 0,0.8] [--prompts 1] [--turns 2] [--tokens 64] [--json]"
+    make bench ARGS="heads [--temperatures 0,0.8] [--prompts 1] [--turns 2] [--tokens 64] [--vocabulary 128k] [--json]"
 
 The demo target and its EAGLE-3 head grow to a billion weights together. Held-out prompts of each category are answered
 in turns in one process: plain, with the head (auto, and a fixed lookahead), with the demo draft as it is (which costs a
 hundredth of what a real one does), and with the demo draft grown to about 5 % of the target's weights, as the head has.
 Auto may take the n-gram index too. A speedup is the median of ratios to the plain reply to the same prompt in
 the same turn; the last table compares the head with each draft by the same measure.
+
+With `--vocabulary 128k` the vocabulary of the target is padded to that of large models (131,072) with tokens that are
+never drawn, and the head is compared with itself: with its own vocabulary of 2,048 tokens (`d2t`), and *spread*, with
+an output row for each token of the target's. Both propose the same.
 """
 
 import argparse
@@ -41,6 +45,13 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "grown draft, auto": ("large", {"sources": ("ngram", "draft-model"), "lookahead": "auto"}),
 }
 """What each way drafts with, and its options."""
+SPREAD = "spread"
+PADDED: dict[str, tuple[str, dict[str, Any]]] = {
+    **{way: WAYS[way] for way in (PLAIN, HEAD, "head, 4")},
+    "spread head, auto": (SPREAD, WAYS[HEAD][1]),
+    "spread head, 4": (SPREAD, WAYS["head, 4"][1]),
+}
+"""The same where the vocabulary is padded."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +71,20 @@ def main() -> int:
     """Measure and print: 0. Where there is no workload: why, and 2."""
     args = _parse()
     try:
-        target = grown_target("q8_0", FULL, folder=args.to, say=_say)
-        head = grown_head("q8_0", FULL, folder=args.to)
-        draft = grown_target("q8_0", DRAFT, folder=args.to, target=bundled_pair()[1], say=_say)
+        target = grown_target("q8_0", FULL, folder=args.to, vocabulary=args.vocabulary, say=_say)
+        drafts = {"heads": grown_head("q8_0", FULL, folder=args.to, vocabulary=args.vocabulary)}
+        if args.vocabulary:
+            drafts[SPREAD] = grown_head("q8_0", FULL, folder=args.to, vocabulary=args.vocabulary, spread=True)
+        else:
+            drafts["small"] = bundled_pair()[1]
+            drafts["large"] = grown_target("q8_0", DRAFT, folder=args.to, target=bundled_pair()[1], say=_say)
     except GrowthError as error:
         print(error, file=sys.stderr)
         return 2
-    drafts = {"heads": head, "small": bundled_pair()[1], "large": draft}
-    quiet = Quiet(args.patience)
-    replies = list(_replies(target, drafts, quiet, args))
-    report = {"machine": describe_machine(), "figures": _figures(replies, args.temperatures), "others": quiet.others}
+    quiet, ways = Quiet(args.patience), PADDED if args.vocabulary else WAYS
+    replies = list(_replies(target, drafts, ways, quiet, args))
+    figures = _figures(replies, list(ways), args.temperatures)
+    report = {"machine": describe_machine(), "vocabulary": args.vocabulary, "figures": figures, "others": quiet.others}
     print(json.dumps(report) if args.json else _tables(report))
     return 0
 
@@ -82,6 +97,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--tokens", type=int, default=64, metavar="N", help="of each reply at most (64)")
     parser.add_argument("--patience", type=float, default=600.0, metavar="S", help="to wait for other programs (600)")
     parser.add_argument("--threads", type=int, default=2, metavar="N")
+    parser.add_argument("--vocabulary", type=_size, default=0, metavar="N", help="pad it to so many tokens, as 128k")
     parser.add_argument("--to", type=Path, metavar="FOLDER", help="where grown models are kept (the user's cache)")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args()
@@ -91,23 +107,33 @@ def _numbers(text: str) -> list[float]:
     return [float(item) for item in text.split(",")]
 
 
-def _replies(target: Path, drafts: dict[str, Path], quiet: Quiet, args: argparse.Namespace) -> Iterator[Reply]:
+def _size(text: str) -> int:
+    return int(text[:-1]) * 1024 if text.lower().endswith("k") else int(text)
+
+
+def _replies(
+    target: Path,
+    drafts: dict[str, Path],
+    measured: dict[str, tuple[str, dict[str, Any]]],
+    quiet: Quiet,
+    args: argparse.Namespace,
+) -> Iterator[Reply]:
     with ExitStack() as stack:
         decoders = {}
         for name, path in drafts.items():
             decoder = decoders[name] = stack.enter_context(SpeculativeDecoder())
             decoder.attach_target(LoadConfig(target, threads=args.threads, trusted=True))
-            if name == "heads":
+            if name in ("heads", SPREAD):
                 decoder.attach_heads(path)
             else:
                 decoder.attach_draft(LoadConfig(path, trusted=True))
-        ways = list(WAYS)
+        ways = list(measured)
         for turn in range(-1, args.turns):  # The first one is not counted: costs and acceptance are learned in it.
             for temperature in args.temperatures:
                 for number, (category, prompt) in enumerate(prompts_of(args.prompts)):
                     first = (turn + number) % len(ways)
                     for way in ways[first:] + ways[:first]:
-                        drafter, options = WAYS[way]
+                        drafter, options = measured[way]
                         given = options | {"temperature": temperature, "max_tokens": args.tokens, "seed": 7 + turn}
                         speed, result = quiet.measure(partial(_reply, decoders[drafter], prompt, given))
                         if turn >= 0:
@@ -123,7 +149,7 @@ def _reply(decoder: SpeculativeDecoder, prompt: Any, options: dict[str, Any]) ->
     return result.stats.emitted / (perf_counter() - began), result
 
 
-def _figures(replies: list[Reply], temperatures: list[float]) -> dict[str, Any]:
+def _figures(replies: list[Reply], ways: list[str], temperatures: list[float]) -> dict[str, Any]:
     by_key = {(reply.way, reply.temperature, reply.turn, reply.prompt): reply for reply in replies}
 
     def ratios(way: str, other: str, temperature: float, category: str | None = None) -> dict[str, float] | None:
@@ -134,7 +160,7 @@ def _figures(replies: list[Reply], temperatures: list[float]) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     for temperature in temperatures:
         table = {}
-        for way in WAYS:
+        for way in ways:
             mine = [reply for reply in replies if (reply.way, reply.temperature) == (way, temperature)]
             proposed = sum(reply.result.stats.proposed for reply in mine)
             table[way] = {
@@ -159,7 +185,8 @@ def _figures(replies: list[Reply], temperatures: list[float]) -> dict[str, Any]:
 
 
 def _tables(report: dict[str, Any]) -> str:
-    lines = [f"## Heads on the grown demo target ({FULL}), Q8_0", "", "Medians (middle half)."]
+    padded = f", vocabulary padded to {report['vocabulary']:,}" if report["vocabulary"] else ""
+    lines = [f"## Heads on the grown demo target ({FULL}), Q8_0{padded}", "", "Medians (middle half)."]
     for temperature, found in report["figures"].items():
         lines += [
             "",

@@ -29,14 +29,18 @@ class ServerFailed(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """How a server is run. `lookahead` 0: without a draft; `extra`: more arguments, as on its command line."""
+    """How a server is run. `lookahead` 0: without a draft; `extra`: more arguments, as on its command line.
+
+    `draft`: a draft model or a head, None where the target's own file brings it; `kind`: what the server calls it.
+    """
 
     target: Path
-    draft: Path
+    draft: Path | None
     lookahead: int
     threads: int
     context: int
     extra: tuple[str, ...] = ()
+    kind: str = "draft-simple"
 
     def arguments(self, port: int) -> list[str]:
         """The command line behind the program's name. What is not named stays as the server has it by default."""
@@ -45,8 +49,8 @@ class Settings:
         # One conversation, as on our side; and no copies of caches in memory, as many servers run at once.
         told += ["--parallel", "1", "--cache-ram", "0"]
         if self.lookahead:
-            told += ["--model-draft", str(self.draft), "--spec-type", "draft-simple"]
-            told += ["--spec-draft-n-max", str(self.lookahead)]
+            told += ["--model-draft", str(self.draft)] if self.draft is not None else []
+            told += ["--spec-type", self.kind, "--spec-draft-n-max", str(self.lookahead)]
         return [*told, *self.extra]
 
 

@@ -66,6 +66,25 @@ def write_mtp_target(
     return path
 
 
+def write_mtp_alone(path: Path, target: Path, *, without: str = "") -> Path:
+    """The MTP layer of a target in a file of its own, as llama.cpp's converter writes it, but for a tensor."""
+    reader = gguf.GGUFReader(target)
+    head = f"blk.{int(reader.fields['qwen35.block_count'].contents()) - 1}."
+    writer = gguf.GGUFWriter(path, "qwen35")
+    for name, field in reader.fields.items():
+        if not name.startswith("GGUF.") and name != "general.architecture":
+            kind, *inner = field.types
+            writer.add_key_value(name, field.contents(), kind, inner[0] if inner else None)
+    for tensor in reader.tensors:
+        if (tensor.name.startswith(head) or not tensor.name.startswith("blk.")) and tensor.name != without:
+            writer.add_tensor(tensor.name, np.asarray(tensor.data))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
 def _blocks(size: Size, interval: int, layers: int) -> Tensors:
     """The layers of qwen35, of which one in `interval` has attention."""
     _, pattern = ARCHITECTURES["qwen35"](Size(**{**size.__dict__, "layers": 2}))

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine import SpeculativeDecoder, bundled_pair
+from engine import LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.backends.llama_cpp.graphs.medusa import CompiledMedusa
-from engine.config import LoadConfig
 from engine.errors import GrowthError
 from engine.formats.safetensors.heads import read_medusa
 from engine.growth.arithmetic import GrownShape
@@ -68,6 +67,50 @@ def test_what_cannot_grow_is_refused(tmp_path: Path) -> None:
         grown_mtp("q8_0", FOUR_TIMES, folder=tmp_path, target=bundled_pair()[0])
     with pytest.raises(GrowthError, match="layers must be 5 or more"):
         grown_mtp("q8_0", GrownShape(4, 1536, 736), folder=tmp_path)
+    assert not list(tmp_path.glob("*.gguf"))
+
+
+def test_in_a_padded_vocabulary_it_proposes_the_same(tmp_path: Path) -> None:
+    """Tokens that were added to the vocabulary never win, neither where the target draws nor where the head does."""
+    wider, tokens, known = GrownShape(4, 512, 704), 5_000, 4_096
+    files = [(grown_target("q8_0", wider, folder=tmp_path), grown_head("q8_0", wider, folder=tmp_path))]
+    target = grown_target("q8_0", wider, folder=tmp_path, vocabulary=tokens)
+    heads = [grown_head("q8_0", wider, folder=tmp_path, vocabulary=tokens, spread=spread) for spread in (False, True)]
+    files.extend((target, head) for head in heads)
+    kept, texts = [], []
+    for target, head in files:
+        with SpeculativeDecoder() as decoder:
+            decoder.attach_target(LoadConfig(target, threads=1, trusted=True))
+            decoder.attach_heads(LoadConfig(head, trusted=True))
+            reply = decoder.generate("Tell me a story.", max_tokens=40, method="eagle3", lookahead=4)
+            kept.append((reply.stats.proposed, reply.stats.accepted))
+            texts.append(reply.text)
+            hot = decoder.generate("Tell me a story.", max_tokens=30, method="eagle3", temperature=2.0, seed=3)
+            assert max(hot.tokens) < known
+            assert decoder.target is not None
+            text = list(decoder.target.tokens)[:16]
+            decoder.target.truncate(0)
+            rows = decoder.target.forward(text, len(text))
+            assert rows.shape[1] == (known if target == files[0][0] else tokens)
+            assert rows[:, known:].max(initial=-1e9) < rows[:, :known].min() - 50.0
+    assert texts[0] == texts[1] == texts[2]
+    assert kept[0][1] > 10
+    for proposed, accepted in kept[1:]:
+        assert abs(accepted - kept[0][1]) <= 3
+        assert abs(proposed - kept[0][0]) <= 6
+    sizes = [head.stat().st_size for _, head in files]
+    assert sizes[1] < sizes[2], "a spread head has a row for each token"
+
+
+def test_vocabularies_that_cannot_be_padded(tmp_path: Path) -> None:
+    with pytest.raises(GrowthError, match="4096 tokens or more"):
+        grown_target("q8_0", SIXTEEN_TIMES, folder=tmp_path, vocabulary=100)
+    with pytest.raises(GrowthError, match="wider than the small one"):
+        grown_target("q8_0", GrownShape(4, 384, 704), folder=tmp_path, vocabulary=6_000)
+    with pytest.raises(GrowthError, match="Choose a GGUF kind"):
+        grown_target("transformers", SIXTEEN_TIMES, folder=tmp_path, vocabulary=6_000)
+    with pytest.raises(GrowthError, match="only be spread over a padded vocabulary"):
+        grown_head("q8_0", SIXTEEN_TIMES, folder=tmp_path, spread=True)
     assert not list(tmp_path.glob("*.gguf"))
 
 

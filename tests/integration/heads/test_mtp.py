@@ -8,7 +8,9 @@ import pytest
 from engine.cli.main import main
 from engine.decoder import SpeculativeDecoder
 from engine.errors import ModelFileBroken, ModelNotSupported
-from helpers.heads.mtp import MtpReference, write_mtp_target
+from engine.library.heads import heads_near, judge_heads
+from engine.library.scan import scan_folder
+from helpers.heads.mtp import MtpReference, write_mtp_alone, write_mtp_target
 from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_with_heads
 from helpers.models.gguf_writer import GgufDraft
 from helpers.models.hybrid_model import Size
@@ -83,3 +85,28 @@ def test_on_the_command_line(target: Path, tmp_path: Path, capsys: pytest.Captur
     captured = capsys.readouterr()
     assert captured.err.count("\n") == 1
     assert "it has no draft heads" in captured.err
+
+
+def test_in_a_file_of_its_own(target: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It proposes what it does inside, and is found beside a target whose file lost its layer."""
+    alone = write_mtp_alone(tmp_path / "a.gguf", target)
+    found = []
+    for heads in (target, alone):
+        with open_with_heads(target, heads) as decoder:
+            found.append(follow_heads(decoder, lookahead=3))
+    assert found[0].tokens == found[1].tokens
+    assert found[0].stats.accepted == found[1].stats.accepted > 5
+    lacking = write_mtp_target(tmp_path / "t.gguf", with_head=False)
+    assert heads_near(lacking) == [alone]
+    models = scan_folder(tmp_path)
+    assert {model.path.stem: model.role for model in models} == {"a": "draft-head", "t": "model"}
+    (fit,) = judge_heads(next(model for model in models if model.path == lacking), models)
+    assert (fit.source.path, fit.method, fit.fits) == (alone, "mtp", True)
+    asked = ["--max-tokens", "4", "--tokens", "1,40"]
+    assert main(["generate", "--target", str(alone), *asked]) == 2
+    assert "a draft head for a target, not a model of its own" in capsys.readouterr().err
+    write_mtp_alone(alone, target, without="output_norm.weight")
+    assert main(["generate", "--target", str(target), "--heads", str(alone), *asked]) == 2
+    captured = capsys.readouterr().err
+    assert "lacks the tensor 'output_norm.weight'" in captured
+    assert captured.count("\n") == 1
