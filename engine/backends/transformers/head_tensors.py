@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+import safetensors
 import safetensors.torch
 import torch
 
@@ -12,6 +14,9 @@ from engine.backends.base import Backend
 from engine.backends.transformers.backend import TransformersBackend
 from engine.errors import LoadFailed, ModelNotSupported
 from engine.translatable import Translatable
+
+_EXPERTS = re.compile(r"(.*\bexperts\.)(gate_up_proj|down_proj)")
+"""Experts as transformers holds them, all in one tensor; files mostly have one tensor for each."""
 
 
 def torch_target(path: Path, target: Backend) -> TransformersBackend:
@@ -58,3 +63,34 @@ def other_vocabulary(path: Path, target: Backend) -> ModelNotSupported:
             reason=Translatable("it has another vocabulary"),
         ),
     )
+
+
+def read_some(path: Path, files: Sequence[Path], wanted: Collection[str]) -> dict[str, torch.Tensor]:
+    """Return the tensors of these names in the files of `path`, as they are stored. Raises LoadFailed."""
+    found: dict[str, torch.Tensor] = {}
+    try:
+        for part in files:
+            # Read, not mapped: a mapped file that shrinks ends the process.
+            with safetensors.safe_open(part, framework="pt", device="cpu", backend="pread") as file:
+                there: Sequence[str] = file.keys()
+                found |= {name: file.get_tensor(name) for name in there if name in wanted}
+    except (OSError, RuntimeError, ValueError, safetensors.SafetensorError) as error:
+        raise LoadFailed(path, Translatable("it cannot be read ({error}).", error=error)) from error
+    return found
+
+
+def gathered(name: str, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor | None:
+    """Return a tensor of a model's layer, or all experts in one from a tensor for each; None where it is not there."""
+    match = _EXPERTS.fullmatch(name)
+    if name in tensors or match is None:
+        return tensors.get(name)
+    parts = ("gate_proj", "up_proj") if match[2] == "gate_up_proj" else ("down_proj",)
+    found: list[torch.Tensor] = []
+    while f"{match[1]}{len(found)}.{parts[0]}.weight" in tensors:
+        each = [tensors.get(f"{match[1]}{len(found)}.{part}.weight") for part in parts]
+        there = [part for part in each if part is not None]
+        if len(there) < len(parts):
+            return None
+        found.append(torch.cat(there))
+    alike = len({part.shape for part in found}) == 1
+    return torch.stack(found) if alike else None
