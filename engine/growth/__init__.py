@@ -1,6 +1,5 @@
 """Growing: a small llama model inside a large one that writes the same text and costs what its size costs.
 
-Door: grown.grown_target, grown.grown_medusa, grown.grown_mtp, full_size.full_size_target and
-transformers_folder.safetensors_copy.
+Door: grown.grown_target and its likes, full_size.full_size_target and transformers_folder.safetensors_copy.
 Never imported here: engine.generation, engine.drafting and engine.decoder.
 """
