@@ -62,6 +62,26 @@ BROKEN = {
         "blocks(weights->ne[0] / ggml_blck_size(Format::TYPE) + 1)",
         "CRASHED|BROKEN",
     ),
+    "a number of a quantised cache too small": (
+        "attention_packed.h",
+        "return centred(bytes, 8);",
+        "return centred(bytes, 9);",
+        "wrong by",
+    ),
+    # All of four groups of eight weights as the first one.
+    "weights moved the wrong way": (
+        "grids.h",
+        "dwords_right(down, first + 4 * n)",
+        "dwords_right(down, first)",
+        "wrong by",
+    ),
+    # llama.cpp's own attention for a token alone.
+    "another attention for one token": (
+        "attention.cpp",
+        "params->use_ref || !Attention::fits(dst)",
+        "params->use_ref || dst->src[0]->ne[1] == 1 || !Attention::fits(dst)",
+        "alone and among all|wrong by",
+    ),
     "a wrong scale": ("attention.cpp", "scale(parameter(dst, 0))", "scale(1.001f * parameter(dst, 0))", "wrong by"),
 }
 

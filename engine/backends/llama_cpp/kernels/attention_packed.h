@@ -137,7 +137,7 @@ inline void part_nibbles(const char * at, char * bytes) {
 inline void add_fifth(const char * at, char * bytes) {
     for (int i = 0; i < PACKED / 8; i++) {
         // Eight times the same byte, in each of which another bit is left; what is not 0 then reaches the highest bit.
-        const uint64_t bits = (static_cast<unsigned char>(at[i]) * 0x0101010101010101) & 0x8040201008040201;
+        const uint64_t bits = (static_cast<unsigned char>(at[i]) * uint64_t{0x0101010101010101}) & 0x8040201008040201;
         uint64_t eight;
         std::memcpy(&eight, bytes + 8 * i, sizeof(eight));
         eight |= ((bits + 0x7f7f7f7f7f7f7f7f) & 0x8080808080808080) >> 3;
