@@ -14,8 +14,9 @@ using Mask = __mmask16;
 
 constexpr int ROWS = 16;
 constexpr int EIGHT_BIT_BESIDE = 1;
+constexpr int TALL_BESIDE = 0;
 constexpr int SUPER_BLOCKS_BESIDE = 8;
-constexpr int FLOAT_ROWS = 4;
+constexpr int float_rows(int) { return 4; }
 constexpr int FLOAT_COLUMNS = 6;
 constexpr int ATTENTION_COLUMNS = 12;
 constexpr int ATTENTION_VECTORS = 2;
@@ -124,6 +125,8 @@ inline Vec load4(const char * at, size_t stride) {
     }
     return _mm512_or_si512(even, odd);
 }
+
+inline Reals load_scales(const char * at, size_t stride) { return low_halves(load4(at, stride)); }
 
 inline Reals load(const float * at) { return _mm512_load_ps(at); }
 inline Reals load_any(const float * at) { return _mm512_loadu_ps(at); }

@@ -41,31 +41,26 @@ template <int TOP, int COUNT, int N, class Each>
 OUTRIDER_INLINE void dots(Vec (&sums)[N], const Vec * w, const int8_t * const (&y)[N], Each && each, Vec scale) {
     constexpr int FIT = TOP == SIGNED ? 1 : std::min(pairs_that_fit(TOP), COUNT);
     static_assert(FIT >= 1, "bytes as large as these are given signed");
-#pragma GCC unroll 8
-    for (int j = 0; j < COUNT; j += FIT) {
-        Vec pairs[N];
-        const int end = std::min(j + FIT, COUNT);
-#pragma GCC unroll 8
-        for (int i = j; i < end; i++) {
-            each(i);
-#pragma GCC unroll 8
-            for (int c = 0; c < N; c++) {
-                Vec products, numbers = all(dword(y[c] + 4 * i));
-                if constexpr (TOP == SIGNED) {
-                    products = byte_products(byte_sizes(w[i]), turn_signs(numbers, byte_signs(w[i])));
-                } else {
-                    products = byte_products(w[i], numbers);
-                }
-                pairs[c] = i == j ? products : add_words(pairs[c], products);
-                settle(pairs[c]);
+    Vec pairs[N];
+    each_of<COUNT>([&](auto i) OUTRIDER_INLINE_LAMBDA {
+        each(i);
+        each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA {
+            Vec products, numbers = all(dword(y[c] + 4 * i));
+            if constexpr (TOP == SIGNED) {
+                products = byte_products(byte_sizes(w[i]), turn_signs(numbers, byte_signs(w[i])));
+            } else {
+                products = byte_products(w[i], numbers);
             }
+            pairs[c] = i % FIT == 0 ? products : add_words(pairs[c], products);
+            settle(pairs[c]);
+        });
+        if constexpr (i % FIT == FIT - 1 || i == COUNT - 1) {
+            each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA {
+                sums[c] = add_pairs(sums[c], pairs[c], scale);
+                settle(sums[c]);
+            });
         }
-#pragma GCC unroll 8
-        for (int c = 0; c < N; c++) {
-            sums[c] = add_pairs(sums[c], pairs[c], scale);
-            settle(sums[c]);
-        }
-    }
+    });
 }
 
 template <int TOP, int COUNT, int N, class Each>
@@ -73,25 +68,57 @@ OUTRIDER_INLINE void dots(Vec (&sums)[N], const Vec * w, const int8_t * const (&
     dots<TOP, COUNT>(sums, w, y, each, all_words(1));
 }
 
-/// The same for signed bytes of weights and numbers in words, which takes fewer instructions than moving signs: of each
-/// four numbers the first and the third, then the second and the fourth.
+/// The same for signed bytes of weights and numbers in words, times WORD_DOTS, which takes fewer instructions than moving
+/// signs: of each four numbers the first and the third, then the second and the fourth.
 template <int COUNT, int N, class Each>
 OUTRIDER_INLINE void word_dots(Vec (&sums)[N], const Vec * w, const int16_t * const (&y)[N], Each && each) {
-#pragma GCC unroll 8
-    for (int j = 0; j < COUNT; j++) {
+    each_of<COUNT>([&](auto j) OUTRIDER_INLINE_LAMBDA {
         each(j);
-        const Vec even = signed_words_right(words_left(w[j], 8), 8), odd = signed_words_right(w[j], 8);
-#pragma GCC unroll 8
-        for (int c = 0; c < N; c++) {
+        const Vec even = words_left(w[j], 8), odd = and_bits(w[j], all_words(-256));
+        each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA {
             sums[c] = add_pairs(sums[c], even, all(dword(y[c] + 4 * j)));
             settle(sums[c]);
             sums[c] = add_pairs(sums[c], odd, all(dword(y[c] + 4 * j + 2)));
             settle(sums[c]);
-        }
-    }
+        });
+    });
+}
+
+/// The same for the rows of two registers of weights each, with which each of the numbers is multiplied once it is loaded.
+/// `sums` are set; each(j) is called for j = 0 .. 2 * COUNT - 1, j as a constant.
+template <int COUNT, int N, class Each>
+OUTRIDER_INLINE void tall_word_dots(Vec (&sums)[2][N], const Vec * low, const Vec * high,
+                                    const int16_t * const (&y)[N], Each && each) {
+    const auto words = [](Vec w, bool odd) OUTRIDER_INLINE_LAMBDA {
+        return odd ? and_bits(w, all_words(-256)) : words_left(w, 8);
+    };
+    each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA { sums[0][c] = sums[1][c] = zero(); });
+    each_of<2 * COUNT>([&](auto j) OUTRIDER_INLINE_LAMBDA {
+        each(j);
+        const Vec a = words(low[j / 2], j % 2), b = words(high[j / 2], j % 2);
+        each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA {
+            const Vec numbers = all(dword(y[c] + 2 * j));
+            sums[0][c] = add_pairs(sums[0][c], a, numbers);
+            settle(sums[0][c]);
+            sums[1][c] = add_pairs(sums[1][c], b, numbers);
+            settle(sums[1][c]);
+        });
+    });
 }
 
 #endif
+
+/// Calls `use` with the numbers 0..N-1: see `each_of`, which takes longer to compile.
+template <int N, class Use> OUTRIDER_INLINE void each_column(Use && use) {
+    if constexpr (NARROW) {
+        each_of<N>(use);
+    } else {
+#pragma GCC unroll 16
+        for (int c = 0; c < N; c++) {
+            use(c);
+        }
+    }
+}
 
 /// How a format gives its weights, that are signed bytes: with 128 added, or as they are.
 constexpr int BYTE_OFFSET = FULL_BYTES ? 128 : 0;

@@ -42,22 +42,33 @@ template <class Format> struct Floats {
     template <int N>
     static void tile(const char * weights, size_t stride, int64_t count, const Activations * const * y,
                      const Column * const *, float * const * out, const char * next) {
-        for (int r = 0; r < ROWS; r += FLOAT_ROWS) {
-            in_groups<N, FLOAT_COLUMNS>([&](auto first, auto size) OUTRIDER_INLINE_LAMBDA {
-                const char * later = next == nullptr || first != 0 ? nullptr : next + r * stride;
-                some<size>(weights + r * stride, stride, count, y + first, out + first, r, later);
-            });
+        constexpr int HEIGHT = float_rows(group_size(N, FLOAT_COLUMNS)), REST = ROWS % HEIGHT;
+        for (int r = 0; r + HEIGHT <= ROWS; r += HEIGHT) {
+            rows<HEIGHT, N>(weights, stride, count, y, out, r, next);
+        }
+        if constexpr (REST != 0) {
+            rows<REST, N>(weights, stride, count, y, out, ROWS - REST, next);
         }
     }
 
-    template <int N>
+    /// HEIGHT rows from row r on, for all columns.
+    template <int HEIGHT, int N>
+    static OUTRIDER_INLINE void rows(const char * weights, size_t stride, int64_t count, const Activations * const * y,
+                                     float * const * out, int r, const char * next) {
+        in_groups<N, FLOAT_COLUMNS>([&](auto first, auto size) OUTRIDER_INLINE_LAMBDA {
+            const char * later = next == nullptr || first != 0 ? nullptr : next + r * stride;
+            some<HEIGHT, size>(weights + r * stride, stride, count, y + first, out + first, r, later);
+        });
+    }
+
+    template <int HEIGHT, int N>
     static void some(const char * weights, size_t stride, int64_t count, const Activations * const * y,
                      float * const * out, int first, const char * next) {
         // Unrolled all of them, or the sums would be kept in memory.
-        Reals sums[FLOAT_ROWS][N];
-        const Weights * rows[FLOAT_ROWS];
+        Reals sums[HEIGHT][N];
+        const Weights * rows[HEIGHT];
 #pragma GCC unroll 16
-        for (int r = 0; r < FLOAT_ROWS; r++) {
+        for (int r = 0; r < HEIGHT; r++) {
             rows[r] = reinterpret_cast<const Weights *>(weights + r * stride);
 #pragma GCC unroll 16
             for (int c = 0; c < N; c++) {
@@ -68,20 +79,20 @@ template <class Format> struct Floats {
         for (; k + ROWS <= count; k += ROWS) {
             if (next != nullptr && k * sizeof(Weights) % 64 == 0) {
 #pragma GCC unroll 16
-                for (int r = 0; r < FLOAT_ROWS; r++) {
+                for (int r = 0; r < HEIGHT; r++) {
                     fetch_second(next + r * stride + k * sizeof(Weights));
                 }
             }
-            Reals w[FLOAT_ROWS];
+            Reals w[HEIGHT];
 #pragma GCC unroll 16
-            for (int r = 0; r < FLOAT_ROWS; r++) {
+            for (int r = 0; r < HEIGHT; r++) {
                 w[r] = Format::load(rows[r] + k);
             }
 #pragma GCC unroll 16
             for (int c = 0; c < N; c++) {
                 const Reals column = load_any(y[c] + k);
 #pragma GCC unroll 16
-                for (int r = 0; r < FLOAT_ROWS; r++) {
+                for (int r = 0; r < HEIGHT; r++) {
                     sums[r][c] = fused(w[r], column, sums[r][c]);
                 }
             }
@@ -92,7 +103,7 @@ template <class Format> struct Floats {
             for (int c = 0; c < N; c++) {
                 const Reals column = load_some(y[c] + k, rest);
 #pragma GCC unroll 16
-                for (int r = 0; r < FLOAT_ROWS; r++) {
+                for (int r = 0; r < HEIGHT; r++) {
                     sums[r][c] = fused(Format::load(rows[r] + k, rest), column, sums[r][c]);
                 }
             }
@@ -100,7 +111,7 @@ template <class Format> struct Floats {
 #pragma GCC unroll 16
         for (int c = 0; c < N; c++) {
 #pragma GCC unroll 16
-            for (int r = 0; r < FLOAT_ROWS; r++) {
+            for (int r = 0; r < HEIGHT; r++) {
                 out[c][first + r] = sum_of(sums[r][c]);
             }
         }

@@ -141,7 +141,7 @@ struct Q6_K {
         for (int half = 0; half < 2; half++) {
             Vec high[8];
             load32(block + offsetof(Weights, qh) + 32 * half, stride, high);
-            for (int part = 0; part < 2; part++) {
+            const auto use_part = [&](auto part) OUTRIDER_INLINE_LAMBDA {
                 Vec raw[8], w[8];
                 load32(block + offsetof(Weights, ql) + 64 * half + 32 * part, stride, raw);
                 for (int j = 0; j < 8; j++) {
@@ -152,6 +152,13 @@ struct Q6_K {
                     w[j] = join_bits(high_nibbles(raw[j]), high[j], 2 * part, 48);
                 }
                 use(4 * half + part + 2, w);
+            };
+            if constexpr (NARROW) {  // With bits moved by constants.
+                each_of<2>(use_part);
+            } else {
+                for (int part = 0; part < 2; part++) {
+                    use_part(part);
+                }
             }
         }
     }

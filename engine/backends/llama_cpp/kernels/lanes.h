@@ -10,7 +10,8 @@
 //   NARROW             dot products go through 16 bits (dots.h): then small scales are multiplied in there
 //   FULL_BYTES         dot products take weights as unsigned bytes 0..255 (w + 128); otherwise signed bytes as they are
 //   EIGHT_BIT_BESIDE, SUPER_BLOCKS_BESIDE   columns whose products are computed side by side, by the registers there are
-//   FLOAT_ROWS, FLOAT_COLUMNS               rows and columns of floats/halves whose sums are held in registers
+//   TALL_BESIDE        the same where signed bytes of twice as many rows are multiplied with words at once; 0: never
+//   FLOAT_COLUMNS, float_rows(columns)      columns and rows of floats/halves whose sums are held in registers
 //   ATTENTION_COLUMNS, ATTENTION_VECTORS    the same for attention: columns and registers of positions or values
 //
 //   dots<TOP, COUNT, N>(sums, w, y, each)   sums[c] += for each lane: the products of the bytes of w[0..COUNT) with the
@@ -33,6 +34,7 @@
 //
 //   load32, load16     out[j], lane r: bytes 4j..4j+3 of row r, of 32 or 16 bytes at `at` + r * `stride`
 //   load4              lane r: the four bytes at `at` + r * `stride`
+//   load_scales        lane r: the float16 number at `at` + r * `stride` (two bytes more may be read)
 //   load, store        ROWS floats, aligned; load_any, store_any: at any address
 //   load_halves, load_bhalves, load_bytes   ROWS numbers in float16, bfloat16, signed bytes at any address
 //   load_some(at, n), load_some_halves, load_some_bhalves   the first n of them, zeros behind; no byte more is read
@@ -75,6 +77,23 @@ template <class T> OUTRIDER_INLINE void settle([[maybe_unused]] T & sum) {
 #endif
 }
 
+/// The same address or number, of which the compiler does not know any more where it came from: what it has made of it, or
+/// of the values there, it makes again, in place of keeping it where there are too few registers for the sums.
+template <class T> OUTRIDER_INLINE T anew(T at) {
+#if defined(__GNUC__) || defined(__clang__)
+    __asm__("" : "+r"(at));
+#endif
+    return at;
+}
+
+/// The same, and what was written must have been stored.
+template <class T> OUTRIDER_INLINE T * stored(T * at) {
+#if defined(__GNUC__) || defined(__clang__)
+    __asm__("" : "+r"(at) : : "memory");
+#endif
+    return at;
+}
+
 inline int32_t dword(const void * at) {
     int32_t value;
     std::memcpy(&value, at, 4);
@@ -84,6 +103,33 @@ inline int32_t dword(const void * at) {
 /// Of products of bytes up to `top` with numbers up to 127, two and two added up: how many fit into 16 bits.
 constexpr int pairs_that_fit(int top) {
     return INT16_MAX / (2 * top * 127);
+}
+
+/// The size of groups of at most `most` of `count`, as even as can be.
+constexpr int group_size(int count, int most) {
+    const int groups = (count + most - 1) / most;
+    return (count + groups - 1) / groups;
+}
+
+/// Calls `use` for groups of at most `MOST` of N columns, as even as can be: with the first one and how many they are.
+template <int N, int MOST, class Use, int... G>
+OUTRIDER_INLINE void in_groups(Use && use, std::integer_sequence<int, G...>) {
+    constexpr int SIZE = (N + static_cast<int>(sizeof...(G)) - 1) / static_cast<int>(sizeof...(G));
+    (use(std::integral_constant<int, G * SIZE>{}, std::integral_constant<int, std::min(SIZE, N - G * SIZE)>{}), ...);
+}
+
+/// Calls `use` with the numbers 0..N-1, each a constant: then GCC keeps arrays that they index in registers, which it
+/// does not where it unrolls a loop too late.
+template <class Use, int... I> OUTRIDER_INLINE void each_of(Use && use, std::integer_sequence<int, I...>) {
+    (use(std::integral_constant<int, I>{}), ...);
+}
+
+template <int N, class Use> OUTRIDER_INLINE void each_of(Use && use) {
+    each_of(use, std::make_integer_sequence<int, N>{});
+}
+
+template <int N, int MOST, class Use> OUTRIDER_INLINE void in_groups(Use && use) {
+    in_groups<N, MOST>(use, std::make_integer_sequence<int, (N + MOST - 1) / MOST>{});
 }
 
 }  // namespace lanes
@@ -105,23 +151,18 @@ constexpr int pairs_that_fit(int top) {
 namespace outrider {
 inline namespace lanes {
 
+/// What `word_dots` and `tall_word_dots` give is so many times the products: words that hold a byte of weights in their
+/// upper half take fewer instructions than words that are the byte. Sums of 32 products still fit.
+constexpr int WORD_DOTS = 256;
+
 /// Only there where products are NARROW (dots.h).
 template <int COUNT, int N, class Each>
 void word_dots(Vec (&sums)[N], const Vec * w, const int16_t * const (&y)[N], Each && each);
+template <int COUNT, int N, class Each>
+void tall_word_dots(Vec (&sums)[2][N], const Vec * low, const Vec * high, const int16_t * const (&y)[N], Each && each);
 
 /// Columns (tokens) whose sums are added up in one pass over the weights.
 constexpr int MOST_COLUMNS = 16;
-
-/// Calls `use` for groups of at most `MOST` of N columns, as even as can be: with the first one and how many they are.
-template <int N, int MOST, class Use, int... G>
-OUTRIDER_INLINE void in_groups(Use && use, std::integer_sequence<int, G...>) {
-    constexpr int SIZE = (N + static_cast<int>(sizeof...(G)) - 1) / static_cast<int>(sizeof...(G));
-    (use(std::integral_constant<int, G * SIZE>{}, std::integral_constant<int, std::min(SIZE, N - G * SIZE)>{}), ...);
-}
-
-template <int N, int MOST, class Use> OUTRIDER_INLINE void in_groups(Use && use) {
-    in_groups<N, MOST>(use, std::make_integer_sequence<int, (N + MOST - 1) / MOST>{});
-}
 
 /// Fetches `SIZE` bytes into the second cache: the first one waits for few lines at a time, which bounds the speed where
 /// memory answers late (measured: half of it). Inline, or GCC takes it for a function without effects and leaves it out.
@@ -129,11 +170,6 @@ template <size_t SIZE> OUTRIDER_INLINE void fetch(const char * at) {
     for (size_t b = 0; b < SIZE; b += 64) {
         fetch_second(at + b);
     }
-}
-
-/// Lane r: the float16 number at `at` + r * `stride` (two bytes more are read).
-inline Reals load_scales(const char * at, size_t stride) {
-    return low_halves(load4(at, stride));
 }
 
 }  // namespace lanes

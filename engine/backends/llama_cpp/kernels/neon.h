@@ -19,8 +19,9 @@ using Mask = uint32x4_t;
 
 constexpr int ROWS = 4;
 constexpr int EIGHT_BIT_BESIDE = 4;
+constexpr int TALL_BESIDE = 0;
 constexpr int SUPER_BLOCKS_BESIDE = 4;
-constexpr int FLOAT_ROWS = 4;
+constexpr int float_rows(int) { return 4; }
 constexpr int FLOAT_COLUMNS = 5;
 constexpr int ATTENTION_COLUMNS = 6;
 constexpr int ATTENTION_VECTORS = 4;
@@ -108,6 +109,8 @@ inline void load32(const char * at, size_t stride, Vec out[8]) {
 inline Vec load4(const char * at, size_t stride) {
     return Vec{dword(at), dword(at + stride), dword(at + 2 * stride), dword(at + 3 * stride)};
 }
+
+inline Reals load_scales(const char * at, size_t stride) { return low_halves(load4(at, stride)); }
 
 inline Reals load(const float * at) { return vld1q_f32(at); }
 inline Reals load_any(const float * at) { return vld1q_f32(at); }

@@ -55,6 +55,16 @@ constexpr std::array<Tile, sizeof...(N)> tile_table(std::index_sequence<N...>) {
     return {&Format::template tile<static_cast<int>(N) + 1>...};
 }
 
+/// Columns from which on a format multiplies twice ROWS rows at once (`tall_tile`), or 0. Results are the same.
+template <class Format, class = void> constexpr int TALL_FROM = 0;
+template <class Format>
+constexpr int TALL_FROM<Format, std::enable_if_t<(Format::TALL_FROM > 0)>> = Format::TALL_FROM;
+
+template <class Tile, class Format, std::size_t... N>
+constexpr std::array<Tile, sizeof...(N)> tall_table(std::index_sequence<N...>) {
+    return {&Format::template tall_tile<static_cast<int>(N) + TALL_FROM<Format>>...};
+}
+
 /// Multiplies rows begin..end, whose weights start at `rows`, with the columns; `next`: weights that are needed then.
 template <class Format>
 void multiply_rows(const char * rows, size_t stride, int64_t blocks, int64_t begin, int64_t end, const char * next,
@@ -63,7 +73,20 @@ void multiply_rows(const char * rows, size_t stride, int64_t blocks, int64_t beg
                           const typename Format::Column * const *, float * const *, const char *);
     static constexpr auto TILES = tile_table<Tile, Format>(std::make_index_sequence<MOST_COLUMNS>{});
     float * here[MOST_COLUMNS];
-    for (int64_t row = begin; row < end; row += ROWS) {
+    int64_t row = begin;
+    if constexpr (TALL_FROM<Format> != 0) {
+        constexpr int FROM = TALL_FROM<Format>, TALL = 2 * ROWS;
+        static constexpr auto TALL_TILES = tall_table<Tile, Format>(std::make_index_sequence<MOST_COLUMNS + 1 - FROM>{});
+        for (; columns.held >= FROM && row + TALL <= end; row += TALL) {
+            const char * tile = rows + (row - begin) * stride;
+            for (int c = 0; c < columns.held; c++) {
+                here[c] = columns.out[c] + row;
+            }
+            TALL_TILES[columns.held - FROM](tile, stride, blocks, columns.y, columns.notes, here,
+                                            row + TALL < end ? tile + TALL * stride : next);
+        }
+    }
+    for (; row < end; row += ROWS) {
         const int64_t first = std::min(row, end - ROWS);  // The last tile may repeat rows of the one before.
         const char * tile = rows + (first - begin) * stride;
         for (int c = 0; c < columns.held; c++) {
@@ -119,12 +142,21 @@ template <class Format> struct Panel {
     /// for all numbers compiles in a sixteenth of the time.
     void multiply(int64_t blocks, int64_t begin, int64_t end, const Columns<Format> & columns) const {
         Columns<Format> all = columns;
-        float nobody[ROWS], * here[MOST_COLUMNS];
+        float nobody[2 * ROWS], * here[MOST_COLUMNS];
         while (all.held < MOST_COLUMNS) {
             all.add(all.y[0], all.notes[0], nobody);
         }
         const Opened * tile = memory;
-        for (int64_t row = begin; row < end; row += ROWS, tile += blocks) {
+        int64_t row = begin;
+        if constexpr (TALL_FROM<Format> != 0) {
+            for (; row + 2 * ROWS <= end; row += 2 * ROWS, tile += 2 * blocks) {
+                for (int c = 0; c < MOST_COLUMNS; c++) {
+                    here[c] = c < columns.held ? all.out[c] + row : nobody;
+                }
+                Format::template opened_tall_tile<MOST_COLUMNS>(tile, blocks, all.notes, here);
+            }
+        }
+        for (; row < end; row += ROWS, tile += blocks) {
             for (int c = 0; c < MOST_COLUMNS; c++) {
                 here[c] = c < columns.held ? all.out[c] + std::min(row, end - ROWS) : nobody;
             }
