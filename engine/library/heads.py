@@ -66,7 +66,7 @@ def _judged(target: ModelFile, model: ModelFile, head: DraftHead) -> HeadFit:
     why = why_not_for(head, readable, target.depth, target.width)
     ours, theirs = target.vocabulary, model.vocabulary
     if head.tokens:  # A folder with a head brings no tokenizer.
-        alike = ours is not None and ours.size == head.tokens
+        alike = head.tokens == (target.tokens or (0 if ours is None else ours.size))
     else:
         alike = ours is not None and theirs is not None and same_tokens(ours, theirs)
     if why is None and not alike:
