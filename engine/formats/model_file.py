@@ -46,7 +46,8 @@ class ModelFile:
     recommend to sample from it, fields of a SamplingConfig with their values. `thinks`: whether its chat template
     speaks of thoughts before the answer. `width`: numbers in a hidden
     state; `depth`: layers that make one each. `head`: the draft head that it is, or has
-    inside; None where there is none that can be used.
+    inside; None where there is none that can be used. `tokens`: how many token ids the configuration of a folder
+    counts, whether a tokenizer lies there or not.
     """
 
     path: Path
@@ -73,6 +74,7 @@ class ModelFile:
     width: int = 0
     depth: int = 0
     head: DraftHead | None = None
+    tokens: int = 0
 
     @property
     def usable(self) -> bool:

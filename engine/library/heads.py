@@ -73,7 +73,8 @@ def _judged(target: ModelFile, model: ModelFile, head: DraftHead) -> HeadFit:
     ours, theirs = target.vocabulary, model.vocabulary
     if head.tokens:  # A folder with a head brings no tokenizer.
         in_folder = target.file_format == "safetensors"
-        alike = ours is not None and (ours.size == head.tokens if in_folder else covers(ours, head.tokens))
+        own = target.tokens or (0 if ours is None else ours.size)
+        alike = own == head.tokens if in_folder else ours is not None and covers(ours, head.tokens)
     else:
         alike = ours is not None and theirs is not None and same_tokens(ours, theirs)
     if why is None and not alike:

@@ -140,6 +140,7 @@ def _with_weights(model: ModelFile, config: Config) -> ModelFile:
         recommended=_recommended(folder),
         thinks=any(map(thinks, _templates(folder))),
         vocabulary=_vocabulary(folder, _number(text, "vocab_size")),
+        tokens=_number(text, "vocab_size"),
         cache_per_token=cache,
         state_bytes=state,
         compute_bytes=_compute(text),

@@ -54,7 +54,7 @@ from benchmarks.peers.server_figures import (
     ratios,
 )
 from benchmarks.peers.server_program import DEFAULT_LOOKAHEAD, Server, ServerFailed, Settings
-from engine import LoadConfig, SpeculativeDecoder
+from engine import LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.bench.figures import spread
 from engine.bench.prompts import bundled_prompts
 from engine.bench.runs import PreparedPrompt, prepare
@@ -62,6 +62,7 @@ from engine.config import SamplingConfig
 from engine.errors import GrowthError
 from engine.growth.arithmetic import FULL
 from engine.growth.grown import grown_head, grown_target
+from engine.library.names import resolve_source
 from engine.system.machine import describe_machine, physical_cores
 from helpers.heads.dflash import write_dflash
 from helpers.heads.eagle import write_plain_target
@@ -84,18 +85,21 @@ class Pair:
     head: Path
 
 
-def make_pair(kind: str, folder: Path, to: Path | None = None) -> Pair:
-    """The files of a type. Raises GrowthError."""
+def make_pair(kind: str, folder: Path, to: Path | None = None, *, small: bool = False) -> Pair:
+    """The files of a type; `small`: nothing grown or large, for counts. Raises GrowthError."""
+    width, layers = (64, 4) if small else (_WIDTH, _LAYERS)
+    if kind == "eagle3" and small:
+        return Pair(kind, bundled_pair()[0], resolve_source("demo-head"))
     if kind == "eagle3":
         return Pair(kind, grown_target("q8_0", FULL, folder=to, say=_say), grown_head("q8_0", FULL, folder=to))
     if kind == "mtp":
-        size = Size(layers=_LAYERS, width=_WIDTH, inner=2 * _WIDTH, heads=4, vocabulary=_VOCABULARY)
+        size = Size(layers=layers, width=width, inner=2 * width, heads=4, vocabulary=_VOCABULARY)
         target = write_mtp_target(folder / "mtp.gguf", size=size)
         return Pair(kind, target, target)
     target = folder / "blocks.gguf"
     if not target.exists():
-        write_plain_target(target, layers=_LAYERS, width=_WIDTH, vocabulary=_VOCABULARY, mixing=0.25)
-    head = write_dflash(folder / f"{kind}.gguf", target, block=9, read=(1, 3, 6), markov=kind == "dspark")
+        write_plain_target(target, layers=layers, width=width, vocabulary=_VOCABULARY, mixing=0.25)
+    head = write_dflash(folder / f"{kind}.gguf", target, block=9, read=(1, 2, layers - 2), markov=kind == "dspark")
     return Pair(kind, target, head)
 
 
@@ -109,8 +113,11 @@ def main() -> int:
         program = args.server or build_server(FOLDER)
         with TemporaryDirectory() as folder:
             for kind in args.types:
-                report["types"][kind] = _measure(make_pair(kind, Path(folder), args.to), program, args)
-                _say(f"{kind}: counts within {report['types'][kind]['counts_within']:.1%}")
+                report["types"][kind] = _measure(
+                    make_pair(kind, Path(folder), args.to, small=args.small), program, args
+                )
+                found = report["types"][kind]
+                _say(f"{kind}: counts within {found['counts_within']:.1%}: {found['counts']}")
     except (GrowthError, NotBuilt, ServerFailed) as error:
         print(f"llama.cpp's server could not be compared with: {error}", file=sys.stderr)
         return 2
@@ -138,6 +145,7 @@ def _parse() -> argparse.Namespace:
     add("--prompts", type=int, default=1, metavar="N", help="of each category; eight times as many of chance (1)")
     add("--tokens", type=int, default=48, metavar="N", help="of each reply at most (48)")
     add("--counted", type=int, default=128, metavar="N", help="tokens of a reply whose proposals are counted (128)")
+    add("--small", action="store_true", help="the demo pair as it is and tiny models: for counts, not for speeds")
     add("--turns", type=int, default=2, metavar="N", help="turns that compare, behind one that chooses (2)")
     add("--threads", type=int, default=physical_cores(), metavar="N", help="of the target on both sides")
     add("--patience", type=float, default=60.0, metavar="S", help="to wait for other programs, of each type (60)")
@@ -209,7 +217,7 @@ class Comparison:
         total = np.zeros((2, 2), int)
         most = self.args.counted
         for prompt in prompts:
-            greedy = {"temperature": 0.0, "seed": 1, "ignore_eos": True}
+            greedy = {"temperature": 0.0, "seed": 1, "ignore_eos": True, "cache_prompt": False}
             answer = self.servers[lookahead].complete(prompt.tokens, most, greedy)
             result = self.decoder.generate(
                 [*prompt.tokens, answer.tokens[0]],

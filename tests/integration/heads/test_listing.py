@@ -8,14 +8,18 @@ import pytest
 from engine.cli.main import main
 from engine.library.heads import judge_heads
 from engine.library.scan import scan_folder
+from helpers.heads.dflash import write_dflash
 from helpers.heads.eagle import write_eagle3, write_plain_target
-from helpers.heads.mtp import write_mtp_target
+from helpers.heads.mtp import write_mtp_alone, write_mtp_target
 from helpers.models.hybrid_model import Size, write_hybrid_model
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four families, their names shuffled: the targets are b, d, f and h, and the right heads a, e and inside f."""
+    """Four families, their names shuffled: the targets are b, d, f and h.
+
+    The right heads are a for d, e, i and j for b, k for f and one inside f.
+    """
     folder = tmp_path_factory.mktemp("shuffled")
     write_plain_target(folder / "b.gguf")
     write_plain_target(folder / "d.gguf", width=128, seed=1)
@@ -25,6 +29,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_eagle3(folder / "e.gguf", folder / "b.gguf", kept=100)
     write_eagle3(folder / "c.gguf", folder / "b.gguf", layers=(1, 2, 7))
     write_eagle3(folder / "g.gguf", folder / "b.gguf", fc__weight=None)
+    write_dflash(folder / "i.gguf", folder / "b.gguf", depth=1)
+    write_dflash(folder / "j.gguf", folder / "b.gguf", depth=1, markov=True, kept=100)
+    write_mtp_alone(folder / "k.gguf", folder / "f.gguf")
     return folder
 
 
@@ -36,9 +43,15 @@ def test_every_right_pairing_and_no_wrong_one(folder: Path) -> None:
         name: {(fit.source.path.stem, fit.method) for fit in judge_heads(target, models) if fit.fits}
         for name, target in targets.items()
     }
-    assert found == {"b": {("e", "eagle3")}, "d": {("a", "eagle3")}, "f": {("f", "mtp")}, "h": set()}
+    assert found == {
+        "b": {("e", "eagle3"), ("i", "dflash"), ("j", "dspark")},
+        "d": {("a", "eagle3")},
+        "f": {("f", "mtp"), ("k", "mtp")},
+        "h": set(),
+    }
     why = {fit.source.path.stem: fit.reason for fit in judge_heads(targets["b"], models) if not fit.fits}
-    assert set(why) == {"a", "c"}
+    assert set(why) == {"a", "c", "k"}
+    assert "cannot read layer 4 of such a target" in why["k"]
     assert "trained for a target of width 128" in why["a"]
     assert "reads layer 7" in why["c"]
     why = {fit.source.path.stem: fit.reason for fit in judge_heads(targets["f"], models) if not fit.fits}
