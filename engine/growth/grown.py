@@ -107,15 +107,15 @@ def grown_mtp(
     return path
 
 
-def grown_medusa(shape: GrownShape = FULL, *, folder: Path | None = None, heads: Path | None = None) -> Path:
+def grown_medusa(heads: Path, shape: GrownShape = FULL, *, folder: Path | None = None) -> Path:
     """Return the Medusa heads for a grown target of any kind, made if they are not there yet: a folder in float16.
 
-    `heads` is what is grown (the demo target's heads, `demo-medusa`). Raises GrowthError.
+    `heads` is the folder that is grown, such as that of the demo target's heads. Raises GrowthError.
     """
-    growth = MedusaGrowth(resolve_source("demo-medusa") if heads is None else heads, shape.width)
+    growth = MedusaGrowth(heads, shape.width)
     digest = hashlib.sha256((growth.folder / MEDUSA_FILE).read_bytes())
     digest.update(repr((_RECIPE, SEED)).encode())
-    path = (cache_folder() if folder is None else folder) / f"demo-medusa-{shape.width}-{digest.hexdigest()[:12]}"
+    path = (cache_folder() if folder is None else folder) / f"{heads.name}-{shape.width}-{digest.hexdigest()[:12]}"
     if not path.exists():
         _make(growth.size, path, growth.write)
     return path

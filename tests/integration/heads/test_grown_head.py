@@ -59,20 +59,26 @@ def test_a_layer_for_later_tokens_grows_with_its_target(tmp_path: Path) -> None:
 
 def test_medusa_heads_grow_with_their_target(tmp_path: Path) -> None:
     """From a state with zeros in the added channels, the logits are the small heads'."""
-    load_file = pytest.importorskip("safetensors.numpy").load_file
-    folders = [resolve_source("demo-medusa"), grown_medusa(GrownShape(6, 640, 736), folder=tmp_path)]
-    small, large = (load_file(folder / MEDUSA_FILE) for folder in folders)
-    state = np.random.default_rng(0).standard_normal(640)
-    state[384:] = 0
+    stored = pytest.importorskip("safetensors.numpy")
+    rng, heads = np.random.default_rng(0), tmp_path / "medusa"
+    heads.mkdir()
+    (heads / "config.json").write_text('{"medusa_num_heads": 2, "medusa_num_layers": 1}', "utf-8")
+    shapes = {"0.linear.weight": (64, 64), "0.linear.bias": (64,), "1.weight": (320, 64)}
+    tensors = {f"{head}.{name}": rng.standard_normal(shape) for head in range(2) for name, shape in shapes.items()}
+    stored.save_file({name: each.astype(np.float16) for name, each in tensors.items()}, heads / MEDUSA_FILE)
+    grown = grown_medusa(heads, GrownShape(6, 128, 736), folder=tmp_path)
+    small, large = (stored.load_file(folder / MEDUSA_FILE) for folder in (heads, grown))
+    state = rng.standard_normal(128)
+    state[64:] = 0
     rows = []
-    for tensors, x in ((small, state[:384]), (large, state)):
+    for tensors, x in ((small, state[:64]), (large, state)):
         inner = tensors["1.0.linear.weight"].astype(np.float64) @ x + tensors["1.0.linear.bias"]
         rows.append(tensors["1.1.weight"].astype(np.float64) @ (x + inner / (1 + np.exp(-inner))))
-    assert large["1.1.weight"].shape == (4096, 640)
-    assert np.any(large["1.0.linear.weight"][384:])
+    assert large["1.1.weight"].shape == (320, 128)
+    assert np.any(large["1.0.linear.weight"][64:])
     np.testing.assert_allclose(rows[1], rows[0], rtol=1e-9, atol=1e-9)
-    with pytest.raises(GrowthError, match="width must be 384 or more"):
-        grown_medusa(GrownShape(6, 320, 736), folder=tmp_path)
+    with pytest.raises(GrowthError, match="width must be 64 or more"):
+        grown_medusa(heads, GrownShape(6, 32, 736), folder=tmp_path)
 
 
 def test_what_cannot_grow_is_refused(tmp_path: Path) -> None:
