@@ -72,9 +72,13 @@ def train_medusa(
     heads: MedusaHeads, target: DemoLlama, batches: list[OwnBatch], config: HeadConfig
 ) -> list[dict[str, Any]]:
     """Train; return what was noted every 50 steps."""
-    steps: list[dict[str, Any]] = [
-        {"params": [*heads.weights, *heads.biases]},
-        {"params": [*heads.outputs], "lr": config.adam_lr / 4},
-    ]
-    optimizer = torch.optim.AdamW(steps, lr=config.adam_lr / 2, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
-    return fit([optimizer], lambda batch: loss_of(heads, target, batch), batches, config)
+    rest = [*heads.biases, *heads.outputs]
+    return fit(
+        [
+            torch.optim.Muon([*heads.weights], lr=config.muon_lr, weight_decay=0.01, momentum=0.95),
+            torch.optim.AdamW(rest, lr=config.adam_lr / 2, betas=(0.9, 0.95), weight_decay=0.0, fused=True),
+        ],
+        lambda batch: loss_of(heads, target, batch),
+        batches,
+        config,
+    )

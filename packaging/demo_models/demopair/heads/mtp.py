@@ -17,7 +17,7 @@ from demopair.training.model import Norm
 from .eagle import HeadConfig, fit
 from .linear import LinearMap
 from .own_text import OwnBatch
-from .sibling import GatedBlock, SiblingModel, adam
+from .sibling import GatedBlock, SiblingModel
 
 AHEAD = 3
 """So many tokens ahead it learns to go on from its own states."""
@@ -96,4 +96,14 @@ def train_mtp(
 ) -> list[dict[str, Any]]:
     """Train the layer, the sibling standing still; return what was noted every 50 steps."""
     model.requires_grad_(requires_grad=False)
-    return fit([adam(layer, config)], lambda batch: mtp_loss(layer, model, batch), batches, config)
+    matrices = [p for p in layer.parameters() if p.ndim == 2]
+    norms = [p for p in layer.parameters() if p.ndim == 1]
+    return fit(
+        [
+            torch.optim.Muon(matrices, lr=config.muon_lr, weight_decay=0.01, momentum=0.95),
+            torch.optim.AdamW(norms, lr=config.adam_lr, betas=(0.9, 0.95), weight_decay=0.0, fused=True),
+        ],
+        lambda batch: mtp_loss(layer, model, batch),
+        batches,
+        config,
+    )

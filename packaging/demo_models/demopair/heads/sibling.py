@@ -179,19 +179,17 @@ def distil_loss(model: SiblingModel, target: DemoLlama, batch: OwnBatch) -> tupl
     return loss + apart, [apart.item(), same]
 
 
-def adam(module: nn.Module, config: HeadConfig) -> torch.optim.Optimizer:
-    """AdamW, norms four times as fast as matrices. Muon would cost more than the layers themselves."""
-    matrices = [p for p in module.parameters() if p.ndim == 2]
-    norms = [p for p in module.parameters() if p.ndim == 1]
-    groups = [{"params": matrices, "lr": config.adam_lr / 4}, {"params": norms, "lr": config.adam_lr}]
-    return torch.optim.AdamW(groups, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
-
-
 def train_sibling(
     model: SiblingModel, target: DemoLlama, batches: list[OwnBatch], config: HeadConfig
 ) -> list[dict[str, Any]]:
     """Teach it the target's states and distribution; return what was noted every 50 steps."""
     model.embed.requires_grad_(requires_grad=False)
     model.head.requires_grad_(requires_grad=False)
-    optimizers = [adam(nn.ModuleList([model.blocks, model.norm]), config)]
-    return fit(optimizers, lambda batch: distil_loss(model, target, batch), batches, config)
+    learned = [p for p in model.parameters() if p.requires_grad]
+    groups = [
+        {"params": [p for p in learned if p.ndim == 2], "lr": config.adam_lr / 4},
+        {"params": [p for p in learned if p.ndim == 1], "lr": config.adam_lr},
+    ]
+    # It begins close to where it shall be: small steps, which Muon's are not.
+    optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
+    return fit([optimizer], lambda batch: distil_loss(model, target, batch), batches, config)
