@@ -90,6 +90,7 @@ def test_proposals_agree_with_the_paper(
     assert behind > 0
 
 
+@pytest.mark.parametrize("opened", ["published", "two-layers"], indirect=True)
 def test_nodes_of_a_tree_agree_with_the_paper(
     opened: tuple[SpeculativeDecoder, Path], target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,7 +267,7 @@ def test_one_line_and_without_it(target: Path, tmp_path: Path, capsys: pytest.Ca
     whole = tmp_path / "target"
     whole.symlink_to(target, target_is_directory=True)
     asked = ["--max-tokens", "8", "--temperature", "0", "--lookahead", "3", "--tokens", "--json", "1,40,41"]
-    for change in ("pickled", "truncated", "fc"):
+    for change in ("pickled", "truncated"):
         path = _refused(tmp_path / change, target, change)
         assert main(["generate", "--target", str(whole), "--heads", str(path), *asked]) == 2
         said = capsys.readouterr().err
