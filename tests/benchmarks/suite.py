@@ -135,6 +135,13 @@ PARTS = (
         16,
         2,
     ),
+    Part(
+        "head_server",
+        "What draft heads propose against llama.cpp's own server",
+        "head_server --small --turns 0 --counted 96 --lookaheads 1,3,5 --threads 1",
+        "head_server --small --turns 0 --counted 24 --lookaheads 3 --types eagle3 --threads 1",
+        0.5,
+    ),
     Part("serving", "The local server beside the library", "serving", "serving --runs 1 --tokens 10", 0.3, 1, 1),
     Part(
         "assisted",
