@@ -23,4 +23,5 @@ class LinearMap:
     def weight(self) -> Tensor:
         """The map as the weight of a linear layer, shape (wanted, given)."""
         ridge = _RIDGE * self._squares.diagonal().mean() * torch.eye(len(self._squares))
-        return torch.linalg.solve(self._squares + ridge, self._mixed).T
+        found: Tensor = torch.linalg.solve(self._squares + ridge, self._mixed).T
+        return found
