@@ -55,8 +55,9 @@ def decoder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 def test_the_text_is_the_targets(decoder: SpeculativeDecoder) -> None:
     assert decoder.target is not None
-    for rules in ({}, {"repeat_penalty": 1.3}):
-        plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=40, lookahead=0, **rules)  # type: ignore[arg-type]
+    both: list[dict[str, Any]] = [{}, {"repeat_penalty": 1.3}]
+    for rules in both:
+        plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=40, lookahead=0, **rules)
         decoder._knowledge = PairKnowledge(_Flat())
         result = follow_heads(decoder, max_tokens=40, **BY_COST, **rules)
         assert_same_greedy(decoder.target, PROMPT, plain, result)
