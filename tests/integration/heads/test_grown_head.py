@@ -45,7 +45,7 @@ def test_it_proposes_what_the_small_one_does(tmp_path: Path) -> None:
 
 
 def test_a_layer_for_later_tokens_grows_with_its_target(tmp_path: Path) -> None:
-    """The same text, and the same guesses kept; the norms of queries and keys get another epsilon, which moves last bits."""
+    """The same text and guesses; the norms of queries and keys get another epsilon, which moves last bits."""
     found = []
     for target in (resolve_source("demo-mtp"), grown_mtp("q8_0", FOUR_TIMES, folder=tmp_path)):
         with SpeculativeDecoder() as decoder:
