@@ -19,7 +19,7 @@ from engine.loading.open import open_backend
 from helpers.heads.compiled_medusa import output_of, write_safetensors
 
 FOUR_TIMES = GrownShape(6, 1536, 736)
-"""Each step of a norm keeps its bits."""
+"""Each step of a norm as wide as the target keeps its bits."""
 SIXTEEN_TIMES = GrownShape(6, 2048, 736)
 """The head is 16 times as wide, which keeps its bits; its target is not a power of four wider."""
 TWICE = GrownShape(4, 768, 704)
@@ -50,7 +50,7 @@ def test_it_proposes_what_the_small_one_does(tmp_path: Path) -> None:
 
 
 def test_a_layer_for_later_tokens_grows_with_its_target(tmp_path: Path) -> None:
-    """The same text, and the same guesses."""
+    """The same text and guesses; the norms of queries and keys get another epsilon, which moves last bits."""
     found = []
     for target in (resolve_source("demo-mtp"), grown_mtp("q8_0", FOUR_TIMES, folder=tmp_path)):
         with SpeculativeDecoder() as decoder:
@@ -58,8 +58,10 @@ def test_a_layer_for_later_tokens_grows_with_its_target(tmp_path: Path) -> None:
             decoder.attach_heads(target)
             reply = decoder.generate("What is a river?", max_tokens=30, method="mtp", lookahead=4)
             found.append((reply.text, reply.stats.accepted, reply.stats.proposed))
-    assert found[0] == found[1]
-    assert found[0][1] > 0
+    small, large = found
+    assert small[0] == large[0]
+    assert small[1] > 0.2 * small[2], "the layer is of use"
+    assert abs(small[1] - large[1]) <= 0.05 * small[2]
 
 
 def test_what_cannot_grow_is_refused(tmp_path: Path) -> None:
