@@ -67,6 +67,7 @@ LAZY_MODULES = (
     "engine.backends.transformers.convert_child",
     "engine.backends.transformers.eagle",
     "engine.backends.transformers.medusa",
+    "engine.backends.transformers.mtp",
     "engine.chat.render_child",
     "engine.loading.trial_child",
     "rich.console",

@@ -12,10 +12,8 @@ if __name__ == "__main__":
     here = Path(__file__).resolve().parent
     sys.path.insert(0, str(here.parent))
     modules = {path.stem: path.relative_to(here.parent) for path in sorted(here.rglob("*.py"))}
-    name = sys.argv[1].replace("-", "_") if len(sys.argv) > 1 else ""
-    module = modules[name if name in modules else "suite"]
-    if name in modules:
-        del sys.argv[1]
+    named = len(sys.argv) > 1 and sys.argv[1] in modules
+    module = modules[sys.argv.pop(1) if named else "suite"]
     try:
         runpy.run_module(".".join(module.with_suffix("").parts), run_name="__main__", alter_sys=True)
     except Exception:

@@ -1,6 +1,6 @@
 """Draft heads against llama.cpp's own server with each of its types: the same target and head files, in turns.
 
-    make bench ARGS="head-server [--types eagle3,mtp,dflash,dspark] [--lookaheads 1,2,3,5,8] [--turns 2] [--tokens 48]"
+    make bench ARGS="head_server [--types eagle3,mtp,dflash,dspark] [--lookaheads 1,2,3,5,8] [--turns 2] [--tokens 48]"
 
 EAGLE-3 is the demo target with its head, both grown to a billion weights (Q8_0), and answers the bundled prompts. The
 other types are made models of some 60 million random weights (float32), whose heads guess what their construction makes

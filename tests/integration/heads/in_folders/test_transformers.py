@@ -157,7 +157,7 @@ def test_folders_are_listed(target: Path, folder: Path, tmp_path: Path) -> None:
         "listed-eagle": "eagle3",
         "listed-medusa": "medusa",
     }
-    other = replace(whole, vocabulary=make_vocabulary("", None, None, prints[:-1]))
+    other = replace(whole, tokens=VOCABULARY - 1, vocabulary=make_vocabulary("", None, None, prints[:-1]))
     assert not any(fit.fits for fit in judge_heads(other, models.values()))
     assert "reads layer 9" in fits["listed-layers"].reason
     assert "it lacks the tensor 'hidden_norm.weight'" in (models["listed-broken"].problem or "")
