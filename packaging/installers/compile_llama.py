@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import places  # noqa: F401 - it tells where the set-up's modules are
+from cards import prepare as prepare_for_cards
 from llama_build import KINDS, digest
 from llama_build import settings as shared_settings
 from messages import SetupError, step
@@ -60,6 +61,7 @@ def compile_llama(python: Path, kind: str = "cpu") -> Llama:
     finished = place / "wheel"
     source = place / "source"
     if not finished.is_dir():
+        prepare_for_cards(kind)
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         _unpack(python, place, source)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cards
 import llama_build
 import system
 from messages import SetupError, say, step
@@ -159,6 +160,7 @@ def _install_llama(pinned: tuple[str, ...], kind: str) -> None:
     built = llama_build.digest_for_here(kind)
     build = ("-v", "--build-constraint", str(CONSTRAINTS), *options, *_own_cache(built))
     if not COMPILED.is_file() or COMPILED.read_text(encoding="utf-8").strip() != built:
+        cards.prepare(kind)
         COMPILED.unlink(missing_ok=True)
         build = (*build, "--force-reinstall", "--no-deps")
     pip_install(PYTHON, *pinned, *build, _pin_of("llama_cpp_python"), log=VENV / "setup-llama.log")

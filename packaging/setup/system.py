@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -75,7 +75,7 @@ def find_missing() -> Missing:
     if importlib.util.find_spec("ensurepip") is None:
         needed.append(f"python{sys.version_info.major}.{sys.version_info.minor}-venv")
         words.append("the Python module ensurepip, for the virtual environment")
-    absent = [name for name in LIBRARIES if not _loads(name)]
+    absent = [name for name in LIBRARIES if not loads(name)]
     needed += [LIBRARIES[name] for name in absent]
     words += absent
     recommended = [package for tool, package in TEST_TOOLS.items() if not shutil.which(tool)]
@@ -90,7 +90,7 @@ def prepare(more: Mapping[str, str] | None = None) -> None:
     Raises SetupError where something needed is missing and cannot be installed from here.
     """
     missing = find_missing()
-    absent = [name for name in more or {} if not _loads(name)]
+    absent = [name for name in more or {} if not loads(name)]
     if more and absent:
         packages = tuple(more[name] for name in absent)
         missing = replace(missing, needed=missing.needed + packages, words=missing.words + tuple(absent))
@@ -111,12 +111,31 @@ def prepare(more: Mapping[str, str] | None = None) -> None:
         say(f"Optional, for tests and emoji: {_command_to_type(packages)}")
 
 
+def install(packages: Sequence[str], purpose: str) -> None:
+    """Install Debian packages that were found missing, where we may. Raises SetupError with what to type otherwise.
+
+    `purpose`: what they are needed for, as "to compile llama.cpp".
+    """
+    if not shutil.which("apt-get"):
+        raise SetupError(
+            f"This machine lacks what is in these Debian packages, {purpose}: {' '.join(packages)}. Install it with "
+            "the system's package manager, then start again."
+        )
+    if os.geteuid() != 0:
+        raise SetupError(
+            f"Some Debian packages are missing, {purpose}. Type this one command, then start again:\n\n"
+            f"    {_command_to_type(tuple(packages))}\n"
+        )
+    _apt_install(tuple(packages))
+
+
 def _has_compiler() -> bool:
     names = [os.environ.get("CXX", "").split(" ")[0], "c++", "g++", "clang++"]
     return any(name and shutil.which(name) for name in names)
 
 
-def _loads(library: str) -> bool:
+def loads(library: str) -> bool:
+    """Whether a library of this name is found and fits."""
     try:
         ctypes.CDLL(library)
     except OSError:

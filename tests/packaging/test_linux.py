@@ -251,6 +251,29 @@ def test_dependencies_are_read_from_the_libraries(tmp_path: Path) -> None:
 
 
 @needs_compiler
+def test_a_card_is_recommended_and_never_demanded(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    compile_library(program / "_internal" / "libown.so")
+    assert needs.recommended_packages(program) == ()
+    assert "graphics card" not in archive.portable_files(program)["README.txt"][0].decode()
+    # Made up, with the name of the loader of drivers.
+    loader = tmp_path / "libvulkan.so.1"
+    compile_library(loader, "-Wl,-soname,libvulkan.so.1")
+    module = program / "_internal" / "llama_cpp" / "lib" / "libggml-vulkan.so"
+    compile_library(module, "-Wl,--no-as-needed", loader)
+    assert "libvulkan.so.1" in needs.read_files([module])[0].needed
+    assert not any("vulkan" in package for package in needs.needed_packages(program))
+    recommended = needs.recommended_packages(program)
+    assert recommended == ("libvulkan1", "mesa-vulkan-drivers")
+    text = deb_texts.control(
+        "outrider", "1", "standard", architecture="amd64", size=1, depends=("libc6",), recommends=recommended
+    )
+    (line,) = [line for line in text.splitlines() if line.startswith("Recommends: ")]
+    assert {*recommended, *deb_texts.RECOMMENDS} == set(line.removeprefix("Recommends: ").split(", "))
+    assert "    libvulkan1, mesa-vulkan-drivers\n" in archive.portable_files(program)["README.txt"][0].decode()
+
+
+@needs_compiler
 def test_unknown_library_is_named(tmp_path: Path) -> None:
     compile_library(tmp_path / "libodd.so.9", "-Wl,-soname,libodd.so.9")
     compile_library(tmp_path / "program" / "user.so", "-Wl,--no-as-needed", tmp_path / "libodd.so.9")

@@ -12,9 +12,15 @@ import places
 from bundle_files import Entry, entries, sha256, whole_file
 from messages import SetupError
 
-from linux_packages.needs import minimum_glibc, needed_packages
+from linux_packages.needs import minimum_glibc, needed_packages, recommended_packages
 
 LINUX = places.ROOT / "packaging" / "linux"
+_CARDS = """
+
+To compute on a graphics card it needs the driver of the card, on Debian and Ubuntu the one of its maker or these
+packages. Without it the processor computes.
+
+    {packages}"""
 
 
 def write_tar(
@@ -57,6 +63,9 @@ def portable_files(bundle: Path) -> dict[str, tuple[bytes, int]]:
     packages = [re.sub(r" \(>=.*\)", "", needed) for needed in needed_packages(bundle)]
     packages = [re.sub(r" \| (\S+)", r" (or \1)", needed) for needed in packages]
     listed = textwrap.fill(", ".join(packages), 110, initial_indent="    ", subsequent_indent="    ")
+    drivers = recommended_packages(bundle)
+    if drivers:
+        listed += _CARDS.format(packages=", ".join(drivers))
     filled = readme.replace("@GLIBC@", minimum_glibc(bundle)).replace("    @PACKAGES@", listed)
     return {
         "LICENSE": ((places.ROOT / "LICENSE").read_bytes(), 0o644),

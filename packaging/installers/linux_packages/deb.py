@@ -20,7 +20,7 @@ from bundle_files import Entry, entries, whole_file
 from messages import SetupError
 
 from linux_packages import deb_texts
-from linux_packages.needs import needed_packages
+from linux_packages.needs import needed_packages, recommended_packages
 
 __all__ = ["architecture", "needed_packages", "package_name", "write_deb"]
 
@@ -140,7 +140,13 @@ def _write_control(root: Path, version: str, flavour: str, depends: Sequence[str
                 digest = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
             sums.append(f"{digest}  {entry.name}\n")
     control = deb_texts.control(
-        package_name(flavour), version, flavour, architecture=architecture(), size=size, depends=depends
+        package_name(flavour),
+        version,
+        flavour,
+        architecture=architecture(),
+        size=size,
+        depends=depends,
+        recommends=recommended_packages(root / HOME),
     )
     _write(root / "DEBIAN/control", control.encode())
     _write(root / "DEBIAN/md5sums", "".join(sums).encode())

@@ -30,8 +30,17 @@ _FLAVOURS = {
 }
 
 
-def control(package: str, version: str, flavour: str, *, architecture: str, size: int, depends: Sequence[str]) -> str:
-    """The control file; `size` is what the package takes when installed, in KiB."""
+def control(
+    package: str,
+    version: str,
+    flavour: str,
+    *,
+    architecture: str,
+    size: int,
+    depends: Sequence[str],
+    recommends: Sequence[str] = (),
+) -> str:
+    """The control file; `size` is what the package takes when installed, in KiB; `recommends` comes to RECOMMENDS."""
     fields = [
         ("Package", package),
         ("Version", version),
@@ -41,7 +50,7 @@ def control(package: str, version: str, flavour: str, *, architecture: str, size
         ("Maintainer", MAINTAINER),
         ("Installed-Size", str(size)),
         ("Depends", ", ".join(depends)),
-        ("Recommends", ", ".join(RECOMMENDS)),
+        ("Recommends", ", ".join(sorted({*RECOMMENDS, *recommends}))),
     ]
     if flavour != "standard":
         fields += [("Conflicts", "outrider"), ("Replaces", "outrider"), ("Provides", f"outrider (= {version})")]

@@ -48,7 +48,6 @@ _PACKAGES = LIBRARIES | {
     "libsystemd.so.0": "libsystemd0",
     "libudev.so.1": "libudev1",
     "libuuid.so.1": "libuuid1",
-    "libvulkan.so.1": "libvulkan1",
     "libxcb-dri3.so.0": "libxcb-dri3-0",
     "libxcb-present.so.0": "libxcb-present0",
     "libxcb-xinput.so.0": "libxcb-xinput0",
@@ -71,7 +70,9 @@ _DATA = {
 }
 # Modules that are tried at run time and may fail: a theme for another toolkit's desktop, printers, and graphics cards,
 # whose drivers come from their makers.
-_OPTIONAL = re.compile(r"/(libqgtk3|libcupsprintersupport|libggml-(cuda|hip|sycl))\.so$")
+_OPTIONAL = re.compile(r"/(libqgtk3|libcupsprintersupport|libggml-(cuda|hip|sycl|vulkan))\.so$")
+# What such a module finds its card by, where Debian has it.
+_DRIVERS = {"libggml-vulkan.so": ("libvulkan1", "mesa-vulkan-drivers")}
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,12 @@ def needed_packages(bundle: Path) -> tuple[str, ...]:
         packages.add(f"libstdc++6 (>= {_newest(_STDCXX.get(version, '5') for version in versions)})")
     packages.add(f"libc6 (>= {_newest(_glibc_versions(versions))})")
     return tuple(sorted(packages))
+
+
+def recommended_packages(bundle: Path) -> tuple[str, ...]:
+    """What makes its modules for graphics cards work, as in the field Recommends; without it the processor computes."""
+    brought = {entry.path.name for entry in entries(bundle)}
+    return tuple(sorted({package for name in _DRIVERS if name in brought for package in _DRIVERS[name]}))
 
 
 def minimum_glibc(bundle: Path) -> str:
