@@ -100,7 +100,12 @@ def test_root_gets_them_installed(sdk: Path, tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(shutil, "which", lambda name: None if name == "glslc" else f"/usr/bin/{name}")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     installed: list[tuple[str, ...]] = []
-    monkeypatch.setattr(system, "_apt_install", lambda packages: (installed.append(packages), glslc.touch()))
+
+    def install(packages: tuple[str, ...]) -> None:
+        installed.append(packages)
+        glslc.touch()
+
+    monkeypatch.setattr(system, "_apt_install", install)
     cards.prepare("vulkan")
     assert installed == [("glslc",)]
     glslc.unlink()
