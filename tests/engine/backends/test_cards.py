@@ -1,7 +1,9 @@
 """A llama.cpp that was compiled for graphics cards: everything runs there, and its failures are one clear line.
 
-Needs such a build and a driver, so it is run by hand. OUTRIDER_CARDS_LLAMA names the folder of libllama; for Vulkan's
-software driver set GGML_VK_VISIBLE_DEVICES=0 too, since llama.cpp passes over processors otherwise.
+Needs such a build and a driver, so it is run by hand. OUTRIDER_CARDS_LLAMA names the folder of libllama, and
+OUTRIDER_CARDS_PROGRAM an installed outrider-engine, whose own one is tested then: its folder is
+_internal/llama_cpp/lib. For Vulkan's software driver set GGML_VK_VISIBLE_DEVICES=0 too, since llama.cpp passes over
+processors otherwise.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ import pytest
 from helpers.paths import BUNDLED_MODELS, ROOT
 
 LIBRARIES = os.environ.get("OUTRIDER_CARDS_LLAMA")
+PROGRAM = os.environ.get("OUTRIDER_CARDS_PROGRAM")
+ENGINE = [PROGRAM] if PROGRAM else [sys.executable, "-m", "engine"]
 pytestmark = [
     pytest.mark.soak,
     pytest.mark.timeout(900),
@@ -50,13 +54,12 @@ def shaders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def environment(shaders: Path) -> dict[str, str]:
     """The environment of a process that computes with this build."""
-    known = {"LLAMA_CPP_LIB_PATH": str(LIBRARIES), "MESA_SHADER_CACHE_DIR": str(shaders), "PYTHONPATH": str(ROOT)}
-    return {**os.environ, **known}
+    chosen = {} if PROGRAM else {"LLAMA_CPP_LIB_PATH": str(LIBRARIES), "PYTHONPATH": str(ROOT)}
+    return {**os.environ, **chosen, "MESA_SHADER_CACHE_DIR": str(shaders)}
 
 
 def _run(environment: dict[str, str], *command: str) -> subprocess.CompletedProcess[str]:
-    asked = [sys.executable, "-m", "engine", *command]
-    return subprocess.run(asked, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run([*ENGINE, *command], env=environment, capture_output=True, text=True, check=False)
 
 
 def _reply(environment: dict[str, str], *options: str) -> dict[str, Any]:
@@ -69,7 +72,8 @@ def _reply(environment: dict[str, str], *options: str) -> dict[str, Any]:
 def test_all_layers_are_on_the_card(environment: dict[str, str]) -> None:
     target = str(BUNDLED_MODELS / "demo-target.Q8_0.gguf")
     asked = [sys.executable, "-c", OFFLOADED, target]
-    done = subprocess.run(asked, env=environment, capture_output=True, text=True, check=True)
+    own = {**environment, "LLAMA_CPP_LIB_PATH": str(LIBRARIES), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(asked, env=own, capture_output=True, text=True, check=True)
     first, second = done.stdout.split("offloaded ")[1].split(" ")[0].split("/")
     assert int(first) == int(second) > 0
 
@@ -105,7 +109,7 @@ def test_costs_are_measured_there(environment: dict[str, str]) -> None:
 
 
 def test_ctrl_c_ends_a_reply(environment: dict[str, str]) -> None:
-    command = [sys.executable, "-m", "engine", "generate", *ALL, "--lookahead", "4", "--temperature", "1.5", PROMPT]
+    command = [*ENGINE, "generate", *ALL, "--lookahead", "4", "--temperature", "1.5", PROMPT]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.read(1)
@@ -128,5 +132,25 @@ def test_a_card_without_memory_is_one_line(environment: dict[str, str]) -> None:
 def test_without_a_driver_the_processor_computes_and_a_line_says_so(environment: dict[str, str]) -> None:
     missing = {"VK_ICD_FILENAMES": "/nonexistent", "VK_DRIVER_FILES": "/nonexistent", "CUDA_VISIBLE_DEVICES": ""}
     done = _run({**environment, **missing}, "generate", "--json", *ALL, "--max-tokens", "4", "A")
+    assert json.loads(done.stdout)["device"] == "cpu"
+    assert "llama.cpp finds no graphics card that it can use: demo-target.Q8_0 runs on the processor." in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="hides the library in Linux's way")
+def test_without_the_loader_of_drivers_the_processor_computes_where_it_is_in_a_module(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    """The build of the installers has the card's code in a module; from the sources everything is linked with it."""
+    if not any(Path(str(LIBRARIES)).glob("libggml-vulkan*")):
+        pytest.skip("not Vulkan")
+    (tmp_path / "libvulkan.so.1").touch()
+    done = _run({**environment, "LD_LIBRARY_PATH": str(tmp_path)}, "generate", "--json", *ALL, "--max-tokens", "4", "A")
+    assert "Traceback" not in done.stderr
+    if done.returncode != 0:
+        (line,) = [line for line in done.stderr.splitlines() if line.startswith("outrider-engine:")]
+        assert "libvulkan.so.1" in line
+        assert "A build for graphics cards needs the card's driver" in line
+        assert not PROGRAM
+        return
     assert json.loads(done.stdout)["device"] == "cpu"
     assert "llama.cpp finds no graphics card that it can use: demo-target.Q8_0 runs on the processor." in done.stderr
