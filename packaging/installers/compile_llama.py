@@ -100,7 +100,9 @@ def _unpack(python: Path, place: Path, source: Path) -> None:
         progress_bar="off",
     )
     with tarfile.open(next(place.glob(f"{PACKAGE}*.tar.gz"))) as archive:
-        archive.extractall(place / "unpacked", filter="data")
+        # The first versions of Python 3.11, such as Debian 12's, take no filter and have no need to be told one.
+        archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
+        archive.extractall(place / "unpacked")  # noqa: S202 - the archive is the pinned one
     next((place / "unpacked").iterdir()).rename(source)
 
 
