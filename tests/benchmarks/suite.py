@@ -142,6 +142,15 @@ PARTS = (
         "head_server --small --turns 0 --counted 24 --lookaheads 3 --types eagle3 --threads 1",
         0.5,
     ),
+    Part(
+        "head_server-speeds",
+        "An EAGLE-3 head with auto against llama.cpp's own server",
+        "head_server --types eagle3 --lookaheads 2,3,5 --turns 1 --tokens 32 --counted 48",
+        "",
+        10,
+        12,
+        4,
+    ),
     Part("serving", "The local server beside the library", "serving", "serving --runs 1 --tokens 10", 0.3, 1, 1),
     Part(
         "assisted",
