@@ -1,6 +1,6 @@
 """All benchmarks, one after the other, each in a process of its own; writes RESULTS.md.
 
-    make bench                                        all of it, some 90 minutes on two cores
+    make bench                                        all of it, some 100 minutes on two cores
     make bench ARGS="suite --only overhead,server"    these parts; the other sections of RESULTS.md stay
     make bench ARGS="suite --quick"                   a short look at each part, which is printed and not kept
     make bench ARGS="suite --list"                    the parts, their commands and about how long they take
