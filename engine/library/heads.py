@@ -13,6 +13,7 @@ import numpy as np
 from engine.errors import LoadFailed
 from engine.formats.draft_head import DraftHead, covers, readable_states, why_not_for
 from engine.formats.gguf.heads import DFLASH, EAGLE3, inner_head, is_mtp_file
+from engine.formats.gguf.mtp_entries import tells_of_mtp
 from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.reader import read_gguf
 from engine.formats.model_file import ModelFile
@@ -22,10 +23,8 @@ from engine.formats.vocabulary import Vocabulary
 from engine.translatable import Translatable
 
 _MOST_BESIDE = 2000
-_BEGINNING = 2**20
-"""So many bytes of a GGUF file are looked at: what is asked for stands before the vocabulary."""
 _HEAD_FILES = tuple(name.encode() for name in (EAGLE3, DFLASH))
-_KEY, _NEXT = b"general.architecture", b".nextn_predict_layers"
+_KEY = b"general.architecture"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,7 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def _has_inner_head(path: Path) -> bool:
-    if _NEXT not in _beginning(path, _BEGINNING):
+    if not tells_of_mtp(path):
         return False
     headers = [read_gguf(part) for part in split_parts(path)]
     return inner_head(headers[0], headers[1:]) is not None
@@ -125,7 +124,7 @@ def _has_inner_head(path: Path) -> bool:
 
 def _is_head_file(path: Path) -> bool:
     """Return whether the beginning of a GGUF file names the architecture of a head, or it holds MTP layers alone."""
-    if _NEXT in _beginning(path, _BEGINNING):
+    if tells_of_mtp(path):
         with suppress(LoadFailed, OSError):
             return is_mtp_file(read_gguf(path))
     _, found, rest = _beginning(path, 4096).partition(_KEY)

@@ -4950,6 +4950,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>llama.cpp lädt die MTP-Schichten von {kind}, führt sie aber nie aus.</translation>
         </message>
         <message>
+            <source>it lacks the tensor {name!r} and all others of the layer for later tokens (MTP) that its header tells of.</source>
+            <translation>ihr fehlen der Tensor {name!r} und alle anderen der Schicht für spätere Tokens (MTP), von der ihr Kopf spricht.</translation>
+        </message>
+        <message>
             <source>it is a diffusion model</source>
             <translation>es ist ein Diffusionsmodell</translation>
         </message>
@@ -4972,6 +4976,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>It does not generate text token by token: {why}.</source>
             <translation>Es erzeugt Text nicht Token für Token: {why}.</translation>
+        </message>
+        <message>
+            <source>it lacks the tensor {name!r} of the layers for later tokens (MTP) that its header tells of, and llama.cpp cannot load it without.</source>
+            <translation>ihr fehlt der Tensor {name!r} der Schichten für spätere Tokens (MTP), von denen ihr Kopf spricht, und ohne ihn kann llama.cpp sie nicht laden.</translation>
         </message>
         <message>
             <source>it is part {part} of {parts}. Choose the first part.</source>

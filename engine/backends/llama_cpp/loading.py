@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import llama_cpp
@@ -17,6 +17,7 @@ from engine.backends.llama_cpp.trees import SEQUENCES
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
 from engine.errors import Cancelled, LoadFailed, ModelNotSupported
+from engine.formats.gguf.mtp_entries import entries_to_load
 from engine.formats.gguf.parts import split_parts
 from engine.system.installation import gpu_library_installed
 from engine.system.machine import available_memory, default_threads, tells_of_no_memory
@@ -59,6 +60,8 @@ def load_weights(
     if config.rpc:
         machines = machine_devices(config)  # Named, so that it is not freed.
         params.devices = ctypes.cast(machines, ctypes.c_void_p)
+    entries = _overrides(entries_to_load(config.path))
+    params.kv_overrides = entries
     if config.in_memory and not config.rpc and _fits_in_memory(config):
         params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
 
@@ -78,6 +81,14 @@ def load_weights(
     if not model:
         raise LoadFailed(config.path, reason_of(config, log, Translatable("llama.cpp cannot read it")))
     return model
+
+
+def _overrides(entries: Mapping[str, int]) -> Any:
+    """Return header entries as llama.cpp takes them: behind the last one stands one without a name."""
+    found = (llama_cpp.llama_model_kv_override * (len(entries) + 1))()
+    for place, (name, number) in zip(found, entries.items(), strict=False):
+        place.tag, place.key, place.value.val_i64 = llama_cpp.LLAMA_KV_OVERRIDE_TYPE_INT, name.encode(), number
+    return found
 
 
 def load_vocabulary(config: LoadConfig, log: LibraryLog) -> Any:

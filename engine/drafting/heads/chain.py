@@ -22,7 +22,10 @@ from engine.sampling.rows import Proposal
 class HeadDrafter(DraftModelDrafter):
     """Propose as a draft model does, with a head in the place of the model.
 
-    The head must see the target's states: see `make_drafter`.
+    The head must see the target's states: see `make_drafter`. With a lookahead that the caller has fixed its chain is
+    as long as that in every round, as in llama.cpp's server: it goes on behind a token that ends the reply, and a
+    greedy one may hold the model's own end tokens where the target must not write them (`ignore_eos`). So what is
+    proposed and accepted can be compared; any other lookahead, a tree and a constraint spare these tokens.
     """
 
     def __init__(self, head: HeadBackend, context: DrafterContext) -> None:
@@ -30,6 +33,11 @@ class HeadDrafter(DraftModelDrafter):
         sampling = speculation.draft_sampling or context.request.sampling
         if speculation.draft_temperature is not None:
             sampling = replace(sampling, temperature=speculation.draft_temperature)
+        fixed = isinstance(speculation.lookahead, int) and context.tree is None and context.masks is None
+        if fixed and context.request.ignore_eos and sampling.greedy and speculation.draft_sampling is None:
+            ends = context.target.eos_token_ids
+            kept = tuple(token for token in sampling.banned_tokens if token not in ends)
+            sampling = replace(sampling, banned_tokens=kept)
         super().__init__(
             head,
             context.target.vocab_size,
@@ -41,6 +49,8 @@ class HeadDrafter(DraftModelDrafter):
             masks=context.masks,
             tree=context.tree,
         )
+        if fixed:
+            self._stop_tokens = frozenset()
         self.name = head.method
         self._head = head
         self._grown: dict[int, int] = {}

@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.formats.gguf import types
+from engine.formats.gguf.mtp_entries import entries_instead
 from engine.formats.gguf.parts import check_parts
 from engine.formats.gguf.reader import GgufFile, Tensor
 from engine.formats.gguf.vocabulary import TOKENS_KEY, TYPES_KEY
@@ -64,6 +65,7 @@ def check_model(header: GgufFile, others: Sequence[GgufFile] = (), *, skip_vocab
         checks.vocabulary()
     checks.shapes()
     checks.formats()
+    entries_instead(header, tensors)
 
 
 class HeaderChecks:

@@ -294,6 +294,12 @@ def _inner_head(header: GgufFile, tensors: Mapping[str, Tensor]) -> DraftHead:
     block = f"blk.{layers}"
     if f"{block}.attn_qkv.weight" not in tensors:
         wanted |= {"attn_q": (width, 2 * key * heads)} | dict.fromkeys(("attn_k", "attn_v"), (width, key * shared))
+    if not any(name.startswith(f"{block}.") for name in tensors):
+        reason = Translatable(
+            "it lacks the tensor {name!r} and all others of the layer for later tokens (MTP) that its header tells of.",
+            name=f"{block}.attn_norm.weight",
+        )
+        raise ModelFileBroken(header.path, reason)
     for name, shape in wanted.items():
         check_shape(header, tensors, f"{block}.{name}.weight", shape)
     return DraftHead("mtp", (layers,), width)

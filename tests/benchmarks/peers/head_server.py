@@ -23,7 +23,7 @@ import json
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from signal import SIGTERM, signal
@@ -38,7 +38,6 @@ import numpy as np
 
 from benchmarks.machine import Quiet
 from benchmarks.peers.llama_programs import NotBuilt, build_server
-from benchmarks.peers.server import CONTEXT, FOLDER, TOP
 from benchmarks.peers.server_figures import (
     AUTO,
     COMPARED,
@@ -53,6 +52,7 @@ from benchmarks.peers.server_figures import (
     contenders,
     ratios,
 )
+from benchmarks.peers.server_options import CONTEXT, FOLDER, TOP, parse, say, server_parser
 from benchmarks.peers.server_program import DEFAULT_LOOKAHEAD, Server, ServerFailed, Settings
 from engine import LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.bench.figures import spread
@@ -63,7 +63,7 @@ from engine.errors import GrowthError
 from engine.growth.arithmetic import FULL
 from engine.growth.grown import grown_head, grown_target
 from engine.library.names import resolve_source
-from engine.system.machine import describe_machine, physical_cores
+from engine.system.machine import describe_machine
 from helpers.heads.dflash import write_dflash
 from helpers.heads.eagle import write_plain_target
 from helpers.heads.mtp import write_mtp_target
@@ -91,7 +91,7 @@ def make_pair(kind: str, folder: Path, to: Path | None = None, *, small: bool = 
     if kind == "eagle3" and small:
         return Pair(kind, bundled_pair()[0], resolve_source("demo-head"))
     if kind == "eagle3":
-        return Pair(kind, grown_target("q8_0", FULL, folder=to, say=_say), grown_head("q8_0", FULL, folder=to))
+        return Pair(kind, grown_target("q8_0", FULL, folder=to, say=say), grown_head("q8_0", FULL, folder=to))
     if kind == "mtp":
         size = Size(layers=layers, width=width, inner=2 * width, heads=4, vocabulary=_VOCABULARY)
         target = write_mtp_target(folder / "mtp.gguf", size=size)
@@ -117,7 +117,7 @@ def main() -> int:
                     make_pair(kind, Path(folder), args.to, small=args.small), program, args
                 )
                 found = report["types"][kind]
-                _say(f"{kind}: counts within {found['counts_within']:.1%}: {found['counts']}")
+                say(f"{kind}: counts within {found['counts_within']:.1%}: {found['counts']}")
     except (GrowthError, NotBuilt, ServerFailed) as error:
         print(f"llama.cpp's server could not be compared with: {error}", file=sys.stderr)
         return 2
@@ -126,37 +126,24 @@ def main() -> int:
 
 
 def _met(kind: str, found: dict[str, Any]) -> bool:
-    best = [row["auto_over_best"]["median"] for row in found["rows"] if row["auto_over_best"] is not None]
-    enough = kind != "eagle3" or not best or geometric_mean(best) >= OVER_BEST
+    mean = _mean_over_best(found)
+    enough = kind != "eagle3" or mean is None or mean >= OVER_BEST
     return bool(found["counts_within"] <= COUNTS_WITHIN and enough)
 
 
-def _parse() -> argparse.Namespace:
-    def numbers(text: str) -> list[int]:
-        return sorted({int(item) for item in text.split(",")} | {DEFAULT_LOOKAHEAD})
+def _mean_over_best(found: dict[str, Any]) -> float | None:
+    best = [row["auto_over_best"]["median"] for row in found["rows"] if row["auto_over_best"] is not None]
+    return geometric_mean(best) if best else None
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+def _parse() -> argparse.Namespace:
+    parser = server_parser(__doc__, "type", TYPES, default=TYPES, lookaheads=LOOKAHEADS, prompts=1, tokens=48, turns=2)
     add = parser.add_argument
-    add("--types", type=lambda text: text.split(","), default=list(TYPES), metavar="NAME,…", help=", ".join(TYPES))
-    add("--lookaheads", type=numbers, default=list(LOOKAHEADS), metavar="N,…", help="of the server's sweep")
-    add(
-        "--temperatures", type=lambda text: [float(each) for each in text.split(",")], default=[0.0, 0.8], metavar="X,…"
-    )
-    add("--prompts", type=int, default=1, metavar="N", help="of each category; eight times as many of chance (1)")
-    add("--tokens", type=int, default=48, metavar="N", help="of each reply at most (48)")
     add("--counted", type=int, default=128, metavar="N", help="tokens of a reply whose proposals are counted (128)")
     add("--small", action="store_true", help="the demo pair as it is and tiny models: for counts, not for speeds")
-    add("--turns", type=int, default=2, metavar="N", help="turns that compare, behind one that chooses (2)")
-    add("--threads", type=int, default=physical_cores(), metavar="N", help="of the target on both sides")
-    add("--patience", type=float, default=60.0, metavar="S", help="to wait for other programs, of each type (60)")
-    add("--server", type=Path, metavar="PROGRAM", help="another llama-server than the one that is built here")
-    add("--to", type=Path, metavar="FOLDER", help="where grown models are kept (the user's cache)")
-    add("--json", action="store_true")
-    args = parser.parse_args()
-    if not set(args.types) <= set(TYPES):
-        parser.error(f"types are {', '.join(TYPES)}")
-    if min(*args.lookaheads, args.prompts, args.tokens, args.counted) < 1 or args.turns < 0:
-        parser.error("the sizes must be above 0")
+    args = parse(parser, "type", TYPES, ("prompts", "tokens", "counted"))
+    if min(args.lookaheads) < 1 or args.turns < 0:
+        parser.error("the lookaheads must be above 0, and no turn below it")
     return args
 
 
@@ -195,7 +182,7 @@ class Comparison:
         found: dict[str, Any] = {"counts": counts, "counts_within": max(off, default=0.0), "rows": []}
         for temperature in self.args.temperatures if self.args.turns else ():
             found["rows"].append(self._row(prompts, (self.pair.kind, temperature)))
-            _say(
+            say(
                 f"{self.pair.kind}, {temperature:g}: {_shown(found['rows'][-1]['auto_over_best'])} of the server's best"
             )
         return found | {"others": self.quiet.others}
@@ -203,9 +190,9 @@ class Comparison:
     def _prompts(self) -> tuple[PreparedPrompt, ...]:
         assert self.decoder.target is not None
         if self.pair.kind == "eagle3":
-            return tuple(
-                prepare(self.decoder.target, bundled_prompts(self.args.prompts), max_tokens=self.args.tokens)[0]
-            )
+            found, _ = prepare(self.decoder.target, bundled_prompts(self.args.prompts), max_tokens=self.args.tokens)
+            # Each has a number in its category: here they are compared all together.
+            return tuple(replace(prompt, number=index) for index, prompt in enumerate(found))
         rng = np.random.default_rng(7)
         drawn = rng.integers(300, _VOCABULARY, (8 * self.args.prompts, _PROMPT_TOKENS)).tolist()
         return tuple(
@@ -228,7 +215,7 @@ class Comparison:
                 max_tokens=most - 1,
             )
             if result.tokens != answer.tokens[1:]:
-                _say(f"{self.pair.kind} at {lookahead}, prompt {prompt.number}: the texts part, left out")
+                say(f"{self.pair.kind} at {lookahead}, prompt {prompt.number}: the texts part, left out")
                 continue
             total += [[result.stats.proposed, answer.proposed], [result.stats.accepted, answer.accepted]]
         return {
@@ -308,11 +295,19 @@ class Comparison:
 
 
 def _text(report: dict[str, Any], args: argparse.Namespace) -> str:
+    made = "the others are made models of chance" if set(report["types"]) - {"eagle3"} else ""
+    pair = (
+        "the bundled target with its head"
+        if args.small
+        else f"the demo target grown ({FULL}, Q8_0) with its grown head"
+    )
+    eagle = f"EAGLE-3: {pair}" if "eagle3" in report["types"] else ""
+    models = "; ".join(each for each in (eagle, made) if each)
     lines = [
         "## Draft heads against llama.cpp's own server",
         "",
-        f"The server of the same llama.cpp, with its default options and no kernels of ours; {args.threads} threads.",
-        f"EAGLE-3: the demo target grown ({FULL}, Q8_0) with its grown head; the others are made models of chance.",
+        f"The server of the same llama.cpp, with its default options and no kernels of ours; threads: {args.threads}.",
+        f"{models[0].upper()}{models[1:]}.",
         "",
         "Tokens that were proposed and accepted in greedy replies (ours, the server's):",
         "",
@@ -323,18 +318,27 @@ def _text(report: dict[str, Any], args: argparse.Namespace) -> str:
         for lookahead, row in found["counts"].items():
             cells = (f"{ours}, {theirs}" for ours, theirs in (row["proposed"], row["accepted"]))
             lines.append(f"| {kind} | {lookahead} | {' | '.join(cells)} |")
+    if args.turns:
+        lines += ["", *_speeds(report)]
+    lines.append("")
+    for kind, found in report["types"].items():
+        must = f"{kind}: counts within {found['counts_within']:.1%}, must {COUNTS_WITHIN:.0%}"
+        if kind == "eagle3" and (mean := _mean_over_best(found)) is not None:
+            must += f"; auto over the server's best {mean:.2f}, must {OVER_BEST}"
+        lines.append(f"- {must}: {'met' if _met(kind, found) else 'NOT met'}")
+        if found["others"]:
+            busy, whole = sum(share > Quiet.limit for share in found["others"]), len(found["others"])
+            lines.append(f"- During {busy} of {whole} replies other programs took more than 5 % of the processors.")
+    return "\n".join(lines)
+
+
+def _speeds(report: dict[str, Any]) -> list[str]:
     heads = (
         *("type, temperature", "server plain", f"server at {DEFAULT_LOOKAHEAD} (default)", "server's best"),
         *("ours plain", "ours, fixed", "auto"),
         *("auto / best", "auto / default", "auto / ours plain", "same lookahead", "best / server plain"),
     )
-    lines += [
-        "",
-        "Tokens/s, and ratios with their middle half:",
-        "",
-        f"| {' | '.join(heads)} |",
-        "|---" * len(heads) + "|",
-    ]
+    lines = ["Tokens/s, and ratios with their middle half:", "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for kind, found in report["types"].items():
         for row in found["rows"]:
             columns = (
@@ -349,11 +353,7 @@ def _text(report: dict[str, Any], args: argparse.Namespace) -> str:
                 _shown(row["server_best_over_plain"]),
             )
             lines.append(f"| {' | '.join(columns)} |")
-    lines.append("")
-    for kind, found in report["types"].items():
-        must = f"counts within {found['counts_within']:.1%}, must {COUNTS_WITHIN:.0%}"
-        lines.append(f"- {kind}: {must}: {'met' if _met(kind, found) else 'NOT met'}")
-    return "\n".join(lines)
+    return lines
 
 
 def _shown(found: dict[str, float] | None) -> str:
@@ -362,10 +362,6 @@ def _shown(found: dict[str, float] | None) -> str:
 
 def _middle(found: dict[str, float] | None) -> str:
     return "–" if found is None else f"{found['median']:.1f}"
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ from benchmarks.peers.server_figures import (
     summarise,
     tables,
 )
+from benchmarks.peers.server_options import CONTEXT, FOLDER, TOP, parse, say, server_parser
 from benchmarks.peers.server_program import DEFAULT_LOOKAHEAD, Server, ServerFailed, Settings
 from engine import LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.bench.prompts import bundled_prompts
@@ -59,15 +60,9 @@ from engine.config import SamplingConfig, check_lookahead
 from engine.errors import GrowthError
 from engine.growth.arithmetic import FULL, GrownKind
 from engine.growth.grown import grown_target
-from engine.system.machine import describe_machine, physical_cores
-from helpers.paths import ROOT
+from engine.system.machine import describe_machine
 
-FOLDER = ROOT / "build" / "bench"
 LOOKAHEADS = (1, 2, DEFAULT_LOOKAHEAD, 5, 7, 11, 16)
-CONTEXT = 1024
-"""Tokens, on both sides; the bundled prompts and their replies need half of it."""
-TOP = {"top_k": 40, "top_p": 0.95, "min_p": 0.05}
-"""What narrows the draw where tokens are drawn: the server's defaults, given to both sides."""
 
 
 def main() -> int:
@@ -81,7 +76,7 @@ def main() -> int:
     try:
         program = args.server or build_server(FOLDER)
         for kind in args.kinds:
-            report["kinds"][kind] = _measure_kind(grown_target(kind, FULL, folder=args.to, say=_say), program, args)
+            report["kinds"][kind] = _measure_kind(grown_target(kind, FULL, folder=args.to, say=say), program, args)
     except (GrowthError, NotBuilt, ServerFailed) as error:
         print(f"llama.cpp's server could not be compared with: {error}", file=sys.stderr)
         return 2
@@ -91,34 +86,15 @@ def main() -> int:
 
 
 def _parse() -> argparse.Namespace:
-    def numbers(text: str) -> list[int]:
-        return sorted({int(item) for item in text.split(",")} | {PLAIN, DEFAULT_LOOKAHEAD})
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add = parser.add_argument
-    add("--kinds", type=lambda text: text.split(","), default=["q8_0"], metavar="KIND,…", help="q8_0, q4_0, f16 (q8_0)")
-    add("--lookaheads", type=numbers, default=sorted((PLAIN, *LOOKAHEADS)), metavar="N,…", help="of the server's sweep")
-    add(
-        "--temperatures", type=lambda text: [float(item) for item in text.split(",")], default=[0.0, 0.8], metavar="X,…"
-    )
-    add("--categories", type=lambda text: text.split(","), metavar="NAME,…", help="of the prompts (all)")
-    add("--prompts", type=int, default=2, metavar="N", help="of each category (2)")
-    add("--tokens", type=int, default=32, metavar="N", help="of each reply at most (32)")
-    add("--sweeps", type=int, default=2, metavar="N", help="turns that choose the server's best lookahead (2)")
-    add("--turns", type=int, default=3, metavar="N", help="turns that compare (3)")
-    add("--threads", type=int, default=physical_cores(), metavar="N", help="of the target on both sides")
-    add("--patience", type=float, default=60.0, metavar="S", help="to wait for other programs, of each kind (60)")
-    add("--server", type=Path, metavar="PROGRAM", help="another llama-server than the one that is built here")
-    add("--server-options", type=str.split, default=[], metavar="TEXT", help="more arguments for every server")
-    add("--to", type=Path, metavar="FOLDER", help="where grown models are kept (the user's cache)")
-    add("--json", action="store_true")
-    args = parser.parse_args()
     kinds: tuple[GrownKind, ...] = ("q8_0", "q4_0", "f16")
-    if not set(args.kinds) <= set(kinds):
-        parser.error("kinds are q8_0, q4_0 and f16")
-    if min(args.lookaheads) < 0 or min(args.prompts, args.tokens, args.sweeps, args.turns) < 1:
-        parser.error("the sizes must be above 0")
-    return args
+    parser = server_parser(
+        __doc__, "kind", kinds, default=["q8_0"], lookaheads=(PLAIN, *LOOKAHEADS), prompts=2, tokens=32, turns=3
+    )
+    add = parser.add_argument
+    add("--categories", type=lambda text: text.split(","), metavar="NAME,…", help="of the prompts (all)")
+    add("--sweeps", type=int, default=2, metavar="N", help="turns that choose the server's best lookahead (2)")
+    add("--server-options", type=str.split, default=[], metavar="TEXT", help="more arguments for every server")
+    return parse(parser, "kind", kinds, ("prompts", "tokens", "sweeps", "turns"))
 
 
 def _measure_kind(path: Path, program: Path, args: argparse.Namespace) -> dict[str, Any]:
@@ -130,7 +106,7 @@ def _measure_kind(path: Path, program: Path, args: argparse.Namespace) -> dict[s
             extra = tuple(args.server_options)
             settings = Settings(path, bundled_pair()[1], lookahead, args.threads, CONTEXT, extra)
             servers[lookahead] = stack.enter_context(Server(program, settings))
-            _say(f"{path.name}: server with lookahead {lookahead} runs")
+            say(f"{path.name}: server with lookahead {lookahead} runs")
         decoder = stack.enter_context(SpeculativeDecoder())
         decoder.attach_target(LoadConfig(path, context_length=CONTEXT, threads=args.threads, trusted=True))
         decoder.attach_draft(LoadConfig(bundled_pair()[1], context_length=CONTEXT, trusted=True))
@@ -180,7 +156,7 @@ class Comparison:
                 replies += self._sweep(mine, group)
                 best[group] = choose_best([r for r in replies if r.group == group])
                 replies += list(self._compare(mine, group, best[group]))
-                _say(self._progress(replies, group, best[group]))
+                say(self._progress(replies, group, best[group]))
         return summarise(replies, best) | {
             "repeated": self.quiet.repeated,
             "others": self.quiet.others,
@@ -269,10 +245,6 @@ def _text(report: dict[str, Any], args: argparse.Namespace) -> str:
             f"the servers whose turn it was not took at most {found['idle_servers']:.1%} of one."
         )
     return "\n".join(lines)
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

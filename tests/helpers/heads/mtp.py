@@ -15,12 +15,20 @@ SIZE = Size(layers=4)
 
 
 def write_mtp_target(
-    path: Path, *, size: Size = SIZE, interval: int = 2, mixing: float = 0.25, with_head: bool = True, seed: int = 0
+    path: Path,
+    *,
+    size: Size = SIZE,
+    interval: int = 2,
+    mixing: float = 0.25,
+    with_head: bool = True,
+    by_layer: bool = False,
+    seed: int = 0,
 ) -> Path:
     """A model in float32 whose next token depends mostly on the last one, which its MTP layer guesses from too.
 
     `interval`: one in so many layers has attention, the others a recurrent state. `mixing`: how much the layers add.
     `with_head` False: the header tells of an MTP layer whose tensors are missing, as in many quantised files.
+    `by_layer`: a list in the header says of each layer, the MTP layer too, whether it is recurrent.
     """
     dense, hybrid = _blocks(size, 1, size.layers + 1), _blocks(size, interval, size.layers)
     head = f"blk.{size.layers}"
@@ -44,6 +52,9 @@ def write_mtp_target(
     writer.add_embedding_length(size.width)
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_uint32("qwen35.nextn_predict_layers", 1)
+    if by_layer:
+        recurrent = [bool((layer + 1) % interval) for layer in range(size.layers)]
+        writer.add_array("qwen35.attention.recurrent_layers", [*recurrent, False])
     for key, value in entries.items():
         if isinstance(value, list):
             writer.add_array(f"qwen35.{key}", value)

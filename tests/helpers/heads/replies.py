@@ -31,6 +31,18 @@ def open_with_heads(target: Path, heads: Path | None, **options: Any) -> Specula
     return decoder
 
 
+def open_in_folder(target: Path, heads: Path) -> SpeculativeDecoder:
+    """A decoder with a target in a folder, and heads."""
+    decoder = SpeculativeDecoder()
+    try:
+        decoder.attach_target(LoadConfig(target, threads=1, device="cpu"))
+        decoder.attach_heads(heads)
+    except BaseException:
+        decoder.close()
+        raise
+    return decoder
+
+
 def follow_heads(decoder: SpeculativeDecoder, prompt: list[int] = PROMPT, **options: Any) -> GenerationResult:
     """A reply whose caches are looked at after every round; the head holds the text, and nothing rejected."""
     heads = decoder.heads

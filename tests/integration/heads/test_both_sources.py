@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,9 +37,7 @@ class _Turns(CostModel):
 
 
 @pytest.fixture(scope="module")
-def decoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpeculativeDecoder]:
-    folder = tmp_path_factory.mktemp("both")
-    target = write_plain_target(folder / "target.gguf", mixing=0.25)
+def decoder(target: Path, folder: Path) -> Iterator[SpeculativeDecoder]:
     draft = write_plain_target(folder / "draft.gguf", mixing=0.24)
     with open_with_heads(target, write_eagle3(folder / "head.gguf", target)) as opened:
         opened.attach_draft(LoadConfig(draft, threads=1, trusted=True))

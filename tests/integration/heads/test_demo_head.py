@@ -3,12 +3,15 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from engine.bench.prompts import bundled_prompts
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
+from engine.events import Finished, GenerationResult, RoundEvent
 from engine.library.names import resolve_source
 from helpers.heads.eagle_reference import EagleReference
 from helpers.models.pairs import HELD_OUT, assert_same_greedy
@@ -38,6 +41,38 @@ def test_it_pays_in_tokens_and_changes_no_text(bundled_target: Path) -> None:
             lengths.append(emitted / rounds)
         assert lengths[0] > 2.3
         assert lengths[1] > lengths[0]
+
+
+@pytest.mark.parametrize("ignore_eos", [False, True])
+def test_a_fixed_chain_is_as_long_in_every_round(bundled_target: Path, *, ignore_eos: bool) -> None:
+    """As in llama.cpp's server: it goes on behind end tokens, and holds them where the target must not write them."""
+    lookahead, most = 5, 60
+    with SpeculativeDecoder() as decoder:
+        decoder.attach_target(LoadConfig(bundled_target, threads=1, trusted=True))
+        decoder.attach_heads(resolve_source("demo-head"))
+
+        def reply(prompt: Any, wish: Any) -> tuple[list[RoundEvent], GenerationResult]:
+            options: dict[str, Any] = {"temperature": 0.0, "max_tokens": most, "ignore_eos": ignore_eos}
+            events = list(decoder.stream(prompt, lookahead=wish, **options))
+            assert isinstance(events[-1], Finished)
+            return [event for event in events if isinstance(event, RoundEvent)], events[-1].result
+
+        def goes_on_behind_an_end(event: RoundEvent) -> bool:
+            assert decoder.target is not None
+            return any(token in decoder.target.eos_token_ids for token, _ in event.rejected[:-1])
+
+        found = 0
+        for each in bundled_prompts(1)[3:]:  # Prose, and a mix of languages.
+            rounds, result = reply(each.prompt, lookahead)
+            spared, same = reply(each.prompt, "adaptive")
+            assert same.tokens == result.tokens
+            emitted = 0
+            for event in rounds if result.finish_reason == "length" else rounds[:-1]:
+                assert event.proposed == min(lookahead, most - emitted - 1)
+                found += goes_on_behind_an_end(event)
+                emitted += event.accepted + 1
+            assert not any(goes_on_behind_an_end(event) for event in spared)
+        assert found > 2
 
 
 def test_what_is_trained_is_what_is_run(bundled_target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

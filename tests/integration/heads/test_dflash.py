@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from engine.errors import ModelFileBroken, ModelNotSupported
 from helpers.heads.dflash import DFlashReference, write_dflash
-from helpers.heads.eagle import write_plain_target
 from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_with_heads
 from helpers.models.gguf_writer import GgufDraft
 from helpers.models.hybrid_model import Size, write_hybrid_model
@@ -24,16 +23,6 @@ KINDS: dict[str, dict[str, Any]] = {
     "dspark": {"markov": True},
     "dspark-behind-the-anchor": {"markov": True, "anchored": False, "kept": 200},
 }
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("blocks")
-
-
-@pytest.fixture(scope="module")
-def target(folder: Path) -> Path:
-    return write_plain_target(folder / "target.gguf", mixing=0.25)
 
 
 @pytest.mark.parametrize("kind", KINDS)

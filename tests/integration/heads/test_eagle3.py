@@ -13,7 +13,7 @@ from engine.constraint import Constraint
 from engine.decoder import SpeculativeDecoder
 from engine.errors import BackendClosed, ModelFileBroken, ModelNotLoaded, ModelNotSupported
 from engine.events import TokenEvent
-from helpers.heads.eagle import write_eagle3, write_plain_target
+from helpers.heads.eagle import write_eagle3
 from helpers.heads.eagle_reference import EagleReference
 from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_with_heads
 from helpers.models.gguf_writer import GgufDraft
@@ -23,16 +23,6 @@ from helpers.models.pairs import assert_same_greedy
 MIXING = 0.25
 """How much the target's layers add to the last token: about a third of what the head proposes is accepted."""
 ENOUGH = 0.001
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("heads")
-
-
-@pytest.fixture(scope="module")
-def target(folder: Path) -> Path:
-    return write_plain_target(folder / "target.gguf", mixing=MIXING)
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,13 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_mtp_target(tmp_path_factory.mktemp("mtp") / "target.gguf")
 
 
+def _cut(target: Path, part: str, path: Path) -> Path:
+    """A target without the tensors in whose names is `part`, as some tools write it."""
+    draft = GgufDraft.of_file(target)
+    draft.tensors = {name: each for name, each in draft.tensors.items() if part not in name}
+    return draft.write(path)
+
+
 @pytest.fixture
 def decoder(target: Path) -> Iterator[SpeculativeDecoder]:
     with open_with_heads(target, target) as opened:
@@ -74,6 +81,51 @@ def test_files_without_the_layer(target: Path, tmp_path: Path) -> None:
     never.entries |= {f"glm4{name[6:]}": entry for name, entry in never.entries.items() if name.startswith("qwen35.")}
     with open_with_heads(target, None) as decoder, pytest.raises(ModelNotSupported, match="never runs them"):
         decoder.attach_heads(never.write(tmp_path / "glm4.gguf"))
+
+
+def test_a_target_without_the_layer_it_tells_of(
+    target: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is loaded as if its header told of none, and writes without a head, or with one that lies beside it."""
+    lacking = _cut(target, "blk.4.", tmp_path / "lacking.gguf")
+    (model,) = scan_folder(tmp_path)
+    assert (model.usable, model.head, model.depth) == (True, None, 4)
+    asked = ["--max-tokens", "8", "--temperature", "0", "--lookahead", "3", "--tokens", "--json", "1,40,41"]
+    assert main(["generate", "--target", str(lacking), *asked]) == 0
+    captured = capsys.readouterr()
+    assert '"method": "autoregressive"' in captured.out
+    assert captured.err == ""
+    assert main(["generate", "--target", str(lacking), "--method", "mtp", *asked]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert "all others of the layer for later tokens (MTP) that its header tells of" in captured.err
+    with open_with_heads(lacking, None) as decoder, open_with_heads(target, None) as whole:
+        text = decoder.generate(PROMPT, temperature=0.0, max_tokens=20, lookahead=0).tokens
+        assert text == whole.generate(PROMPT, temperature=0.0, max_tokens=20, lookahead=0).tokens
+    with open_with_heads(lacking, write_mtp_alone(tmp_path / "alone.gguf", target)) as decoder:
+        result = follow_heads(decoder, PROMPT, lookahead=3, max_tokens=20)
+        assert result.tokens == text
+        assert result.stats.accepted > 2
+
+
+@pytest.mark.parametrize("kind", ["by-layer", "in-part"])
+def test_a_target_that_cannot_be_loaded_without(
+    kind: str, target: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where lists count the layer too, or half of it is there, llama.cpp refuses the file: the listing says so."""
+    path = tmp_path / "t.gguf"
+    if kind == "by-layer":
+        write_mtp_target(path, with_head=False, by_layer=True)
+    else:
+        _cut(target, ".nextn.", path)
+    why = "lacks the tensor 'blk.4.nextn.eh_proj.weight' of the layers for later tokens (MTP)"
+    (model,) = scan_folder(tmp_path)
+    assert not model.usable
+    assert why in str(model.problem)
+    assert main(["generate", "--target", str(path), "--max-tokens", "4", "--tokens", "1,40"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert why in captured.err
 
 
 def test_on_the_command_line(target: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

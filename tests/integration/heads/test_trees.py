@@ -10,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.cancel import CancelToken
-from engine.config import LoadConfig
 from engine.constraint import Constraint
 from engine.decoder import SpeculativeDecoder
 from engine.events import Finished, TokenEvent
@@ -20,8 +19,8 @@ from helpers.heads.dflash import write_dflash
 from helpers.heads.eagle import write_eagle3, write_plain_target
 from helpers.heads.medusa import write_medusa
 from helpers.heads.mtp import write_mtp_target
-from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_with_heads
-from helpers.heads.torch_eagle import TorchEagleReference, write_torch_eagle, write_torch_target
+from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_in_folder, open_with_heads
+from helpers.heads.torch_eagle import TorchEagleReference, write_torch_eagle
 from helpers.models.pairs import assert_same_greedy, open_files, open_shared
 from helpers.weights.expert_model import TINY_GPT_OSS, write_expert_model
 
@@ -30,21 +29,11 @@ HEADS = ["eagle3-gguf", "dflash-gguf", "medusa-gguf", "eagle3", "medusa"]
 SHAPES = ["1x4", "2x1", "3x3", "4x8"]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("trees")
-
-
-@pytest.fixture(scope="module")
-def torch_target(folder: Path) -> Path:
-    return write_torch_target(folder / "torch")
-
-
 @pytest.fixture(scope="module", params=HEADS)
-def decoder(request: pytest.FixtureRequest, folder: Path) -> Iterator[SpeculativeDecoder]:
+def decoder(request: pytest.FixtureRequest, plain_target: Path, folder: Path) -> Iterator[SpeculativeDecoder]:
     if str(request.param).endswith("gguf"):
         medusa = str(request.param).startswith("medusa")
-        target = write_plain_target(folder / "target.gguf", mixing=0.08 if medusa else 0.25)
+        target = write_plain_target(folder / "target.gguf", mixing=0.08) if medusa else plain_target
         dflash = str(request.param).startswith("dflash")
         make: Any = (
             partial(write_medusa_for, heads=8, residual=0.2) if medusa else write_dflash if dflash else write_eagle3
@@ -54,15 +43,8 @@ def decoder(request: pytest.FixtureRequest, folder: Path) -> Iterator[Speculativ
         return
     target = request.getfixturevalue("torch_target")
     write = write_medusa if request.param == "medusa" else write_torch_eagle
-    with _open_torch(target, write(folder / str(request.param), target)) as opened:
+    with open_in_folder(target, write(folder / str(request.param), target)) as opened:
         yield opened
-
-
-def _open_torch(target: Path, heads: Path) -> SpeculativeDecoder:
-    decoder = SpeculativeDecoder()
-    decoder.attach_target(LoadConfig(target, threads=1, device="cpu"))
-    decoder.attach_heads(heads)
-    return decoder
 
 
 def test_the_text_is_the_targets(decoder: SpeculativeDecoder) -> None:
@@ -132,7 +114,7 @@ def test_what_a_head_makes_of_a_tree(torch_target: Path, folder: Path, monkeypat
     """Rows behind nodes that follow one another are those that the formulas give for their path, to 1e-4."""
     path = write_torch_eagle(folder / "referenced", torch_target, states=0.3)
     reference = TorchEagleReference(path, torch_target)
-    with _open_torch(torch_target, path) as decoder:
+    with open_in_folder(torch_target, path) as decoder:
         heads = decoder.heads
         assert heads is not None
         layers = heads.state_layers
@@ -203,8 +185,7 @@ def test_a_draft_model_that_hesitates(target: str, draft: str) -> None:
         assert np.abs(rows[0] - last[0]).max() < 0.05
 
 
-def test_a_tree_keeps_to_a_constraint(folder: Path) -> None:
-    target = write_plain_target(folder / "constrained.gguf", mixing=0.25)
+def test_a_tree_keeps_to_a_constraint(target: Path, folder: Path) -> None:
     constraint = Constraint.regex("( w[0-9]{1,3}){12,40}")
     with open_with_heads(target, write_eagle3(folder / "constrained-head.gguf", target)) as decoder:
         options: dict[str, Any] = {"temperature": 0.0, "max_tokens": 60, "constraint": constraint}

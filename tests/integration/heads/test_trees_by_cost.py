@@ -1,20 +1,20 @@
 """Trees chosen by cost, on real heads: the text is the target's, one pass a round, and caches hold the text alone."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.config import LoadConfig
 from engine.constraint import Constraint
 from engine.decoder import SpeculativeDecoder
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge
 from helpers.heads.dflash import write_dflash
-from helpers.heads.eagle import write_eagle3, write_plain_target
+from helpers.heads.eagle import write_eagle3
 from helpers.heads.medusa import write_medusa
-from helpers.heads.replies import PROMPT, draws_alike, follow_heads, open_with_heads
-from helpers.heads.torch_eagle import write_torch_eagle, write_torch_target
+from helpers.heads.replies import PROMPT, draws_alike, follow_heads, open_in_folder, open_with_heads
+from helpers.heads.torch_eagle import write_torch_eagle
 from helpers.models.pairs import assert_same_greedy
 
 BY_COST: dict[str, Any] = {"tree": "auto", "lookahead": "auto", "method": "auto"}
@@ -37,19 +37,16 @@ class _Flat(CostModel):
 
 
 @pytest.fixture(scope="module", params=["eagle3-gguf", "dflash-gguf", "eagle3", "medusa"])
-def decoder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpeculativeDecoder]:
-    folder, kind = tmp_path_factory.mktemp("by-cost"), str(request.param)
+def decoder(request: pytest.FixtureRequest, target: Path, folder: Path) -> Iterator[SpeculativeDecoder]:
+    kind = str(request.param)
     if kind.endswith("gguf"):
-        target = write_plain_target(folder / "target.gguf", mixing=0.25)
         make = write_dflash if kind.startswith("dflash") else write_eagle3
-        with open_with_heads(target, make(folder / "head.gguf", target)) as opened:
+        with open_with_heads(target, make(folder / f"{kind}.gguf", target)) as opened:
             yield opened
         return
-    target = write_torch_target(folder / "torch")
+    target = request.getfixturevalue("torch_target")
     write = write_medusa if kind == "medusa" else write_torch_eagle
-    with SpeculativeDecoder() as opened:
-        opened.attach_target(LoadConfig(target, threads=1, device="cpu"))
-        opened.attach_heads(write(folder / "head", target))
+    with open_in_folder(target, write(folder / kind, target)) as opened:
         yield opened
 
 

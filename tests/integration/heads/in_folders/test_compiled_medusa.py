@@ -35,11 +35,6 @@ ENOUGH = 0.001
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("compiled-medusa")
-
-
-@pytest.fixture(scope="module")
 def target(folder: Path) -> Path:
     return write_plain_target(folder / "target.gguf", mixing=0.08)
 

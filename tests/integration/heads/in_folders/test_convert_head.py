@@ -14,15 +14,10 @@ from engine.decoder import SpeculativeDecoder
 from engine.errors import EngineError
 from helpers.heads.medusa import write_medusa
 from helpers.heads.replies import follow_heads
-from helpers.heads.torch_eagle import write_torch_eagle, write_torch_target
+from helpers.heads.torch_eagle import write_torch_eagle
 
 torch = pytest.importorskip("torch")
 safetensors_torch = pytest.importorskip("safetensors.torch")
-
-
-@pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_torch_target(tmp_path_factory.mktemp("convert") / "target")
 
 
 def _pickled(folder: Path, *, nested: bool = False) -> Path:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from engine.cancel import CancelToken
 from engine.cli.main import main
-from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import EngineError
 from engine.events import Finished, TokenEvent
@@ -21,8 +20,8 @@ from engine.library.heads import heads_near, judge_heads
 from engine.library.scan import inspect_model, scan_folder
 from helpers.decoding.invariants import check_caches
 from helpers.heads.medusa import write_medusa
-from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads
-from helpers.heads.torch_eagle import write_torch_eagle, write_torch_target
+from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_in_folder
+from helpers.heads.torch_eagle import write_torch_eagle
 from helpers.heads.torch_eagle2 import TorchEagle2Reference, write_torch_eagle2
 from helpers.models.pairs import assert_same_greedy
 from helpers.models.tiny_models import VOCABULARY
@@ -36,27 +35,10 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("eagle2")
-
-
-@pytest.fixture(scope="module")
-def target(folder: Path) -> Path:
-    return write_torch_target(folder / "target")
-
-
-def _open(target: Path, heads: Path) -> SpeculativeDecoder:
-    decoder = SpeculativeDecoder()
-    decoder.attach_target(LoadConfig(target, threads=1, device="cpu"))
-    decoder.attach_heads(heads)
-    return decoder
-
-
 @pytest.fixture(scope="module", params=LAYOUTS)
 def opened(request: pytest.FixtureRequest, target: Path, folder: Path) -> Iterator[tuple[SpeculativeDecoder, Path]]:
     path = write_torch_eagle2(folder / str(request.param), target, **LAYOUTS[str(request.param)])
-    with _open(target, path) as decoder:
+    with open_in_folder(target, path) as decoder:
         yield decoder, path
 
 
@@ -136,7 +118,7 @@ def test_nodes_of_a_tree_agree_with_the_paper(
 
 @pytest.fixture
 def decoder(target: Path, folder: Path) -> Iterator[SpeculativeDecoder]:
-    with _open(target, write_torch_eagle2(folder / "replies", target)) as opened:
+    with open_in_folder(target, write_torch_eagle2(folder / "replies", target)) as opened:
         yield opened
 
 

@@ -19,7 +19,7 @@ from engine.library.heads import judge_heads
 from engine.library.scan import scan_folder
 from helpers.decoding.invariants import check_caches
 from helpers.heads.mtp_formulas import FolderMtpReference
-from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads
+from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_in_folder
 from helpers.heads.torch_eagle import write_torch_target
 from helpers.heads.torch_mtp import SETTINGS, Array, names_of, read_tensors, write_mtp_folder, write_tensors
 from helpers.models.pairs import assert_same_greedy
@@ -32,18 +32,6 @@ ASKED = ["--max-tokens", "8", "--temperature", "0", "--lookahead", "3", "--token
 def _kinds(*quick: str) -> list[Any]:
     """All families; those that are not named when there is time."""
     return [kind if kind in quick else pytest.param(kind, marks=pytest.mark.soak) for kind in SETTINGS]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("torch-mtp")
-
-
-def _open(target: Path, heads: Path | None = None) -> SpeculativeDecoder:
-    decoder = SpeculativeDecoder()
-    decoder.attach_target(LoadConfig(target, threads=1, device="cpu"))
-    decoder.attach_heads(heads or target)
-    return decoder
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +50,7 @@ def opened(
     request: pytest.FixtureRequest, written: Callable[[str], Path]
 ) -> Iterator[tuple[SpeculativeDecoder, Path, str]]:
     path = written(str(request.param))
-    with _open(path) as decoder:
+    with open_in_folder(path, path) as decoder:
         yield decoder, path, str(request.param)
 
 
@@ -174,7 +162,7 @@ def test_several_layers(folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch
     """Each proposes one token: a draft has as many as there are layers. The tensors are in several files."""
     path = write_mtp_folder(folder / f"several-{kind}", kind, count=3, parts=3, states=0.3, seed=2)
     prompt = [1, *np.random.default_rng(3).integers(3, 90, 75).tolist()]
-    with _open(path) as decoder:
+    with open_in_folder(path, path) as decoder:
         assert decoder.target is not None
         plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=40, lookahead=0)
         for lookahead in (2, 8):
@@ -265,12 +253,12 @@ def test_found_by_itself(written: Callable[[str], Path], capsys: pytest.CaptureF
     assert json.loads(capsys.readouterr().out)["method"] == "mtp"
 
 
-def test_of_another_target(written: Callable[[str], Path], folder: Path) -> None:
+def test_of_another_target(written: Callable[[str], Path], target: Path, folder: Path) -> None:
     with pytest.raises(EngineError, match="it stands behind 2 layers, and this target has 4"):
-        _open(write_torch_target(folder / "llama"), written("glm4_moe"))
+        open_in_folder(target, written("glm4_moe"))
     deeper = write_mtp_folder(folder / "deeper", "glm4_moe", num_hidden_layers=2, hidden_size=64)
     with pytest.raises(EngineError, match="trained for a target of width 64, and this one has 32"):
-        _open(written("glm4_moe"), deeper)
+        open_in_folder(written("glm4_moe"), deeper)
 
 
 def test_folders_are_listed(written: Callable[[str], Path], tmp_path: Path) -> None:

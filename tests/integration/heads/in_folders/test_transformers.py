@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import EngineError, ModelFileBroken
 from engine.formats.vocabulary import make_vocabulary
 from engine.library.heads import judge_heads
 from engine.library.scan import scan_folder
 from helpers.heads.medusa import MedusaReference, write_medusa
-from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads
-from helpers.heads.torch_eagle import TorchEagleReference, write_torch_eagle, write_torch_target
+from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_in_folder
+from helpers.heads.torch_eagle import TorchEagleReference, write_torch_eagle
 from helpers.models.pairs import assert_same_greedy
 from helpers.models.tiny_models import VOCABULARY
 
@@ -30,27 +29,10 @@ LAYOUTS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("torch-heads")
-
-
-@pytest.fixture(scope="module")
-def target(folder: Path) -> Path:
-    return write_torch_target(folder / "target")
-
-
-def _open(target: Path, heads: Path) -> SpeculativeDecoder:
-    decoder = SpeculativeDecoder()
-    decoder.attach_target(LoadConfig(target, threads=1, device="cpu"))
-    decoder.attach_heads(heads)
-    return decoder
-
-
 @pytest.fixture(params=LAYOUTS)
 def opened(request: pytest.FixtureRequest, target: Path, folder: Path) -> Iterator[tuple[SpeculativeDecoder, Path]]:
     path = write_torch_eagle(folder / str(request.param), target, **LAYOUTS[str(request.param)])
-    with _open(target, path) as decoder:
+    with open_in_folder(target, path) as decoder:
         yield decoder, path
 
 
@@ -78,14 +60,14 @@ def test_proposals_agree_with_the_paper(
 
 @pytest.mark.soak  # Ten seconds; the draws are those of the other heads.
 def test_the_distribution_is_the_targets(target: Path, folder: Path) -> None:
-    with _open(target, write_torch_eagle(folder / "drawn", target)) as decoder:
+    with open_in_folder(target, write_torch_eagle(folder / "drawn", target)) as decoder:
         assert draws_alike(decoder) > ENOUGH
 
 
 def test_medusa(target: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its heads read the last state alone, so a draft has as many tokens as there are heads."""
     path = write_medusa(folder / "medusa", target)
-    with _open(target, path) as decoder:
+    with open_in_folder(target, path) as decoder:
         assert decoder.target is not None
         plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=40, lookahead=0)
         for lookahead in (1, 8):
@@ -99,7 +81,7 @@ def test_medusa(target: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert compared > 10
     fixed = json.loads((path / "config.json").read_text("utf-8")) | {"medusa_num_heads": 4}
     (path / "config.json").write_text(json.dumps(fixed), "utf-8")
-    with pytest.raises(ModelFileBroken, match=r"lacks the tensor '3\.0\.linear\.weight'"), _open(target, path):
+    with pytest.raises(ModelFileBroken, match=r"lacks the tensor '3\.0\.linear\.weight'"), open_in_folder(target, path):
         pass
 
 
@@ -139,7 +121,7 @@ def _spoiled(path: Path, change: str) -> Path:
 )
 def test_heads_that_are_refused(target: Path, tmp_path: Path, change: str, said: str) -> None:
     path = _spoiled(write_torch_eagle(tmp_path / "head", target, kept=60), change)
-    with pytest.raises(EngineError, match=said), _open(target, path):
+    with pytest.raises(EngineError, match=said), open_in_folder(target, path):
         pass
 
 
@@ -149,7 +131,7 @@ def test_folders_are_listed(target: Path, folder: Path, tmp_path: Path) -> None:
     write_medusa(folder / "listed-medusa", target)
     _spoiled(write_torch_eagle(folder / "listed-layers", target), "layers")
     _spoiled(write_torch_eagle(folder / "listed-broken", target), "tensor")
-    models = {model.path.name: model for model in scan_folder(folder)}
+    models = {model.path.name: model for place in (target.parent, folder) for model in scan_folder(place)}
     prints = np.arange(1, VOCABULARY + 1, dtype=np.uint32)
     whole = replace(models["target"], vocabulary=make_vocabulary("", None, None, prints))
     fits = {fit.source.path.name: fit for fit in judge_heads(whole, models.values())}

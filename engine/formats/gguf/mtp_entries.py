@@ -1,0 +1,89 @@
+"""Find headers that tell of MTP layers whose tensors the file lacks, and what llama.cpp must be told instead.
+
+Many quantised files are so. Source of what llama.cpp needs: its loaders (src/models of the architectures with MTP).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from engine.errors import LoadFailed, ModelFileBroken
+from engine.formats.gguf.header import GgufFile, Numbers, Tensor
+from engine.formats.gguf.parts import split_parts
+from engine.formats.gguf.reader import read_gguf
+from engine.translatable import Translatable
+
+_KEY = "nextn_predict_layers"
+_BEGINNING = 2**20
+"""So many bytes of a file are looked at: what is asked for stands before the vocabulary."""
+_INSISTING = frozenset(
+    {"qwen35", "qwen35moe", "qwen3next", "nemotron_h", "nemotron_h_moe", "deepseek4", "bailingmoe2", "dots3note"}
+    | {"glm5-next", "glm4", "exaone4", "exaone-moe"}
+)
+"""Architectures that llama.cpp does not load without these tensors; of the others it leaves them out by itself."""
+_BY_LAYER = (
+    *("expert_used_count", "feed_forward_length", "expert_feed_forward_length", "swiglu_clamp_exp"),
+    *("swiglu_clamp_shexp", "attention.head_count", "attention.head_count_kv", "attention.recurrent_layers"),
+)
+"""Entries whose lists, where they are lists, must have a number for each layer that the header tells of."""
+
+
+def tells_of_mtp(path: Path) -> bool:
+    """Return whether the header of a file tells of MTP layers; False also where it cannot be read."""
+    try:
+        if not path.is_file():  # A pipe would never answer.
+            return False
+        with path.open("rb") as file:
+            return f".{_KEY}".encode() in file.read(_BEGINNING)
+    except OSError:
+        return False
+
+
+def entries_to_load(path: Path) -> dict[str, int]:
+    """Return the entries that llama.cpp must read otherwise than they are in a model's file, most often none."""
+    if tells_of_mtp(path):
+        with suppress(LoadFailed, OSError):
+            headers = [read_gguf(part) for part in split_parts(path)]
+            tensors = {name: each for part in headers for name, each in part.tensors.items()}
+            return entries_instead(headers[0], tensors)
+    return {}
+
+
+def entries_instead(header: GgufFile, tensors: Mapping[str, Tensor]) -> dict[str, int]:
+    """Return the entries, with their values, without which a header tells of no layers that the file lacks.
+
+    `tensors`: those of all its parts. Raises ModelFileBroken where llama.cpp cannot load the model in any way.
+    """
+    architecture = header.text("general.architecture") or ""
+    number = Numbers(header, architecture)
+    count, layers = number(_KEY), number("block_count")
+    if architecture not in _INSISTING or not 0 < count < layers:
+        return {}
+    blocks = range(layers - count, layers)
+    lacking = _lacking(tensors, blocks)
+    if lacking is None:
+        return {}
+    empty = not any(name.startswith(tuple(f"blk.{block}." for block in blocks)) for name in tensors)
+    if empty and not any(_has_list(header, f"{architecture}.{key}") for key in _BY_LAYER):
+        return {f"{architecture}.block_count": layers - count, f"{architecture}.{_KEY}": 0}
+    raise ModelFileBroken(
+        header.path,
+        Translatable(
+            "it lacks the tensor {name!r} of the layers for later tokens (MTP) that its header tells of, and llama.cpp "
+            "cannot load it without.",
+            name=lacking,
+        ),
+    )
+
+
+def _lacking(tensors: Mapping[str, Tensor], blocks: Sequence[int]) -> str | None:
+    """Return the first tensor that the file lacks of those that every MTP layer has, or None."""
+    wanted = [f"blk.{block}.nextn.{name}.weight" for block in blocks for name in ("eh_proj", "enorm", "hnorm")]
+    return next((name for name in wanted if name not in tensors), None)
+
+
+def _has_list(header: GgufFile, key: str) -> bool:
+    value = header.metadata.get(key)
+    return value is not None and value.is_array
