@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import engine
 from app.bridge.job import LoadWay
 from app.state.models.load_options import LoadChoice
-from app.state.models.models import Loaded
+from app.state.models.selection import Loaded
 from app.state.models.servers import Server, is_server, server_of
 from engine import CancelToken, EngineError, LoadConfig, LoadProgress, ThinkingMode, Translatable
 

@@ -29,7 +29,7 @@ from app.state.chat.intents import (
 from app.state.chat.transcript import Entry, Exchange, Problem, Transcript
 from app.state.conversations.conversation import Conversation
 from app.state.conversations.kept import exchanges
-from app.state.models.models import Loaded, Selection
+from app.state.models.selection import Loaded, Selection
 from app.state.speculation.metrics import Metrics
 from app.store.errors import StoreError
 from app.system.translation import say_error

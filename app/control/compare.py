@@ -30,7 +30,7 @@ from app.state.compare.compare import (
     ways_to_sweep,
 )
 from app.state.compare.race import RaceMark
-from app.state.models.models import Loaded, Lookahead
+from app.state.models.selection import Loaded, Lookahead
 from app.state.models.servers import is_server
 from engine import Cancelled, ContextFull, EngineError, full_size_folder
 

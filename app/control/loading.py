@@ -10,7 +10,8 @@ from PySide6.QtCore import QObject, Signal
 import engine
 from app.bridge.bridge import EngineBridge, Job, LoadWay
 from app.state.models.load_state import LoadState, Shortage
-from app.state.models.models import Loaded, ModelList, Selection
+from app.state.models.models import ModelList
+from app.state.models.selection import Loaded, Selection
 from engine import Cancelled, ModelTooLarge
 
 

@@ -21,8 +21,9 @@ from app.settings.model_choices import ModelMemory
 from app.settings.settings import Settings
 from app.state.models.library import Library
 from app.state.models.load_options import LoadChoice
-from app.state.models.models import DraftKey, Loaded, Lookahead, ModelList, Selection
+from app.state.models.models import ModelList
 from app.state.models.names import file_label, shown_name
+from app.state.models.selection import DraftKey, Loaded, Lookahead, Selection
 from app.state.models.servers import Server, is_server, server_of
 from app.system.folder_watch import is_there
 from app.system.translation import say, say_error

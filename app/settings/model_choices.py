@@ -6,7 +6,8 @@ from pathlib import Path
 
 from app.settings.settings import Settings
 from app.state.models.load_options import LoadChoice
-from app.state.models.models import Loaded, ModelList
+from app.state.models.models import ModelList
+from app.state.models.selection import Loaded
 
 _RECENT = 20
 

@@ -40,7 +40,8 @@ from app.shell.windows import begin_introduction
 from app.state.chat.transcript import Problem
 from app.state.markdown import code_colors
 from app.state.markdown import parser as markdown_parser
-from app.state.models.models import MODEL_FREE, ModelList, Selection
+from app.state.models.models import ModelList
+from app.state.models.selection import MODEL_FREE, Selection
 from app.state.models.servers import read_servers
 from app.system.application import Application
 from app.system.call_watcher import CallWatcher

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
 
-from app.state.models.models import PickerLine
 from app.state.models.names import file_size
+from app.state.models.selection import PickerLine
 from app.state.models.servers import ADD_SERVER
 from app.system.translation import say
 from engine import DRAFT_METHODS

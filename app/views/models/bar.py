@@ -8,7 +8,8 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
 
-from app.state.models.models import Loaded, Lookahead, ModelList, PickerLine
+from app.state.models.models import ModelList
+from app.state.models.selection import Loaded, Lookahead, PickerLine
 from app.state.models.servers import is_server
 from app.views.commands.commands import Commands
 from app.views.widgets.icons import icon_button

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.state.models.load_options import Field, LoadChoice, check, needs_with, read
-from app.state.models.models import PickerLine
 from app.state.models.names import file_size, shown_name
+from app.state.models.selection import PickerLine
 from app.system.translation import fill, say
 from app.views.widgets.keys import Dialog
 from app.views.widgets.picker import PATH_ROLE, Picker

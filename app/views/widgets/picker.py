@@ -41,7 +41,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.models.models import PickerLine
+from app.state.models.selection import PickerLine
 from app.views.widgets.keys import settle_hover
 from app.words.models import shortage_words
 

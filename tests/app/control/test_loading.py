@@ -8,7 +8,7 @@ import pytest
 
 from app.settings.settings import Settings
 from app.state.models.load_options import FIELDS, LoadChoice, check, read
-from app.state.models.models import Loaded
+from app.state.models.selection import Loaded
 from engine import InvalidRequest, ModelFileBroken
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window

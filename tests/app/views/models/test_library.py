@@ -8,7 +8,8 @@ import pytest
 
 from app.state.models.library import Library, LibraryRow
 from app.state.models.load_options import LoadChoice
-from app.state.models.models import Loaded, ModelList, PickerLine
+from app.state.models.models import ModelList
+from app.state.models.selection import Loaded, PickerLine
 from app.words.models import worded
 from engine import ModelFile, judge_pair, scan_folder
 from helpers.models.header_models import HeaderModel

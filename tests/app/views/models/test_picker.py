@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.state.models.models import PickerLine
+from app.state.models.selection import PickerLine
 from app.views.widgets.picker import DIM_ROLE, MORE_ROLE, Picker, shortened
 from app.words.models import worded
 from helpers.decoding.scripted_decoder import Script
