@@ -51,7 +51,7 @@ def _loading(bridge: EngineBridge, models: ModelController) -> Activity | None:
         return None
     if progress is None:
         return Activity("loading", models.name_of(state.wanted.target))
-    path = state.wanted.target if progress.part == "target" else state.wanted.draft
+    path = state.wanted.target if progress.part == "target" else state.wanted.partner or state.wanted.draft
     return Activity(progress.stage, models.name_of(path), progress.fraction)
 
 

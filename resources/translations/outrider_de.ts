@@ -1699,6 +1699,10 @@
     <context>
         <name>Models</name>
         <message>
+            <source>Both propose. With lookahead auto, each round takes the one that promises more; with a fixed lookahead the head drafts.</source>
+            <translation>Beide schlagen vor. Mit der Vorausschau auto kommt in jeder Runde zum Zug, was mehr verspricht, mit einer festen der Kopf.</translation>
+        </message>
+        <message>
             <source>Its folder is not available.</source>
             <translation>Sein Ordner ist nicht verfügbar.</translation>
         </message>
@@ -1709,6 +1713,10 @@
         <message>
             <source>Same tokenizer</source>
             <translation>Gleicher Tokenizer</translation>
+        </message>
+        <message>
+            <source>Head and draft model in turns</source>
+            <translation>Kopf und Entwurfsmodell im Wechsel</translation>
         </message>
         <message>
             <source>Other tokenizer, so slower</source>

@@ -37,6 +37,15 @@ def test_a_long_name_loses_its_figures_first_then_its_middle(qapp: QApplication)
     assert "…" in short
 
 
+def test_of_two_names_the_first_stays(qapp: QApplication) -> None:
+    """What automatic has found is told as far as there is room."""
+    metrics = QFontMetrics(qapp.font())
+    whole = "automatic · head eagle3-qwen + Qwen3 0.6B"
+    cut = shortened(whole, metrics, metrics.horizontalAdvance("automatic · head eagle3-qwen + Q"))
+    assert cut.startswith("automatic · head eagle3-q")
+    assert cut.endswith("…")
+
+
 def lines(*choices: PickerLine) -> Picker:
     """A picker with these lines."""
     picker = Picker("Draft")
