@@ -1616,16 +1616,8 @@
             <translation>automatisch</translation>
         </message>
         <message>
-            <source>16 bits (f16)</source>
-            <translation>16 Bit (f16)</translation>
-        </message>
-        <message>
-            <source>8 bits (q8_0)</source>
-            <translation>8 Bit (q8_0)</translation>
-        </message>
-        <message>
-            <source>4 bits (q4_0)</source>
-            <translation>4 Bit (q4_0)</translation>
+            <source>{bits} bits ({kind})</source>
+            <translation>{bits} Bit ({kind})</translation>
         </message>
         <message>
             <source>Context length in tokens. Automatic: {usual:,}.</source>
