@@ -21,7 +21,7 @@ from app.state.chat.context_use import TokenCount
 from app.state.chat.trace import TOP, TokenTrace
 from app.state.compare.compare import CompareProgress, CompareRequest
 from app.state.compare.race import RaceMark
-from app.state.models.models import Loaded, Lookahead
+from app.state.models.selection import Loaded, Lookahead
 from app.state.settings.generation import GenerationChoice
 from app.system.folder_watch import places_to_watch
 from engine import (

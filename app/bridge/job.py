@@ -30,13 +30,15 @@ class FolderListing:
 class LoadWay:
     """Hold the load options of target and draft.
 
-    `despite_memory`: load although memory seems too short. `heads`: the draft is heads for the target.
+    `despite_memory`: load although memory seems too short. `heads`: the draft is heads for the target; `partner`: of
+    the draft model beside them.
     """
 
     target: LoadChoice = AS_THE_ENGINE_DOES
     draft: LoadChoice = AS_THE_ENGINE_DOES
     despite_memory: bool = False
     heads: bool = False
+    partner: LoadChoice = AS_THE_ENGINE_DOES
 
 
 AS_ASKED = LoadWay()

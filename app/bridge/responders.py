@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING
 
 import engine
 from app.bridge.job import LoadWay
-from app.state.models.load_options import LoadChoice
-from app.state.models.models import Loaded
+from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadChoice
+from app.state.models.selection import Loaded
 from app.state.models.servers import Server, is_server, server_of
 from engine import CancelToken, EngineError, LoadConfig, LoadProgress, ThinkingMode, Translatable
 
 if TYPE_CHECKING:
     from engine import FoundServer, ModelFacts, RemoteDecoder, Responder, SpeculativeDecoder
+
+
+Source = tuple[Path | None, LoadChoice]
+Sources = tuple[Source, Source]
+"""Heads and a draft model, each with its load options; without a path there is none."""
+_NOTHING: Source = (None, AS_THE_ENGINE_DOES)
 
 
 class ServerRemoved(EngineError):
@@ -55,15 +61,18 @@ class Responders:
     def has(self, wanted: Loaded, how: LoadWay) -> bool:
         """Return whether exactly this is loaded, with these options."""
         answers = wanted.target in (None, self.loaded.target)
-        return answers and all(self.kept(wanted, how)) and self.loaded.draft == wanted.draft
+        return answers and all(self.kept(wanted, how)) and self.loaded.drafts == wanted.drafts
 
-    def kept(self, wanted: Loaded, how: LoadWay) -> tuple[bool, bool]:
-        """Return whether nothing needs to be loaded for the target, and for the draft."""
+    def kept(self, wanted: Loaded, how: LoadWay) -> tuple[bool, bool, bool]:
+        """Return whether nothing needs to be loaded for the target, for the draft, and for the model beside heads."""
         if is_server(wanted.target):
-            return True, True
+            return True, True, True
         have, now = self._local, self._how
         target = wanted.target is None or (wanted.target, how.target) == (have.target, now.target)
-        return target, wanted.draft is None or (wanted.draft, how.draft) == (have.draft, now.draft)
+        there = _sources(have, now)
+        drafts = (wanted.draft, how.draft), (wanted.partner, how.partner)
+        kept = tuple(source[0] is None or source in there for source in drafts)
+        return target, kept[0], kept[1]
 
     # On the worker thread ---------------------------------------------------------------------------------------------
 
@@ -74,35 +83,38 @@ class Responders:
     def _load(self, wanted: Loaded, how: LoadWay, cancel: CancelToken) -> Loaded:
         if wanted.target is not None and is_server(wanted.target):
             return self._turn_to(wanted.target, cancel)
-        decoder, target, draft = self._decoder, wanted.target, wanted.draft
+        target = wanted.target
         try:
             if target is not None and (target, how.target) != (self._local.target, self._how.target):
                 config = self._config(target, how.target, how)
-                decoder.attach_target(config, progress=self._note_progress, cancel=cancel)
+                self._decoder.attach_target(config, progress=self._note_progress, cancel=cancel)
                 self.token_names = {}
                 self._how = replace(self._how, target=how.target)
-                self._note_loaded(target, self._local.draft)
+                self._note_loaded(target, _sources(self._local, self._how))
             cancel.check()
-            if draft != self._local.draft or (draft is not None and how.draft != self._how.draft):
-                self._load_draft(None if draft is None else self._config(draft, how.draft, how), how, cancel)
-                self._how = replace(self._how, draft=how.draft)
-                self._note_loaded(self._local.target, draft)
+            self._load_drafts(_sources(wanted, how), how, cancel)
         finally:
             self.progress = None
         self._leave_server()
         return self.loaded
 
-    def _load_draft(self, source: LoadConfig | None, how: LoadWay, cancel: CancelToken) -> None:
-        """Load a draft model or heads in the place of what drafted before."""
-        decoder = self._decoder
-        if source is not None and how.heads:
-            decoder.attach_heads(source, cancel=cancel)
-            if decoder.draft is not None:
-                decoder.attach_draft(None)
-            return
-        decoder.attach_draft(source, progress=self._note_progress, cancel=cancel)
-        if decoder.heads is not None:
-            decoder.attach_heads(None)
+    def _load_drafts(self, wanted: Sources, how: LoadWay, cancel: CancelToken) -> None:
+        """Load heads and a draft model, or one of them, in the place of what drafted before; what is there stays.
+
+        What is to be loaded comes first: if that fails, what drafted before is still there.
+        """
+        there = list(_sources(self._local, self._how))
+        for place in sorted(range(2), key=lambda place: wanted[place][0] is None):
+            path, options = wanted[place]
+            if wanted[place] == there[place] or (path is None and there[place][0] is None):
+                continue
+            config = None if path is None else self._config(path, options, how)
+            if place == 0:
+                self._decoder.attach_heads(config, cancel=cancel)
+            else:
+                self._decoder.attach_draft(config, progress=self._note_progress, cancel=cancel)
+            there[place] = wanted[place]
+            self._note_loaded(self._local.target, (there[0], there[1]))
 
     def _turn_to(self, key: Path, cancel: CancelToken) -> Loaded:
         """Have a server answer from now on. Raises ServerFailed and what else connecting raises."""
@@ -125,7 +137,7 @@ class Responders:
         if self._remote is not None:
             self._remote.close()
             self._remote = None
-            self._note_loaded(self._local.target, self._local.draft)
+            self._note_loaded(self._local.target, _sources(self._local, self._how))
 
     def _find_server(self, address: str, key: str, cancel: CancelToken) -> FoundServer:
         """Ask a server what it has; a key that it takes is kept for this session. Raises what connecting raises."""
@@ -145,14 +157,23 @@ class Responders:
         # The bundled files came with the program: no need to try them in a child process first.
         return options.config(path, trusted=path in self._trusted, despite_memory=how.despite_memory)
 
-    def _note_loaded(self, target: Path | None, draft: Path | None) -> None:
-        """Note what is loaded: the engine drops a draft that does not fit a new target."""
+    def _note_loaded(self, target: Path | None, sources: Sources) -> None:
+        """Note what is loaded: the engine drops heads with their target, and a draft that does not fit a new one."""
         decoder = self._decoder
-        drafts = decoder.draft is not None or decoder.heads is not None
-        self._local = self.loaded = Loaded(target, draft if drafts else None)
+        heads = sources[0] if decoder.heads is not None else _NOTHING
+        model = sources[1] if decoder.draft is not None else _NOTHING
+        first, partner = (heads, model) if heads[0] is not None else (model, _NOTHING)
+        self._local = self.loaded = Loaded(target, first[0], partner[0])
+        self._how = replace(self._how, draft=first[1], partner=partner[1], heads=heads[0] is not None)
         models = (decoder.target, decoder.draft)
         self.facts = tuple(engine.ModelFacts.of(model) for model in models if model is not None)
         self.thinking_modes = () if target is None else decoder.thinking_modes
 
     def _note_progress(self, progress: LoadProgress) -> None:
         self.progress = progress
+
+
+def _sources(files: Loaded, how: LoadWay) -> Sources:
+    """Return which heads and which draft model these files are."""
+    first, partner = (files.draft, how.draft), (files.partner, how.partner)
+    return (first, partner) if how.heads else (_NOTHING, first)

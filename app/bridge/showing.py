@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from app.state.chat.trace import TokenTrace
 from app.state.compare.compare import CompareRequest
 from app.state.compare.race import RaceMark
-from app.state.models.models import Lookahead
+from app.state.models.selection import Lookahead
 from engine import Cancelled, CancelToken, Finished, Message, PromptProgress, RoundEvent, SamplingConfig, TokenEvent
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from app.state.chat.intents import (
 from app.state.chat.transcript import Entry, Exchange, Problem, Transcript
 from app.state.conversations.conversation import Conversation
 from app.state.conversations.kept import exchanges
-from app.state.models.models import Loaded, Selection
+from app.state.models.selection import Selection
 from app.state.speculation.metrics import Metrics
 from app.store.errors import StoreError
 from app.system.translation import say_error
@@ -320,7 +320,7 @@ class ChatController(QObject):
             conversation,
             self.transcript.messages_for(exchange),
             chosen.lookahead,
-            Loaded(chosen.target, chosen.draft),
+            chosen.files,
             self.choices.asked(chosen),
         )
         if conversation is not None:
@@ -328,7 +328,7 @@ class ChatController(QObject):
                 conversation,
                 exchange,
                 target=self.models.name_of(chosen.target),
-                draft=self.models.name_of(chosen.draft),
+                draft=self.models.name_of_drafts(chosen.files),
                 settings=as_kept(pending.choice, pending.lookahead),
             )
         return pending

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from app.control.conversations import ConversationController
 from app.settings.settings import Settings
 from app.state.conversations.conversation import Conversation
-from app.state.models.models import Lookahead, Selection
+from app.state.models.selection import Lookahead, Selection
 from app.state.settings.generation import (
     CHOSEN,
     CONVERSATION,

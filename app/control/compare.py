@@ -30,7 +30,7 @@ from app.state.compare.compare import (
     ways_to_sweep,
 )
 from app.state.compare.race import RaceMark
-from app.state.models.models import Loaded, Lookahead
+from app.state.models.selection import Loaded, Lookahead
 from app.state.models.servers import is_server
 from engine import Cancelled, ContextFull, EngineError, full_size_folder
 
@@ -119,14 +119,14 @@ class CompareController(QObject):
         chosen, name = self._models.list.selection, self._models.name_of
         pair = self._local_pair
         server = name(chosen.target) if is_server(chosen.target) else ""
-        return ComparedModels(name(pair.target), name(pair.draft), chosen.lookahead, server)
+        return ComparedModels(name(pair.target), self._models.name_of_drafts(pair), chosen.lookahead, server)
 
     @property
     def _local_pair(self) -> Loaded:
         """Return the models that are measured: those chosen, or beside a server those loaded here, or the demo's."""
         chosen = self._models.list.selection
         if not is_server(chosen.target):
-            return Loaded(chosen.target, chosen.draft)
+            return chosen.files
         there = self._bridge.local
         return there if there.target is not None else Loaded(*(self._models.list.bundled or (None, None)))
 

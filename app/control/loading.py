@@ -10,7 +10,8 @@ from PySide6.QtCore import QObject, Signal
 import engine
 from app.bridge.bridge import EngineBridge, Job, LoadWay
 from app.state.models.load_state import LoadState, Shortage
-from app.state.models.models import Loaded, ModelList, Selection
+from app.state.models.models import ModelList
+from app.state.models.selection import Loaded, Selection
 from engine import Cancelled, ModelTooLarge
 
 
@@ -55,7 +56,8 @@ class Loader(QObject):
     def ways(self, wanted: Loaded) -> LoadWay:
         """Return the load options of these models."""
         heads = self._models.holds_heads(wanted.draft, wanted.target)
-        plain = LoadWay(self._models.options(wanted.target), self._models.options(wanted.draft), heads=heads)
+        target, draft, partner = map(self._models.options, (wanted.target, *wanted.drafts))
+        plain = LoadWay(target, draft, heads=heads, partner=partner)
         return replace(plain, despite_memory=(wanted, plain) in self._accepted)
 
     def shortage(self, wanted: Loaded) -> Shortage | None:
@@ -69,7 +71,7 @@ class Loader(QObject):
             return None
         paths: list[Path] = []
         needed = 0
-        for path, there in zip((wanted.target, wanted.draft), self._bridge.kept(wanted, how), strict=True):
+        for path, there in zip((wanted.target, *wanted.drafts), self._bridge.kept(wanted, how), strict=True):
             model = None if there else self._models.by_path(path)
             if model is not None and model.usable and model.size_bytes:
                 paths.append(model.path)
@@ -78,11 +80,11 @@ class Loader(QObject):
         return Shortage(tuple(paths), needed, free) if needed > free else None
 
     def without_unaffordable_draft(self, chosen: Selection) -> Selection:
-        """Return the choice, without the automatic draft if it does not fit in memory now."""
-        if chosen.drafting != "automatic" or chosen.draft is None:
+        """Return the choice, without the automatic draft if it does not fit in memory now; heads stay if they do."""
+        if chosen.drafting != "automatic" or chosen.draft is None or self.shortage(chosen.files) is None:
             return chosen
-        fits = self.shortage(Loaded(chosen.target, chosen.draft)) is None
-        return chosen if fits else replace(chosen, draft=None)
+        alone = replace(chosen, partner=None)
+        return alone if chosen.partner and self.shortage(alone.files) is None else replace(alone, draft=None)
 
     # From one state to the next ---------------------------------------------------------------------------------------
 

@@ -16,22 +16,19 @@ from app.bridge.tasks import Tasks
 from app.control.folders import FolderController
 from app.control.loading import Loader
 from app.control.model_checks import CostController, judge
-from app.control.problems import describe
+from app.control.problems import NothingChosen, describe
 from app.settings.model_choices import ModelMemory
 from app.settings.settings import Settings
 from app.state.models.library import Library
 from app.state.models.load_options import LoadChoice
-from app.state.models.models import DraftKey, Loaded, Lookahead, ModelList, Selection
+from app.state.models.models import ModelList
 from app.state.models.names import file_label, shown_name
+from app.state.models.selection import DraftKey, HeadAndModel, Loaded, Lookahead, Selection
 from app.state.models.servers import Server, is_server, server_of
 from app.system.folder_watch import is_there
 from app.system.translation import say, say_error
 from app.words.models import announcement
 from engine import Cancelled, EngineError, IncompatiblePair, LoadFailed, ModelTooLarge, ServerFailed
-
-
-class NothingChosen(EngineError):
-    """Report a question that was asked while no target is chosen."""
 
 
 class ModelController(QObject):
@@ -119,7 +116,7 @@ class ModelController(QObject):
     def choose_draft(self, draft: DraftKey) -> None:
         """Use this draft from the next message on, or "automatic", a method of MODEL_FREE, or None for none."""
         self._wish = None
-        if isinstance(draft, Path):
+        if isinstance(draft, Path | HeadAndModel):
             self.list.choose(draft=draft)
         else:
             self.list.choose_drafting(draft or "none")
@@ -203,8 +200,8 @@ class ModelController(QObject):
     @property
     def is_loaded(self) -> bool:
         """Return True if the chosen models are loaded, or nothing is chosen."""
-        chosen = self.list.selection
-        return chosen.target is None or self.loader.has(Loaded(chosen.target, chosen.draft))
+        files = self.list.selection.files
+        return files.target is None or self.loader.has(files)
 
     def nothing_chosen(self) -> EngineError:
         """Return the error for a question without a target."""
@@ -242,8 +239,7 @@ class ModelController(QObject):
     def _ask(self) -> None:
         """Announce the load that waits for an answer, or that there is none any more."""
         state, words = self.loader.state, ""
-        if state.stage == "asking" and state.shortage is not None:
-            short = state.shortage
+        if state.stage == "asking" and (short := state.shortage) is not None:
             words = announcement([*map(self.name_of, short.paths)], short.needed, short.free)
         elif isinstance(state.error, ModelTooLarge):
             words = say_error(state.error)
@@ -251,8 +247,9 @@ class ModelController(QObject):
 
     def _is_chosen(self, wanted: Loaded) -> bool:
         """Return whether this is still the current choice."""
-        chosen = self.list.selection
-        return chosen.target == wanted.target and wanted.draft in (None, chosen.draft)
+        chosen = self.list.selection.files
+        drafts = zip(wanted.drafts, chosen.drafts, strict=True)
+        return chosen.target == wanted.target and all(path in (None, own) for path, own in drafts)
 
     def unload(self) -> None:
         """Free the models, after the reply that is being written. The next message loads what is chosen again."""
@@ -278,9 +275,9 @@ class ModelController(QObject):
         self.loaded_changed.emit()
 
     def _load_failed(self, wanted: Loaded, error: BaseException) -> None:
-        of_draft = isinstance(error, LoadFailed) and error.path == wanted.draft
-        if isinstance(error, IncompatiblePair) or of_draft:
-            self.list.refuse(wanted.draft)
+        refused = error.path if isinstance(error, LoadFailed) and error.path in wanted.drafts else None
+        if refused is not None or isinstance(error, IncompatiblePair):
+            self.list.refuse(refused or wanted.partner or wanted.draft)
         if self._opened is not None and self._bridge.loaded.target != self._opened == wanted.target:
             self._opened = None
             self.list.selection = self._before
@@ -309,6 +306,10 @@ class ModelController(QObject):
         label = shown_name(model) if model is not None else file_label(path) if path is not None else ""
         return say(label) if server is None else server.name
 
+    def name_of_drafts(self, files: Loaded) -> str:
+        """Return the name of what drafts, of both where heads and a model do; empty for none."""
+        return " + ".join(filter(None, map(self.name_of, files.drafts)))
+
     async def _begin(self, folders: Sequence[Path]) -> None:
         self.note_memory()
         self._memory.recall()
@@ -318,7 +319,7 @@ class ModelController(QObject):
                 self.list.set_bundled(look.models)
             except EngineError as error:
                 self.failed.emit(describe(error))
-        for path in (self.list.selection.target, self.list.selection.draft):
+        for path in (self.list.selection.target, *self.list.selection.files.drafts):
             # What is chosen comes first, and what it takes is to be known before it is loaded.
             await self._folders.read_alone(path)
         self.list_changed.emit()
@@ -334,10 +335,7 @@ class ModelController(QObject):
 
     async def _load_ahead(self) -> None:
         chosen = self.selection_to_load
-        if chosen.target is None:
-            return
-        job = self.load(Loaded(chosen.target, chosen.draft))
-        if job is None:
+        if chosen.target is None or (job := self.load(chosen.files)) is None:
             return
         try:
             await job.result
@@ -363,9 +361,9 @@ class ModelController(QObject):
         wish = self._wish
         if wish is not None and wish.target is not None and self.list.can_be_used(wish.target):
             self._wish = None
-            if wish.draft is not None and not self.list.can_be_used(wish.draft):
-                wish = replace(wish, draft=None, drafting="automatic")
-            if self.list.loaded != Loaded(wish.target, wish.draft):
+            if not all(self.list.can_be_used(path) for path in wish.files.drafts if path is not None):
+                wish = replace(wish, draft=None, partner=None, drafting="automatic")
+            if self.list.loaded != wish.files:
                 self.list.selection = wish
                 self._tell_selection()
                 self._tasks.start(self._load_ahead())

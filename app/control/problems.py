@@ -14,6 +14,10 @@ from app.system.translation import say_error
 from engine import ContextFull, EngineError, FolderUnreadable, LoadFailed
 
 
+class NothingChosen(EngineError):
+    """Report a question that was asked while no target is chosen."""
+
+
 def describe(error: BaseException) -> Problem:
     """Return the message for an error.
 

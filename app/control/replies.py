@@ -18,7 +18,7 @@ from app.state.chat.activity import Activity
 from app.state.chat.trace import TokenTrace
 from app.state.chat.transcript import Exchange, Problem
 from app.state.conversations.conversation import Conversation
-from app.state.models.models import Loaded, Lookahead, Selection
+from app.state.models.selection import Loaded, Lookahead, Selection
 from app.state.models.servers import is_server
 from app.state.settings.generation import GenerationChoice
 from app.state.speculation.metrics import Metrics
@@ -51,7 +51,7 @@ def _loading(bridge: EngineBridge, models: ModelController) -> Activity | None:
         return None
     if progress is None:
         return Activity("loading", models.name_of(state.wanted.target))
-    path = state.wanted.target if progress.part == "target" else state.wanted.draft
+    path = state.wanted.target if progress.part == "target" else state.wanted.partner or state.wanted.draft
     return Activity(progress.stage, models.name_of(path), progress.fraction)
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from app.settings.settings import Settings
 from app.state.models.load_options import LoadChoice
-from app.state.models.models import Loaded, ModelList
+from app.state.models.models import ModelList
+from app.state.models.selection import Loaded
 
 _RECENT = 20
 
@@ -24,6 +25,7 @@ class ModelMemory:
         own = self.models.bundled or (None, None)
         self.settings.target = "" if chosen.target in (None, own[0]) else str(chosen.target)
         self.settings.draft = None if chosen.draft == own[1] else str(chosen.draft or "")
+        self.settings.partner = str(chosen.partner or "")
         self.settings.drafting = chosen.drafting
 
     def keep_folders(self) -> None:
@@ -50,7 +52,7 @@ class ModelMemory:
 
     def note_used(self, loaded: Loaded) -> None:
         """Note what is loaded as used last."""
-        used = [str(path) for path in (loaded.target, loaded.draft) if path is not None]
+        used = [str(path) for path in (loaded.target, *loaded.drafts) if path is not None]
         recent = [*used, *(each for each in self.settings.recent_models if each not in used)][:_RECENT]
         if recent != self.settings.recent_models:
             self.settings.recent_models = recent

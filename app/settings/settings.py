@@ -30,7 +30,7 @@ from app.settings.entry import (
     text_like,
     whole,
 )
-from app.state.models.models import DRAFTINGS, Lookahead
+from app.state.models.selection import DRAFTINGS, Lookahead
 from app.state.settings.fields import Option
 from app.state.settings.generation import CHOSEN, GENERATION, GenerationChoice
 from app.system.places import settings_path
@@ -84,8 +84,9 @@ _NOTIFY = (
 class Settings:
     """Hold the remembered choices and the register of all settings; the metadata of a field describe it (see SETTINGS).
 
-    `target` "" is the bundled one; `draft` "" is none, None the bundled one.
-    `drafting`: how the draft was chosen (`Drafting` in app.state.models.models), "" in old files;
+    `target` "" is the bundled one; `draft` "" is none, None the bundled one; `partner`: a draft model beside heads, ""
+    is none.
+    `drafting`: how the draft was chosen (`Drafting` in app.state.models.selection), "" in old files;
     `models_folders`: in their order; `favourites`, `recent_models`: paths of models, those loaded last first;
     `models_folders`: in their order; `servers`: those that can be the target (app.state.models.servers), without keys;
     `load_options`: how a model is loaded, `thinking`: how it is to think, by its path; `geometry` is Qt's own form in
@@ -104,6 +105,7 @@ class Settings:
     models_folders: list[str] = field(default_factory=list, metadata=kept(folders))
     target: str = field(default="", metadata=kept(path_text))
     draft: str | None = field(default=None, metadata=kept(either(missing, path_text)))
+    partner: str = field(default="", metadata=kept(path_text))
     drafting: str = field(default="", metadata=kept(one_of("", *DRAFTINGS)))
     lookahead: Lookahead = field(default="auto", metadata=kept(either(one_of("auto"), whole(0, MAX_LOOKAHEAD))))
     favourites: list[str] = field(default_factory=list, metadata=kept(paths))

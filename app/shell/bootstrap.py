@@ -40,7 +40,8 @@ from app.shell.windows import begin_introduction
 from app.state.chat.transcript import Problem
 from app.state.markdown import code_colors
 from app.state.markdown import parser as markdown_parser
-from app.state.models.models import MODEL_FREE, ModelList, Selection
+from app.state.models.models import ModelList
+from app.state.models.selection import MODEL_FREE, Selection
 from app.state.models.servers import read_servers
 from app.system.application import Application
 from app.system.call_watcher import CallWatcher
@@ -175,13 +176,14 @@ def _choose_as_before(models: ModelList, settings: Settings) -> Selection | None
     draft = Path(settings.draft) if settings.draft else own[1] if settings.draft is None else None
     if drafting in (*MODEL_FREE, "none") or (drafting == "automatic" and settings.target and settings.draft is None):
         draft = None
-    chosen = Selection(target, draft, settings.lookahead, drafting)
+    partner = Path(settings.partner) if settings.partner and draft is not None else None
+    chosen = Selection(target, draft, settings.lookahead, drafting, partner=partner)
     here = (*own, *(server.key for server in models.servers))
-    lost = [path for path in (target, draft) if path is not None and path not in here and not is_there(path)]
+    lost = [path for path in (target, draft, partner) if path is not None and path not in here and not is_there(path)]
     if target in lost:
         models.choose(lookahead=settings.lookahead)
     else:
-        models.selection = replace(chosen, draft=None, drafting="automatic") if lost else chosen
+        models.selection = replace(chosen, draft=None, partner=None, drafting="automatic") if lost else chosen
     return chosen if lost else None
 
 

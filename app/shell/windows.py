@@ -50,7 +50,7 @@ class ReportWindows:
 
         models = self._program.models
         loaded = models.list.loaded
-        text = report(problem, target=models.name_of(loaded.target), draft=models.name_of(loaded.draft))
+        text = report(problem, target=models.name_of(loaded.target), draft=models.name_of_drafts(loaded))
         dialog = ErrorDialog(text, self._program.window)
         dialog.log_wanted.connect(self.open_log_folder)
         dialog.show()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
 
-from app.state.models.models import PickerLine
 from app.state.models.names import file_size
+from app.state.models.selection import PickerLine
 from app.state.models.servers import ADD_SERVER
 from app.system.translation import say
 from engine import DRAFT_METHODS
@@ -26,6 +26,12 @@ def worded(choice: PickerLine) -> PickerLine:
         return replace(choice, label=label, hint=hint)
     label = say(choice.label)
     problem, hint = choice.problem, say(choice.hint)
+    if choice.partner is not None:
+        hint = tr(
+            "Models",
+            "Both propose. With lookahead auto, each round takes the one that promises more; with a fixed lookahead "
+            "the head drafts.",
+        )
     if choice.away:
         problem = tr("Models", "Its folder is not available.")
     elif problem is None and choice.shortage is not None and choice.beside:
@@ -46,6 +52,7 @@ def _special_words(choice: PickerLine) -> tuple[str, str]:
     if choice.kind == "group":
         heads = {
             "same": tr("Models", "Same tokenizer"),
+            "both": tr("Models", "Head and draft model in turns"),
             "other": tr("Models", "Other tokenizer, so slower"),
             "servers": tr("Models", "Servers"),
         }

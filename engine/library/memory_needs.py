@@ -9,8 +9,9 @@ from engine.config import CACHE_TYPES, CacheType
 from engine.formats.model_file import ModelFile
 from engine.system.installation import gpu_library_installed
 
-_BYTES: dict[str, Fraction] = {"f16": Fraction(2), "q8_0": Fraction(34, 32), "q4_0": Fraction(18, 32)}
-"""Of one number in the cache: the quantised ones come in blocks of 32 with a scale of two bytes (ggml)."""
+_OF_BLOCK = {"f16": 64, "q8_0": 34, "q5_1": 24, "q5_0": 22, "q4_1": 20, "q4_0": 18, "iq4_nl": 18}
+_BYTES: dict[str, Fraction] = {kind: Fraction(size, 32) for kind, size in _OF_BLOCK.items()}
+"""Of one number in the cache: 32 of them are a block, with a scale of two bytes and perhaps a minimum (ggml)."""
 _BLOCK = 32
 
 

@@ -1616,16 +1616,8 @@
             <translation>automatisch</translation>
         </message>
         <message>
-            <source>16 bits (f16)</source>
-            <translation>16 Bit (f16)</translation>
-        </message>
-        <message>
-            <source>8 bits (q8_0)</source>
-            <translation>8 Bit (q8_0)</translation>
-        </message>
-        <message>
-            <source>4 bits (q4_0)</source>
-            <translation>4 Bit (q4_0)</translation>
+            <source>{bits} bits ({kind})</source>
+            <translation>{bits} Bit ({kind})</translation>
         </message>
         <message>
             <source>Context length in tokens. Automatic: {usual:,}.</source>
@@ -1699,6 +1691,10 @@
     <context>
         <name>Models</name>
         <message>
+            <source>Both propose. With lookahead auto, each round takes the one that promises more; with a fixed lookahead the head drafts.</source>
+            <translation>Beide schlagen vor. Mit der Vorausschau auto kommt in jeder Runde zum Zug, was mehr verspricht, mit einer festen der Kopf.</translation>
+        </message>
+        <message>
             <source>Its folder is not available.</source>
             <translation>Sein Ordner ist nicht verfügbar.</translation>
         </message>
@@ -1709,6 +1705,10 @@
         <message>
             <source>Same tokenizer</source>
             <translation>Gleicher Tokenizer</translation>
+        </message>
+        <message>
+            <source>Head and draft model in turns</source>
+            <translation>Kopf und Entwurfsmodell im Wechsel</translation>
         </message>
         <message>
             <source>Other tokenizer, so slower</source>

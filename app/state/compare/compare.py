@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from app.state.compare.race import Race
-from app.state.models.models import Loaded, Lookahead
+from app.state.models.selection import Loaded, Lookahead
 
 if TYPE_CHECKING:
     from engine import Equality, Spread, WayFigures, WaysReport

@@ -1,5 +1,5 @@
 """State of the models: what was found, chosen and loaded.
 
-Door: models.ModelList, models.Selection and load_options.LoadChoice.
+Door: models.ModelList, selection.Selection and load_options.LoadChoice.
 Never imported here: Qt, and any room of the app but app.state.
 """

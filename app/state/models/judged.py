@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.state.models.names import labels, shown_name
 from engine import Translatable
 
 if TYPE_CHECKING:
@@ -52,6 +54,16 @@ def draft_label(draft: ModelFile, name: str, target: Path | None) -> str:
     if draft.path == target:
         return Translatable("head inside {name}", name=name)
     return Translatable("head {name}", name=name)
+
+
+def name_of_both(heads: ModelFile, model: ModelFile, models: Sequence[ModelFile], target: Path | None) -> str:
+    """Return what heads and a draft model are called together: without figures, where that is enough to know them."""
+    names, often = labels(models), Counter(str(shown_name(each)) for each in models)
+
+    def short(each: ModelFile) -> str:
+        return shown_name(each) if often[str(shown_name(each))] == 1 else names[each.path]
+
+    return Translatable("{head} + {draft}", head=draft_label(heads, short(heads), target), draft=short(model))
 
 
 def names_of_drafts(names: Mapping[Path, str], models: Sequence[ModelFile], target: Path | None) -> dict[Path, str]:

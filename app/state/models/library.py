@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from app.state.models.load_options import LoadChoice
 from app.state.models.models import ModelList
+from app.state.models.selection import Loaded
 
 if TYPE_CHECKING:
     from engine import MemoryNeeds, ModelFile
@@ -102,7 +103,7 @@ class Library:
     def _row(self, model: ModelFile) -> LibraryRow:
         models = self.models
         needs = models.needs(model)
-        loaded = _place(model.path, models.loaded.target, models.loaded.draft)
+        loaded = _place(model.path, models.loaded)
         recent = models.recent
         return LibraryRow(
             model,
@@ -112,7 +113,7 @@ class Library:
             free=models.free,
             state=self._state(model, needs, loaded),
             loaded=loaded,
-            chosen=_place(model.path, models.selection.target, models.selection.draft),
+            chosen=_place(model.path, models.selection.files),
             options=models.options(model.path),
             favourite=model.path in models.favourites,
             used=recent.index(model.path) + 1 if model.path in recent else 0,
@@ -126,7 +127,8 @@ class Library:
         return "large" if not loaded and self.models.free and needs.in_memory > self.models.free else "ok"
 
 
-def _place(path: Path, target: Path | None, draft: Path | None) -> Place:
-    if path == target:
-        return "both" if path == draft else "target"
-    return "draft" if path == draft else ""
+def _place(path: Path, files: Loaded) -> Place:
+    drafts = path in files.drafts
+    if path == files.target:
+        return "both" if drafts else "target"
+    return "draft" if drafts else ""

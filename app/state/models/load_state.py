@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from app.state.models.models import Loaded, Selection
+from app.state.models.selection import Loaded, Selection
 
 LoadStage = Literal["idle", "asking", "loading", "failed", "loaded"]
 

@@ -3,96 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from app.state.models.judged import JudgedDrafts, holds_heads, is_near, names_of_drafts
+from app.state.models.judged import JudgedDrafts, holds_heads, is_near, name_of_both, names_of_drafts
 from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadChoice, needs_with
 from app.state.models.names import file_label, hint, identity, labels, unread, with_recommendation
+from app.state.models.selection import (
+    MODEL_FREE,
+    Drafting,
+    HeadAndModel,
+    Loaded,
+    Lookahead,
+    PickerLine,
+    Selection,
+)
 from app.state.models.servers import ADD_SERVER, Server, is_server, short_model
-from engine import DRAFT_METHODS, MAX_LOOKAHEAD, PLAIN, ModelFile, Translatable
+from engine import MAX_LOOKAHEAD, ModelFile, Translatable
 
 if TYPE_CHECKING:
     from engine import Fit, MemoryNeeds
 
-Lookahead = int | Literal["auto"]
-"""What the picker offers: 0 to MAX_LOOKAHEAD, or auto."""
-MODEL_FREE = tuple(method.name for method in DRAFT_METHODS if method.available and method.needs == "nothing")
-"""The draft methods that need no draft model, such as the n-gram index: each is a line of the draft picker."""
-DRAFTINGS = ("model", "automatic", *MODEL_FREE, "none")
-Drafting = str
-"""Where proposals come from: a chosen draft; the best that there is; the text so far; nowhere."""
-DraftKey = Path | str | None
-"""What the draft picker offers; None: none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Hold target, draft (None: no draft model) and lookahead, as chosen.
-
-    `drafting`: how the draft was chosen. `heads`: the draft is heads for the target, not a model.
-    """
-
-    target: Path | None = None
-    draft: Path | None = None
-    lookahead: Lookahead = "auto"
-    drafting: Drafting = "model"
-    heads: bool = False
-
-    @property
-    def method(self) -> str | None:
-        """Return the engine's method that this choice of a draft asks for; None: whichever is set."""
-        if self.drafting in ("none", *MODEL_FREE):
-            return PLAIN if self.drafting == "none" else self.drafting
-        return "auto" if self.heads else None
-
-    @property
-    def draft_key(self) -> DraftKey:
-        """Return the line of the draft picker that is chosen."""
-        if self.drafting in ("automatic", *MODEL_FREE):
-            return self.drafting
-        return self.draft
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """Hold the files that are really loaded."""
-
-    target: Path | None = None
-    draft: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class PickerLine:
-    """Describe one line of a picker. `problem`: why it cannot be chosen, None if it can. `hint`: more about it.
-
-    `kind`: a model, or a line whose words are the view's (automatic, n-gram, none); then `label` is what automatic has
-    picked, or, where that is no model, `hint`; or the heading of a group, which cannot be chosen. `slower`: proposals
-    go through text. `shortage`: bytes needed and free, of what memory is too short for; `beside`: as a draft, beside
-    the target; `away`: its folder is not there at present.
-    """
-
-    path: Path | None
-    label: str
-    problem: str | None = None
-    hint: str = ""
-    kind: Drafting | Literal["group"] = "model"
-    slower: bool = False
-    shortage: tuple[int, int] | None = None
-    away: bool = False
-    beside: bool = False
-
-    @property
-    def key(self) -> DraftKey:
-        """Return the key that identifies it."""
-        if self.kind == "group":
-            return self.label
-        return self.path if self.kind in ("model", "none") else self.kind
-
-
 _PAYS = 1.5
 """A draft of which the target is not so many times as large saves nothing: automatic leaves it alone."""
+_MOST_PARTNERS = 4
+"""Draft models that are offered with each head."""
 
 
 class ModelList:
@@ -224,6 +160,7 @@ class ModelList:
     def set_fits(self, fits: Mapping[Path, Fit]) -> None:
         """Take which drafts fit the chosen target."""
         self._judged.fits = fits
+        self._note_heads()
 
     def targets(self) -> list[PickerLine]:
         """Return the lines of the target picker: what can be loaded first."""
@@ -262,11 +199,14 @@ class ModelList:
             self._draft(model, names[model.path], target) for model, _ in self._judged.ranked(target, self.models)
         ]
         listed.sort(key=_out_of_question)
-        best = self.best_draft()
+        best, partner = self.best_drafts()
+        label = "" if best is None else names.get(best, "")
+        if best is not None and partner is not None:
+            label = self._name_of_both(best, partner)
         special = [
             PickerLine(
                 None,
-                "" if best is None else names.get(best, ""),
+                label,
                 hint=""
                 if best is not None or target is None
                 else "text"
@@ -277,26 +217,53 @@ class ModelList:
             *(PickerLine(None, "", kind=method) for method in MODEL_FREE),
             PickerLine(None, "", kind="none"),
         ]
-        return [*special, *_grouped(_with_missing(listed, self.selection.draft))]
+        both = self._both(listed, target)
+        return [*special, *_grouped(_with_missing(listed, self.selection.draft), both)]
 
-    def best_draft(self) -> Path | None:
-        """Return the draft that automatic picks.
+    def best_drafts(self) -> tuple[Path | None, Path | None]:
+        """Return what automatic picks: a draft, and the draft model beside it where that is heads.
 
-        It is heads inside the target or beside it, or the best model that shares its vocabulary and pays, if any.
+        It is heads inside the target or beside it, and the best model that shares its vocabulary and pays, or only the
+        one or the other. With a fixed lookahead heads draft alone, so no model is loaded beside them.
         """
         target = self.by_path(self.selection.target)
         if target is None or not target.usable:
-            return None
+            return None, None
+        heads = model = None
         # What fits has perhaps been noted of the target before; the ranking is always of this one.
-        for model, fit in self._judged.ranked(target, self.models):
-            heads = fit is not None and fit.head and is_near(model.path, target.path)
-            pays = heads or (model.usable and model.size_bytes * _PAYS < target.size_bytes)
-            good = fit is not None and fit.fits and pays and model.path not in self._judged.refused
-            if good and not self.is_away(model.path) and self._shortage(model, beside=target) is None:
-                return model.path
+        for each, fit in self._judged.ranked(target, self.models):
+            if fit is None or not fit.fits or (heads if fit.head else model) is not None:
+                continue
+            pays = is_near(each.path, target.path) if fit.head else _pays(each, target)
+            good = pays and each.path not in self._judged.refused and not self.is_away(each.path)
+            if good and self._shortage(each, beside=target) is None:
+                heads, model = (each.path, model) if fit.head else (heads, each.path)
+        if heads is not None:
+            return heads, model if self.selection.lookahead == "auto" else None
         own = self.bundled
         unread = own is not None and target.path == own[0] and own[1] not in self._judged.fits
-        return own[1] if own is not None and unread and own[1] not in self._judged.refused else None
+        if model is None and own is not None and unread and own[1] not in self._judged.refused:
+            model = own[1]
+        return model, None
+
+    def _both(self, listed: list[PickerLine], target: ModelFile | None) -> list[PickerLine]:
+        """Return the lines of heads and a draft model in turns: of each head with the best models that pay."""
+        chosen, pairs = self.selection, list[tuple[Path, Path]]()
+        if target is not None and any(fit.fits and fit.head for fit in self._judged.fits.values()):
+            usable = {line.path for line in listed if not _out_of_question(line) and not line.slower}
+            known = [model for model, _ in self._judged.ranked(target, self.models) if model.path in usable]
+            heads = [model.path for model in known if holds_heads(model, target.path)]
+            models = [model.path for model in known if model.path not in heads and _pays(model, target)]
+            pairs = [(head, model) for head in heads for model in models[:_MOST_PARTNERS]]
+        if chosen.draft is not None and chosen.partner is not None and chosen.drafting == "model":
+            pairs = list(dict.fromkeys([*pairs, (chosen.draft, chosen.partner)]))
+        return [PickerLine(head, self._name_of_both(head, model), partner=model) for head, model in pairs]
+
+    def _name_of_both(self, heads: Path, model: Path) -> str:
+        both = self.by_path(heads), self.by_path(model)
+        if both[0] is None or both[1] is None:
+            return f"{file_label(heads)} + {file_label(model)}"
+        return name_of_both(both[0], both[1], self.models, self.selection.target)
 
     def refuse(self, draft: Path | None) -> None:
         """Note a draft that could not be loaded: automatic leaves it alone in this run."""
@@ -315,11 +282,11 @@ class ModelList:
         return PickerLine(model.path, name, problem, said, "model", slower, shortage, away, beside=True)
 
     def _is_out_of_reach(self, path: Path) -> bool:
-        return self.is_away(path) and path not in (self.loaded.target, self.loaded.draft)
+        return self.is_away(path) and path not in (self.loaded.target, *self.loaded.drafts)
 
     def _shortage(self, model: ModelFile, beside: ModelFile | None = None) -> tuple[int, int] | None:
         """Return bytes that a model needs and bytes that are free for it, where those are too few."""
-        held = (self.loaded.target, self.loaded.draft)
+        held = (self.loaded.target, *self.loaded.drafts)
         if not self.free or not model.usable or model.path in held:
             return None
         taken = self.needs(beside).in_memory if beside is not None and beside.path not in held else 0
@@ -329,24 +296,32 @@ class ModelList:
     # Choosing ---------------------------------------------------------------------------------------------------------
 
     def choose(
-        self, *, target: Path | None = None, draft: Path | None = None, lookahead: Lookahead | None = None
+        self,
+        *,
+        target: Path | None = None,
+        draft: Path | HeadAndModel | None = None,
+        lookahead: Lookahead | None = None,
     ) -> None:
         """Choose a target, a draft, or a lookahead; what is None stays. Other kinds of drafts: `choose_drafting`."""
         chosen = self.selection
         if isinstance(lookahead, int):
             lookahead = min(max(lookahead, 0), MAX_LOOKAHEAD)
-        self.selection = Selection(
-            chosen.target if target is None else target,
-            chosen.draft if draft is None else draft,
-            chosen.lookahead if lookahead is None else lookahead,
-            chosen.drafting if draft is None else "model",
+        self.selection = replace(
+            chosen,
+            target=chosen.target if target is None else target,
+            lookahead=chosen.lookahead if lookahead is None else lookahead,
         )
+        if draft is not None:
+            first, partner = (draft.heads, draft.model) if isinstance(draft, HeadAndModel) else (draft, None)
+            self.selection = replace(self.selection, draft=first, partner=partner, drafting="model")
+        elif lookahead is not None and chosen.heads and chosen.drafting == "automatic":
+            self.choose_drafting("automatic")  # Beside heads a model drafts only with an automatic lookahead.
         self._note_heads()
 
     def choose_drafting(self, drafting: Drafting) -> None:
         """Choose where proposals come from; automatic picks its draft among what has been judged."""
-        draft = self.best_draft() if drafting == "automatic" else None
-        self.selection = replace(self.selection, draft=draft, drafting=drafting)
+        draft, partner = self.best_drafts() if drafting == "automatic" else (None, None)
+        self.selection = replace(self.selection, draft=draft, partner=partner, drafting=drafting)
         self._note_heads()
 
     def _note_heads(self) -> None:
@@ -359,8 +334,8 @@ class ModelList:
         With a new target, one that fits only through text is let go too: that is slower, and for a person to choose.
         """
         chosen = self.selection
-        fit = self._judged.fits.get(chosen.draft) if chosen.draft is not None else None
-        unfit = fit is not None and not (fit.fits if new_target else fit.usable)
+        fits = [self._judged.fits.get(path) for path in chosen.files.drafts if path is not None]
+        unfit = any(fit is not None and not (fit.fits if new_target else fit.usable) for fit in fits)
         if chosen.drafting == "automatic" or unfit:
             self.choose_drafting("automatic")
         return self.selection != chosen
@@ -371,7 +346,8 @@ class ModelList:
         drafting = self.selection.drafting
         if loaded.draft is not None and drafting in (*MODEL_FREE, "none"):
             drafting = "model"
-        self.selection = replace(self.selection, target=loaded.target, draft=loaded.draft, drafting=drafting)
+        draft, partner = loaded.drafts
+        self.selection = replace(self.selection, target=loaded.target, draft=draft, partner=partner, drafting=drafting)
         self._note_heads()
 
 
@@ -380,13 +356,22 @@ def _out_of_question(choice: PickerLine) -> bool:
     return choice.problem is not None or choice.shortage is not None or choice.away
 
 
-def _grouped(listed: list[PickerLine]) -> list[PickerLine]:
-    """Put headings over the drafts with the target's tokenizer and those with another one, where there are both."""
+def _pays(draft: ModelFile, target: ModelFile) -> bool:
+    """Return whether a draft model is so small that it may save time."""
+    return draft.usable and draft.size_bytes * _PAYS < target.size_bytes
+
+
+def _grouped(listed: list[PickerLine], both: list[PickerLine]) -> list[PickerLine]:
+    """Put headings over the drafts with the target's tokenizer and those with another one, where there are both.
+
+    `both`: the lines of heads and a draft model, which have a heading of their own between them.
+    """
+    together = [PickerLine(None, "both", kind="group"), *both] if both else []
     other = next((place for place, line in enumerate(listed) if line.slower), None)
     if other is None:
-        return listed
+        return [*listed, *together]
     same = [PickerLine(None, "same", kind="group")] if other else []
-    return [*same, *listed[:other], PickerLine(None, "other", kind="group"), *listed[other:]]
+    return [*same, *listed[:other], *together, PickerLine(None, "other", kind="group"), *listed[other:]]
 
 
 def _with_missing(listed: list[PickerLine], chosen: Path | None) -> list[PickerLine]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from app.state.conversations.conversation import clean
-from app.state.models.models import Lookahead
+from app.state.models.selection import Lookahead
 from app.state.settings.fields import GenerationField, Option, described, description
 from app.state.settings.reply_format import constraint_of
 from engine import (

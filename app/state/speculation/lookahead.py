@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean, median_low
 from typing import Literal
 
-from app.state.models.models import MODEL_FREE, Selection
+from app.state.models.selection import MODEL_FREE, Selection
 from app.state.models.servers import is_server
 from engine import RoundEvent
 

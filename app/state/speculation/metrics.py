@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from app.state.chat.rounds import RoundRecord
-from app.state.models.models import Selection
+from app.state.models.selection import Selection
 from app.state.speculation.figures import Figures, PositionCounts, TimeSplit
 from app.state.speculation.lookahead import LookaheadNote, LookaheadWatch
 from engine import Event, GenerationStats, PromptProgress, RoundEvent, TextEvent, TokenEvent, Untold

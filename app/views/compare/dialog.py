@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.state.compare.compare import ComparedModels, CompareKind, CompareRun, CompareSettings
-from app.state.models.models import PickerLine
+from app.state.models.selection import PickerLine
 from app.views.widgets.keys import Dialog
 from app.views.widgets.picker import Picker
 from app.views.widgets.scroll_page import ScrollPage

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
 
-from app.state.models.models import Loaded, Lookahead, ModelList, PickerLine
+from app.state.models.models import ModelList
+from app.state.models.selection import Loaded, Lookahead, PickerLine
 from app.state.models.servers import is_server
 from app.views.commands.commands import Commands
 from app.views.widgets.icons import icon_button
@@ -179,20 +178,20 @@ class ModelBar(QFrame):
         self.draft.fill(models.drafts(), chosen.draft_key, "", words=worded)
         self.lookahead.setCurrentIndex(0 if chosen.lookahead == "auto" else 1 + chosen.lookahead)
         loaded = models.loaded
-        self._tell(self.target, self.tr("Target"), chosen.target, loaded.target, loaded)
-        self._tell(self.draft, self.tr("Draft"), chosen.draft, loaded.draft, loaded)
+        self._tell(self.target, self.tr("Target"), loaded, there=chosen.target == loaded.target)
+        self._tell(self.draft, self.tr("Draft"), loaded, there=chosen.files.drafts == loaded.drafts)
 
     def ask_for_server(self) -> None:
         """Ask for a server; the picker shows what is chosen until there is one."""
         self.target.refill()
         self.server_wanted.emit()
 
-    def _tell(self, picker: Picker, name: str, chosen: Path | None, there: Path | None, loaded: Loaded) -> None:
+    def _tell(self, picker: Picker, name: str, loaded: Loaded, *, there: bool) -> None:
         lines = [f"{name}: {picker.currentText()}" if picker.currentText() else name]
         row = picker.currentIndex()
         detail = picker.itemData(row, Qt.ItemDataRole.ToolTipRole) if row >= 0 else None
         if detail:
             lines.append(str(detail))
-        if chosen != there and loaded.target is not None:
+        if not there and loaded.target is not None:
             lines.append(self.tr("It is loaded with the next message."))
         picker.setToolTip("\n".join(lines))

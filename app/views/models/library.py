@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from app.state.chat.activity import Activity
 from app.state.models.library import LibraryRow, Narrowing
-from app.state.models.models import PickerLine
+from app.state.models.selection import PickerLine
 from app.views.models.details import LibraryDetails
 from app.views.models.folders import FolderList
 from app.views.models.narrowing import NarrowingBar

@@ -9,7 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from app.state.models.library import LibraryRow, Narrowing, Shelf
-from app.state.models.models import PickerLine
+from app.state.models.selection import PickerLine
 from app.views.widgets.flow_layout import FlowLayout
 from app.views.widgets.picker import PATH_ROLE, Picker
 from app.words.library import shelf_words, size_words

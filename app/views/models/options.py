@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.state.models.load_options import Field, LoadChoice, check, needs_with, read
-from app.state.models.models import PickerLine
 from app.state.models.names import file_size, shown_name
+from app.state.models.selection import PickerLine
 from app.system.translation import fill, say
 from app.views.widgets.keys import Dialog
 from app.views.widgets.picker import PATH_ROLE, Picker
@@ -72,8 +72,9 @@ class ModelOptionsDialog(Dialog):
             edit.setPlaceholderText(self.tr("none") if field == "rpc" else self.tr("automatic"))
             edit.textChanged.connect(partial(self._typed, field))
             self.edits[field] = edit
-        names = {"f16": self.tr("16 bits (f16)"), "q8_0": self.tr("8 bits (q8_0)"), "q4_0": self.tr("4 bits (q4_0)")}
-        kinds = [None, *usable_cache_types(self._model)]
+        bits = {kind: 16 if kind == "f16" else int(kind.lstrip("iq")[0]) for kind in usable_cache_types(self._model)}
+        names = {kind: fill(self.tr("{bits} bits ({kind})"), bits=each, kind=kind) for kind, each in bits.items()}
+        kinds = [None, *names]
         self.cache = Picker(self._words["cache_type"], self)
         self.cache.fill(
             [PickerLine(None, self.tr("automatic") if kind is None else names[kind]) for kind in kinds], None, ""

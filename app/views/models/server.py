@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from app.state.models.models import PickerLine
+from app.state.models.selection import PickerLine
 from app.state.models.servers import Server, short_model
 from app.views.widgets.keys import Dialog
 from app.views.widgets.picker import PATH_ROLE, Picker

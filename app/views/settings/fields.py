@@ -9,7 +9,7 @@ from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QPlainTextEdit, QWidget
 
 from app.settings.entry import Setting
-from app.state.models.models import PickerLine
+from app.state.models.selection import PickerLine
 from app.state.settings.fields import GenerationField
 from app.state.settings.generation import GenerationChoice
 from app.state.settings.typed import check, parse, show

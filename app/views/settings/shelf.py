@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from app.state.models.models import PickerLine
+from app.state.models.selection import PickerLine
 from app.state.settings.presets import Shelf
 from app.views.settings.fields import mark
 from app.views.widgets.icons import icon_button

@@ -41,7 +41,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.models.models import PickerLine
+from app.state.models.selection import PickerLine
 from app.views.widgets.keys import settle_hover
 from app.words.models import shortage_words
 
@@ -135,7 +135,7 @@ __all__ = ["DIM_ROLE", "MORE_ROLE", "PATH_ROLE", "Picker", "shortened", "small_f
 _POPUP_MOST, _MANY = 560, 60
 _PAD_X, _PAD_Y, _BETWEEN = 8, 5, 2
 _SMALL = 0.92
-_FIGURES = " · "
+_FIGURES, _AND = " · ", " + "
 _WRAP = int(Qt.TextFlag.TextWordWrap)
 _TYPING_S = 1.0
 """Letters that come faster than this belong to one word."""
@@ -146,10 +146,13 @@ _AROUND = 40
 def shortened(text: str, metrics: QFontMetrics, width: int) -> str:
     """Return a text that fits: whole, else without its last figures (what follows a ` · `), else cut in the middle.
 
-    Models of one family begin and end alike: what is between tells them apart least.
+    Models of one family begin and end alike: what is between tells them apart least. Of two names the end is cut.
     """
     while metrics.horizontalAdvance(text) > width and _FIGURES in text:
-        text = text.rsplit(_FIGURES, 1)[0]
+        before, last = text.rsplit(_FIGURES, 1)
+        if _AND in last:
+            return metrics.elidedText(text, Qt.TextElideMode.ElideRight, width)
+        text = before
     if metrics.horizontalAdvance(text) <= width:
         return text
     return metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, max(width, 0))

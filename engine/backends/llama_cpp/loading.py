@@ -32,7 +32,11 @@ _ALL_LAYERS = 999
 _CACHE_TYPES = {
     "f16": llama_cpp.GGML_TYPE_F16,
     "q8_0": llama_cpp.GGML_TYPE_Q8_0,
+    "q5_1": llama_cpp.GGML_TYPE_Q5_1,
+    "q5_0": llama_cpp.GGML_TYPE_Q5_0,
+    "q4_1": llama_cpp.GGML_TYPE_Q4_1,
     "q4_0": llama_cpp.GGML_TYPE_Q4_0,
+    "iq4_nl": llama_cpp.GGML_TYPE_IQ4_NL,
 }
 
 
@@ -159,7 +163,7 @@ def _make_rows_alike(model: Any, params: Any, config: LoadConfig) -> None:
     quantised cache can only be read by flash attention: llama_cpp/kernels' gives the same rows then too, llama.cpp's
     nearly does.
     """
-    if config.cache_type in ("q8_0", "q4_0"):
+    if config.cache_type not in (None, "f16"):
         return
     float32 = config.cache_type is None and llama_cpp.llama_model_ftype(model) == llama_cpp.LLAMA_FTYPE_ALL_F32
     if float32:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from engine.cancel import CancelToken
 from engine.cli.common import DRAFT_GPU_LAYERS, load_named
-from engine.config import LoadConfig, Lookahead, SamplingConfig, SpeculationConfig
+from engine.config import CACHE_TYPES, LoadConfig, Lookahead, SamplingConfig, SpeculationConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidLookahead, PairWarning
 from engine.events import LoadProgress
@@ -59,7 +59,7 @@ def add_models(parser: argparse.ArgumentParser, *, or_server: bool = False) -> N
     )
     models.add_argument("--gpu-layers", type=int, metavar="N", help="number of layers computed on the GPU; -1 = all")
     models.add_argument("--draft-gpu-layers", type=int, metavar="N", help=DRAFT_GPU_LAYERS)
-    models.add_argument("--cache-type", metavar="F", help="f16, q8_0 or q4_0; only for GGUF models")
+    models.add_argument("--cache-type", metavar="F", help=f"{', '.join(CACHE_TYPES)}; only for GGUF models")
     models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps (default: auto)")
     models.add_argument("--dtype", metavar="F", help="float32, bfloat16 or float16; only for safetensors models")
     models.add_argument(

@@ -8,7 +8,8 @@ import pytest
 
 from app.settings.settings import Settings
 from app.shell.bootstrap import _choose_as_before
-from app.state.models.models import Loaded, ModelList, Selection
+from app.state.models.models import ModelList
+from app.state.models.selection import Loaded, Selection
 from helpers.heads.eagle import write_eagle3, write_plain_target
 from helpers.window.app_window import OpenWindow
 

@@ -8,7 +8,7 @@ import pytest
 
 from app.settings.settings import Settings
 from app.state.models.load_options import FIELDS, LoadChoice, check, read
-from app.state.models.models import Loaded
+from app.state.models.selection import Loaded
 from engine import InvalidRequest, ModelFileBroken
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
@@ -27,7 +27,7 @@ def test_options_come_back_from_a_file_as_far_as_they_make_sense() -> None:
     assert LoadChoice.from_mapping({**kept, "threads": 0, "gpu_layers": "many", "more": 1}) == replace(
         SHORT, threads=None
     )
-    senseless: list[object] = [None, 3, [], {"context": True}, {"cache_type": "q5_0"}, {"context": 7.5}]
+    senseless: list[object] = [None, 3, [], {"context": True}, {"cache_type": "q5_k"}, {"context": 7.5}]
     for wrong in (*senseless, {"gpu_layers": -2}):
         assert LoadChoice.from_mapping(wrong) == LoadChoice()
     assert LoadChoice.from_mapping({"gpu_layers": -1}) == LoadChoice(gpu_layers=-1)
@@ -45,7 +45,7 @@ def test_options_come_back_from_a_file_as_far_as_they_make_sense() -> None:
         ("gpu_layers", "-1", ""),
         ("gpu_layers", "-2", "-1 for all"),
         ("cache_type", "q4_0", ""),
-        ("cache_type", "q3", "f16, q8_0, q4_0"),
+        ("cache_type", "q3", "f16, q8_0, q5_1, q5_0, q4_1, q4_0, iq4_nl"),
     ],
 )
 def test_options_are_checked_while_they_are_typed(field: str, text: str, wrong: str) -> None:

@@ -9,7 +9,7 @@ import engine
 import engine.loading.trial
 from app.settings.settings import Settings
 from app.state.models.load_options import LoadChoice, needs_with
-from app.state.models.models import Loaded
+from app.state.models.selection import Loaded
 from helpers.window.app_window import OpenWindow, Window
 
 Pair = tuple[Path, Path]

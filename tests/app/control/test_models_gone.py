@@ -12,7 +12,7 @@ import app.bridge.bridge
 import app.system.folder_watch
 from app.bridge.job import FolderListing, Job
 from app.settings.settings import Settings
-from app.state.models.models import Loaded
+from app.state.models.selection import Loaded
 from app.system.folder_watch import places_to_watch
 from engine import Cancelled
 from helpers.powers import without_powers

@@ -1,6 +1,7 @@
 """The window offers every draft method that can be run, in words."""
 
-from app.state.models.models import DRAFTINGS, MODEL_FREE, ModelList, PickerLine
+from app.state.models.models import ModelList
+from app.state.models.selection import DRAFTINGS, MODEL_FREE, PickerLine
 from app.state.settings.generation import METHODS
 from app.words.models import worded
 from engine import DRAFT_METHODS

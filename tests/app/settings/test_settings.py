@@ -107,6 +107,7 @@ FULL = Settings(
     recent_models=["/b.gguf", "/a.gguf"],
     target="/a.gguf",
     draft="",
+    partner="/models/partner.gguf",
     drafting="ngram",
     lookahead=7,
     load_options={"/a.gguf": {"threads": 4, "context": None}},

@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 from app.bridge.bridge import EngineBridge
 from app.bridge.serving import ServerSwitch
 from app.settings.settings import Settings
-from app.state.models.models import Loaded
+from app.state.models.selection import Loaded
 from app.system.translation import fill
 from app.views.settings.server import ServerPage
 from engine import (

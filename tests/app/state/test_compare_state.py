@@ -25,7 +25,7 @@ from app.state.compare.compare import (
     ways_to_sweep,
 )
 from app.state.compare.text import compare_text, sweep_text
-from app.state.models.models import Loaded
+from app.state.models.selection import Loaded
 from engine import Cancelled, Equality, SamplingConfig
 from helpers.decoding.scripted_compare import report, spread, way
 from helpers.decoding.scripted_decoder import Script, ScriptedDecoder

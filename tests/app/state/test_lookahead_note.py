@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.state.models.models import Lookahead, ModelList, Selection
+from app.state.models.models import ModelList
+from app.state.models.selection import Lookahead, Selection
 from app.state.speculation.lookahead import HOLD_S, MOST, ROUNDS, LookaheadNote, LookaheadWatch
 from app.state.speculation.metrics import Metrics
 from app.words.figures import lookahead_source, lookahead_words

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from app.state.chat.transcript import Exchange, Problem, Transcript
-from app.state.models.models import Loaded, ModelList
+from app.state.models.models import ModelList
 from app.state.models.names import file_size, label, parameters, shown_name
+from app.state.models.selection import Loaded
 from app.state.speculation.metrics import MAX_POINTS, Metrics, RateHistory, SpeedHistory
 from engine import (
     Fit,

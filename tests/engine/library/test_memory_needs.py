@@ -63,11 +63,12 @@ def test_drafts_change_nothing_with_any_cache(bundled_target: Path, bundled_draf
 
 def test_smaller_caches_need_less_and_other_types_are_refused() -> None:
     needs = [memory_needs(LARGE, context_length=8192, cache_type=cache_type) for cache_type in CACHE_TYPES]
-    assert [each.cache for each in needs] == [8192 * 131_072, 8192 * 69_632, 8192 * 36_864]
+    blocks = {"f16": 64, "q8_0": 34, "q5_1": 24, "q5_0": 22, "q4_1": 20, "q4_0": 18, "iq4_nl": 18}
+    assert [each.cache for each in needs] == [8192 * 2_048 * blocks[kind] for kind in CACHE_TYPES]
     assert needs[0].working == needs[1].working == 8192 * 1024 + 300_000_000
     assert needs[0].total == needs[0].in_memory == 8_000_000_000 + needs[0].cache + needs[0].working
-    with pytest.raises(InvalidRequest, match="cache type must be one of f16, q8_0, q4_0"):
-        LoadConfig(Path("a.gguf"), cache_type="q5_0")  # type: ignore[arg-type]
+    with pytest.raises(InvalidRequest, match="cache type must be one of f16, q8_0, q5_1, q5_0, q4_1, q4_0, iq4_nl"):
+        LoadConfig(Path("a.gguf"), cache_type="q5_k")  # type: ignore[arg-type]
 
 
 def test_the_context_is_what_is_asked_for_up_to_what_the_model_has() -> None:

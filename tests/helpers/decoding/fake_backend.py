@@ -102,7 +102,7 @@ class FakeBackend(Backend):
         ends = range(self.length - n_outputs + 1, self.length + 1)
         if not n_outputs:
             return np.empty((0, self.vocab_size), dtype=np.float32)
-        return np.stack([self.row(self._tokens[:end]) for end in ends])
+        return np.array([self.row(self._tokens[:end]) for end in ends])
 
     @property
     def trees(self) -> bool:

@@ -18,7 +18,7 @@ from app.state.chat.intents import Regenerate, ShowPrompt
 from app.state.chat.transcript import Exchange, Problem
 from app.state.compare.compare import CompareProgress, CompareRequest, CompareRun, CompareSettings
 from app.state.conversations.list import ConversationItem
-from app.state.models.models import Loaded
+from app.state.models.selection import Loaded
 from app.store.errors import StoreError
 from app.store.store import Store
 from app.system.damage_dialog import make_dialog

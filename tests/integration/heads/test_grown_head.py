@@ -18,23 +18,26 @@ from engine.library.names import resolve_source
 from engine.loading.open import open_backend
 from helpers.heads.compiled_medusa import output_of, write_safetensors
 
-FOUR_TIMES = GrownShape(6, 1536, 736)
+FOUR_TIMES = GrownShape(5, 1536, 736)
 """Each step of a norm as wide as the target keeps its bits."""
 SIXTEEN_TIMES = GrownShape(6, 2048, 736)
 """The head is 16 times as wide, which keeps its bits; its target is not a power of four wider."""
+WIDER = GrownShape(4, 512, 704)
+"""The same with a head that is four times as wide."""
 TWICE = GrownShape(4, 768, 704)
 
 
-def test_it_proposes_what_the_small_one_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shape", [WIDER, pytest.param(SIXTEEN_TIMES, marks=pytest.mark.soak)])
+def test_it_proposes_what_the_small_one_does(tmp_path: Path, shape: GrownShape) -> None:
     pairs = [
         (bundled_pair()[0], resolve_source("demo-head")),
-        (grown_target("q8_0", SIXTEEN_TIMES, folder=tmp_path), grown_head("q8_0", SIXTEEN_TIMES, folder=tmp_path)),
+        (grown_target("q8_0", shape, folder=tmp_path), grown_head("q8_0", shape, folder=tmp_path)),
     ]
     replies = []
     for target, head in pairs:
         with SpeculativeDecoder() as decoder:
-            decoder.attach_target(target)
-            decoder.attach_heads(head)
+            decoder.attach_target(LoadConfig(target, threads=1, trusted=True))
+            decoder.attach_heads(LoadConfig(head, trusted=True))
             replies.append(
                 [
                     decoder.generate(prompt, max_tokens=60, method="eagle3", lookahead=4)
@@ -54,8 +57,8 @@ def test_a_layer_for_later_tokens_grows_with_its_target(tmp_path: Path) -> None:
     found = []
     for target in (resolve_source("demo-mtp"), grown_mtp("q8_0", FOUR_TIMES, folder=tmp_path)):
         with SpeculativeDecoder() as decoder:
-            decoder.attach_target(target)
-            decoder.attach_heads(target)
+            decoder.attach_target(LoadConfig(target, threads=1, trusted=True))
+            decoder.attach_heads(LoadConfig(target, threads=1, trusted=True))
             reply = decoder.generate("What is a river?", max_tokens=30, method="mtp", lookahead=4)
             found.append((reply.text, reply.stats.accepted, reply.stats.proposed))
     small, large = found
@@ -74,10 +77,10 @@ def test_what_cannot_grow_is_refused(tmp_path: Path) -> None:
 
 def test_in_a_padded_vocabulary_it_proposes_the_same(tmp_path: Path) -> None:
     """Tokens that were added to the vocabulary never win, neither where the target draws nor where the head does."""
-    wider, tokens, known = GrownShape(4, 512, 704), 5_000, 4_096
-    files = [(grown_target("q8_0", wider, folder=tmp_path), grown_head("q8_0", wider, folder=tmp_path))]
-    target = grown_target("q8_0", wider, folder=tmp_path, vocabulary=tokens)
-    heads = [grown_head("q8_0", wider, folder=tmp_path, vocabulary=tokens, spread=spread) for spread in (False, True)]
+    tokens, known = 5_000, 4_096
+    files = [(grown_target("q8_0", WIDER, folder=tmp_path), grown_head("q8_0", WIDER, folder=tmp_path))]
+    target = grown_target("q8_0", WIDER, folder=tmp_path, vocabulary=tokens)
+    heads = [grown_head("q8_0", WIDER, folder=tmp_path, vocabulary=tokens, spread=spread) for spread in (False, True)]
     files.extend((target, head) for head in heads)
     kept, texts = [], []
     for target, head in files:

@@ -10,6 +10,7 @@ from engine.constraint import Constraint
 from engine.decoder import SpeculativeDecoder
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge
+from engine.lookahead.policy import AutoLookahead
 from helpers.heads.dflash import write_dflash
 from helpers.heads.eagle import write_eagle3
 from helpers.heads.medusa import write_medusa
@@ -34,6 +35,18 @@ class _Flat(CostModel):
 
     def draft(self, source: str = "draft-model") -> float:
         return 0.3
+
+
+@pytest.fixture(autouse=True)
+def _at_their_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds take what their costs say, however busy the machine is: what they gain for their time is learned too."""
+    observe = AutoLookahead.observe
+
+    def observed(policy: AutoLookahead, proposed: int, accepted: int, *told: Any, nodes: int = 0) -> None:
+        drafted, verified = policy.costs.draft() * proposed, policy.costs.verify(max(proposed, nodes) + 1)
+        observe(policy, proposed, accepted, drafted, verified, told[2], nodes=nodes)
+
+    monkeypatch.setattr(AutoLookahead, "observe", observed)
 
 
 @pytest.fixture(scope="module", params=["eagle3-gguf", "dflash-gguf", "eagle3", "medusa"])

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton
 
 import engine
 from app.state.compare.compare import CompareRequest, CompareRun, CompareSettings
-from app.state.models.models import Loaded
+from app.state.models.selection import Loaded
 from app.views.compare.compare import CompareDialog
 from app.views.compare.dialog import RunDialog
 from app.views.compare.sweep import SweepDialog

@@ -8,7 +8,8 @@ import pytest
 
 from app.state.models.library import Library, LibraryRow
 from app.state.models.load_options import LoadChoice
-from app.state.models.models import Loaded, ModelList, PickerLine
+from app.state.models.models import ModelList
+from app.state.models.selection import Loaded, PickerLine
 from app.words.models import worded
 from engine import ModelFile, judge_pair, scan_folder
 from helpers.models.header_models import HeaderModel
@@ -191,7 +192,7 @@ def test_drafts_are_ranked_and_what_cannot_be_chosen_comes_last(zoo: Zoo) -> Non
 def test_automatic_takes_the_best_that_fits(zoo: Zoo) -> None:
     def best(target: str, free: float = 0) -> str | None:
         zoo.choose(target, free)
-        path = zoo.models.best_draft()
+        path = zoo.models.best_drafts()[0]
         return None if path is None else path.stem
 
     assert best("lama-8b") == "lama-half"
@@ -348,7 +349,7 @@ def test_a_folder_that_is_away_keeps_its_rows(zoo: Zoo) -> None:
     lines = {line.path.stem: worded(line) for line in zoo.models.targets() if line.path is not None}
     assert lines["lama-8b"].problem is None, "it is loaded, and goes on working"
     assert lines["lama-half"].problem == "Its folder is not available."
-    assert zoo.models.best_draft() is None
+    assert zoo.models.best_drafts() == (None, None)
     assert zoo.models.set_found(folder, zoo.found), "it is back"
     assert not zoo.models.set_found(folder, zoo.found), "nothing new"
     zoo.models.loaded = Loaded()

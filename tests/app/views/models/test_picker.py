@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.state.models.models import PickerLine
+from app.state.models.selection import PickerLine
 from app.views.widgets.picker import DIM_ROLE, MORE_ROLE, Picker, shortened
 from app.words.models import worded
 from helpers.decoding.scripted_decoder import Script
@@ -35,6 +35,15 @@ def test_a_long_name_loses_its_figures_first_then_its_middle(qapp: QApplication)
     assert short.startswith("Qwen2.5")
     assert short.endswith("ruct")
     assert "…" in short
+
+
+def test_of_two_names_the_first_stays(qapp: QApplication) -> None:
+    """What automatic has found is told as far as there is room."""
+    metrics = QFontMetrics(qapp.font())
+    whole = "automatic · head eagle3-qwen + Qwen3 0.6B"
+    cut = shortened(whole, metrics, metrics.horizontalAdvance("automatic · head eagle3-qwen + Q"))
+    assert cut.startswith("automatic · head eagle3-q")
+    assert cut.endswith("…")
 
 
 def lines(*choices: PickerLine) -> Picker:

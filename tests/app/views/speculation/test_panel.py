@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.settings.settings import Settings
-from app.state.models.models import Selection
+from app.state.models.selection import Selection
 from app.state.speculation.figures import Figures, PositionCounts, TimeSplit
 from app.state.speculation.metrics import MAX_POINTS, Metrics
 from app.views.speculation.bars import duration

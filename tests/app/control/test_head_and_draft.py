@@ -1,0 +1,143 @@
+"""Heads and a draft model are loaded together: automatic finds both, the picker offers both, and each may fail."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.settings.settings import Settings
+from app.shell.bootstrap import _choose_as_before
+from app.state.models.models import ModelList
+from app.state.models.selection import HeadAndModel, Loaded, Selection
+from engine import resolve_source
+from helpers.window.app_window import OpenWindow, Window
+
+Pair = tuple[Path, Path]
+Files = tuple[Path, Path, Path]
+PROMPT = "Tell me a story."
+BOTH = "head demo-head + demo-draft"
+
+
+@pytest.fixture
+def files(demo_pair: Pair, tmp_path: Path) -> Files:
+    """A folder with the demo target, its head and its draft model."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    target, draft = (Path(shutil.copy(path, folder)) for path in demo_pair)
+    return target, Path(shutil.copy(Path(resolve_source("demo-head")), folder)), draft
+
+
+@pytest.fixture
+def open_files(open_window: OpenWindow, files: Files) -> Callable[..., Window]:
+    """Open a window with these as all that there is, once they are judged."""
+
+    def opened(**settings: object) -> Window:
+        kept = Settings(**settings)  # type: ignore[arg-type]
+        window = open_window(pair=(files[0], files[2]), models_folder=files[0].parent, settings=kept)
+        window.wait(lambda: window.models.settled)
+        return window
+
+    return opened
+
+
+def _pick(window: Window, words: str) -> None:
+    """Choose a line of the draft picker, as the mouse does."""
+    picker = window.main.bar.draft
+    row = picker.findText(words)
+    assert row >= 0, [picker.itemText(row) for row in range(picker.count())]
+    picker.setCurrentIndex(row)
+    picker.activated.emit(row)
+
+
+def test_automatic_takes_both_and_says_so(open_files: Callable[..., Window], files: Files) -> None:
+    target, head, draft = files
+    window = open_files()
+    assert window.models.list.selection == Selection(target, head, "auto", "automatic", heads=True, partner=draft)
+    assert window.main.bar.draft.currentText() == f"automatic · {BOTH}"
+    told = window.ask(PROMPT)
+    assert window.models.list.loaded == Loaded(target, head, draft)
+    decoder = window.program.bridge._decoder
+    assert decoder.heads is not None
+    assert decoder.draft is not None
+    text = window.shown(told)
+    window.models.choose_lookahead(4)
+    assert window.main.bar.draft.currentText().startswith("automatic · head demo-head · "), "the head drafts alone"
+    alone = window.ask(PROMPT)
+    assert window.models.list.loaded == Loaded(target, head)
+    assert [each.name for each in window.stats(alone).by_method] == ["eagle3"]
+    window.controller.new_chat()
+    window.models.choose_draft(None)
+    plain = window.ask(PROMPT)
+    assert window.stats(plain).proposed == 0
+    assert window.models.list.loaded == Loaded(target)
+    assert window.shown(plain) == text
+
+
+def test_both_are_chosen_and_remembered(
+    open_window: OpenWindow, open_files: Callable[..., Window], files: Files
+) -> None:
+    """What each of them proposes is counted as its own; the head is not loaded anew where only the model goes."""
+    target, head, draft = files
+    window = open_files(lookahead=3)
+    _pick(window, BOTH)
+    bar = window.main.bar
+    assert bar.draft.currentText() == BOTH
+    assert "each round takes the one that promises more" in bar.draft.toolTip()
+    assert "It is loaded with the next message." in bar.draft.toolTip()
+    decoder = window.program.bridge._decoder
+    exchange = window.ask(PROMPT)
+    assert window.models.list.loaded == Loaded(target, head, draft)
+    assert "It is loaded with the next message." not in bar.draft.toolTip()
+    assert {each.name for each in window.stats(exchange).by_method} == {"eagle3"}, "with a fixed lookahead"
+    kept = window.program.conversations.open
+    assert kept is not None
+    assert [message.draft for message in kept if message.role == "assistant"] == ["demo-head + demo-draft"]
+    rows = {row.path: row for row in window.models.library.rows()}
+    assert [rows[path].loaded for path in files] == ["target", "draft", "draft"]
+    heads, model = decoder.heads, decoder.draft
+    window.models.choose_draft(head)
+    window.ask("And then?")
+    assert window.models.list.loaded == Loaded(target, head)
+    assert (decoder.heads, decoder.draft) == (heads, None)
+    window.models.choose_draft(HeadAndModel(head, draft))
+    window.ask("And then?")
+    window.models.choose_draft(draft)
+    assert {each.name for each in window.stats(window.ask("And then?")).by_method} == {"draft-model"}
+    assert decoder.heads is None
+    assert decoder.draft not in (None, model)
+    window.models.choose_draft(HeadAndModel(head, draft))
+    chosen, folder = window.models.list.selection, target.parent
+    assert window.close()
+    later = open_window(pair=(target, draft), models_folder=folder)
+    later.wait(lambda: later.models.settled)
+    assert later.models.list.selection == chosen == Selection(target, head, 3, "model", heads=True, partner=draft)
+    assert later.models.list.loaded == Loaded(target, head, draft)
+
+
+def test_one_of_them_cannot_be_loaded(open_files: Callable[..., Window], files: Files) -> None:
+    """The other one drafts without it, and automatic does not try it again."""
+    target, head, draft = files
+    window = open_files(drafting="none", lookahead="auto")
+    draft.write_bytes(draft.read_bytes()[:5000])
+    window.models.choose_draft("automatic")
+    assert window.models.list.selection.partner == draft
+    assert "Cannot load" in window.said(window.ask(PROMPT))
+    window.wait(lambda: window.models.settled)
+    assert window.models.list.selection == Selection(target, head, "auto", "automatic", heads=True)
+    assert window.ask(PROMPT).status == "done"
+    assert window.models.list.loaded == Loaded(target, head)
+
+
+def test_what_was_chosen_before(tmp_path: Path) -> None:
+    target, head, draft = (tmp_path / f"{name}.gguf" for name in ("target", "head", "draft"))
+    kept = Settings(target=str(target), draft=str(head), partner=str(draft), drafting="model")
+    wanted = Selection(target, head, "auto", "model", partner=draft)
+    for path in (target, head):
+        path.touch()
+    models = ModelList(None)
+    assert _choose_as_before(models, kept) == wanted
+    assert models.selection == Selection(target, None, "auto", "automatic")
+    draft.touch()
+    assert _choose_as_before(models, kept) is None
+    assert models.selection == wanted
