@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.errors import LoadFailed
 from engine.formats.draft_head import DraftHead, covers, readable_states, why_not_for
+from engine.formats.gguf.assistant import ASSISTANT
 from engine.formats.gguf.heads import DFLASH, EAGLE3, inner_head, is_mtp_file
 from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.reader import read_gguf
@@ -24,7 +25,7 @@ from engine.translatable import Translatable
 _MOST_BESIDE = 2000
 _BEGINNING = 2**20
 """So many bytes of a GGUF file are looked at: what is asked for stands before the vocabulary."""
-_HEAD_FILES = tuple(name.encode() for name in (EAGLE3, DFLASH))
+_HEAD_FILES = tuple(name.encode() for name in (EAGLE3, DFLASH, ASSISTANT))
 _KEY, _NEXT = b"general.architecture", b".nextn_predict_layers"
 
 
@@ -69,7 +70,7 @@ def _judged(target: ModelFile, model: ModelFile, head: DraftHead) -> HeadFit:
     readable = frozenset(range(target.depth + 1))
     if target.file_format == "gguf":
         readable = readable_states(target.architecture, target.depth)
-    why = why_not_for(head, readable, target.depth, target.width)
+    why = why_not_for(head, readable, target.depth, target.width, target.shared)
     ours, theirs = target.vocabulary, model.vocabulary
     if head.tokens:  # A folder with a head brings no tokenizer.
         in_folder = target.file_format == "safetensors"
@@ -127,7 +128,8 @@ def _is_head_file(path: Path) -> bool:
     """Return whether the beginning of a GGUF file names the architecture of a head, or it holds MTP layers alone."""
     if _NEXT in _beginning(path, _BEGINNING):
         with suppress(LoadFailed, OSError):
-            return is_mtp_file(read_gguf(path))
+            if is_mtp_file(read_gguf(path)):
+                return True
     _, found, rest = _beginning(path, 4096).partition(_KEY)
     # Behind the key stand a type of 4 bytes and a length of 8.
     return bool(found) and rest[12 : 12 + int.from_bytes(rest[4:12], "little")] in _HEAD_FILES

@@ -13,16 +13,17 @@ import numpy as np
 from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.formats.draft_head import DraftHead
 from engine.formats.gguf import types
+from engine.formats.gguf.assistant import ASSISTANT, check_assistant
 from engine.formats.gguf.checks import HeaderChecks, check_model
 from engine.formats.gguf.header import Numbers
 from engine.formats.gguf.reader import GgufFile, Tensor
+from engine.formats.gguf.shapes import check_shape
 from engine.formats.gguf.vocabulary import TOKENS_KEY
 from engine.formats.model_file import printable
 from engine.translatable import Translatable
 
 EAGLE3 = "eagle3"
 DFLASH = "dflash"
-_LATER = {"gemma4-assistant": "Gemma 4 assistant"}
 _MOST_BLOCK = 64
 _MOST_TOKENS = 2**22
 
@@ -34,7 +35,7 @@ def read_head(header: GgufFile, others: Sequence[GgufFile] = ()) -> DraftHead:
     """
     architecture = header.text("general.architecture") or ""
     alone = is_mtp_file(header)
-    if alone or architecture in (EAGLE3, DFLASH):
+    if alone or architecture in (EAGLE3, DFLASH, ASSISTANT):
         checks = HeaderChecks(header, architecture, header.tensors)
         checks.types()
         checks.sizes()
@@ -43,12 +44,9 @@ def read_head(header: GgufFile, others: Sequence[GgufFile] = ()) -> DraftHead:
         checks.formats()
         if alone:
             return _mtp_alone(header)
+        if architecture == ASSISTANT:
+            return check_assistant(header)
         return _Eagle(header).checked() if architecture == EAGLE3 else _Block(header).checked()
-    if architecture in _LATER:
-        raise ModelNotSupported(
-            header.path,
-            Translatable("heads of the kind {kind} cannot be used yet.", kind=_LATER[architecture]),
-        )
     check_model(header, others)
     return _inner_head(header, _all_tensors(header, others))
 
@@ -297,25 +295,6 @@ def _inner_head(header: GgufFile, tensors: Mapping[str, Tensor]) -> DraftHead:
     for name, shape in wanted.items():
         check_shape(header, tensors, f"{block}.{name}.weight", shape)
     return DraftHead("mtp", (layers,), width)
-
-
-def check_shape(
-    header: GgufFile, tensors: Mapping[str, Tensor], name: str, shape: tuple[int, ...], *, required: bool = True
-) -> None:
-    """Raise ModelFileBroken where a tensor is missing, if it is required, or has another shape."""
-    tensor = tensors.get(name)
-    if tensor is None and required:
-        raise ModelFileBroken(header.path, Translatable("it lacks the tensor {name!r}.", name=name))
-    if tensor is not None and tensor.shape != shape:
-        raise ModelFileBroken(
-            header.path,
-            Translatable(
-                "the tensor {name!r} has the shape {shape}, not {told} as the header says.",
-                name=name,
-                shape=list(tensor.shape),
-                told=list(shape),
-            ),
-        )
 
 
 _RUN_MTP = frozenset({"qwen35"})
