@@ -4046,12 +4046,12 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>sein Cache lässt sich nicht wiederherstellen</translation>
         </message>
         <message>
-            <source>the head has no hidden states to begin with</source>
-            <translation>dem Kopf fehlen die verborgenen Zustände, von denen er ausgeht</translation>
-        </message>
-        <message>
             <source>a block of the head ends here</source>
             <translation>ein Block des Kopfes endet hier</translation>
+        </message>
+        <message>
+            <source>the head has no hidden states to begin with</source>
+            <translation>dem Kopf fehlen die verborgenen Zustände, von denen er ausgeht</translation>
         </message>
         <message>
             <source>a head returns one row of logits at most</source>
@@ -5138,10 +5138,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>sie hat den Tensor {name!r}, den kein EAGLE-2-Kopf hat.</translation>
         </message>
         <message>
-            <source>heads with RoPE scaling {kind!r} cannot be used yet.</source>
-            <translation>Köpfe mit der RoPE-Skalierung {kind!r} können noch nicht verwendet werden.</translation>
-        </message>
-        <message>
             <source>its config.json has no valid {key!r}.</source>
             <translation>in seiner config.json fehlt ein gültiges {key!r}.</translation>
         </message>
@@ -5256,6 +5252,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>it has {count} extra bytes after its tensors. Download or copy it again.</source>
             <translation>sie hat {count} überzählige Bytes nach ihren Tensoren. Laden oder kopieren Sie sie noch einmal.</translation>
+        </message>
+        <message>
+            <source>heads with RoPE scaling {kind!r} cannot be used yet.</source>
+            <translation>Köpfe mit der RoPE-Skalierung {kind!r} können noch nicht verwendet werden.</translation>
         </message>
         <message>
             <source>its tensor {name!r} is stored as {dtype}, which cannot be used here.</source>

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.backends.base import Backend, Logits
-from engine.backends.block_heads import BlockHeadBackend, BlockLayers
+from engine.backends.block_heads import BlockHeadBackend, BlockLayers, Lattice
 from engine.backends.heads import BATCH, HeadBackend, HeadLayers, States
 from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.backends.llama_cpp.functions import logits_place
@@ -194,7 +194,7 @@ class AssistantHead(_Head):
 
 
 class BlockHead(_Head, BlockLayers):
-    """Compute a block with a head from a GGUF file of the architecture `dflash`: DFlash, or DSpark where it is chained.
+    """Compute a block with a head from a GGUF file of the architecture `dflash`: DFlash, DFlash2, or DSpark.
 
     DSpark's distributions are chained within the block along the likeliest tokens, whatever is drawn.
     """
@@ -210,6 +210,9 @@ class BlockHead(_Head, BlockLayers):
         self._mask = int(llama_cpp.llama_vocab_mask(llama_cpp.llama_model_get_vocab(model)))
         self._anchored = head.method == "dspark" and text_entry(model, "dflash.sample_from_anchor") != "false"
         self.most = int(text_entry(model, "dflash.block_size")) - (not self._anchored)
+        self._candidates = int(self._call["model_dflash_selector_top_k"](model))
+        self._own_width = int(llama_cpp.llama_model_n_embd(model))
+        self._call["set_embeddings_nextn"](context, True, not self._candidates)
         causal = text_entry(model, "dflash.attention.causal") == "true"
         llama_cpp.llama_set_causal_attn(context, causal)
 
@@ -223,17 +226,28 @@ class BlockHead(_Head, BlockLayers):
             llama_cpp.llama_batch_ext_set_output_logits(self._batch, index, False)
         self._process(llama_cpp.LLAMA_PROCESS_TYPE_DECODE, first)
 
-    def block(self, first: int, token: int, count: int) -> Logits:
+    def block(self, first: int, token: int, count: int) -> Logits | Lattice:
         skipped = int(not self._anchored)
         llama_cpp.llama_batch_ext_clear(self._batch)
         for index in range(count + skipped):
             llama_cpp.llama_batch_ext_add_token(self._batch, 0, self._mask if index else token)
             llama_cpp.llama_batch_ext_set_pos(self._batch, index, ctypes.c_int32(first + index))
-            llama_cpp.llama_batch_ext_set_output_logits(self._batch, index, True)
+            llama_cpp.llama_batch_ext_set_output_logits(self._batch, index, not self._candidates)
         self._process(llama_cpp.LLAMA_PROCESS_TYPE_DECODE, first)
+        if self._candidates:
+            return self._lattice(first, count)
         rows = floats_at(logits_place(self._context, skipped), count, self.vocab_size).copy()
         self.cut(first)
         return rows
+
+    def _lattice(self, first: int, count: int) -> Lattice:
+        """Return what DFlash2 chose for each place, from where llama.cpp puts it: numbers of tokens, then scores."""
+        most, end = self._candidates, self._candidates * (self._candidates + 1)
+        rows = floats_at(self._call["get_embeddings_nextn"](self._context), count + 1, self._own_width)[1:]
+        tokens = rows[:, :most].astype(np.int64)
+        scores = rows[:, most:end].reshape(count, most, most).copy()
+        self.cut(first)
+        return Lattice(tokens, scores, self.vocab_size)
 
 
 def open_head(config: LoadConfig, head: DraftHead, target: Backend) -> Backend:

@@ -47,6 +47,7 @@ _FUNCTIONS: dict[str, tuple[str, str, Any, tuple[Any, ...]]] = {
         (_CONTEXT, _UNSIGNED, _FLAG),
     ),
     "get_embeddings_layer_inp": ("P13llama_contextj", "YAPEAMPEAUllama_context@@I", _ADDRESS, (_CONTEXT, _UNSIGNED)),
+    "model_dflash_selector_top_k": ("PK11llama_model", "YAHPEBUllama_model@@", _INT, (_MODEL,)),
     "model_target_layer_ids": ("PK11llama_model", "YAPEBHPEBUllama_model@@", _ADDRESS, (_MODEL,)),
     "model_target_layer_ids_n": ("PK11llama_model", "YAIPEBUllama_model@@", _UNSIGNED, (_MODEL,)),
 }

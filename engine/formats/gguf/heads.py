@@ -126,10 +126,10 @@ class _Block:
 
     def checked(self) -> DraftHead:
         header, number = self._header, self._number
-        if number("hyper_connection_count") or "selector_hidden.weight" in self._tensors:
-            kind = "DFlash2" if "selector_hidden.weight" in self._tensors else "DSpark for DeepSeek V4"
+        if number("hyper_connection_count"):
             raise ModelNotSupported(
-                header.path, Translatable("heads of the kind {kind} cannot be used yet.", kind=kind)
+                header.path,
+                Translatable("heads of the kind {kind} cannot be used yet.", kind="DSpark for DeepSeek V4"),
             )
         if header.metadata.get(f"{DFLASH}.attention.sliding_window"):
             raise ModelNotSupported(
@@ -189,6 +189,8 @@ class _Block:
             check_shape(
                 self._header, self._tensors, f"blk.{layer}.attn_v.weight", (width, key * shared), required=False
             )
+        if "selector_hidden.weight" in self._tensors:
+            wanted |= self._selector(width, tokens)
         if "markov_w1.weight" in self._tensors:
             rank = self._tensors["markov_w1.weight"].shape[0]
             wanted |= {"markov_w1.weight": (rank, tokens), "markov_w2.weight": (rank, drafted)}
@@ -198,6 +200,39 @@ class _Block:
         needs_output = table is not None
         check_shape(self._header, self._tensors, "token_embd.weight", (width, tokens), required=False)
         check_shape(self._header, self._tensors, "output.weight", (width, drafted), required=needs_output)
+
+    def _selector(self, width: int, tokens: int) -> dict[str, tuple[int, ...]]:
+        """Return the tensors that DFlash2 has beside DFlash's, its numbers checked."""
+        names = ("conv_kernel_size", "conv_group_size", "selector_rank", "selector_top_k")
+        kernel, group, rank, most = (self._number(name) for name in names)
+        good = kernel > 0, group > 0 and width % group == 0, rank > 0, 0 < most <= tokens and most * (most + 1) <= width
+        for name, each in zip(names, good, strict=True):
+            if not each:
+                raise self._broken(
+                    Translatable(
+                        "the header entry {name!r} has the invalid value {content}.",
+                        name=f"{DFLASH}.{name}",
+                        content=self._number(name),
+                    )
+                )
+        found: dict[str, tuple[int, ...]] = {
+            "selector_predecessor.weight": (rank, tokens),
+            "selector_successor.weight": (rank, tokens),
+            "selector_hidden.weight": (width, rank),
+        }
+        for layer in range(self._number("block_count")):
+            for part in ("attn", "ffn"):
+                base = f"blk.{layer}.{part}_conv_base"
+                found |= {
+                    base: (width, kernel, 2),
+                    f"blk.{layer}.{part}_conv_proj.weight": (width, 2 * kernel * (width // group)),
+                }
+                if base in self._tensors and types.TENSOR_TYPES[self._tensors[base].kind].name != "F32":
+                    stored = types.TENSOR_TYPES[self._tensors[base].kind].name
+                    raise self._broken(
+                        Translatable("the tensor {name!r} cannot be stored as {stored}.", name=base, stored=stored)
+                    )
+        return found
 
     def _broken(self, reason: str) -> ModelFileBroken:
         return ModelFileBroken(self._header.path, reason)

@@ -1,7 +1,7 @@
 """Draft heads against llama.cpp's own server with each of its types: the same target and head files, in turns.
 
-    make bench ARGS="head_server [--types eagle3,mtp,assistant,dflash,dspark] [--lookaheads 1,2,3,5,8] [--turns 2]
-                     [--tokens 48]"
+    make bench ARGS="head_server [--types eagle3,mtp,assistant,dflash,dflash2,dspark] [--lookaheads 1,2,3,5,8]
+                     [--turns 2] [--tokens 48]"
 
 EAGLE-3 is the demo target with its head, both grown to a billion weights (Q8_0), and answers the bundled prompts. The
 other types are made models of some 60 million random weights (float32), whose heads guess what their construction makes
@@ -73,7 +73,9 @@ from helpers.models.hybrid_model import Size
 
 ASSISTANT = "assistant"
 """MTP in a file of its own that reads the cache of a Gemma 4."""
-TYPES = ("eagle3", "mtp", ASSISTANT, "dflash", "dspark")
+DFLASH2 = "dflash2"
+"""DFlash that chooses each token by the one before; both sides know it by the file."""
+TYPES = ("eagle3", "mtp", ASSISTANT, "dflash", DFLASH2, "dspark")
 LOOKAHEADS = (1, 2, DEFAULT_LOOKAHEAD, 5, 8)
 COUNTS_WITHIN, OVER_BEST = 0.02, 1.5
 _LAYERS, _WIDTH, _VOCABULARY = 8, 640, 4096
@@ -91,7 +93,7 @@ class Pair:
     @property
     def method(self) -> str:
         """The draft method, as both sides call it."""
-        return "mtp" if self.kind == ASSISTANT else self.kind
+        return {ASSISTANT: "mtp", DFLASH2: "dflash"}.get(self.kind, self.kind)
 
 
 def make_pair(kind: str, folder: Path, to: Path | None = None, *, small: bool = False) -> Pair:
@@ -112,7 +114,8 @@ def make_pair(kind: str, folder: Path, to: Path | None = None, *, small: bool = 
     target = folder / "blocks.gguf"
     if not target.exists():
         write_plain_target(target, layers=layers, width=width, vocabulary=_VOCABULARY, mixing=0.25)
-    head = write_dflash(folder / f"{kind}.gguf", target, block=9, read=(1, 2, layers - 2), markov=kind == "dspark")
+    read, selector = (1, 2, layers - 2), 6 if kind == DFLASH2 else 0
+    head = write_dflash(folder / f"{kind}.gguf", target, block=9, read=read, markov=kind == "dspark", selector=selector)
     return Pair(kind, target, head)
 
 

@@ -27,7 +27,7 @@ from helpers.models.pairs import assert_same_greedy, open_files, open_shared
 from helpers.weights.expert_model import TINY_GPT_OSS, write_expert_model
 
 ENOUGH = 0.001
-HEADS = ["eagle3-gguf", "dflash-gguf", "medusa-gguf", "assistant-gguf", "eagle3", "medusa"]
+HEADS = ["eagle3-gguf", "dflash-gguf", "dflash2-gguf", "medusa-gguf", "assistant-gguf", "eagle3", "medusa"]
 SHAPES = ["1x4", "2x1", "3x3", "4x8"]
 
 
@@ -52,8 +52,13 @@ def decoder(request: pytest.FixtureRequest, folder: Path) -> Iterator[Speculativ
         medusa = str(request.param).startswith("medusa")
         target = write_plain_target(folder / "target.gguf", mixing=0.08 if medusa else 0.25)
         dflash = str(request.param).startswith("dflash")
+        selector = 6 if str(request.param).startswith("dflash2") else 0
         make: Any = (
-            partial(write_medusa_for, heads=8, residual=0.2) if medusa else write_dflash if dflash else write_eagle3
+            partial(write_medusa_for, heads=8, residual=0.2)
+            if medusa
+            else partial(write_dflash, selector=selector)
+            if dflash
+            else write_eagle3
         )
         with open_with_heads(target, make(folder / str(request.param), target)) as opened:
             yield opened
