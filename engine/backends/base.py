@@ -38,12 +38,13 @@ class HiddenStates:
 
     `readable`: numbers of layers whose input can be read, counted from 0; `layers`, the number of layers, stands for
     what leaves the last one, before the norm, and engine.formats.draft_head.NORMED for what leaves the norm. `width`:
-    numbers in a state.
+    numbers in a state. `shared`: what of the cache a head may read, as of an engine.formats.draft_head.DraftHead.
     """
 
     readable: frozenset[int]
     layers: int
     width: int
+    shared: tuple[tuple[int, int], ...] = ()
 
 
 class StateReader(Protocol):

@@ -2,19 +2,49 @@
 
 Such a head (DFlash: Chen et al. 2026, arXiv:2602.06036) puts what it makes of the target's states into its cache, one
 entry for each token that the target has read, and then computes the pending token and as many masked ones in one pass
-that looks both ways. The distributions of the block's tokens do not depend on which of them are drawn.
+that looks both ways. The distributions of the block's tokens do not depend on which of them are drawn, but for
+DFlash2's, each of which depends on the token before.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from engine.backends.base import Backend, Logits
 from engine.backends.heads import BATCH, HeadBackend, HeadLayers, States
 from engine.backends.prefix import common_prefix
 from engine.errors import BackendFailure
 from engine.translatable import Translatable
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """Hold a block whose tokens depend on the one before each (DFlash2).
+
+    `tokens`: what may come at each place, shape (count, candidates); `scores`: of each of them behind each candidate of
+    the place before, shape (count, candidates before, candidates). At the first place the ones before are all alike.
+    """
+
+    tokens: NDArray[np.int64]
+    scores: NDArray[np.float32]
+    vocab_size: int
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def row(self, place: int, before: int) -> Logits:
+        """Return the logits at a place behind the token `before`, shape (vocab_size,). Raises BackendFailure."""
+        held = np.flatnonzero(self.tokens[place - 1] == before) if place else np.zeros(1, np.int64)
+        if not len(held):
+            raise BackendFailure(Translatable("a block of the head ends here"), place)
+        found = np.full(self.vocab_size, -np.inf, np.float32)
+        found[self.tokens[place]] = self.scores[place, held[0]]
+        return found
 
 
 class BlockLayers(HeadLayers):
@@ -31,10 +61,11 @@ class BlockLayers(HeadLayers):
         return True
 
     @abstractmethod
-    def block(self, first: int, token: int, count: int) -> Logits:
+    def block(self, first: int, token: int, count: int) -> Logits | Lattice:
         """Return the logits of the `count` tokens behind the pending `token` at position `first`.
 
-        Shape (count, vocab_size). Nothing of it stays in the cache. Raises BackendFailure.
+        Shape (count, vocab_size), or what they are by the token before each. Nothing of it stays in the cache. Raises
+        BackendFailure.
         """
 
 
@@ -44,7 +75,7 @@ class BlockHeadBackend(HeadBackend):
     def __init__(self, layers: BlockLayers, target: Backend) -> None:
         super().__init__(layers, target)
         self._block_layers = layers
-        self._rows: Logits | None = None
+        self._rows: Logits | Lattice | None = None
         self._depths: list[int] = []
         self.most = self._wanted = layers.most
 
@@ -82,6 +113,8 @@ class BlockHeadBackend(HeadBackend):
         self._depths.extend(depths)
         if own + max(depths) >= len(rows):
             raise BackendFailure(Translatable("a block of the head ends here"), self.length)
+        if isinstance(rows, Lattice):
+            return np.stack([rows.row(own + depth, token) for depth, token in zip(depths, tokens, strict=True)])
         return rows[[own + depth for depth in depths]]
 
     def truncate(self, length: int) -> None:
@@ -100,4 +133,6 @@ class BlockHeadBackend(HeadBackend):
             self._rows = self._block_layers.block(self._seen, self._tokens[self._seen], count)
         if own >= len(self._rows):
             raise BackendFailure(Translatable("a block of the head ends here"), self.length)
+        if isinstance(self._rows, Lattice):
+            return self._rows.row(own, self._tokens[-1])[None]
         return self._rows[own : own + 1]

@@ -31,13 +31,15 @@ class DraftHead:
 
     `method`: the draft method that it is for; `layers`: which hidden states of the target it reads (see
     engine.backends.base.HiddenStates); `width`: numbers in one of them; `tokens`: of the target's
-    vocabulary, 0 where the file has the vocabulary itself.
+    vocabulary, 0 where the file has the vocabulary itself. `shared`: what it reads of the target's cache, key heads and
+    their width in the last layer with a window and in the last full one; nothing where it has a cache of its own.
     """
 
     method: str
     layers: tuple[int, ...]
     width: int
     tokens: int = 0
+    shared: tuple[tuple[int, int], ...] = ()
 
 
 def readable_states(architecture: str, layers: int) -> frozenset[int]:
@@ -57,13 +59,26 @@ def covers(vocabulary: Vocabulary, rows: int) -> bool:
     return rows % _PADDED_TO == 0 < vocabulary.size % _PADDED_TO and rows < vocabulary.size + _MOST_PADDING
 
 
-def why_not_for(head: DraftHead, readable: frozenset[int], layers: int, width: int) -> str | None:
-    """Return why a head is not for a target whose hidden states are these, as a clause, or None where it may be."""
+def why_not_for(
+    head: DraftHead,
+    readable: frozenset[int],
+    layers: int,
+    width: int,
+    shared: tuple[tuple[int, int], ...] = (),
+) -> str | None:
+    """Return why a head is not for a target whose hidden states are these, as a clause, or None where it may be.
+
+    `shared`: what of the target's cache a head may read, as of a DraftHead.
+    """
+    if head.shared and not shared:
+        return Translatable("it reads the cache of a Gemma 4, and this target is none")
     if head.width != width:
         return Translatable(
             "it was trained for a target of width {theirs}, and this one has {ours}", theirs=head.width, ours=width
         )
-    if head.method == "mtp" and head.layers != (layers,):
+    if head.shared and head.shared != shared:
+        return Translatable("it reads keys of another shape than those in the cache of this target")
+    if head.method == "mtp" and not head.shared and head.layers != (layers,):
         return Translatable(
             "it stands behind {theirs} layers, and this target has {layers}", theirs=head.layers[0], layers=layers
         )

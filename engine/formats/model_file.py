@@ -47,7 +47,7 @@ class ModelFile:
     speaks of thoughts before the answer. `width`: numbers in a hidden
     state; `depth`: layers that make one each. `head`: the draft head that it is, or has
     inside; None where there is none that can be used. `tokens`: how many token ids the configuration of a folder
-    counts, whether a tokenizer lies there or not.
+    counts, whether a tokenizer lies there or not. `shared`: what of its cache a head may read, as of a DraftHead.
     """
 
     path: Path
@@ -75,6 +75,7 @@ class ModelFile:
     depth: int = 0
     head: DraftHead | None = None
     tokens: int = 0
+    shared: tuple[tuple[int, int], ...] = ()
 
     @property
     def usable(self) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.errors import LoadFailed
 from engine.formats.draft_head import DraftHead, covers, readable_states, why_not_for
+from engine.formats.gguf.assistant import ASSISTANT
 from engine.formats.gguf.heads import DFLASH, EAGLE3, inner_head, is_mtp_file
 from engine.formats.gguf.mtp_entries import tells_of_mtp
 from engine.formats.gguf.parts import split_parts
@@ -23,7 +24,7 @@ from engine.formats.vocabulary import Vocabulary
 from engine.translatable import Translatable
 
 _MOST_BESIDE = 2000
-_HEAD_FILES = tuple(name.encode() for name in (EAGLE3, DFLASH))
+_HEAD_FILES = tuple(name.encode() for name in (EAGLE3, DFLASH, ASSISTANT))
 _KEY = b"general.architecture"
 
 
@@ -68,7 +69,7 @@ def _judged(target: ModelFile, model: ModelFile, head: DraftHead) -> HeadFit:
     readable = frozenset(range(target.depth + 1))
     if target.file_format == "gguf":
         readable = readable_states(target.architecture, target.depth)
-    why = why_not_for(head, readable, target.depth, target.width)
+    why = why_not_for(head, readable, target.depth, target.width, target.shared)
     ours, theirs = target.vocabulary, model.vocabulary
     if head.tokens:  # A folder with a head brings no tokenizer.
         in_folder = target.file_format == "safetensors"
@@ -126,7 +127,8 @@ def _is_head_file(path: Path) -> bool:
     """Return whether the beginning of a GGUF file names the architecture of a head, or it holds MTP layers alone."""
     if tells_of_mtp(path):
         with suppress(LoadFailed, OSError):
-            return is_mtp_file(read_gguf(path))
+            if is_mtp_file(read_gguf(path)):
+                return True
     _, found, rest = _beginning(path, 4096).partition(_KEY)
     # Behind the key stand a type of 4 bytes and a length of 8.
     return bool(found) and rest[12 : 12 + int.from_bytes(rest[4:12], "little")] in _HEAD_FILES

@@ -34,7 +34,7 @@ from engine.translatable import packed, unpacked
 
 _FIGURES = tuple(field.name for field in fields(ModelFile) if field.name not in ("path", "vocabulary"))
 _FACTS = tuple(field.name for field in fields(Vocabulary) if field.name != "fingerprints")
-_VERSION = [5, __version__, [*_FIGURES], [*_FACTS]]
+_VERSION = [6, __version__, [*_FIGURES], [*_FACTS]]
 """What was written by anything else is not read."""
 _MOST_FOLDERS = 64
 _MOST_MODELS = 20_000
@@ -74,8 +74,9 @@ class LibraryCache:
             figures = dict(zip(_FIGURES, found["figures"], strict=True))
             figures["recommended"] = tuple((str(name), number) for name, number in figures["recommended"])
             if figures["head"] is not None:
-                method, read, *numbers = figures["head"]
-                figures["head"] = DraftHead(method, tuple(read), *numbers)
+                method, read, width, tokens, shared = figures["head"]
+                figures["head"] = DraftHead(method, tuple(read), width, tokens, _pairs(shared))
+            figures["shared"] = _pairs(figures["shared"])
             if figures["problem"] is not None:
                 figures["problem"] = unpacked(figures["problem"])
             return Entry(stamps, ModelFile(path=Path(path), vocabulary=vocabulary, **figures))
@@ -140,10 +141,14 @@ def _to_json(entry: Entry, names: Mapping[int, str]) -> dict[str, Any]:
 def _figure(value: Any) -> Any:
     """Return a figure as JSON reads it again: only then is it seen that nothing changed."""
     if isinstance(value, DraftHead):
-        return [value.method, list(value.layers), value.width, value.tokens]
+        return [value.method, list(value.layers), value.width, value.tokens, [list(pair) for pair in value.shared]]
     if isinstance(value, tuple):
         return [list(pair) for pair in value]
     return packed(value) if isinstance(value, str) else value
+
+
+def _pairs(stored: Any) -> tuple[tuple[int, int], ...]:
+    return tuple((heads, width) for heads, width in stored)
 
 
 def _stamps(stored: Any) -> Stamps:

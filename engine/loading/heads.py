@@ -66,7 +66,7 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
     compiled = head.method == "medusa" and NORMED in states.readable
     if compiled:  # Then llama.cpp runs the target.
         head = replace(head, layers=(NORMED,))
-    reason = why_not_for(head, states.readable, states.layers, states.width)
+    reason = why_not_for(head, states.readable, states.layers, states.width, states.shared)
     if reason is not None:
         raise _no_fit(path, target, reason)
     if whole:  # A model's own file, whose other tensors are loaded with it.
@@ -113,7 +113,7 @@ def _head_in_file(path: Path) -> tuple[DraftHead, bool]:
     """Return the head, and whether it is inside the file of a whole model."""
     headers = [read_gguf(part) for part in split_parts(path)]
     head = read_head(headers[0], headers[1:])
-    return head, head.method == "mtp" and not is_mtp_file(headers[0])
+    return head, head.method == "mtp" and not head.shared and not is_mtp_file(headers[0])
 
 
 def _module(name: str) -> Any:

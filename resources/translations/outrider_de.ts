@@ -4046,12 +4046,12 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>sein Cache lässt sich nicht wiederherstellen</translation>
         </message>
         <message>
-            <source>the head has no hidden states to begin with</source>
-            <translation>dem Kopf fehlen die verborgenen Zustände, von denen er ausgeht</translation>
-        </message>
-        <message>
             <source>a block of the head ends here</source>
             <translation>ein Block des Kopfes endet hier</translation>
+        </message>
+        <message>
+            <source>the head has no hidden states to begin with</source>
+            <translation>dem Kopf fehlen die verborgenen Zustände, von denen er ausgeht</translation>
         </message>
         <message>
             <source>a head returns one row of logits at most</source>
@@ -4730,8 +4730,16 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>{what} wurde abgebrochen.</translation>
         </message>
         <message>
+            <source>it reads the cache of a Gemma 4, and this target is none</source>
+            <translation>er liest den Cache eines Gemma 4, und dieses Zielmodell ist keines</translation>
+        </message>
+        <message>
             <source>it was trained for a target of width {theirs}, and this one has {ours}</source>
             <translation>er wurde für ein Zielmodell der Breite {theirs} trainiert, dieses hat {ours}</translation>
+        </message>
+        <message>
+            <source>it reads keys of another shape than those in the cache of this target</source>
+            <translation>er liest Schlüssel von anderer Form als die im Cache dieses Zielmodells</translation>
         </message>
         <message>
             <source>it stands behind {theirs} layers, and this target has {layers}</source>
@@ -4744,6 +4752,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>llama.cpp cannot read layer {layer} of such a target</source>
             <translation>llama.cpp kann Schicht {layer} eines solchen Zielmodells nicht lesen</translation>
+        </message>
+        <message>
+            <source>its header does not say which keys of the target its layers read.</source>
+            <translation>ihr Kopfteil sagt nicht, welche Schlüssel des Zielmodells ihre Schichten lesen.</translation>
+        </message>
+        <message>
+            <source>the header entry {name!r} has the invalid value {content}.</source>
+            <translation>der Kopfeintrag {name!r} hat den ungültigen Wert {content}.</translation>
         </message>
         <message>
             <source>its header does not name the model architecture.</source>
@@ -4760,10 +4776,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>the header entry {name!r} must be a number.</source>
             <translation>der Kopfeintrag {name!r} muss eine Zahl sein.</translation>
-        </message>
-        <message>
-            <source>the header entry {name!r} has the invalid value {content}.</source>
-            <translation>der Kopfeintrag {name!r} hat den ungültigen Wert {content}.</translation>
         </message>
         <message>
             <source>the header entry {name!r} is not a list of numbers.</source>
@@ -4910,10 +4922,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>der Tensor 'output_norm.weight' hat nicht {width} Elemente.</translation>
         </message>
         <message>
-            <source>heads of the kind {kind} cannot be used yet.</source>
-            <translation>Köpfe der Art {kind} können noch nicht verwendet werden.</translation>
-        </message>
-        <message>
             <source>an EAGLE-3 head has one layer, this one {count}.</source>
             <translation>ein EAGLE-3-Kopf hat eine Schicht, dieser {count}.</translation>
         </message>
@@ -4924,6 +4932,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>its keys are {key} wide and its values {value}.</source>
             <translation>ihre Schlüssel sind {key} breit und ihre Werte {value}.</translation>
+        </message>
+        <message>
+            <source>heads of the kind {kind} cannot be used yet.</source>
+            <translation>Köpfe der Art {kind} können noch nicht verwendet werden.</translation>
         </message>
         <message>
             <source>its header does not name the layers of the target that it reads.</source>
@@ -5134,10 +5146,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>sie hat den Tensor {name!r}, den kein EAGLE-2-Kopf hat.</translation>
         </message>
         <message>
-            <source>heads with RoPE scaling {kind!r} cannot be used yet.</source>
-            <translation>Köpfe mit der RoPE-Skalierung {kind!r} können noch nicht verwendet werden.</translation>
-        </message>
-        <message>
             <source>its config.json has no valid {key!r}.</source>
             <translation>in seiner config.json fehlt ein gültiges {key!r}.</translation>
         </message>
@@ -5252,6 +5260,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>it has {count} extra bytes after its tensors. Download or copy it again.</source>
             <translation>sie hat {count} überzählige Bytes nach ihren Tensoren. Laden oder kopieren Sie sie noch einmal.</translation>
+        </message>
+        <message>
+            <source>heads with RoPE scaling {kind!r} cannot be used yet.</source>
+            <translation>Köpfe mit der RoPE-Skalierung {kind!r} können noch nicht verwendet werden.</translation>
         </message>
         <message>
             <source>its tensor {name!r} is stored as {dtype}, which cannot be used here.</source>

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from engine.backends.base import Backend, Logits, Rewind, StateReader
 from engine.backends.llama_cpp.functions import abort_function, free_all, logits_place, read_sequence, write_sequence
-from engine.backends.llama_cpp.hidden import HiddenRows, hidden_states
+from engine.backends.llama_cpp.hidden import HiddenRows, hidden_states, with_shared_keys
 from engine.backends.llama_cpp.library import computes_alike, library_rows, prepare_library
 from engine.backends.llama_cpp.loading import device_name, load_model, make_context, notes_on
 from engine.backends.llama_cpp.recurrent import RecurrentState, worth_saving
@@ -112,6 +112,7 @@ class LlamaCppBackend(Backend):
             raise
         backend = cls(model, context, config.path.stem, context_length, batch_size, device_name(config))
         backend.notes, backend.config = notes_on(model, config), config
+        backend.hidden_states = with_shared_keys(backend.hidden_states, model, config.path)
         return backend
 
     @property

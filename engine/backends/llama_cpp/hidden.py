@@ -10,7 +10,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
 import llama_cpp
@@ -20,8 +22,10 @@ from numpy.typing import NDArray
 from engine.backends.base import HiddenStates
 from engine.backends.llama_cpp.library import llama_library, text_entry
 from engine.config import MAX_LOOKAHEAD
-from engine.errors import NotAvailable
+from engine.errors import LoadFailed, NotAvailable
 from engine.formats.draft_head import NORMED, readable_states
+from engine.formats.gguf.assistant import ITS_TARGET, shared_keys
+from engine.formats.gguf.reader import read_gguf
 from engine.translatable import Translatable
 
 MOST_ROWS = MAX_LOOKAHEAD + 1 + 8
@@ -43,6 +47,7 @@ _FUNCTIONS: dict[str, tuple[str, str, Any, tuple[Any, ...]]] = {
         (_CONTEXT, _UNSIGNED, _FLAG),
     ),
     "get_embeddings_layer_inp": ("P13llama_contextj", "YAPEAMPEAUllama_context@@I", _ADDRESS, (_CONTEXT, _UNSIGNED)),
+    "model_dflash_selector_top_k": ("PK11llama_model", "YAHPEBUllama_model@@", _INT, (_MODEL,)),
     "model_target_layer_ids": ("PK11llama_model", "YAPEBHPEBUllama_model@@", _ADDRESS, (_MODEL,)),
     "model_target_layer_ids_n": ("PK11llama_model", "YAIPEBUllama_model@@", _UNSIGNED, (_MODEL,)),
 }
@@ -89,6 +94,14 @@ def hidden_states(model: Any, context: Any) -> HiddenStates | None:
     if pooled or int(llama_cpp.llama_model_n_embd_out(model)) != width:
         readable -= {NORMED}
     return HiddenStates(readable, layers, width) if readable else None
+
+
+def with_shared_keys(states: HiddenStates | None, model: Any, path: Path) -> HiddenStates | None:
+    """Return them with what of the cache heads may read: llama.cpp does not tell, so the file's header is read."""
+    if states is not None and text_entry(model, "general.architecture") == ITS_TARGET:
+        with suppress(LoadFailed, OSError):
+            return replace(states, shared=shared_keys(read_gguf(path)))
+    return states
 
 
 class HiddenRows:

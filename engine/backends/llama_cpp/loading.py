@@ -137,10 +137,7 @@ def make_context(model: Any, config: LoadConfig, log: LibraryLog, streams: int =
         params.n_batch = params.n_ubatch = max(int(params.n_batch), int(params.n_outputs_max))
     elif not llama_cpp.llama_model_is_recurrent(model) and not llama_cpp.llama_model_is_hybrid(model):
         params.n_seq_max, params.kv_unified = SEQUENCES, True
-    if config.cache_type is not None:
-        params.type_k = params.type_v = _CACHE_TYPES[config.cache_type]
-    if not gpu_layers(config):
-        _make_rows_alike(model, params, config)
+    choose_cache(model, params, config)
     log.clear()
     context = llama_cpp.llama_init_from_model(model, params)
     if not context:
@@ -151,6 +148,14 @@ def make_context(model: Any, config: LoadConfig, log: LibraryLog, streams: int =
             ),
         )
     return context, context_length, int(params.n_batch)
+
+
+def choose_cache(model: Any, params: Any, config: LoadConfig) -> None:
+    """Set how the cache of a model's context is stored and read; a context that shares it must say the same."""
+    if config.cache_type is not None:
+        params.type_k = params.type_v = _CACHE_TYPES[config.cache_type]
+    if not gpu_layers(config):
+        _make_rows_alike(model, params, config)
 
 
 def _make_rows_alike(model: Any, params: Any, config: LoadConfig) -> None:

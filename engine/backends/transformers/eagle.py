@@ -18,6 +18,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch.nn import functional
+from transformers import LlamaConfig
+from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 from engine.backends.base import Backend, Logits
 from engine.backends.heads import HeadBackend, HeadLayers, States
@@ -60,8 +62,7 @@ class EagleLayers(HeadLayers):
         self._keys = [torch.empty(0)] * layout.depth
         self._values = [torch.empty(0)] * layout.depth
         self._held = 0
-        half = torch.arange(0, layout.key, 2, dtype=torch.float32) / layout.key
-        self._turns = layout.rope_theta**-half
+        self._turns, self._stretch = _turns_of(layout)
 
     @abstractmethod
     def _combined(self, given: torch.Tensor) -> torch.Tensor:
@@ -165,7 +166,8 @@ class EagleLayers(HeadLayers):
 
     def _turned(self, x: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
         angles = places[:, None] * self._turns
-        cos, sin = (turn.to(x.dtype).to(x.device) for turn in (angles.cos(), angles.sin()))
+        cos, sin = (self._stretch * turn for turn in (angles.cos(), angles.sin()))
+        cos, sin = cos.to(x.dtype).to(x.device), sin.to(x.dtype).to(x.device)
         left, right = x.chunk(2, dim=2)
         return torch.cat([left * cos - right * sin, left * sin + right * cos], dim=2)
 
@@ -245,6 +247,21 @@ class Eagle2Layers(EagleLayers):
         if own is not None or output is None:
             return functional.linear(hidden, self._tensors["lm_head.weight"])
         return output(hidden)
+
+
+def _turns_of(layout: EagleLayout) -> tuple[torch.Tensor, float]:
+    """Return radians a place of each pair of a head's numbers, and what cosines and sines are multiplied by."""
+    rope = layout.rope
+    if rope.kind == "default":
+        return rope.theta ** -(torch.arange(0, layout.key, 2, dtype=torch.float32) / layout.key), 1.0
+    config = LlamaConfig(
+        hidden_size=layout.heads * layout.key,
+        num_attention_heads=layout.heads,
+        head_dim=layout.key,
+        rope_parameters={"rope_type": rope.kind, "rope_theta": rope.theta, **rope.numbers},
+    )
+    turns, stretch = ROPE_INIT_FUNCTIONS[rope.kind](config, torch.device("cpu"))
+    return turns.float(), float(stretch)
 
 
 def open_head(config: LoadConfig, head: DraftHead, target: Backend) -> Backend:

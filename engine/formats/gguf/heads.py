@@ -13,16 +13,17 @@ import numpy as np
 from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.formats.draft_head import DraftHead
 from engine.formats.gguf import types
+from engine.formats.gguf.assistant import ASSISTANT, check_assistant
 from engine.formats.gguf.checks import HeaderChecks, check_model
 from engine.formats.gguf.header import Numbers
 from engine.formats.gguf.reader import GgufFile, Tensor
+from engine.formats.gguf.shapes import check_shape
 from engine.formats.gguf.vocabulary import TOKENS_KEY
 from engine.formats.model_file import printable
 from engine.translatable import Translatable
 
 EAGLE3 = "eagle3"
 DFLASH = "dflash"
-_LATER = {"gemma4-assistant": "Gemma 4 assistant"}
 _MOST_BLOCK = 64
 _MOST_TOKENS = 2**22
 
@@ -34,7 +35,7 @@ def read_head(header: GgufFile, others: Sequence[GgufFile] = ()) -> DraftHead:
     """
     architecture = header.text("general.architecture") or ""
     alone = is_mtp_file(header)
-    if alone or architecture in (EAGLE3, DFLASH):
+    if alone or architecture in (EAGLE3, DFLASH, ASSISTANT):
         checks = HeaderChecks(header, architecture, header.tensors)
         checks.types()
         checks.sizes()
@@ -43,12 +44,9 @@ def read_head(header: GgufFile, others: Sequence[GgufFile] = ()) -> DraftHead:
         checks.formats()
         if alone:
             return _mtp_alone(header)
+        if architecture == ASSISTANT:
+            return check_assistant(header)
         return _Eagle(header).checked() if architecture == EAGLE3 else _Block(header).checked()
-    if architecture in _LATER:
-        raise ModelNotSupported(
-            header.path,
-            Translatable("heads of the kind {kind} cannot be used yet.", kind=_LATER[architecture]),
-        )
     check_model(header, others)
     return _inner_head(header, _all_tensors(header, others))
 
@@ -128,10 +126,10 @@ class _Block:
 
     def checked(self) -> DraftHead:
         header, number = self._header, self._number
-        if number("hyper_connection_count") or "selector_hidden.weight" in self._tensors:
-            kind = "DFlash2" if "selector_hidden.weight" in self._tensors else "DSpark for DeepSeek V4"
+        if number("hyper_connection_count"):
             raise ModelNotSupported(
-                header.path, Translatable("heads of the kind {kind} cannot be used yet.", kind=kind)
+                header.path,
+                Translatable("heads of the kind {kind} cannot be used yet.", kind="DSpark for DeepSeek V4"),
             )
         if header.metadata.get(f"{DFLASH}.attention.sliding_window"):
             raise ModelNotSupported(
@@ -191,6 +189,8 @@ class _Block:
             check_shape(
                 self._header, self._tensors, f"blk.{layer}.attn_v.weight", (width, key * shared), required=False
             )
+        if "selector_hidden.weight" in self._tensors:
+            wanted |= self._selector(width, tokens)
         if "markov_w1.weight" in self._tensors:
             rank = self._tensors["markov_w1.weight"].shape[0]
             wanted |= {"markov_w1.weight": (rank, tokens), "markov_w2.weight": (rank, drafted)}
@@ -200,6 +200,39 @@ class _Block:
         needs_output = table is not None
         check_shape(self._header, self._tensors, "token_embd.weight", (width, tokens), required=False)
         check_shape(self._header, self._tensors, "output.weight", (width, drafted), required=needs_output)
+
+    def _selector(self, width: int, tokens: int) -> dict[str, tuple[int, ...]]:
+        """Return the tensors that DFlash2 has beside DFlash's, its numbers checked."""
+        names = ("conv_kernel_size", "conv_group_size", "selector_rank", "selector_top_k")
+        kernel, group, rank, most = (self._number(name) for name in names)
+        good = kernel > 0, group > 0 and width % group == 0, rank > 0, 0 < most <= tokens and most * (most + 1) <= width
+        for name, each in zip(names, good, strict=True):
+            if not each:
+                raise self._broken(
+                    Translatable(
+                        "the header entry {name!r} has the invalid value {content}.",
+                        name=f"{DFLASH}.{name}",
+                        content=self._number(name),
+                    )
+                )
+        found: dict[str, tuple[int, ...]] = {
+            "selector_predecessor.weight": (rank, tokens),
+            "selector_successor.weight": (rank, tokens),
+            "selector_hidden.weight": (width, rank),
+        }
+        for layer in range(self._number("block_count")):
+            for part in ("attn", "ffn"):
+                base = f"blk.{layer}.{part}_conv_base"
+                found |= {
+                    base: (width, kernel, 2),
+                    f"blk.{layer}.{part}_conv_proj.weight": (width, 2 * kernel * (width // group)),
+                }
+                if base in self._tensors and types.TENSOR_TYPES[self._tensors[base].kind].name != "F32":
+                    stored = types.TENSOR_TYPES[self._tensors[base].kind].name
+                    raise self._broken(
+                        Translatable("the tensor {name!r} cannot be stored as {stored}.", name=base, stored=stored)
+                    )
+        return found
 
     def _broken(self, reason: str) -> ModelFileBroken:
         return ModelFileBroken(self._header.path, reason)
@@ -303,25 +336,6 @@ def _inner_head(header: GgufFile, tensors: Mapping[str, Tensor]) -> DraftHead:
     for name, shape in wanted.items():
         check_shape(header, tensors, f"{block}.{name}.weight", shape)
     return DraftHead("mtp", (layers,), width)
-
-
-def check_shape(
-    header: GgufFile, tensors: Mapping[str, Tensor], name: str, shape: tuple[int, ...], *, required: bool = True
-) -> None:
-    """Raise ModelFileBroken where a tensor is missing, if it is required, or has another shape."""
-    tensor = tensors.get(name)
-    if tensor is None and required:
-        raise ModelFileBroken(header.path, Translatable("it lacks the tensor {name!r}.", name=name))
-    if tensor is not None and tensor.shape != shape:
-        raise ModelFileBroken(
-            header.path,
-            Translatable(
-                "the tensor {name!r} has the shape {shape}, not {told} as the header says.",
-                name=name,
-                shape=list(tensor.shape),
-                told=list(shape),
-            ),
-        )
 
 
 _RUN_MTP = frozenset({"qwen35"})

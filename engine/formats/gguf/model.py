@@ -12,9 +12,10 @@ from engine.config import MAX_LOOKAHEAD
 from engine.errors import LoadFailed
 from engine.formats.draft_head import DraftHead
 from engine.formats.gguf import types
+from engine.formats.gguf.assistant import ASSISTANT, shared_keys
 from engine.formats.gguf.checks import check_model
 from engine.formats.gguf.header import Numbers
-from engine.formats.gguf.heads import inner_head, is_mtp_file, read_head
+from engine.formats.gguf.heads import DFLASH, EAGLE3, inner_head, is_mtp_file, read_head
 from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.pieces import KnownPieces
 from engine.formats.gguf.reader import GgufFile, read_gguf
@@ -37,7 +38,7 @@ _EMBEDDING = frozenset(
     {"bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "jina-bert-v2"}
     | {"jina-bert-v3", "eurobert", "gemma-embedding", "llama-embed", "t5encoder"}
 )
-_DRAFT_HEADS = frozenset({"eagle3", "dflash", "gemma4-assistant"})
+_DRAFT_HEADS = frozenset({EAGLE3, DFLASH, ASSISTANT})
 _NOT_TOKEN_BY_TOKEN = {
     **dict.fromkeys(("dream", "llada", "llada-moe", "rnd1"), Translatable("it is a diffusion model")),
     **dict.fromkeys(("wavtokenizer-dec", "qwen3tts", "pockettts"), Translatable("it generates audio, not text")),
@@ -142,6 +143,7 @@ def describe(header: GgufFile, others: Sequence[GgufFile], vocabulary: Vocabular
         width=max(header.number(f"{architecture}.embedding_length") or 0, 0),
         depth=head.layers[0] if head is not None and role == "model" else _depth(header, architecture),
         head=head,
+        shared=shared_keys(header),
     )
 
 

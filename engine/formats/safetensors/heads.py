@@ -23,6 +23,7 @@ from engine.formats.safetensors.reader import (
     read_safetensors,
     read_safetensors_model,
 )
+from engine.formats.safetensors.rope import Rope, read_rope
 from engine.translatable import Translatable
 
 MEDUSA_FILE = "medusa_lm_head.safetensors"
@@ -36,7 +37,7 @@ class EagleLayout:
     """Describe an EAGLE head in a folder.
 
     Attributes: name; head; width (of its own states); heads, shared and key (attention heads, those of keys, numbers in
-    one); epsilon (of the norms); rope_theta; norm_before_residual, norm_before_fc (of EAGLE-3); drafted (tokens of its
+    one); epsilon (of the norms); rope; norm_before_residual, norm_before_fc (of EAGLE-3); drafted (tokens of its
     vocabulary); names (of the tensors that it uses, as in the files, with the short ones); files; depth (layers).
     """
 
@@ -47,7 +48,7 @@ class EagleLayout:
     shared: int
     key: int
     epsilon: float
-    rope_theta: float
+    rope: Rope
     norm_before_residual: bool
     norm_before_fc: bool
     drafted: int
@@ -223,7 +224,7 @@ def read_eagle(folder: Path, target_layers: int | None = None) -> EagleLayout:
         shared=sizes.shared,
         key=sizes.key,
         epsilon=_float(settings, "rms_norm_eps", 1e-6),
-        rope_theta=_rope_theta(folder, settings),
+        rope=read_rope(folder, settings),
         norm_before_residual=settings.get("norm_before_residual") is True,
         norm_before_fc=norm_fc,
         drafted=drafted,
@@ -261,7 +262,7 @@ def read_features(folder: Path) -> EagleLayout:
         shared=sizes.shared,
         key=sizes.key,
         epsilon=_float(settings, "rms_norm_eps", 1e-6),
-        rope_theta=_rope_theta(folder, settings),
+        rope=read_rope(folder, settings),
         norm_before_residual=False,
         norm_before_fc=False,
         drafted=vocabulary,
@@ -318,15 +319,6 @@ def _layers_read(folder: Path, settings: Mapping[str, Any], target_layers: int |
             folder, Translatable("its header does not name the three layers of the target that it reads.")
         )
     return tuple(named)
-
-
-def _rope_theta(folder: Path, settings: Mapping[str, Any]) -> float:
-    inner = settings.get("rope_parameters") or settings.get("rope_scaling")
-    kind = (inner.get("rope_type") or inner.get("type") or "default") if isinstance(inner, dict) else "default"
-    if kind != "default":
-        raise ModelNotSupported(folder, Translatable("heads with RoPE scaling {kind!r} cannot be used yet.", kind=kind))
-    theta = inner.get("rope_theta") if isinstance(inner, dict) else None
-    return float(theta) if isinstance(theta, int | float) else _float(settings, "rope_theta", 10000.0)
 
 
 def _float(settings: Mapping[str, Any], key: str, otherwise: float) -> float:

@@ -1,6 +1,7 @@
 """Draft heads against llama.cpp's own server with each of its types: the same target and head files, in turns.
 
-    make bench ARGS="head_server [--types eagle3,mtp,dflash,dspark] [--lookaheads 1,2,3,5,8] [--turns 2] [--tokens 48]"
+    make bench ARGS="head_server [--types eagle3,mtp,assistant,dflash,dflash2,dspark] [--lookaheads 1,2,3,5,8]
+                     [--turns 2] [--tokens 48]"
 
 EAGLE-3 is the demo target with its head, both grown to a billion weights (Q8_0), and answers the bundled prompts. The
 other types are made models of some 60 million random weights (float32), whose heads guess what their construction makes
@@ -66,10 +67,15 @@ from engine.library.names import resolve_source
 from engine.system.machine import describe_machine
 from helpers.heads.dflash import write_dflash
 from helpers.heads.eagle import write_plain_target
+from helpers.heads.gemma4 import Gemma, write_assistant, write_gemma4
 from helpers.heads.mtp import write_mtp_target
 from helpers.models.hybrid_model import Size
 
-TYPES = ("eagle3", "mtp", "dflash", "dspark")
+ASSISTANT = "assistant"
+"""MTP in a file of its own that reads the cache of a Gemma 4."""
+DFLASH2 = "dflash2"
+"""DFlash that chooses each token by the one before; both sides know it by the file."""
+TYPES = ("eagle3", "mtp", ASSISTANT, "dflash", DFLASH2, "dspark")
 LOOKAHEADS = (1, 2, DEFAULT_LOOKAHEAD, 5, 8)
 COUNTS_WITHIN, OVER_BEST = 0.02, 1.5
 _LAYERS, _WIDTH, _VOCABULARY = 8, 640, 4096
@@ -84,6 +90,11 @@ class Pair:
     target: Path
     head: Path
 
+    @property
+    def method(self) -> str:
+        """The draft method, as both sides call it."""
+        return {ASSISTANT: "mtp", DFLASH2: "dflash"}.get(self.kind, self.kind)
+
 
 def make_pair(kind: str, folder: Path, to: Path | None = None, *, small: bool = False) -> Pair:
     """The files of a type; `small`: nothing grown or large, for counts. Raises GrowthError."""
@@ -96,10 +107,15 @@ def make_pair(kind: str, folder: Path, to: Path | None = None, *, small: bool = 
         size = Size(layers=layers, width=width, inner=2 * width, heads=4, vocabulary=_VOCABULARY)
         target = write_mtp_target(folder / "mtp.gguf", size=size)
         return Pair(kind, target, target)
+    if kind == ASSISTANT:
+        gemma = Gemma(layers=layers, width=width, inner=2 * width, vocabulary=_VOCABULARY, context=CONTEXT)
+        target = write_gemma4(folder / "gemma4.gguf", gemma)
+        return Pair(kind, target, write_assistant(folder / "assistant.gguf", target, gemma, width=width - 32))
     target = folder / "blocks.gguf"
     if not target.exists():
         write_plain_target(target, layers=layers, width=width, vocabulary=_VOCABULARY, mixing=0.25)
-    head = write_dflash(folder / f"{kind}.gguf", target, block=9, read=(1, 2, layers - 2), markov=kind == "dspark")
+    read, selector = (1, 2, layers - 2), 6 if kind == DFLASH2 else 0
+    head = write_dflash(folder / f"{kind}.gguf", target, block=9, read=read, markov=kind == "dspark", selector=selector)
     return Pair(kind, target, head)
 
 
@@ -153,7 +169,7 @@ def _measure(pair: Pair, program: Path, args: argparse.Namespace) -> dict[str, A
         servers = {}
         for lookahead in (PLAIN, *args.lookaheads):
             own = None if pair.head == pair.target else pair.head
-            settings = Settings(pair.target, own, lookahead, args.threads, CONTEXT, kind=f"draft-{pair.kind}")
+            settings = Settings(pair.target, own, lookahead, args.threads, CONTEXT, kind=f"draft-{pair.method}")
             servers[lookahead] = stack.enter_context(Server(program, settings))
         decoder = stack.enter_context(SpeculativeDecoder())
         decoder.attach_target(LoadConfig(pair.target, context_length=CONTEXT, threads=args.threads, trusted=True))
@@ -210,7 +226,7 @@ class Comparison:
                 [*prompt.tokens, answer.tokens[0]],
                 temperature=0.0,
                 ignore_eos=True,
-                method=self.pair.kind,
+                method=self.pair.method,
                 lookahead=lookahead,
                 max_tokens=most - 1,
             )
@@ -289,7 +305,7 @@ class Comparison:
         sampling = SamplingConfig(temperature=temperature, seed=self._seed, **TOP)  # type: ignore[arg-type]
         how: dict[str, Any] = {"lookahead": way[1]}
         if way[1] not in (PLAIN, AUTO):
-            how["method"] = self.pair.kind
+            how["method"] = self.pair.method
         result = self.decoder.generate(prompt.tokens, sampling=sampling, max_tokens=most, **how)
         return result.stats.tokens_per_second, result.stats.proposed, result.stats.accepted, result.tokens
 

@@ -11,6 +11,8 @@ from helpers.heads.eagle import copy_vocabulary, floats_of, number_of
 
 Array = NDArray[np.float32]
 MASK = 0
+KERNEL, GROUP, RANK = 3, 8, 16
+"""Of DFlash2: places that a convolution reads, numbers of a state that share its weights, and of a token's code."""
 
 
 def write_dflash(
@@ -23,11 +25,14 @@ def write_dflash(
     kept: int | None = None,
     states: float = 0.05,
     markov: bool = False,
+    selector: int = 0,
     anchored: bool = True,
     seed: int = 0,
     **changed: Array | None,
 ) -> Path:
-    """A head in llama.cpp's layout (architecture dflash), in float32; with `markov` DSpark.
+    """A head in llama.cpp's layout (architecture dflash), in float32; with `markov` DSpark, with `selector` DFlash2.
+
+    `selector`: of how many tokens it chooses one at each place, by the one before.
 
     Its masks attend to the pending token, whose embedding its first layer carries to all of them; so they propose what
     that makes likely. `kept`: so many tokens are in the draft's own vocabulary. `anchored`: DSpark's first row proposes
@@ -70,8 +75,13 @@ def write_dflash(
         }
     if markov:
         tensors |= {"markov_w1.weight": random(vocabulary, 16, 2.0), "markov_w2.weight": random(vocabulary, 16, 2.0)}
+    if selector:
+        tensors |= _selector(rng, vocabulary, width, depth)
     tensors |= {name.replace("__", "."): value for name, value in changed.items()}
     writer = _head_writer(path, reader, width, inner, depth)
+    sizes = {"conv_kernel_size": KERNEL, "conv_group_size": GROUP, "selector_rank": RANK, "selector_top_k": selector}
+    for name, value in sizes.items() if selector else ():
+        writer.add_uint32(f"dflash.{name}", value)
     writer.add_uint32("dflash.block_size", block)
     writer.add_array("dflash.target_layers", list(read))
     if markov:
@@ -91,6 +101,26 @@ def write_dflash(
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+def _selector(rng: np.random.Generator, vocabulary: int, width: int, depth: int) -> dict[str, Array]:
+    """What DFlash2 has beside DFlash's: convolutions that pass on what they read, nearly, and codes of tokens."""
+
+    def random(rows: int, columns: int, scale: float) -> Array:
+        return np.asarray(scale * rng.standard_normal((rows, columns)) / np.sqrt(columns), np.float32)
+
+    found = {
+        "selector_predecessor.weight": random(vocabulary, RANK, 1.0),
+        "selector_successor.weight": random(vocabulary, RANK, 0.5),
+        "selector_hidden.weight": random(RANK, width, 1.0),
+    }
+    for layer in range(depth):
+        for part in ("attn", "ffn"):
+            base = 0.1 * rng.standard_normal((2, KERNEL, width))
+            base[:, 0] += 1.0
+            found[f"blk.{layer}.{part}_conv_base"] = np.asarray(base, np.float32)
+            found[f"blk.{layer}.{part}_conv_proj.weight"] = random(2 * KERNEL * (width // GROUP), width, 0.1)
+    return found
 
 
 def _head_writer(path: Path, reader: gguf.GGUFReader, width: int, inner: int, depth: int) -> gguf.GGUFWriter:
@@ -120,11 +150,12 @@ class DFlashReference:
         self.tensors = {tensor.name: floats_of(tensor) for tensor in reader.tensors}
         entries = {name: field.contents() for name, field in reader.fields.items()}
         self.depth, self.block = int(entries["dflash.block_count"]), int(entries["dflash.block_size"])
+        self.candidates = int(entries.get("dflash.selector_top_k", 0))
         self.markov = "markov_w1.weight" in self.tensors
         self.anchored = self.markov and bool(entries.get("dflash.sample_from_anchor", True))
 
     def chain(self, tokens: Sequence[int], states: Array, proposed: Sequence[int]) -> Array:
-        """Rows behind the last token, of which there are as many as `proposed`; they do not depend on these."""
+        """Rows behind the last token, of which there are as many as `proposed`; only DFlash2's depend on these."""
         count = len(proposed)
         rows = count if self.anchored else count + 1
         block = [tokens[-1], *[MASK] * (rows - 1)]
@@ -134,8 +165,10 @@ class DFlashReference:
             x = self._layer(
                 {n.split(".", 2)[2]: t for n, t in self.tensors.items() if n.startswith(f"blk.{layer}.")}, x, given
             )
-        logits = _normed(x, self.tensors["output_norm.weight"]) @ self.tensors["output.weight"].T
-        logits = self._spread(logits, -np.inf)
+        left = _normed(x, self.tensors["output_norm.weight"])
+        logits = self._spread(left @ self.tensors["output.weight"].T, -np.inf)
+        if self.candidates:
+            return self._chosen(logits, left, [tokens[-1], *proposed])
         if self.markov:
             logits = self._chained(logits, block[0])
         return logits[rows - count :]
@@ -148,6 +181,25 @@ class DFlashReference:
             token = int(found[row].argmax())
         return found
 
+    def _chosen(self, logits: Array, left: Array, tokens: Sequence[int]) -> Array:
+        """The likeliest tokens at each place, scored with the token before; all others are out."""
+        before, behind = (self.tensors[f"selector_{name}.weight"] for name in ("predecessor", "successor"))
+        rows = np.full((len(logits) - 1, logits.shape[1]), -np.inf, np.float32)
+        for place in range(1, len(logits)):
+            best = np.argsort(-logits[place], kind="stable")[: self.candidates]
+            gate = self.tensors["selector_hidden.weight"] @ left[place]
+            rows[place - 1, best] = logits[place, best] + behind[best] @ (before[tokens[place - 1]] * gate)
+        return rows
+
+    def _blended(self, x: Array, dynamic: Array, base: Array, side: int) -> Array:
+        """DFlash2's convolution over the block: each place with those before, by weights of its own."""
+        found = np.zeros_like(x)
+        weights = dynamic.reshape(len(x), 2, KERNEL, -1)[:, side]
+        for tap in range(min(KERNEL, len(x))):
+            each = np.repeat(weights[:, tap], GROUP, axis=1) + base[side, tap]
+            found[tap:] += each[tap:] * x[: len(x) - tap]
+        return found
+
     def _spread(self, rows: Array, otherwise: float) -> Array:
         table = self.tensors.get("d2t")
         if table is None:
@@ -158,17 +210,30 @@ class DFlashReference:
 
     def _layer(self, layer: dict[str, Array], x: Array, given: Array) -> Array:
         inner, count = _normed(x, layer["attn_norm.weight"]), len(given)
+        dynamic: dict[str, Array] = {}
+        if self.candidates:
+            dynamic["attn"] = inner @ layer["attn_conv_proj.weight"].T
+            inner = self._blended(inner, dynamic["attn"], layer["attn_conv_base"], 0)
         query = _turned(_normed(inner @ layer["attn_q.weight"].T, layer["attn_q_norm.weight"]), count)
         both = np.concatenate([given, inner])
         key = _turned(_normed(both @ layer["attn_k.weight"].T, layer["attn_k_norm.weight"]), 0)
         scores = query @ key.T / np.sqrt(key.shape[1])
         weights = np.exp(scores - scores.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
-        x = x + (weights @ (both @ layer["attn_v.weight"].T)) @ layer["attn_output.weight"].T
+        mixed = (weights @ (both @ layer["attn_v.weight"].T)) @ layer["attn_output.weight"].T
+        if self.candidates:
+            mixed = self._blended(mixed, dynamic["attn"], layer["attn_conv_base"], 1)
+        x = x + mixed
         inner = _normed(x, layer["ffn_norm.weight"])
+        if self.candidates:
+            dynamic["ffn"] = inner @ layer["ffn_conv_proj.weight"].T
+            inner = self._blended(inner, dynamic["ffn"], layer["ffn_conv_base"], 0)
         gate = inner @ layer["ffn_gate.weight"].T
         passed = gate / (1 + np.exp(-gate)) * (inner @ layer["ffn_up.weight"].T)
-        return np.asarray(x + passed @ layer["ffn_down.weight"].T, np.float32)
+        passed = passed @ layer["ffn_down.weight"].T
+        if self.candidates:
+            passed = self._blended(passed, dynamic["ffn"], layer["ffn_conv_base"], 1)
+        return np.asarray(x + passed, np.float32)
 
 
 def _turned(x: Array, first: int) -> Array:

@@ -1,5 +1,6 @@
 """Models of the architecture qwen35 with a layer for later tokens (MTP), and that layer in plain float32."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -94,6 +95,17 @@ def write_mtp_alone(path: Path, target: Path, *, without: str = "") -> Path:
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+def quantised(path: Path, kind: str) -> Path:
+    """The same model beside it, quantised by llama.cpp."""
+    import llama_cpp  # noqa: PLC0415 - the others need no library
+
+    made = path.with_name(f"{path.stem}.{kind}.gguf")
+    params = llama_cpp.llama_model_quantize_default_params()
+    params.ftype, params.nthread = getattr(llama_cpp, f"LLAMA_FTYPE_MOSTLY_{kind}"), 1
+    assert llama_cpp.llama_model_quantize(os.fsencode(path), os.fsencode(made), params) == 0
+    return made
 
 
 def _blocks(size: Size, interval: int, layers: int) -> Tensors:

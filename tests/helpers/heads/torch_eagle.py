@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from helpers.heads.eagle_reference import EagleReference
+from helpers.heads.rope import turning_speeds
 from helpers.models.tiny_models import VOCABULARY, write_tiny
 
 safetensors_numpy: Any = pytest.importorskip("safetensors.numpy")
@@ -48,8 +49,12 @@ def write_torch_eagle(
     own_embedding: bool = True,
     states: float = 0.05,
     seed: int = 0,
+    **changed: Any,
 ) -> Path:
-    """A head as helpers.heads.eagle.write_eagle3 makes one, in SpecForge's layout or vLLM's `speculators`."""
+    """A head as helpers.heads.eagle.write_eagle3 makes one, in SpecForge's layout or vLLM's `speculators`.
+
+    `changed`: entries of the configuration.
+    """
     found = safetensors_numpy.load_file(target / "model.safetensors")
     embedding, output = found["model.embed_tokens.weight"], found["lm_head.weight"]
     width, rng = embedding.shape[1], np.random.default_rng(seed)
@@ -91,7 +96,7 @@ def write_torch_eagle(
         "rms_norm_eps": 1e-5,
         "rope_theta": 10000.0,
         "vocab_size": VOCABULARY,
-    }
+    } | changed
     top: dict[str, Any] = {
         "architectures": ["LlamaForCausalLMEagle3"],
         "draft_vocab_size": kept or VOCABULARY,
@@ -141,12 +146,13 @@ class TorchEagleReference(EagleReference):
         if "d2t" in short:
             self.tensors["d2t"] = short["d2t"] + np.arange(len(short["d2t"]))
         self.heads, self.shared = settings["num_attention_heads"], settings["num_key_value_heads"]
-        self.epsilon, self.base = settings["rms_norm_eps"], settings["rope_theta"]
+        self.epsilon, self.config = settings["rms_norm_eps"], settings
         self.normed, self.normed_fc = settings["norm_before_residual"], settings["norm_before_fc"]
 
     def _rotated(self, x: Array) -> Array:
         half = x.shape[2] // 2
-        angles = np.arange(x.shape[1])[:, None] * self.base ** (-np.arange(half) / half)
+        speeds, stretch = turning_speeds(self.config, half)
+        angles = np.arange(x.shape[1])[:, None] * speeds
         left, right = x[:, :, :half], x[:, :, half:]
-        cos, sin = np.cos(angles), np.sin(angles)
+        cos, sin = stretch * np.cos(angles), stretch * np.sin(angles)
         return np.concatenate([left * cos - right * sin, left * sin + right * cos], axis=2).astype(np.float32)

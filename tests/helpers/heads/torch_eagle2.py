@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from helpers.heads.rope import turning_speeds
 from helpers.models.tiny_models import VOCABULARY
 
 safetensors_numpy: Any = pytest.importorskip("safetensors.numpy")
@@ -151,10 +152,10 @@ class TorchEagle2Reference:
 
     def _rotated(self, x: Array) -> Array:
         half = x.shape[2] // 2
-        base = self.config.get("rope_theta", 10000.0)
-        angles = np.arange(x.shape[1])[:, None] * base ** (-np.arange(half) / half)
+        speeds, stretch = turning_speeds(self.config, half)
+        angles = np.arange(x.shape[1])[:, None] * speeds
         left, right = x[:, :, :half], x[:, :, half:]
-        cos, sin = np.cos(angles), np.sin(angles)
+        cos, sin = stretch * np.cos(angles), stretch * np.sin(angles)
         return np.concatenate([left * cos - right * sin, left * sin + right * cos], axis=2).astype(np.float32)
 
 

@@ -20,6 +20,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "dflash": {},
     "own-vocabulary": {"kept": 200},
     "shared-tensors": {"token_embd__weight": None, "output__weight": None},
+    "dflash2": {"selector": 6},
+    "dflash2-own-vocabulary": {"selector": 6, "kept": 290},
     "dspark": {"markov": True},
     "dspark-behind-the-anchor": {"markov": True, "anchored": False, "kept": 200},
 }
@@ -33,7 +35,7 @@ def test_the_text_is_the_targets(kind: str, target: Path, folder: Path) -> None:
             result = follow_heads(decoder, lookahead=lookahead)
             assert decoder.target is not None
             assert assert_same_greedy(decoder.target, PROMPT, plain, result) == 60
-            assert result.method == kind.partition("-")[0] if kind.startswith("dspark") else "dflash"
+            assert result.method == ("dspark" if kind.startswith("dspark") else "dflash")
             assert result.stats.target_forwards == result.stats.rounds
             if lookahead != "auto":
                 assert result.stats.accepted > 3
@@ -50,7 +52,8 @@ def test_proposals_agree_with_the_paper(kind: str, target: Path, folder: Path, m
         reference.tensors |= {name: whole.tensors[name] for name in ("token_embd.weight", "output.weight")}
 
     def chain(tokens: Sequence[int], states: NDArray[np.float32], proposed: Sequence[int]) -> NDArray[np.float32]:
-        return reference.chain(tokens, states, [0] * 4)[: len(proposed)]  # A block of four, whatever becomes of it.
+        rows = reference.chain(tokens, states, [*proposed, 0, 0, 0][:4])  # A block of four, whatever becomes of it.
+        return rows[: len(proposed)]
 
     with open_with_heads(target, path) as decoder:
         compared, behind = compare_proposals(decoder, chain, monkeypatch, lookahead=4)
@@ -58,7 +61,9 @@ def test_proposals_agree_with_the_paper(kind: str, target: Path, folder: Path, m
         assert behind > 0
 
 
-@pytest.mark.parametrize("kind", ["dflash", pytest.param("dspark", marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "kind", ["dflash", *(pytest.param(kind, marks=pytest.mark.soak) for kind in ("dflash2", "dspark"))]
+)
 def test_the_distribution_is_the_targets(kind: str, target: Path, folder: Path) -> None:
     with open_with_heads(target, write_dflash(folder / f"{kind}.gguf", target, **KINDS[kind])) as decoder:
         assert draws_alike(decoder) > ENOUGH
@@ -98,6 +103,10 @@ def _spoiled(head: Path, path: Path, change: str) -> Path:
         draft.entries["dflash.block_size"].value = 1
     elif change == "selector":
         draft.tensors["selector_hidden.weight"] = draft.tensors["blk.0.attn_q.weight"]
+    elif change == "candidates":
+        draft.entries["dflash.selector_top_k"].value = 8
+    elif change == "convolution":
+        del draft.tensors["blk.1.ffn_conv_base"]
     return draft.write(path)
 
 
@@ -108,11 +117,14 @@ def _spoiled(head: Path, path: Path, change: str) -> Path:
         ("layer", "reads layer 9 of its target"),
         ("mask", "names no mask token"),
         ("block", "has the invalid value 1"),
-        ("selector", "heads of the kind DFlash2 cannot be used yet"),
+        ("selector", "'dflash.conv_kernel_size' has the invalid value 0"),
+        ("candidates", "'dflash.selector_top_k' has the invalid value 8"),
+        ("convolution", r"lacks the tensor 'blk\.1\.ffn_conv_base'"),
     ],
 )
 def test_heads_that_are_refused(target: Path, folder: Path, change: str, said: str) -> None:
-    path = _spoiled(write_dflash(folder / "good.gguf", target), folder / f"{change}.gguf", change)
+    selector = 6 if change in ("candidates", "convolution") else 0
+    path = _spoiled(write_dflash(folder / "good.gguf", target, selector=selector), folder / f"{change}.gguf", change)
     with open_with_heads(target, None) as decoder:
         with pytest.raises((ModelFileBroken, ModelNotSupported), match=said):
             decoder.attach_heads(path)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import gguf
 import pytest
 
 from engine.cli.main import main
@@ -10,7 +11,7 @@ from engine.decoder import SpeculativeDecoder
 from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.library.heads import heads_near, judge_heads
 from engine.library.scan import scan_folder
-from helpers.heads.mtp import MtpReference, write_mtp_alone, write_mtp_target
+from helpers.heads.mtp import MtpReference, quantised, write_mtp_alone, write_mtp_target
 from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_with_heads
 from helpers.models.gguf_writer import GgufDraft
 from helpers.models.hybrid_model import Size
@@ -61,6 +62,21 @@ def test_proposals_agree_with_the_paper(
 
 def test_the_distribution_is_the_targets(decoder: SpeculativeDecoder) -> None:
     assert draws_alike(decoder) > ENOUGH
+
+
+@pytest.mark.parametrize("kind", ["Q4_K_M", "Q8_0"])
+def test_quantised(tmp_path: Path, kind: str) -> None:
+    """The layer is quantised with the rest, as by llama.cpp's own program, and guesses nearly as well."""
+    size = Size(layers=2, width=256, inner=256, heads=8)
+    path = quantised(write_mtp_target(tmp_path / "whole.gguf", size=size), kind)
+    stored = {tensor.name: tensor.tensor_type.name for tensor in gguf.GGUFReader(path).tensors}
+    assert stored["blk.2.nextn.eh_proj.weight"] == kind.removesuffix("_M")
+    with open_with_heads(path, path) as decoder:
+        assert decoder.target is not None
+        plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=40, lookahead=0)
+        result = follow_heads(decoder, lookahead=3, max_tokens=40)
+        assert assert_same_greedy(decoder.target, PROMPT, plain, result) == 40
+        assert result.stats.accepted > result.stats.proposed / 2
 
 
 def test_from_the_first_token(decoder: SpeculativeDecoder) -> None:

@@ -17,6 +17,7 @@ from helpers.decoding.invariants import check_caches, follow
 from helpers.heads.compiled_medusa import write_medusa_for
 from helpers.heads.dflash import write_dflash
 from helpers.heads.eagle import write_eagle3, write_plain_target
+from helpers.heads.gemma4 import write_assistant, write_gemma4
 from helpers.heads.medusa import write_medusa
 from helpers.heads.mtp import write_mtp_target
 from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_in_folder, open_with_heads
@@ -25,18 +26,28 @@ from helpers.models.pairs import assert_same_greedy, open_files, open_shared
 from helpers.weights.expert_model import TINY_GPT_OSS, write_expert_model
 
 ENOUGH = 0.001
-HEADS = ["eagle3-gguf", "dflash-gguf", "medusa-gguf", "eagle3", "medusa"]
+HEADS = ["eagle3-gguf", "dflash-gguf", "dflash2-gguf", "medusa-gguf", "assistant-gguf", "eagle3", "medusa"]
 SHAPES = ["1x4", "2x1", "3x3", "4x8"]
 
 
 @pytest.fixture(scope="module", params=HEADS)
 def decoder(request: pytest.FixtureRequest, plain_target: Path, folder: Path) -> Iterator[SpeculativeDecoder]:
+    if str(request.param).startswith("assistant"):
+        target = write_gemma4(folder / "gemma4.gguf")
+        with open_with_heads(target, write_assistant(folder / "assistant.gguf", target)) as opened:
+            yield opened
+        return
     if str(request.param).endswith("gguf"):
         medusa = str(request.param).startswith("medusa")
         target = write_plain_target(folder / "target.gguf", mixing=0.08) if medusa else plain_target
         dflash = str(request.param).startswith("dflash")
+        selector = 6 if str(request.param).startswith("dflash2") else 0
         make: Any = (
-            partial(write_medusa_for, heads=8, residual=0.2) if medusa else write_dflash if dflash else write_eagle3
+            partial(write_medusa_for, heads=8, residual=0.2)
+            if medusa
+            else partial(write_dflash, selector=selector)
+            if dflash
+            else write_eagle3
         )
         with open_with_heads(target, make(folder / str(request.param), target)) as opened:
             yield opened

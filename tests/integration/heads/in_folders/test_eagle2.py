@@ -21,6 +21,7 @@ from engine.library.scan import inspect_model, scan_folder
 from helpers.decoding.invariants import check_caches
 from helpers.heads.medusa import write_medusa
 from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_in_folder
+from helpers.heads.rope import LINEAR, LLAMA3, YARN
 from helpers.heads.torch_eagle import write_torch_eagle
 from helpers.heads.torch_eagle2 import TorchEagle2Reference, write_torch_eagle2
 from helpers.models.pairs import assert_same_greedy
@@ -33,11 +34,16 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     "shared-keys": {"shared": 1, "qkv_bias": True, "rope_theta": 500000.0},
     "two-layers": {"layers": 2, "shared": None},
 }
+STRETCHED: dict[str, dict[str, Any]] = {
+    "linear": {"rope_scaling": LINEAR},
+    "llama3": {"rope_scaling": LLAMA3, "rope_theta": 500000.0},
+    "yarn": {"rope_parameters": YARN | {"rope_theta": 5000.0}, "states": 0.2},
+}
 
 
 @pytest.fixture(scope="module", params=LAYOUTS)
 def opened(request: pytest.FixtureRequest, target: Path, folder: Path) -> Iterator[tuple[SpeculativeDecoder, Path]]:
-    path = write_torch_eagle2(folder / str(request.param), target, **LAYOUTS[str(request.param)])
+    path = write_torch_eagle2(folder / str(request.param), target, **(LAYOUTS | STRETCHED)[str(request.param)])
     with open_in_folder(target, path) as decoder:
         yield decoder, path
 
@@ -63,6 +69,7 @@ def test_the_text_is_the_targets(opened: tuple[SpeculativeDecoder, Path]) -> Non
         assert accepted[1] > accepted[0]
 
 
+@pytest.mark.parametrize("opened", [*LAYOUTS, *STRETCHED], indirect=True)
 def test_proposals_agree_with_the_paper(
     opened: tuple[SpeculativeDecoder, Path], target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +207,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "activation": ({"hidden_act": "relu"}, "the activation 'relu' cannot be used yet"),
     "entry": ({}, "no valid 'num_attention_heads'"),
     "rope": ({}, "RoPE scaling 'dynamic' cannot be used yet"),
+    "rope-lacking": ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}}, "'low_freq_factor=None' is invalid"),
+    "rope-factor": ({"rope_scaling": LINEAR | {"factor": -2}}, "'factor=-2' is invalid"),
     "truncated": ({}, "incomplete|ends"),
     "pickled": ({}, r"convert-head pytorch_model\.bin model\.safetensors"),
     "width": ({}, "trained for a target of width 16, and this one has 32"),

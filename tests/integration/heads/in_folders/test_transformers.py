@@ -16,6 +16,7 @@ from engine.library.heads import judge_heads
 from engine.library.scan import scan_folder
 from helpers.heads.medusa import MedusaReference, write_medusa
 from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_in_folder
+from helpers.heads.rope import LLAMA3
 from helpers.heads.torch_eagle import TorchEagleReference, write_torch_eagle
 from helpers.models.pairs import assert_same_greedy
 from helpers.models.tiny_models import VOCABULARY
@@ -26,6 +27,7 @@ LAYOUTS: dict[str, dict[str, Any]] = {
     "speculators": {"speculators": True, "norm_before_residual": True},
     "own-vocabulary": {"kept": 60},
     "norm-before-fc": {"norm_before_fc": True, "own_embedding": False},
+    "llama3": {"rope_scaling": LLAMA3},
 }
 
 
@@ -99,7 +101,7 @@ def _spoiled(path: Path, change: str) -> Path:
     elif change == "table":
         tensors["d2t"] = tensors["d2t"] + 90
     elif change == "rope":
-        config["rope_scaling"] = {"rope_type": "yarn", "factor": 2.0}
+        config["rope_scaling"] = {"rope_type": "longrope", "factor": 2.0}
     (path / "config.json").write_text(json.dumps(config), "utf-8")
     save_file(tensors, path / "model.safetensors")
     if change == "truncated":
@@ -115,7 +117,7 @@ def _spoiled(path: Path, change: str) -> Path:
         ("width", "trained for a target of width 16, and this one has 32"),
         ("layers", "reads layer 9 of its target"),
         ("table", "another vocabulary"),
-        ("rope", "RoPE scaling 'yarn' cannot be used yet"),
+        ("rope", "RoPE scaling 'longrope' cannot be used yet"),
         ("truncated", "incomplete|ends"),
     ],
 )

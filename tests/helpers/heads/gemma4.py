@@ -1,0 +1,229 @@
+"""Gemma 4 in small and its assistant, the MTP layers in a file of their own that read the target's cache.
+
+The entries and tensors are those of llama.cpp's converter (conversion/gemma.py, Gemma4Model, Gemma4AssistantModel).
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import gguf
+import numpy as np
+from numpy.typing import NDArray
+
+from helpers.heads.eagle import copy_vocabulary, floats_of
+from helpers.models.random_model import write_vocabulary
+
+Array = NDArray[np.float32]
+WINDOW = 16
+"""Tokens that a layer with a window sees."""
+BASE, BASE_IN_WINDOW = 1e6, 1e4
+EPSILON = 1e-6
+
+
+@dataclass(frozen=True)
+class Gemma:
+    """Size of a target. Layers with a window alternate with full ones, of which the last is one.
+
+    `beside`: numbers of each token's embedding beside each layer (as in E2B), 0 for none; `borrowed`: so many of the
+    last layers read the cache of earlier ones.
+    """
+
+    layers: int = 4
+    width: int = 64
+    inner: int = 96
+    heads: int = 4
+    shared_in_window: int = 2
+    shared: int = 1
+    key_in_window: int = 32
+    key: int = 64
+    beside: int = 0
+    borrowed: int = 0
+    vocabulary: int = 320
+    context: int = 512
+
+    def window(self, layer: int) -> bool:
+        """Whether a layer has a window."""
+        return layer % 2 == 0
+
+    def shapes(self, layer: int) -> tuple[int, int]:
+        """Key heads of a layer and their width."""
+        return (self.shared_in_window, self.key_in_window) if self.window(layer) else (self.shared, self.key)
+
+
+PLAIN = Gemma()
+BESIDE = Gemma(layers=6, beside=8, borrowed=2)
+
+
+def write_gemma4(path: Path, size: Gemma = PLAIN, *, seed: int = 0, kind: str = "F32") -> Path:
+    """A target whose next token depends mostly on the last one."""
+    rng = np.random.default_rng(seed)
+    width, inner = size.width, size.inner
+    tensors: dict[str, Array] = {
+        "token_embd.weight": _random(rng, size.vocabulary, width),
+        "output.weight": 2.5 * _random(rng, size.vocabulary, width),
+        "output_norm.weight": _norm(rng, width),
+        "rope_freqs.weight": _frequencies(size.key),
+    }
+    if size.beside:
+        rows = size.beside * size.layers
+        tensors |= {
+            "per_layer_token_embd.weight": _random(rng, size.vocabulary, rows),
+            "per_layer_model_proj.weight": _random(rng, rows, width),
+            "per_layer_proj_norm.weight": _norm(rng, size.beside),
+        }
+    for layer in range(size.layers):
+        shared, key = size.shapes(layer)
+        block = {
+            "attn_norm": _norm(rng, width),
+            "attn_q": _random(rng, size.heads * key, width),
+            "attn_output": _random(rng, width, size.heads * key),
+            "attn_q_norm": 0.3 * _norm(rng, key),
+            "post_attention_norm": 0.1 * _norm(rng, width),
+            "layer_output_scale": np.asarray([0.9], np.float32),
+            "ffn_norm": _norm(rng, width),
+            "ffn_gate": _random(rng, inner, width),
+            "ffn_up": _random(rng, inner, width),
+            "ffn_down": _random(rng, width, inner),
+            "post_ffw_norm": 0.03 * _norm(rng, width),
+        }
+        if layer < size.layers - size.borrowed:
+            block |= {"attn_k": _random(rng, shared * key, width), "attn_k_norm": _norm(rng, key)}
+            if size.window(layer):  # A full layer's values are its keys before their norm.
+                block["attn_v"] = _random(rng, shared * key, width)
+        if size.beside:
+            block |= {
+                "inp_gate": _random(rng, size.beside, width),
+                "proj": _random(rng, width, size.beside),
+                "post_norm": 0.03 * _norm(rng, width),
+            }
+        tensors |= {f"blk.{layer}.{name}.weight": values for name, values in block.items()}
+    writer = _writer(path, "gemma4", size, size.layers, kind)
+    writer.add_embedding_length(width)
+    writer.add_uint32("gemma4.attention.shared_kv_layers", size.borrowed)
+    writer.add_uint32("gemma4.embedding_length_per_layer_input", size.beside)
+    writer.add_float32("gemma4.final_logit_softcapping", 30.0)
+    writer.add_array("gemma4.attention.sliding_window_pattern", [size.window(each) for each in range(size.layers)])
+    writer.add_array("gemma4.attention.head_count_kv", [size.shapes(each)[0] for each in range(size.layers)])
+    write_vocabulary(writer, size.vocabulary)
+    _write(writer, tensors, kind)
+    return path
+
+
+def write_assistant(
+    path: Path,
+    target: Path,
+    size: Gemma = PLAIN,
+    *,
+    layers: int = 4,
+    width: int = 56,
+    seed: int = 0,
+    kind: str = "F32",
+    entries: dict[str, int] | None = None,
+    **changed: Array | None,
+) -> Path:
+    """An assistant for a target, made without training: it knows most of how the last token goes on.
+
+    `width`: numbers in its own states; the target's may be wider. `entries`: numbers of the header in place of others.
+    `changed`: tensors in place of those of the same name ("." as "__"), None to leave one out.
+    """
+    reader = gguf.GGUFReader(target)
+    found = {tensor.name: tensor for tensor in reader.tensors}
+    output = floats_of(found["output.weight"])
+    rng = np.random.default_rng(seed + 1000)
+    turned, _ = np.linalg.qr(rng.standard_normal((size.width, size.width)))
+    narrow, inner = np.asarray(turned[:width], np.float32), 2 * width
+    into = np.concatenate([narrow, 0.1 * _random(rng, width, size.width)], axis=1)
+    tensors: dict[str, Array | None] = {
+        "token_embd.weight": output @ narrow.T,
+        "output_norm.weight": _norm(rng, width),
+        "nextn.pre_projection.weight": into,
+        "nextn.post_projection.weight": np.ascontiguousarray(narrow.T) + 0.1 * _random(rng, size.width, width),
+        "rope_freqs.weight": _frequencies(size.key),
+    }
+    for layer in range(layers):
+        window = layer < layers - 1
+        key = size.key_in_window if window else size.key
+        block = {
+            "attn_norm": _norm(rng, width),
+            "attn_q": _random(rng, size.heads * key, width),
+            "attn_output": _random(rng, width, size.heads * key),
+            "attn_q_norm": 0.3 * _norm(rng, key),
+            "post_attention_norm": 0.1 * _norm(rng, width),
+            "layer_output_scale": np.asarray([0.9], np.float32),
+            "ffn_norm": _norm(rng, width),
+            "ffn_gate": _random(rng, inner, width),
+            "ffn_up": _random(rng, inner, width),
+            "ffn_down": _random(rng, width, inner),
+            "post_ffw_norm": 0.03 * _norm(rng, width),
+        }
+        tensors |= {f"blk.{layer}.{name}.weight": values for name, values in block.items()}
+    tensors |= {name.replace("__", "."): value for name, value in changed.items()}
+    numbers = {
+        "embedding_length": width,
+        "embedding_length_out": size.width,
+        "feed_forward_length": inner,
+        "nextn_predict_layers": layers,
+        "attention.shared_kv_layers": layers,
+        "embedding_length_per_layer_input": 0,
+    } | (entries or {})
+    writer = _writer(path, "gemma4-assistant", size, layers, kind, numbers)
+    windows = [layer < layers - 1 for layer in range(layers)]
+    writer.add_array("gemma4-assistant.attention.sliding_window_pattern", windows)
+    shared = [size.shared_in_window if window else size.shared for window in windows]
+    writer.add_array("gemma4-assistant.attention.head_count_kv", shared)
+    copy_vocabulary(reader, writer)
+    _write(writer, {name: values for name, values in tensors.items() if values is not None}, kind)
+    return path
+
+
+def _writer(
+    path: Path, architecture: str, size: Gemma, layers: int, kind: str, numbers: dict[str, int] | None = None
+) -> gguf.GGUFWriter:
+    writer = gguf.GGUFWriter(path, architecture)
+    writer.add_name(f"made {architecture}")
+    writer.add_file_type(gguf.LlamaFileType.ALL_F32 if kind == "F32" else gguf.LlamaFileType[f"MOSTLY_{kind}"])
+    merged = {
+        "block_count": layers,
+        "context_length": size.context,
+        "feed_forward_length": size.inner,
+        "attention.head_count": size.heads,
+        "attention.key_length": size.key,
+        "attention.value_length": size.key,
+        "attention.key_length_swa": size.key_in_window,
+        "attention.value_length_swa": size.key_in_window,
+        "attention.sliding_window": WINDOW,
+        "rope.dimension_count": size.key,
+        "rope.dimension_count_swa": size.key_in_window,
+    } | (numbers or {})
+    for key, value in merged.items():
+        writer.add_uint32(f"{architecture}.{key}", value)
+    writer.add_float32(f"{architecture}.rope.freq_base", BASE)
+    writer.add_float32(f"{architecture}.rope.freq_base_swa", BASE_IN_WINDOW)
+    writer.add_layer_norm_rms_eps(EPSILON)
+    return writer
+
+
+def _write(writer: gguf.GGUFWriter, tensors: dict[str, Array], kind: str) -> None:
+    for name, values in tensors.items():
+        stored = gguf.GGMLQuantizationType[kind]
+        if kind == "F32" or values.ndim < 2 or values.shape[1] % 32:
+            writer.add_tensor(name, values)
+        else:
+            writer.add_tensor(name, gguf.quantize(values, stored), raw_dtype=stored)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def _random(rng: np.random.Generator, rows: int, columns: int) -> Array:
+    return np.asarray(rng.standard_normal((rows, columns)) / np.sqrt(columns), np.float32)
+
+
+def _norm(rng: np.random.Generator, width: int) -> Array:
+    return np.asarray(1 + 0.1 * rng.standard_normal(width), np.float32)
+
+
+def _frequencies(key: int) -> Array:
+    """Of the pairs of a full layer's head one in four turns."""
+    return np.asarray([1.0] * (key // 8) + [1e30] * (key // 2 - key // 8), np.float32)
