@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from demopair import export
-from demopair.heads import eagle, files, measure, medusa, mtp, own_text, sibling, sibling_file
+from demopair.heads import eagle, files, measure, medusa, mtp, own_text, sibling, sibling_file, widen
 from demopair.heads.target import read_model, read_tokenizer, states_of
 from demopair.training.model import DemoLlama
 from tokenizers import Tokenizer
@@ -20,12 +20,15 @@ from tokenizers import Tokenizer
 HERE = Path(__file__).resolve().parent
 SHIPPED = HERE.parents[1] / "resources" / "models"
 SEED = 2026
-PROMPTS = 9000
+PROMPTS = 18000
 EAGLE_STEPS = 5000
+WIDE_STEPS = 1250
 MEDUSA_STEPS = 700
 SIBLING_STEPS = 100
 MTP_STEPS = 600
 DRAFTED = 2048
+WIDE_BATCH = 2048
+"""Tokens of a batch of the wide EAGLE-3 head's."""
 SHORT_BATCH = 1024
 """Tokens of a batch of the sibling's: it begins close to where it shall be, and many small steps take it there."""
 
@@ -40,6 +43,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=1, help="part of the recipe: other numbers round otherwise")
     parser.add_argument("--prompts", type=int, default=PROMPTS, help="questions that the target answers")
     parser.add_argument("--eagle-steps", type=int, default=EAGLE_STEPS)
+    parser.add_argument(
+        "--wide-steps", type=int, default=WIDE_STEPS, help="of the EAGLE-3 head, when it is as wide as the target"
+    )
     parser.add_argument("--medusa-steps", type=int, default=MEDUSA_STEPS)
     parser.add_argument("--sibling-steps", type=int, default=SIBLING_STEPS)
     parser.add_argument("--mtp-steps", type=int, default=MTP_STEPS)
@@ -58,17 +64,24 @@ def train(options: argparse.Namespace) -> None:
     batches = own_text.make_batches(partial(states_of, target), words, text)
     print(f"{len(batches)} batches, {time.monotonic() - begun:.0f} s", flush=True)
     torch.manual_seed(options.seed)
-    head = eagle.EagleHead(eagle.HEAD_SHAPE, 3 * target.shape.width, eagle.likeliest_tokens(batches, DRAFTED))
-    head.begin_with(read_model(options.draft))
-    log["eagle3"] = eagle.train_eagle(head, target, batches, eagle.HeadConfig(options.eagle_steps, options.seed))
+    small = eagle.EagleHead(eagle.NARROW_SHAPE, 3 * target.shape.width, eagle.likeliest_tokens(batches, DRAFTED))
+    small.begin_with(read_model(options.draft))
+    log["eagle3"] = eagle.train_eagle(small, target, batches, eagle.HeadConfig(options.eagle_steps, options.seed))
     folders = options.out / "transformers"
-    files.write_eagle_gguf(head, words, options.out / "demo-head.Q8_0.gguf", target.shape.width)
-    files.write_eagle_folder(head, folders / "demo-eagle3", target.shape.width)
     export.write_transformers(target, words, folders / "demo-target")
     heads = medusa.MedusaHeads(target)
     heads.begin_with(target, batches)
     log["medusa"] = medusa.train_medusa(heads, target, batches, eagle.HeadConfig(options.medusa_steps, options.seed))
     files.write_medusa_folder(heads, folders / "demo-medusa")
+    batches = own_text.make_batches(partial(states_of, target), words, text, WIDE_BATCH)
+    head, gently = (
+        widen.widen(small, eagle.HEAD_SHAPE),
+        eagle.HeadConfig(options.wide_steps, options.seed, 0.007, 0.0007),
+    )
+    log["eagle3 wide"] = eagle.train_eagle(head, target, batches, gently)
+    files.write_eagle_gguf(head, words, options.out / "demo-head.Q8_0.gguf", target.shape.width)
+    files.write_eagle_folder(head, folders / "demo-eagle3", target.shape.width)
+    del batches
     log |= train_sibling(options, target, words, text)
     report = {"replies": len(text), "tokens": written, "seconds": round(time.monotonic() - begun), "log": log}
     (options.out / "training.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

@@ -16,7 +16,7 @@ from engine.library.names import resolve_source
 from helpers.heads.eagle_reference import EagleReference
 from helpers.models.pairs import HELD_OUT, assert_same_greedy
 
-PROMPTS = [each["prompt"] for each in json.loads(HELD_OUT.read_text("utf-8")) if "prompt" in each][::20]
+PROMPTS = [each["prompt"] for each in json.loads(HELD_OUT.read_text("utf-8")) if "prompt" in each][::10]
 
 
 def test_it_pays_in_tokens_and_changes_no_text(bundled_target: Path) -> None:
@@ -99,6 +99,26 @@ def test_what_is_trained_is_what_is_run(bundled_target: Path, tmp_path: Path, mo
     wanted, _ = reference.pairs(ids[0].tolist(), given[0].numpy())
     assert np.abs(rows - wanted[:, ::2]).max() < 0.05 * np.abs(rows).max()
     assert np.isneginf(wanted[:, 1::2]).all()
+
+
+def test_a_wider_head_begins_as_the_small_one_inside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
+    from demopair.heads import eagle, widen  # noqa: PLC0415 - the recipe is no package of the program
+
+    torch.manual_seed(0)
+    small = eagle.EagleHead(eagle.NARROW_SHAPE, 3 * 384, torch.arange(0, 4096, 2))
+    large = widen.widen(small, eagle.HEAD_SHAPE)
+    ids, states = torch.randint(0, 4096, (2, 9)), torch.randn(2, 9, 3 * 384)
+    with torch.no_grad():
+        guesses = []
+        for head in (small, large):
+            seen: list[tuple[Any, Any]] = []
+            behind = head.step(head.step(head.fc(states), ids, 0, seen), ids.roll(1, dims=1), 1, seen)
+            guesses.append(head.head(head.norm(behind)))
+    assert guesses[0].abs().max() > 1
+    # But for the norms' epsilon, which counts for more where most channels are silent.
+    assert (guesses[0] - guesses[1]).abs().max() < 5e-3
 
 
 def test_the_target_is_read_back(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:

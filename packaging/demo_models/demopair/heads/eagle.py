@@ -24,7 +24,10 @@ AHEAD = 4
 """So many tokens ahead it learns to go on from its own states."""
 _FADE = 0.8
 """What is further ahead counts so much less, each step."""
-HEAD_SHAPE = ModelShape(vocab_size=4096, width=128, layers=1, heads=2, kv_heads=1, ff_width=352, context=2048)
+NARROW_SHAPE = ModelShape(vocab_size=4096, width=128, layers=1, heads=2, kv_heads=1, ff_width=352, context=2048)
+"""As wide as the draft: learns most of it, quickly."""
+HEAD_SHAPE = ModelShape(vocab_size=4096, width=384, layers=1, heads=6, kv_heads=3, ff_width=704, context=2048)
+"""As wide as its target, as published heads are."""
 
 
 class EagleHead(nn.Module):
@@ -113,6 +116,12 @@ def likeliest_tokens(batches: list[OwnBatch], count: int) -> Tensor:
 def loss_of(head: EagleHead, target: DemoLlama, batch: OwnBatch) -> tuple[Tensor, list[float]]:
     """Cross entropy to the target's distribution, and the share of best tokens that it guesses, by step."""
     table = head.get_buffer("table")
+    with torch.no_grad():
+        # Of every place that is asked for, once, though each step ahead asks for nearly the same.
+        number = torch.full(batch.learn.shape, -1)
+        number[batch.learn] = torch.arange(int(batch.learn.sum()))
+        logits = target.logits(batch.last[batch.learn].float()).float()
+        best, probs = logits.argmax(dim=-1), torch.softmax(logits, dim=-1)[:, table]
     states: Tensor = head.fc(batch.states.float())
     seen: list[tuple[Tensor, Tensor]] = []
     loss, shares, weight = torch.zeros(()), list[float](), 1.0
@@ -123,13 +132,10 @@ def loss_of(head: EagleHead, target: DemoLlama, batch: OwnBatch) -> tuple[Tensor
         wanted = functional.pad(batch.learn[:, ahead:], (0, ahead - 1))
         states = head.step(states, ids, ahead - 1, seen)
         rows, places = wanted.nonzero(as_tuple=True)
-        with torch.no_grad():
-            logits = target.logits(batch.last[rows, places + ahead].float())
-            best = logits.argmax(dim=-1)
-            probs = torch.softmax(logits.float()[:, table], dim=-1)
+        asked = number[rows, places + ahead]
         guessed = head.head(head.norm(states[rows, places])).float()
-        loss = loss + weight * functional.cross_entropy(guessed, probs)
-        shares.append((table[guessed.detach().argmax(dim=-1)] == best).float().mean().item())
+        loss = loss + weight * functional.cross_entropy(guessed, probs[asked])
+        shares.append((table[guessed.detach().argmax(dim=-1)] == best[asked]).float().mean().item())
         weight *= _FADE
     return loss, shares
 

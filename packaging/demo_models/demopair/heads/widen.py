@@ -1,0 +1,43 @@
+"""Widen a trained EAGLE-3 head: it stands inside the larger one, which proposes the same until it learns on."""
+
+from __future__ import annotations
+
+import torch
+
+from demopair.training.model import ModelShape, Norm
+
+from .eagle import EagleHead
+
+_UNHEARD = 0.3
+"""What the output reads of the new channels, which are silent at first: so much of what it reads of the others."""
+
+
+@torch.no_grad()
+def widen(small: EagleHead, shape: ModelShape) -> EagleHead:
+    """A head of a larger shape that proposes what `small` does; what is new in it writes nothing at first.
+
+    The new rows of matrices that read are drawn, so that what they shall write to gets a direction to learn in.
+    """
+    read = small.fc.in_features
+    large = EagleHead(shape, read, small.get_buffer("table"))
+    old, new = small.shape.width, shape.width
+    for ours, theirs in zip(large.modules(), small.modules(), strict=True):
+        if isinstance(ours, Norm) and isinstance(theirs, Norm):
+            # The channels that are silent make the root of the mean square smaller by so much.
+            known = theirs.weight * (old / new) ** 0.5
+            ours.weight.fill_(known.mean().item())
+            ours.weight[:old] = known
+    for name in ("embed", "fc", "o_proj", "ffn.down_proj"):
+        part = large.get_parameter(f"{name}.weight").zero_()
+        known = small.get_parameter(f"{name}.weight")
+        part[: known.shape[0], : known.shape[1]] = known
+    for name in ("q_proj", "k_proj", "v_proj"):
+        part, known = large.get_parameter(f"{name}.weight"), small.get_parameter(f"{name}.weight")
+        for begins, began in ((0, 0), (new, old)):  # A token's embedding, and beside it a state.
+            part[: len(known), begins : begins + old] = known[:, began : began + old]
+    for name in ("ffn.gate_proj", "ffn.up_proj"):
+        known = small.get_parameter(f"{name}.weight")
+        large.get_parameter(f"{name}.weight")[: len(known), :old] = known
+    large.head.weight.normal_(std=_UNHEARD * small.head.weight.std().item())
+    large.head.weight[:, :old] = small.head.weight
+    return large
