@@ -20,8 +20,6 @@ from helpers.models.gguf_writer import GgufDraft
 from helpers.models.hybrid_model import Size, write_hybrid_model
 from helpers.models.pairs import assert_same_greedy
 
-MIXING = 0.25
-"""How much the target's layers add to the last token: about a third of what the head proposes is accepted."""
 ENOUGH = 0.001
 
 
