@@ -15,6 +15,7 @@ using Mask = __m256;
 constexpr int ROWS = 8;
 constexpr int EIGHT_BIT_BESIDE = 8;
 constexpr int TALL_BESIDE = 5;
+constexpr int MOST_AS_ONE = 8;
 #if defined(__AVXVNNI__) || (defined(__AVX512VNNI__) && defined(__AVX512VL__))
 constexpr int SUPER_BLOCKS_BESIDE = 5;
 #else
