@@ -186,6 +186,18 @@ void word_dots(Vec (&sums)[N], const Vec * w, const int16_t * const (&y)[N], Eac
 template <int COUNT, int N, class Each>
 void tall_word_dots(Vec (&sums)[2][N], const Vec * low, const Vec * high, const int16_t * const (&y)[N], Each && each);
 
+/// Calls `use` with the numbers 0..N-1: see `each_of`, which takes longer to compile.
+template <int N, class Use> OUTRIDER_INLINE void each_column(Use && use) {
+    if constexpr (NARROW) {
+        each_of<N>(use);
+    } else {
+#pragma GCC unroll 16
+        for (int c = 0; c < N; c++) {
+            use(c);
+        }
+    }
+}
+
 /// Columns (tokens) whose sums are added up in one pass over the weights.
 constexpr int MOST_COLUMNS = 16;
 

@@ -12,7 +12,7 @@
 //   STARTS   at how many places a sum starts anew, each with its own -OFFSET * sum(y): SCALES, 1 or 0;
 //   PAIRS    how many pairs of minima there are, in `minima`, to be subtracted times sum(y), or 0;
 //   OFFSETS  whether the minima are the scales, for the OFFSET that no sum has started with;
-//   AS_ONE   MOST_AS_ONE where that is less; it may be left out;
+//   AS_ONE   takes the place of MOST_AS_ONE (lanes.h); it may be left out;
 //   d, dmin  the scales of the block and of its minima;
 //   groups   calls `use(g, w)` for the groups g = 0..7, in a fixed order, with the bytes of 32 weights: w[j] has the
 //            weights 32g + 4j .. 32g + 4j + 3 of each row.
@@ -32,7 +32,7 @@ constexpr int shift_of(int power) {
 /// Columns up to which a tile is one function.
 template <class Format, class = void> constexpr int AS_ONE = MOST_AS_ONE;
 template <class Format>
-constexpr int AS_ONE<Format, std::enable_if_t<(Format::AS_ONE > 0)>> = std::min(MOST_AS_ONE, Format::AS_ONE);
+constexpr int AS_ONE<Format, std::enable_if_t<(Format::AS_ONE > 0)>> = Format::AS_ONE;
 
 template <class Format> struct SuperBlocks {
     using Weights = typename Format::Weights;
