@@ -148,7 +148,7 @@ def _install(kind: str) -> None:
     tools = ("pip", "hatchling")
     pip_install(PYTHON, *pinned, *tools, log=VENV / "setup-tools.log", progress_bar="off")
     beside = "" if kind == "cpu" else f" and {kind}"
-    step(f"Installing llama-cpp-python: compiled for this machine{beside}, about 5 minutes on two cores")
+    step(f"Installing llama-cpp-python: compiled for this machine{beside}, 5 to 10 minutes on two cores")
     _install_llama(pinned, kind)
     step("Installing everything else")
     project = ("--no-build-isolation", "-e", f"{ROOT}[app,server,torch,dev]")

@@ -57,7 +57,7 @@ BROKEN = {
     ),
     # One block of weights more is read than there is: no result shows it.
     "a block too many": (
-        "mul_mat.cpp",
+        "products.h",
         "blocks(weights->ne[0] / ggml_blck_size(Format::TYPE))",
         "blocks(weights->ne[0] / ggml_blck_size(Format::TYPE) + 1)",
         "CRASHED|BROKEN",

@@ -15,13 +15,14 @@ using Mask = __m256;
 constexpr int ROWS = 8;
 constexpr int EIGHT_BIT_BESIDE = 8;
 constexpr int TALL_BESIDE = 5;
+constexpr int MOST_AS_ONE = 8;
 #if defined(__AVXVNNI__) || (defined(__AVX512VNNI__) && defined(__AVX512VL__))
 constexpr int SUPER_BLOCKS_BESIDE = 5;
 #else
 constexpr int SUPER_BLOCKS_BESIDE = 6;
 #endif
-/// Three rows with four columns: twelve sums do not wait for each other, eight do.
-constexpr int float_rows(int columns) { return columns == 4 ? 3 : 2; }
+/// Few sums wait for each other, so few columns take more rows; three with four columns: twelve sums do not wait, eight do.
+constexpr int float_rows(int columns) { return columns <= 2 ? 4 : columns == 4 ? 3 : 2; }
 constexpr int FLOAT_COLUMNS = 5;
 constexpr int ATTENTION_COLUMNS = 6;
 constexpr int ATTENTION_VECTORS = 2;

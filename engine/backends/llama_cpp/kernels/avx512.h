@@ -15,6 +15,7 @@ using Mask = __mmask16;
 constexpr int ROWS = 16;
 constexpr int EIGHT_BIT_BESIDE = 1;
 constexpr int TALL_BESIDE = 0;
+constexpr int MOST_AS_ONE = 16;
 constexpr int SUPER_BLOCKS_BESIDE = 8;
 constexpr int float_rows(int) { return 4; }
 constexpr int FLOAT_COLUMNS = 6;

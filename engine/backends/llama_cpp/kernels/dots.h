@@ -108,18 +108,6 @@ OUTRIDER_INLINE void tall_word_dots(Vec (&sums)[2][N], const Vec * low, const Ve
 
 #endif
 
-/// Calls `use` with the numbers 0..N-1: see `each_of`, which takes longer to compile.
-template <int N, class Use> OUTRIDER_INLINE void each_column(Use && use) {
-    if constexpr (NARROW) {
-        each_of<N>(use);
-    } else {
-#pragma GCC unroll 16
-        for (int c = 0; c < N; c++) {
-            use(c);
-        }
-    }
-}
-
 /// How a format gives its weights, that are signed bytes: with 128 added, or as they are.
 constexpr int BYTE_OFFSET = FULL_BYTES ? 128 : 0;
 constexpr int BYTE_TOP = FULL_BYTES ? 255 : SIGNED;

@@ -5,6 +5,8 @@
 // point in their order, for each row and column alone; so a result does not depend on how many columns there are.
 #pragma once
 
+#include <array>
+
 #include "lanes.h"
 
 namespace outrider {
@@ -121,6 +123,11 @@ template <class Format> struct EightBit {
     static constexpr float SCALED = WORDS ? 1.0f / WORD_DOTS : 1.0f;
     /// From so many columns on twice ROWS rows are multiplied together, where there are as many; 0: never.
     static constexpr int TALL_FROM = WORDS && TALL_BESIDE != 0 ? 3 : 0;
+    /// Columns up to which a tile is one function. In blocks as small as these the others cost more (measured); but where
+    /// tall tiles are multiplied, few rows remain for them.
+    static constexpr int AS_ONE = TALL_FROM != 0 ? TALL_FROM - 1 : MOST_COLUMNS;
+    /// The same for tall tiles: Q8_0 is worth its time to compile.
+    static constexpr int TALL_AS_ONE = std::is_same_v<Format, Q8_0> ? MOST_COLUMNS : MOST_AS_ONE;
 
     static void prepare(const Activations * y, int64_t blocks, Column * out) {
         for (int64_t i = 0; i < blocks; i++) {
@@ -160,67 +167,160 @@ template <class Format> struct EightBit {
     template <int N>
     static void tile(const char * weights, size_t stride, int64_t blocks, const Activations * const * y,
                      const Column * const * columns, float * const * out, const char * next) {
-        Reals sums[N];
-        clear(sums);
         constexpr size_t STEP = ROWS * sizeof(Weights);
-        // Fetching all at once holds up what is needed now; between the products of Q8_0 it slows them (measured).
-        constexpr bool SPREAD = N <= 3 || sizeof(Weights) < 32;
-        for (int64_t i = 0; i < blocks; i++) {
-            const char * later = next == nullptr ? nullptr : next + i * STEP;
-            if (!SPREAD && later != nullptr) {
-                fetch<STEP>(later);
-            }
-            const Opened rows(weights + i * sizeof(Weights), stride);
-            add(sums, rows, i, y, columns, [&](int j) OUTRIDER_INLINE_LAMBDA {
-                if (SPREAD && later != nullptr) {
-                    fetch<STEP / 8>(later + j * (STEP / 8));
+        if constexpr (N > AS_ONE) {
+            Opened rows;
+            tile_of_many([&](int64_t i) OUTRIDER_INLINE_LAMBDA {
+                if (next != nullptr) {
+                    fetch<STEP>(next + i * STEP);
                 }
+                rows = Opened(weights + i * sizeof(Weights), stride);
+                return stored(&rows);
+            }, blocks, y, columns, out, N);
+        } else {
+            Reals sums[N];
+            clear(sums);
+            // Fetching all at once holds up what is needed now; between the products of Q8_0 it slows them (measured).
+            constexpr bool SPREAD = N <= 3 || sizeof(Weights) < 32;
+            for (int64_t i = 0; i < blocks; i++) {
+                const char * later = next == nullptr ? nullptr : next + i * STEP;
+                if (!SPREAD && later != nullptr) {
+                    fetch<STEP>(later);
+                }
+                const Opened rows(weights + i * sizeof(Weights), stride);
+                add(sums, rows, i, y, columns, [&](int j) OUTRIDER_INLINE_LAMBDA {
+                    if (SPREAD && later != nullptr) {
+                        fetch<STEP / 8>(later + j * (STEP / 8));
+                    }
+                });
+            }
+            finish(sums, out);
+        }
+    }
+
+    /// The same for many columns, whose groups are multiplied by functions that all numbers of columns share; `open(i)`:
+    /// block i of the rows.
+    template <class Open>
+    static OUTRIDER_APART void tile_of_many(Open && open, int64_t blocks, const Activations * const * y,
+                                            const Column * const * columns, float * const * out, int count) {
+        static constexpr auto ADD = group_functions(std::make_integer_sequence<int, EIGHT_BIT_BESIDE>{});
+        const Groups<EIGHT_BIT_BESIDE> parts(count);
+        Reals sums[MOST_COLUMNS];
+        clear(sums);
+        for (int64_t i = 0; i < blocks; i++) {
+            const Opened * rows = open(i);
+            parts.each(0, [&](int first, int size) OUTRIDER_INLINE_LAMBDA {
+                ADD[size - 1](sums + first, *rows, i, y + first, columns + first);
             });
         }
-        finish(sums, out);
+        for (int c = 0; c < count; c++) {
+            store_any(out[c], sums[c]);
+        }
+    }
+
+    using AddGroup = void (*)(Reals *, const Opened &, int64_t, const Activations * const *, const Column * const *);
+
+    template <int... N>
+    static constexpr std::array<AddGroup, sizeof...(N)> group_functions(std::integer_sequence<int, N...>) {
+        return {&add_apart<N + 1>...};
+    }
+
+    template <int COUNT>
+    static OUTRIDER_APART void add_apart(Reals * sums, const Opened & rows, int64_t i, const Activations * const * y,
+                                         const Column * const * columns) {
+        add(some<COUNT>(sums), rows, i, y, columns, [](int) {});
     }
 
     /// The same for rows that were unpacked before.
     template <int N>
     static void opened_tile(const Opened * rows, int64_t blocks, const Activations * const * y,
                             const Column * const * columns, float * const * out) {
-        Reals sums[N];
-        clear(sums);
-        for (int64_t i = 0; i < blocks; i++) {
-            add(sums, rows[i], i, y, columns, [](int) {});
+        if constexpr (N > AS_ONE) {
+            tile_of_many([&](int64_t i) { return rows + i; }, blocks, y, columns, out, N);
+        } else {
+            Reals sums[N];
+            clear(sums);
+            for (int64_t i = 0; i < blocks; i++) {
+                add(sums, rows[i], i, y, columns, [](int) {});
+            }
+            finish(sums, out);
         }
-        finish(sums, out);
     }
 
-    /// As `tile` for twice as many rows. While a block is multiplied the next one is unpacked, piece by piece between the
-    /// products: the processor does not look ahead far enough to do that by itself.
-    template <int N>
-    static void tall_tile(const char * weights, size_t stride, int64_t blocks, const Activations * const *,
-                          const Column * const * columns, float * const * out, const char * next) {
-        constexpr size_t STEP = 2 * ROWS * sizeof(Weights);
-        static_assert(STEP <= 16 * 64, "a cache line is fetched with each of a block's words");
-        Reals low[N], high[N];
-        clear(low);
-        clear(high);
-        const char * ahead = next == nullptr ? weights : next;
-        const size_t ahead_step = next == nullptr ? 0 : STEP;
+    /// What is unpacked and fetched while a block of a tall tile is multiplied, piece by piece between the products: the
+    /// processor does not look ahead far enough to do that by itself.
+    struct Coming {
+        Opened * rows;
+        const char *block, *ahead;
+        size_t stride;
+
+        /// One of sixteen parts of it.
+        template <int PART> OUTRIDER_INLINE void part() const {
+            constexpr size_t STEP = 2 * ROWS * sizeof(Weights);
+            static_assert(STEP <= 16 * 64, "a cache line is fetched with each of a block's words");
+            if (PART * 64 < STEP) {
+                fetch_second(ahead + PART * 64);
+            }
+            rows[PART / 8].template open_part<PART % 8>(block + PART / 8 * ROWS * stride, stride);
+        }
+    };
+
+    /// Calls `multiply(i, now, coming)` for the blocks of twice ROWS rows, with what is unpacked and what comes.
+    template <class Multiply>
+    static OUTRIDER_INLINE void each_tall_block(const char * weights, size_t stride, int64_t blocks, const char * next,
+                                                Multiply && multiply) {
+        const size_t step = next == nullptr ? 0 : 2 * ROWS * sizeof(Weights);
         Opened rows[2][2];
         for (int r = 0; r < 2; r++) {
             rows[0][r] = Opened(weights + r * ROWS * stride, stride);
         }
+        Coming coming{nullptr, nullptr, next == nullptr ? weights : next, stride};
         for (int64_t i = 0; i < blocks; i++) {
             const Opened * now = stored(rows[i % 2]);
-            Opened * then = stored(rows[1 - i % 2]);
-            const char * coming = weights + std::min(i + 1, blocks - 1) * sizeof(Weights);
-            add_tall(low, high, now[0], now[1], i, columns, [&](auto j) OUTRIDER_INLINE_LAMBDA {
-                if (j * 64 < STEP) {
-                    fetch_second(ahead + j * 64);
-                }
-                then[j / 8].template open_part<j % 8>(coming + j / 8 * ROWS * stride, stride);
-            });
-            ahead += ahead_step;
+            coming.rows = stored(rows[1 - i % 2]);
+            coming.block = weights + std::min(i + 1, blocks - 1) * sizeof(Weights);
+            multiply(i, now, coming);
+            coming.ahead += step;
         }
-        finish_tall(low, high, out);
+    }
+
+    /// As `tile` for twice as many rows.
+    template <int N>
+    static void tall_tile(const char * weights, size_t stride, int64_t blocks, const Activations * const *,
+                          const Column * const * columns, float * const * out, const char * next) {
+        if constexpr (N > TALL_AS_ONE) {
+            tall_tile_of_many(weights, stride, blocks, columns, out, next, N);
+        } else {
+            Reals low[N], high[N];
+            clear(low);
+            clear(high);
+            const auto multiply = [&](int64_t i, const Opened * now, const Coming & coming) OUTRIDER_INLINE_LAMBDA {
+                add_tall(low, high, now[0], now[1], i, columns,
+                         [&](auto j) OUTRIDER_INLINE_LAMBDA { coming.template part<j>(); });
+            };
+            each_tall_block(weights, stride, blocks, next, multiply);
+            store_tall(low, high, out, N);
+        }
+    }
+
+    /// As `tile_of_many` for twice as many rows.
+    static OUTRIDER_APART void tall_tile_of_many(const char * weights, size_t stride, int64_t blocks,
+                                                 const Column * const * columns, float * const * out, const char * next,
+                                                 int count) {
+        static constexpr auto ADD = tall_functions(std::make_integer_sequence<int, TALL_BESIDE>{});
+        static constexpr auto ADD_FIRST = tall_first_functions(std::make_integer_sequence<int, TALL_BESIDE>{});
+        const Groups<TALL_BESIDE> parts(count);
+        Reals low[MOST_COLUMNS], high[MOST_COLUMNS];
+        clear(low);
+        clear(high);
+        const auto multiply = [&](int64_t i, const Opened * now, const Coming & coming) OUTRIDER_INLINE_LAMBDA {
+            ADD_FIRST[parts.size - 1](low, high, now, i, columns, coming);
+            parts.each(parts.size, [&](int first, int size) OUTRIDER_INLINE_LAMBDA {
+                ADD[size - 1](low + first, high + first, now, now + 1, i, columns + first);
+            });
+        };
+        each_tall_block(weights, stride, blocks, next, multiply);
+        store_tall(low, high, out, count);
     }
 
     /// The same for rows that were unpacked before.
@@ -232,9 +332,42 @@ template <class Format> struct EightBit {
         clear(high);
         for (int64_t i = 0; i < blocks; i++) {
             const Opened * now = stored(rows + i);
-            add_tall(low, high, now[0], now[blocks], i, columns, [](auto) {});
+            if constexpr (N <= TALL_AS_ONE) {
+                add_tall(low, high, now[0], now[blocks], i, columns, [](auto) {});
+            } else {
+                static constexpr auto ADD = tall_functions(std::make_integer_sequence<int, TALL_BESIDE>{});
+                Groups<TALL_BESIDE>(N).each(0, [&](int first, int size) OUTRIDER_INLINE_LAMBDA {
+                    ADD[size - 1](low + first, high + first, now, now + blocks, i, columns + first);
+                });
+            }
         }
-        finish_tall(low, high, out);
+        store_tall(low, high, out, N);
+    }
+
+    using AddTall = void (*)(Reals *, Reals *, const Opened *, const Opened *, int64_t, const Column * const *);
+    using AddTallFirst = void (*)(Reals *, Reals *, const Opened *, int64_t, const Column * const *, const Coming &);
+
+    template <int... N>
+    static constexpr std::array<AddTall, sizeof...(N)> tall_functions(std::integer_sequence<int, N...>) {
+        return {&add_tall_apart<N + 1>...};
+    }
+
+    template <int... N>
+    static constexpr std::array<AddTallFirst, sizeof...(N)> tall_first_functions(std::integer_sequence<int, N...>) {
+        return {&add_tall_first<N + 1>...};
+    }
+
+    template <int COUNT>
+    static OUTRIDER_APART void add_tall_apart(Reals * low, Reals * high, const Opened * a, const Opened * b, int64_t i,
+                                              const Column * const * columns) {
+        add_tall(some<COUNT>(low), some<COUNT>(high), *a, *b, i, columns, [](auto) {});
+    }
+
+    template <int COUNT>
+    static OUTRIDER_APART void add_tall_first(Reals * low, Reals * high, const Opened * now, int64_t i,
+                                              const Column * const * columns, const Coming & coming) {
+        add_tall(some<COUNT>(low), some<COUNT>(high), now[0], now[1], i, columns,
+                 [&](auto j) OUTRIDER_INLINE_LAMBDA { coming.template part<j>(); });
     }
 
     /// As `add` for two times ROWS rows; `each`: see `tall_word_dots`, called for the first columns.
@@ -259,9 +392,8 @@ template <class Format> struct EightBit {
         });
     }
 
-    template <int N>
-    static OUTRIDER_INLINE void finish_tall(const Reals (&low)[N], const Reals (&high)[N], float * const * out) {
-        for (int c = 0; c < N; c++) {
+    static OUTRIDER_INLINE void store_tall(const Reals * low, const Reals * high, float * const * out, int count) {
+        for (int c = 0; c < count; c++) {
             store_any(out[c], low[c]);
             store_any(out[c] + ROWS, high[c]);
         }

@@ -2,7 +2,8 @@
 # it is named in CMAKE_PROJECT_ggml_INCLUDE; the sources of llama.cpp stay as they are.
 #
 # `mul_mat.cpp` takes the places of three functions of ggml-cpu/tiled/tiled.cpp; those get other names there, under
-# which `mul_mat.cpp` calls them for what it leaves to them. It also decides whether weights are repacked at loading.
+# which `mul_mat.cpp` calls them for what it leaves to them. It also decides whether weights are repacked at loading. The
+# files `products_*.cpp` are the products of the formats: several, so that they can be compiled side by side.
 # `attention.cpp` takes the place of flash attention of ggml-cpu/ops.cpp in the same way.
 
 function(outrider_add_kernels)
@@ -24,10 +25,11 @@ function(outrider_add_kernels)
     foreach(target IN LISTS targets)
         get_target_property(sources ${target} SOURCES)
         if ("${sources}" MATCHES "ggml-cpu/tiled/tiled.cpp")
-            target_sources(${target} PRIVATE
-                "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/attention.cpp" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/mul_mat.cpp")
-            target_sources(${target} PRIVATE
-                "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/rows.cpp" "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/draw.cpp")
+            # Those that take longest to compile come first.
+            foreach(part IN ITEMS products_k_quants products_grids products_scaled_blocks products_eight_bits
+                                  products_small_blocks products_floats attention mul_mat rows draw)
+                target_sources(${target} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${part}.cpp")
+            endforeach()
             set(found TRUE)
         endif()
     endforeach()

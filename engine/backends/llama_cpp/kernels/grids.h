@@ -70,6 +70,7 @@ inline Vec sevens_of_28_bits(Vec x) {
 template <int MORE, int LARGEST> struct SignedSizes {
     static constexpr int OFFSET = MORE, TOP = MORE + LARGEST, PAIRS = 0;
     static constexpr bool FACTORS = false, OFFSETS = false;
+    static constexpr int AS_ONE = 8;  // Copying entries takes most of the time, however many columns there are.
     static_assert(LARGEST < MORE);
 
     static OUTRIDER_INLINE void apply(Vec signs, Vec w[8]) {
@@ -91,7 +92,7 @@ struct IQ2_XXS : SignedSizes<64, 43> {
     const char * block;
     size_t stride;
 
-    IQ2_XXS(const char * block, size_t stride)
+    OUTRIDER_INLINE IQ2_XXS(const char * block, size_t stride)
         : d(times(load_scales(block, stride), real(0.125f))), block(block), stride(stride) {
         Vec v[16];
         load32(block + offsetof(Weights, qs), stride, v);
@@ -122,7 +123,7 @@ struct IQ2_XS : SignedSizes<64, 43> {
     const char * block;
     size_t stride;
 
-    IQ2_XS(const char * block, size_t stride)
+    OUTRIDER_INLINE IQ2_XS(const char * block, size_t stride)
         : d(times(load_scales(block, stride), real(0.125f))), block(block), stride(stride) {
         Vec v[16], nibbles[2];
         load32(block + offsetof(Weights, qs), stride, v);
@@ -163,7 +164,7 @@ struct IQ2_S : SignedSizes<64, 43> {
     const char * block;
     size_t stride;
 
-    IQ2_S(const char * block, size_t stride)
+    OUTRIDER_INLINE IQ2_S(const char * block, size_t stride)
         : d(times(load_scales(block, stride), real(0.125f))), block(block), stride(stride) {
         load32(block + offsetof(Weights, qs) + 32, stride, signs);
         for (int i = 0; i < 2; i++) {
@@ -195,7 +196,7 @@ struct IQ3_XXS : SignedSizes<64, 62> {
     const char * block;
     size_t stride;
 
-    IQ3_XXS(const char * block, size_t stride)
+    OUTRIDER_INLINE IQ3_XXS(const char * block, size_t stride)
         : d(times(load_scales(block, stride), real(0.25f))), block(block), stride(stride) {
         Vec v[8];
         load32(block + offsetof(Weights, qs) + 64, stride, v);
@@ -225,7 +226,7 @@ struct IQ3_S : SignedSizes<16, 15> {
     const char * block;
     size_t stride;
 
-    IQ3_S(const char * block, size_t stride) : d(load_scales(block, stride)), block(block), stride(stride) {
+    OUTRIDER_INLINE IQ3_S(const char * block, size_t stride) : d(load_scales(block, stride)), block(block), stride(stride) {
         load32(block + offsetof(Weights, signs), stride, signs);
         const Vec nibbles = load4(block + offsetof(Weights, scales), stride);
         for (int g = 0; g < 8; g++) {
@@ -249,6 +250,7 @@ struct IQ3_S : SignedSizes<16, 15> {
 struct MovedSigns {
     static constexpr int OFFSET = 9, TOP = 18, PAIRS = 0;
     static constexpr bool FACTORS = false, OFFSETS = false;
+    static constexpr int AS_ONE = 8;
 
     /// `w`: -1, 0, 1 in bytes, eight weights in each two registers; `down`: bit `first` + 4 * n tells of the eight n.
     static OUTRIDER_INLINE void apply(Vec down, int first, Vec w[8]) {
@@ -275,7 +277,7 @@ struct IQ1_S : MovedSigns {
     const char * block;
     size_t stride;
 
-    IQ1_S(const char * block, size_t stride)
+    OUTRIDER_INLINE IQ1_S(const char * block, size_t stride)
         : d(times(load_scales(block, stride), real(0.125f))), block(block), stride(stride) {
         Vec high[4];
         load16(block + offsetof(Weights, qh), stride, high);
@@ -309,7 +311,7 @@ struct IQ1_M : MovedSigns {
     const char * block;
     size_t stride;
 
-    IQ1_M(const char * block, size_t stride) : block(block), stride(stride) {
+    OUTRIDER_INLINE IQ1_M(const char * block, size_t stride) : block(block), stride(stride) {
         const Vec words[2] = {load4(block + offsetof(Weights, scales), stride),
                               load4(block + offsetof(Weights, scales) + 4, stride)};
         // Four words: in each the scales of two groups, below four bits of d.

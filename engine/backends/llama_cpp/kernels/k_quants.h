@@ -32,10 +32,11 @@ inline Vec both_words(Vec x) {
 struct SixBitScales {
     static constexpr int OFFSET = 0, SCALES = 8, STARTS = 0, PAIRS = 4;
     static constexpr bool FACTORS = NARROW, OFFSETS = false;
+    static constexpr int AS_ONE = std::max(MOST_AS_ONE, 10);  // Up to ten the other way is slower (measured in Q4_K).
     Reals d, dmin, scales[SCALES];
     Vec factors[SCALES], minima[PAIRS];
 
-    SixBitScales(const char * header, size_t stride) {
+    OUTRIDER_INLINE SixBitScales(const char * header, size_t stride) {
         Vec v[4];
         load16(header, stride, v);
         d = low_halves(v[0]);
@@ -65,7 +66,7 @@ struct Q4_K : SixBitScales {
     const char * block;
     size_t stride;
 
-    Q4_K(const char * block, size_t stride) : SixBitScales(block, stride), block(block), stride(stride) {}
+    OUTRIDER_INLINE Q4_K(const char * block, size_t stride) : SixBitScales(block, stride), block(block), stride(stride) {}
 
     template <class Use> OUTRIDER_INLINE void groups(Use && use) const {
         for (int pair = 0; pair < 4; pair++) {
@@ -90,7 +91,7 @@ struct Q5_K : SixBitScales {
     const char * block;
     size_t stride;
 
-    Q5_K(const char * block, size_t stride) : SixBitScales(block, stride), block(block), stride(stride) {}
+    OUTRIDER_INLINE Q5_K(const char * block, size_t stride) : SixBitScales(block, stride), block(block), stride(stride) {}
 
     template <class Use> OUTRIDER_INLINE void groups(Use && use) const {
         Vec high[8];
@@ -120,7 +121,7 @@ struct Q6_K {
     Reals d, scales[SCALES];
     Vec factors[SCALES], minima[PAIRS + 1];
 
-    Q6_K(const char * block, size_t stride) : block(block), stride(stride) {
+    OUTRIDER_INLINE Q6_K(const char * block, size_t stride) : block(block), stride(stride) {
         Vec v[4];
         load16(block + offsetof(Weights, scales), stride, v);
         for (int s = 0; s < SCALES; s++) {
@@ -175,7 +176,7 @@ struct IQ4_XS {
     Reals d, scales[SCALES];
     Vec factors[SCALES];
 
-    IQ4_XS(const char * block, size_t stride) : block(block), stride(stride) {
+    OUTRIDER_INLINE IQ4_XS(const char * block, size_t stride) : block(block), stride(stride) {
         Vec v[4];
         load16(block, stride, v);
         d = low_halves(v[0]);
@@ -226,7 +227,7 @@ struct Q2_K {
     Reals d, dmin;
     Vec factors[16], minima[PAIRS];
 
-    Q2_K(const char * block, size_t stride) : block(block), stride(stride) {
+    OUTRIDER_INLINE Q2_K(const char * block, size_t stride) : block(block), stride(stride) {
         Vec v[4], bytes[4];
         load16(block + offsetof(Weights, scales), stride, v);
         for (int i = 0; i < 4; i++) {
@@ -271,7 +272,7 @@ struct Q3_K {
     Reals d, scales[SCALES + 1];
     Vec factors[16], offsets[16], minima[PAIRS + 1];
 
-    Q3_K(const char * block, size_t stride) : block(block), stride(stride) {
+    OUTRIDER_INLINE Q3_K(const char * block, size_t stride) : block(block), stride(stride) {
         Vec v[4], bytes[4];
         // Scales and d are the last 14 bytes; the two before them are read along.
         load16(block + offsetof(Weights, scales) - 2, stride, v);

@@ -20,6 +20,7 @@ using Mask = uint32x4_t;
 constexpr int ROWS = 4;
 constexpr int EIGHT_BIT_BESIDE = 4;
 constexpr int TALL_BESIDE = 0;
+constexpr int MOST_AS_ONE = 8;
 constexpr int SUPER_BLOCKS_BESIDE = 4;
 constexpr int float_rows(int) { return 4; }
 constexpr int FLOAT_COLUMNS = 5;

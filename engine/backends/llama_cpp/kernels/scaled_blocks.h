@@ -126,7 +126,7 @@ struct Q4_1 : RowBlocks {
     static constexpr bool MINIMA = true;
     Reals d, minimum;
 
-    Q4_1(const char * block, size_t stride) : RowBlocks{block, stride} {
+    OUTRIDER_INLINE Q4_1(const char * block, size_t stride) : RowBlocks{block, stride} {
         const Vec both_scales = load4(block, stride);
         d = low_halves(both_scales);
         minimum = high_halves(both_scales);
@@ -145,7 +145,7 @@ struct Q5_1 : RowBlocks {
     static constexpr bool MINIMA = true;
     Reals d, minimum;
 
-    Q5_1(const char * block, size_t stride) : RowBlocks{block, stride} {
+    OUTRIDER_INLINE Q5_1(const char * block, size_t stride) : RowBlocks{block, stride} {
         const Vec both_scales = load4(block, stride);
         d = low_halves(both_scales);
         minimum = high_halves(both_scales);
@@ -177,7 +177,7 @@ struct MXFP4 : RowBlocks {
     static constexpr bool MINIMA = false;
     Reals d;
 
-    MXFP4(const char * block, size_t stride) : RowBlocks{block, stride} {
+    OUTRIDER_INLINE MXFP4(const char * block, size_t stride) : RowBlocks{block, stride} {
         // 2^(e - 128) as a product of two powers, since it may be too small for a normal number.
         const Vec e = and_bits(load4(block, stride), all(255)), half = dwords_right(e, 1);
         const auto power = [](Vec x) { return reals_of(dwords_left(add_dwords(x, all(63)), 23)); };
@@ -203,7 +203,7 @@ struct NVFP4 : RowBlocks {
     static constexpr bool MINIMA = false;
     Reals d[4];
 
-    NVFP4(const char * block, size_t stride) : RowBlocks{block, stride} {
+    OUTRIDER_INLINE NVFP4(const char * block, size_t stride) : RowBlocks{block, stride} {
         // Four bits of exponent and three of mantissa, moved to where float32 has them: 2^120 too small. Twice the
         // weights is what the bytes hold. 127 stands for 0 here as in ggml.
         const Vec bytes = load4(block, stride);
@@ -239,7 +239,7 @@ struct Q1_0 {
     Reals d;
     Vec bits[PARTS];
 
-    Q1_0(const char * block, size_t stride) : d(times(load_scales(block, stride), real(0.125f))) {
+    OUTRIDER_INLINE Q1_0(const char * block, size_t stride) : d(times(load_scales(block, stride), real(0.125f))) {
         load16(block + offsetof(Weights, qs), stride, bits);
     }
 
@@ -262,7 +262,7 @@ struct Q2_0 {
     Reals d;
     Vec bits[4];
 
-    Q2_0(const char * block, size_t stride) : d(load_scales(block, stride)) {
+    OUTRIDER_INLINE Q2_0(const char * block, size_t stride) : d(load_scales(block, stride)) {
         load16(block + offsetof(Weights, qs), stride, bits);
     }
 

@@ -12,6 +12,7 @@
 //   STARTS   at how many places a sum starts anew, each with its own -OFFSET * sum(y): SCALES, 1 or 0;
 //   PAIRS    how many pairs of minima there are, in `minima`, to be subtracted times sum(y), or 0;
 //   OFFSETS  whether the minima are the scales, for the OFFSET that no sum has started with;
+//   AS_ONE   takes the place of MOST_AS_ONE (lanes.h); it may be left out;
 //   d, dmin  the scales of the block and of its minima;
 //   groups   calls `use(g, w)` for the groups g = 0..7, in a fixed order, with the bytes of 32 weights: w[j] has the
 //            weights 32g + 4j .. 32g + 4j + 3 of each row.
@@ -27,6 +28,11 @@ namespace outrider {
 constexpr int shift_of(int power) {
     return power <= 1 ? 0 : 1 + shift_of(power / 2);
 }
+
+/// Columns up to which a tile is one function.
+template <class Format, class = void> constexpr int AS_ONE = MOST_AS_ONE;
+template <class Format>
+constexpr int AS_ONE<Format, std::enable_if_t<(Format::AS_ONE > 0)>> = Format::AS_ONE;
 
 template <class Format> struct SuperBlocks {
     using Weights = typename Format::Weights;
@@ -65,22 +71,76 @@ template <class Format> struct SuperBlocks {
     template <int N>
     static void tile(const char * weights, size_t stride, int64_t blocks, const Activations * const * y,
                      const Column * const * columns, float * const * out, const char * next) {
-        Reals totals[N];
-        for (int c = 0; c < N; c++) {
+        if constexpr (N > AS_ONE<Format>) {
+            tile_of_many(weights, stride, blocks, y, columns, out, next, N);
+        } else {
+            Reals totals[N];
+            for (int c = 0; c < N; c++) {
+                totals[c] = real(0.0f);
+            }
+            for (int64_t i = 0; i < blocks; i++) {
+                const Format rows(weights + i * sizeof(Weights), stride);
+                const char * later = next == nullptr ? nullptr : next + i * ROWS * sizeof(Weights);
+                if constexpr (sizeof(Vec) == 64 && N > SUPER_BLOCKS_BESIDE) {
+                    block_apart<N>(totals, rows, i, y, columns, later);
+                } else {
+                    block<N>(totals, rows, i, y, columns, later);
+                }
+            }
+            for (int c = 0; c < N; c++) {
+                store_any(out[c], totals[c]);
+            }
+        }
+    }
+
+    /// The same for many columns: each block is unpacked once, then multiplied with a few of them after the others, by
+    /// functions that all numbers of columns share.
+    static OUTRIDER_APART void tile_of_many(const char * weights, size_t stride, int64_t blocks,
+                                            const Activations * const * y, const Column * const * columns,
+                                            float * const * out, const char * next, int count) {
+        static constexpr auto ADD = block_functions(std::make_integer_sequence<int, SUPER_BLOCKS_BESIDE>{});
+        const Groups<SUPER_BLOCKS_BESIDE> parts(count);
+        Reals totals[MOST_COLUMNS];
+        for (int c = 0; c < count; c++) {
             totals[c] = real(0.0f);
         }
         for (int64_t i = 0; i < blocks; i++) {
             const Format rows(weights + i * sizeof(Weights), stride);
             const char * later = next == nullptr ? nullptr : next + i * ROWS * sizeof(Weights);
-            if constexpr (sizeof(Vec) == 64 && N > SUPER_BLOCKS_BESIDE) {
-                block_apart<N>(totals, rows, i, y, columns, later);
-            } else {
-                block<N>(totals, rows, i, y, columns, later);
-            }
+            Vec unpacked[8][8];
+            rows.groups([&](int g, const Vec(&w)[8]) OUTRIDER_INLINE_LAMBDA {
+                fetch_part(later, g);
+                for (int j = 0; j < 8; j++) {
+                    unpacked[g][j] = w[j];
+                }
+            });
+            parts.each(0, [&](int first, int size) OUTRIDER_INLINE_LAMBDA {
+                ADD[size - 1](totals + first, rows, unpacked, i, y + first, columns + first);
+            });
         }
-        for (int c = 0; c < N; c++) {
+        for (int c = 0; c < count; c++) {
             store_any(out[c], totals[c]);
         }
+    }
+
+    using AddBlock = void (*)(Reals *, const Format &, const Vec (*)[8], int64_t, const Activations * const *,
+                              const Column * const *);
+
+    template <int... N>
+    static constexpr std::array<AddBlock, sizeof...(N)> block_functions(std::integer_sequence<int, N...>) {
+        return {&unpacked_block<N + 1>...};
+    }
+
+    template <int N>
+    static OUTRIDER_APART void unpacked_block(Reals * totals, const Format & rows, const Vec (*w)[8], int64_t i,
+                                              const Activations * const * y, const Column * const * columns) {
+        Vec sums[N];
+        each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA { start(sums[c], i, columns[c]); });
+#pragma GCC unroll 1
+        for (int g = 0; g < 8; g++) {
+            add_group<0, N>(sums, rows, g, w[g], i, y, columns);
+        }
+        each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA { finish(totals[c], sums[c], rows, i, y[c], columns[c]); });
     }
 
     /// Adds block i's products with N columns to their totals.
@@ -88,15 +148,17 @@ template <class Format> struct SuperBlocks {
     static OUTRIDER_INLINE void block(Reals * totals, const Format & rows, int64_t i, const Activations * const * y,
                       const Column * const * columns, const char * later) {
         Vec sums[N];
-        start(sums, i, columns);
+        each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA { start(sums[c], i, columns[c]); });
         rows.groups([&](int g, const Vec(&w)[8]) OUTRIDER_INLINE_LAMBDA {
-            constexpr size_t PART = ROWS * sizeof(Weights) / 8;  // More at once would hold up what is needed now.
-            if (later != nullptr) {
-                fetch<PART>(later + g * PART);
-            }
-            add(sums, rows, g, w, i, y, columns);
+            fetch_part(later, g);
+            in_groups<N, SUPER_BLOCKS_BESIDE>([&](auto first, auto count) OUTRIDER_INLINE_LAMBDA {
+                add_group<first, count>(sums, rows, g, w, i, y, columns);
+            });
         });
-        finish(totals, sums, rows, i, y, columns);
+#pragma GCC unroll 16
+        for (int c = 0; c < N; c++) {
+            finish(totals[c], sums[c], rows, i, y[c], columns[c]);
+        }
     }
 
     /// The same, not as a part of its caller: for many columns there are too few registers for both (measured).
@@ -107,61 +169,63 @@ template <class Format> struct SuperBlocks {
         block<N>(totals, rows, i, y, columns, later);
     }
 
-    /// The sums of block i, in integers, or where there are scales the bits of floating point numbers.
-    template <int N> static OUTRIDER_INLINE void start(Vec (&sums)[N], int64_t i, const Column * const * columns) {
-#pragma GCC unroll 16
-        for (int c = 0; c < N; c++) {
-            sums[c] = zero();
-            if constexpr (Format::STARTS == 1) {
-                sums[c] = all(columns[c][i].starts[0]);
-            }
+    /// Fetches a part of the weights that come then: more at once would hold up what is needed now.
+    static OUTRIDER_INLINE void fetch_part(const char * later, int g) {
+        constexpr size_t PART = ROWS * sizeof(Weights) / 8;
+        if (later != nullptr) {
+            fetch<PART>(later + g * PART);
         }
     }
 
-    /// Adds group g's products. A few columns go side by side: one after the other they would wait for their sums, and
+    /// The sum of a column's block, in integers, or where there are scales the bits of floating point numbers.
+    static OUTRIDER_INLINE void start(Vec & sum, int64_t i, const Column * column) {
+        sum = zero();
+        if constexpr (Format::STARTS == 1) {
+            sum = all(column[i].starts[0]);
+        }
+    }
+
+    /// Adds group g's products with a few columns side by side: one after the other they would wait for their sums, and
     /// for all of them there are too few registers.
-    template <int N>
-    static OUTRIDER_INLINE void add(Vec (&sums)[N], const Format & rows, int g, const Vec (&w)[8], int64_t i,
-                                    const Activations * const * y, const Column * const * columns) {
+    template <int FIRST, int COUNT, int N>
+    static OUTRIDER_INLINE void add_group(Vec (&sums)[N], const Format & rows, int g, const Vec (&w)[8], int64_t i,
+                                          const Activations * const * y, const Column * const * columns) {
         constexpr int PARTS = Format::SCALES == 16 ? 2 : 1, SIZE = 8 / PARTS;
-        in_groups<N, SUPER_BLOCKS_BESIDE>([&](auto first, auto count) OUTRIDER_INLINE_LAMBDA {
-            constexpr int COUNT = count;
 #pragma GCC unroll 2
-            for (int part = 0; part < PARTS; part++) {
-                const int number = PARTS * g + part;
-                Vec sum[COUNT];
-                const int8_t * numbers[COUNT];
+        for (int part = 0; part < PARTS; part++) {
+            const int number = PARTS * g + part;
+            Vec sum[COUNT];
+            const int8_t * numbers[COUNT];
 #pragma GCC unroll 8
-                for (int c = 0; c < COUNT; c++) {
-                    numbers[c] = y[first + c][i].qs + 32 * g + 4 * SIZE * part;
-                    sum[c] = Format::FACTORS ? sums[first + c] : zero();
-                    if constexpr (Format::STARTS == Format::SCALES && Format::STARTS != 0) {
-                        sum[c] = all(columns[first + c][i].starts[number]);
-                    }
-                }
-                if constexpr (Format::FACTORS) {
-                    dots<Format::TOP, SIZE>(sum, w + SIZE * part, numbers, [](int) {}, rows.factors[number]);
-                } else if constexpr (FULL_BYTES) {
-#pragma GCC unroll 8
-                    for (int j = SIZE * part; j < SIZE * (part + 1); j++) {
-#pragma GCC unroll 8
-                        for (int c = 0; c < COUNT; c++) {
-                            sum[c] = add_byte_products(sum[c], w[j], all(dword(y[first + c][i].qs + 32 * g + 4 * j)));
-                        }
-                    }
-                } else {
-                    dots<Format::TOP, SIZE>(sum, w + SIZE * part, numbers, [](int) {});
-                }
-#pragma GCC unroll 8
-                for (int c = 0; c < COUNT; c++) {
-                    if constexpr (Format::FACTORS) {
-                        sums[first + c] = sum[c];
-                    } else {
-                        put(sums[first + c], rows, number, sum[c]);
-                    }
+            for (int c = 0; c < COUNT; c++) {
+                numbers[c] = y[FIRST + c][i].qs + 32 * g + 4 * SIZE * part;
+                sum[c] = Format::FACTORS ? sums[FIRST + c] : zero();
+                if constexpr (Format::STARTS == Format::SCALES && Format::STARTS != 0) {
+                    sum[c] = all(columns[FIRST + c][i].starts[number]);
                 }
             }
-        });
+            if constexpr (Format::FACTORS) {
+                dots<Format::TOP, SIZE>(sum, w + SIZE * part, numbers, [](int) {}, rows.factors[number]);
+            } else if constexpr (FULL_BYTES) {
+#pragma GCC unroll 8
+                for (int j = SIZE * part; j < SIZE * (part + 1); j++) {
+#pragma GCC unroll 8
+                    for (int c = 0; c < COUNT; c++) {
+                        sum[c] = add_byte_products(sum[c], w[j], all(dword(y[FIRST + c][i].qs + 32 * g + 4 * j)));
+                    }
+                }
+            } else {
+                dots<Format::TOP, SIZE>(sum, w + SIZE * part, numbers, [](int) {});
+            }
+#pragma GCC unroll 8
+            for (int c = 0; c < COUNT; c++) {
+                if constexpr (Format::FACTORS) {
+                    sums[FIRST + c] = sum[c];
+                } else {
+                    put(sums[FIRST + c], rows, number, sum[c]);
+                }
+            }
+        }
     }
 
     /// Adds a part's products to their sum.
@@ -173,29 +237,27 @@ template <class Format> struct SuperBlocks {
         }
     }
 
-    template <int N>
-    static OUTRIDER_INLINE void finish(Reals * totals, const Vec (&sums)[N], const Format & rows, int64_t i,
-                                       const Activations * const * y, const Column * const * columns) {
-#pragma GCC unroll 16
-        for (int c = 0; c < N; c++) {
-            constexpr bool WHOLE = Format::SCALES == 0 || Format::FACTORS;
-            Reals sum = WHOLE ? to_reals(sums[c]) : reals_of(sums[c]);
-            if constexpr (Format::PAIRS == 0) {
-                sum = times(rows.d, sum);
-            } else {
-                Vec minima = zero();
-                for (int p = 0; p < Format::PAIRS; p++) {
-                    minima = add_pairs(minima, rows.minima[p], all(dword(&columns[c][i].pairs[p])));
-                }
-                if constexpr (Format::OFFSETS) {
-                    minima = dwords_left(minima, shift_of(Format::OFFSET));
-                    sum = times(rows.d, to_reals(sub_dwords(sums[c], minima)));
-                } else {
-                    sum = fused_minus(rows.dmin, to_reals(minima), times(rows.d, sum));
-                }
+    /// Adds the sum of a column's block i, times the block's scales.
+    static OUTRIDER_INLINE void finish(Reals & total, const Vec & products, const Format & rows, int64_t i,
+                                       const Activations * y, const Column * column) {
+        constexpr bool WHOLE = Format::SCALES == 0 || Format::FACTORS;
+        Reals sum = WHOLE ? to_reals(products) : reals_of(products);
+        if constexpr (Format::PAIRS == 0) {
+            sum = times(rows.d, sum);
+        } else {
+            Vec minima = zero();
+#pragma GCC unroll 8
+            for (int p = 0; p < Format::PAIRS; p++) {
+                minima = add_pairs(minima, rows.minima[p], all(dword(&column[i].pairs[p])));
             }
-            totals[c] = fused(real(y[c][i].d), sum, totals[c]);
+            if constexpr (Format::OFFSETS) {
+                minima = dwords_left(minima, shift_of(Format::OFFSET));
+                sum = times(rows.d, to_reals(sub_dwords(products, minima)));
+            } else {
+                sum = fused_minus(rows.dmin, to_reals(minima), times(rows.d, sum));
+            }
         }
+        total = fused(real(y[i].d), sum, total);
     }
 };
 

@@ -18,7 +18,7 @@ struct TQ2_0 : Ternary {
     Reals d;
 
     /// The last two bytes of a block: those before them are read along.
-    TQ2_0(const char * block, size_t stride)
+    OUTRIDER_INLINE TQ2_0(const char * block, size_t stride)
         : block(block), stride(stride), d(high_halves(load4(block + offsetof(Weights, d) - 2, stride))) {}
 
     template <class Use> OUTRIDER_INLINE void groups(Use && use) const {
@@ -43,7 +43,7 @@ struct TQ1_0 : Ternary {
     size_t stride;
     Reals d;
 
-    TQ1_0(const char * block, size_t stride)
+    OUTRIDER_INLINE TQ1_0(const char * block, size_t stride)
         : block(block), stride(stride), d(high_halves(load4(block + offsetof(Weights, d) - 2, stride))) {}
 
     /// Digit n of each byte.

@@ -1,0 +1,14 @@
+// Products of weights in blocks of 32 with a scale each, of four or five bits.
+#include "products.h"
+
+#ifdef OUTRIDER_LANES
+
+#include "eight_bit.h"
+
+namespace outrider {
+
+const Products SMALL_BLOCKS = ProductsOf<EightBit<Q4_0>, EightBit<Q5_0>, EightBit<IQ4_NL>>::ALL;
+
+}  // namespace outrider
+
+#endif
