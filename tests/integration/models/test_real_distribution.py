@@ -14,7 +14,7 @@ from helpers.models.pairs import open_files, open_shared
 
 ENOUGH = 0.001
 BROKEN = 1e-6
-QUICK, LONG = 1_000, 20_000
+QUICK, LONG = 1_500, 20_000
 SHARED = [
     ("stories260K-F32", "stories-draft43K-F32"),
     ("stories260K-F32", "stories-mamba131K-F32"),
