@@ -26,9 +26,10 @@ function(outrider_add_kernels)
         get_target_property(sources ${target} SOURCES)
         if ("${sources}" MATCHES "ggml-cpu/tiled/tiled.cpp")
             # Those that take longest to compile come first.
-            foreach(part IN ITEMS products_k_quants products_grids products_scaled_blocks products_eight_bits
-                                  products_small_blocks products_floats attention mul_mat rows draw)
-                target_sources(${target} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${part}.cpp")
+            foreach(part IN ITEMS products_k_quants.cpp products_grids.cpp products_scaled_blocks.cpp
+                                  products_eight_bits.cpp products_small_blocks.cpp products_floats.cpp
+                                  attention.cpp mul_mat.cpp rows.cpp draw.cpp)
+                target_sources(${target} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${part}")
             endforeach()
             set(found TRUE)
         endif()
