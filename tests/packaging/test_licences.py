@@ -1,9 +1,12 @@
 """The licences of what goes into the program: found, complete, repeatable; and what is missing is named."""
 
 import json
+import re
 import sys
 import sysconfig
 import zlib
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
@@ -63,6 +66,25 @@ def test_what_is_really_installed(tmp_path: Path) -> None:
     assert (found["llama.cpp"].version, len(found["llama.cpp"].files)) == ("0.5.2", 2)
     assert "PYTHON SOFTWARE FOUNDATION LICENSE" in (tmp_path / "out" / found["Python"].files[0]).read_text()
     assert found["Outrider demo models"].kind == "model"
+
+
+def test_whatever_may_go_in_has_a_licence_and_its_text(tmp_path: Path) -> None:
+    """Of all that the program asks for here, directly or not, as it is installed."""
+    asked, modules = {"outrider"}, set[str]()
+    waiting = ["outrider"]
+    while waiting:
+        found = distribution(waiting.pop())
+        modules |= {str(path).split("/")[0].removesuffix(".py") for path in found.files or () if path.suffix == ".py"}
+        for line in found.requires or ():
+            name = re.split(r"[^\w.-]", line, maxsplit=1)[0].lower()
+            with suppress(PackageNotFoundError):
+                mine = found.name == "outrider" and re.search(r"extra == .(app|keyring|server|torch)", line)
+                if name not in asked and ("extra" not in line or mine) and distribution(name).name:
+                    waiting.append(name)
+                    asked.add(name)
+    assert {"ziamath", "latex2mathml", "numpy"} <= asked
+    # PyInstaller is not installed here.
+    assert set(unknown(gather(modules - {"..", "tests"}, [], SITE, tmp_path / "out"))) <= {"PyInstaller bootloader"}
 
 
 def test_every_file_that_is_named_is_there_and_the_other_way_round(tmp_path: Path) -> None:

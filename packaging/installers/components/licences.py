@@ -28,6 +28,7 @@ from components.owners import (
 from components.texts import (
     INSIDE_PYTHON,
     INSIDE_QT,
+    MIT_COPYRIGHTS,
     NOTICE_NAME,
     PHOSPHOR_COPYRIGHT,
     TEXTS,
@@ -201,6 +202,8 @@ def _distribution(folder: _Folder, found: Distribution) -> Component:
     files = [folder.add(f"{name}/{short}", file) for short, file in licence_files(found)]
     if not any("sboms/" not in file for file in files):
         files[:0] = [folder.add(f"{name}/{text}", TEXTS / text) for text in standard_texts(words)]
+        if name in MIT_COPYRIGHTS:
+            files.insert(0, folder.add(f"{name}/LICENSE.txt", mit_licence(MIT_COPYRIGHTS[name])))
     if name in _QT:
         files.insert(0, folder.add(f"{name}/{NOTICE_NAME}", lgpl_notice(found.version)))
         files += [folder.add(f"{name}/{text}", TEXTS / text) for text in INSIDE_QT]

@@ -29,6 +29,9 @@ STANDARD_TEXTS: dict[str, tuple[str, ...]] = {
 }
 """Texts that are the same for every holder, for packages that come without. One with a name in it has to be found."""
 
+MIT_COPYRIGHTS = {"latex2mathml": "Copyright (c) 2016 Ronie Martinez"}
+"""Of packages under the MIT licence that come without its text. Source: the LICENSE of each one's repository."""
+
 _GCC = "GPL-3.0-or-later WITH GCC-exception-3.1"
 SYSTEM_LICENCES = {
     **dict.fromkeys(("libgomp1", "libgcc-s1", "libstdc++6", "libgfortran5", "libquadmath0", "libatomic1"), _GCC),
