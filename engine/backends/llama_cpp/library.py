@@ -72,6 +72,7 @@ def prepare_library() -> LibraryLog:
     log = LibraryLog()
     _load_modules()
     llama_cpp.llama_backend_init()
+    _spare_software_driver()
     return log
 
 
@@ -152,14 +153,30 @@ def computes_alike() -> bool:
 
 def card_names() -> list[str]:
     """Return the names of the graphics cards that llama.cpp can compute on, such as vulkan0, in small letters."""
+    return [name.lower() for name in _told_of_cards("ggml_backend_dev_name")]
+
+
+def _spare_software_driver() -> None:
+    """Have Vulkan's operations computed one by one where Mesa's software driver is the card.
+
+    Some of llama.cpp's fused ones crash in it (Mesa 22.3), and without them it is not slower. llama.cpp looks at the
+    variable when the first model is loaded.
+    """
+    if any("llvmpipe" in text for text in _told_of_cards("ggml_backend_dev_description")):
+        os.environ.setdefault("GGML_VK_DISABLE_FUSION", "1")
+
+
+def _told_of_cards(function: str) -> list[str]:
+    """Return what one of ggml's functions, from a device to a text, says of each graphics card."""
     ggml = ggml_library()
+    tell = getattr(ggml, function)
+    tell.argtypes, tell.restype = [ctypes.c_void_p], ctypes.c_char_p
     ggml.ggml_backend_dev_count.restype = ctypes.c_size_t
     ggml.ggml_backend_dev_get.argtypes, ggml.ggml_backend_dev_get.restype = [ctypes.c_size_t], ctypes.c_void_p
     ggml.ggml_backend_dev_type.argtypes, ggml.ggml_backend_dev_type.restype = [ctypes.c_void_p], ctypes.c_int
-    ggml.ggml_backend_dev_name.argtypes, ggml.ggml_backend_dev_name.restype = [ctypes.c_void_p], ctypes.c_char_p
     devices = [ggml.ggml_backend_dev_get(index) for index in range(ggml.ggml_backend_dev_count())]
     cards = [device for device in devices if ggml.ggml_backend_dev_type(device) in _CARDS]
-    return [ggml.ggml_backend_dev_name(card).decode("utf-8", "replace").lower() for card in cards]
+    return [tell(card).decode("utf-8", "replace") for card in cards]
 
 
 def _library_around(address: int) -> ctypes.PyDLL:
