@@ -205,11 +205,10 @@ class LoadConfig:
     `device`: where to compute, "cpu", "cuda", "cuda:1" or "mps"; None or "auto": a GPU where there is one that the
     build can use. `dtype`: the number format to compute in, "float32", "bfloat16" or "float16" (safetensors models
     only); None or "auto": what fits the files and the device. `cache_type`: the number format of the cache (GGUF
-    models), "f16", or "q8_0", which takes half of the memory, "q5_1", "q5_0", "q4_1", "q4_0" and "iq4_nl", down to a
-    quarter, which round more; None: float16, or float32 for a model whose weights are. `despite_memory`: try it
-    although memory seems too short.
-    `in_memory`: read the weights whole into memory, where there is room, instead of mapping the file (GGUF models):
-    what becomes of the file afterwards, a disk that is pulled out or a file that is overwritten, then does no harm.
+    models), "f16", or "q8_0", "q5_1", "q5_0", "q4_1", "q4_0" or "iq4_nl", which take half to a quarter of the memory
+    and round more; None: float16, or float32 for a model whose weights are. `despite_memory`: try it although memory
+    seems too short. `in_memory`: read the weights whole into memory, where there is room, instead of mapping the file
+    (GGUF models): a disk that is pulled out or a file that is overwritten then does no harm.
     `rpc`: machines that compute the layers, "host:port" of an rpc-server each (GGUF models). Raises InvalidRequest.
     """
 

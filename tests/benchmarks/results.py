@@ -12,7 +12,7 @@ _SECTION = re.compile(
 )
 _HARDWARE = re.compile(r"^\| (?:processor|memory) \| .*\|$", re.MULTILINE)
 _READING = """\
-`make bench` writes this page: it runs every part below in a process of its own, one after the other, in some 100
+`make bench` writes this page: it runs every part below in a process of its own, one after the other, in some 90
 minutes on two cores; the first time it also compiles llama.cpp's own programs (a quarter of an hour) and grows the
 models. Below each heading stands the command that repeats that part. `make bench ARGS="suite --only NAME,…"` repeats
 parts and puts them in their places here.

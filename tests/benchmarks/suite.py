@@ -1,6 +1,6 @@
 """All benchmarks, one after the other, each in a process of its own; writes RESULTS.md.
 
-    make bench                                        all of it, some 100 minutes on two cores
+    make bench                                        all of it, some 90 minutes on two cores
     make bench ARGS="suite --only overhead,server"    these parts; the other sections of RESULTS.md stay
     make bench ARGS="suite --quick"                   a short look at each part, which is printed and not kept
     make bench ARGS="suite --list"                    the parts, their commands and about how long they take
@@ -141,15 +141,6 @@ PARTS = (
         "head_server --small --turns 0 --counted 96 --lookaheads 1,3,5 --threads 1",
         "head_server --small --turns 0 --counted 24 --lookaheads 3 --types eagle3 --threads 1",
         0.5,
-    ),
-    Part(
-        "head_server-speeds",
-        "An EAGLE-3 head with auto against llama.cpp's own server",
-        "head_server --types eagle3 --lookaheads 2,3,5 --turns 1 --tokens 32 --counted 48",
-        "",
-        10,
-        12,
-        4,
     ),
     Part("serving", "The local server beside the library", "serving", "serving --runs 1 --tokens 10", 0.3, 1, 1),
     Part(

@@ -169,6 +169,7 @@ def test_what_a_head_makes_of_a_tree(torch_target: Path, folder: Path, monkeypat
         assert count > 10
 
 
+@pytest.mark.usefixtures("shared_models")
 @pytest.mark.parametrize(
     ("target", "draft"), [("stories260K-F32", "stories-draft43K-F32"), ("stories260K-Q8_0", "stories260K-Q4_0")]
 )
