@@ -73,19 +73,7 @@ def write_gemma4(path: Path, size: Gemma = PLAIN, *, seed: int = 0, kind: str = 
         }
     for layer in range(size.layers):
         shared, key = size.shapes(layer)
-        block = {
-            "attn_norm": _norm(rng, width),
-            "attn_q": _random(rng, size.heads * key, width),
-            "attn_output": _random(rng, width, size.heads * key),
-            "attn_q_norm": 0.3 * _norm(rng, key),
-            "post_attention_norm": 0.1 * _norm(rng, width),
-            "layer_output_scale": np.asarray([0.9], np.float32),
-            "ffn_norm": _norm(rng, width),
-            "ffn_gate": _random(rng, inner, width),
-            "ffn_up": _random(rng, inner, width),
-            "ffn_down": _random(rng, width, inner),
-            "post_ffw_norm": 0.03 * _norm(rng, width),
-        }
+        block = _block(rng, size.heads, key, width, inner)
         if layer < size.layers - size.borrowed:
             block |= {"attn_k": _random(rng, shared * key, width), "attn_k_norm": _norm(rng, key)}
             if size.window(layer):  # A full layer's values are its keys before their norm.
@@ -143,19 +131,7 @@ def write_assistant(
     for layer in range(layers):
         window = layer < layers - 1
         key = size.key_in_window if window else size.key
-        block = {
-            "attn_norm": _norm(rng, width),
-            "attn_q": _random(rng, size.heads * key, width),
-            "attn_output": _random(rng, width, size.heads * key),
-            "attn_q_norm": 0.3 * _norm(rng, key),
-            "post_attention_norm": 0.1 * _norm(rng, width),
-            "layer_output_scale": np.asarray([0.9], np.float32),
-            "ffn_norm": _norm(rng, width),
-            "ffn_gate": _random(rng, inner, width),
-            "ffn_up": _random(rng, inner, width),
-            "ffn_down": _random(rng, width, inner),
-            "post_ffw_norm": 0.03 * _norm(rng, width),
-        }
+        block = _block(rng, size.heads, key, width, inner)
         tensors |= {f"blk.{layer}.{name}.weight": values for name, values in block.items()}
     tensors |= {name.replace("__", "."): value for name, value in changed.items()}
     numbers = {
@@ -214,6 +190,23 @@ def _write(writer: gguf.GGUFWriter, tensors: dict[str, Array], kind: str) -> Non
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
+
+
+def _block(rng: np.random.Generator, heads: int, key: int, width: int, inner: int) -> dict[str, NDArray[np.float32]]:
+    """The tensors that a layer of the target's and one of the assistant's have alike."""
+    return {
+        "attn_norm": _norm(rng, width),
+        "attn_q": _random(rng, heads * key, width),
+        "attn_output": _random(rng, width, heads * key),
+        "attn_q_norm": 0.3 * _norm(rng, key),
+        "post_attention_norm": 0.1 * _norm(rng, width),
+        "layer_output_scale": np.asarray([0.9], np.float32),
+        "ffn_norm": _norm(rng, width),
+        "ffn_gate": _random(rng, inner, width),
+        "ffn_up": _random(rng, inner, width),
+        "ffn_down": _random(rng, width, inner),
+        "post_ffw_norm": 0.03 * _norm(rng, width),
+    }
 
 
 def _random(rng: np.random.Generator, rows: int, columns: int) -> Array:
