@@ -151,6 +151,19 @@ def computes_alike() -> bool:
     return bool(computes())
 
 
+def packs_weights() -> bool:
+    """Return whether our kernels can turn weights around when they are loaded (kernels/packed_rows.h), as is faster.
+
+    The bits of all products are the same. The weights are then in memory, and not mapped from their file.
+    """
+    try:
+        packs = processor_library().outrider_packs_here
+    except (OSError, AttributeError):
+        return False
+    packs.restype = ctypes.c_bool
+    return bool(packs())
+
+
 def card_names() -> list[str]:
     """Return the names of the graphics cards that llama.cpp can compute on, such as vulkan0, in small letters."""
     return [name.lower() for name in _told_of_cards("ggml_backend_dev_name")]

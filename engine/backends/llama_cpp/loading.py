@@ -10,7 +10,14 @@ from typing import Any
 import llama_cpp
 
 from engine.backends.llama_cpp.hidden import MOST_ROWS
-from engine.backends.llama_cpp.library import STOCK_BUILD, LibraryLog, card_names, computes_alike, has_kernels
+from engine.backends.llama_cpp.library import (
+    STOCK_BUILD,
+    LibraryLog,
+    card_names,
+    computes_alike,
+    has_kernels,
+    packs_weights,
+)
 from engine.backends.llama_cpp.machines import machine_devices
 from engine.backends.llama_cpp.recurrent import snapshot_depth
 from engine.backends.llama_cpp.trees import SEQUENCES
@@ -59,8 +66,7 @@ def load_weights(
     """Load the weights of any model. Raises LoadFailed, Cancelled."""
     params = llama_cpp.llama_model_default_params()
     params.n_gpu_layers = gpu_layers(config)
-    if computes_alike():  # Else buffers for AMX and the like take the weights, whose products are not ours.
-        params.use_extra_bufts = False
+    params.use_extra_bufts = packed_when_loaded(config)
     if config.rpc:
         machines = machine_devices(config)  # Named, so that it is not freed.
         params.devices = ctypes.cast(machines, ctypes.c_void_p)
@@ -85,6 +91,17 @@ def load_weights(
     if not model:
         raise LoadFailed(config.path, reason_of(config, log, Translatable("llama.cpp cannot read it")))
     return model
+
+
+def packed_when_loaded(config: LoadConfig) -> bool:
+    """Return whether llama.cpp may put weights into buffers of other kinds than the file's.
+
+    With our kernels: whether they pack them, which takes memory of its own. Buffers for AMX and the like must not take
+    the weights then, whose products are not ours; where the kernels are not at work they may.
+    """
+    if not computes_alike():
+        return True
+    return packs_weights() and not gpu_layers(config) and _fits_in_memory(config)
 
 
 def _overrides(entries: Mapping[str, int]) -> Any:

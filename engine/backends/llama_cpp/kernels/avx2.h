@@ -123,6 +123,8 @@ inline void load32(const char * at, size_t stride, Vec out[8]) {
     load16(at + 16, stride, out + 4);
 }
 
+inline Vec load_vector(const void * at) { return _mm256_loadu_si256(static_cast<const __m256i *>(at)); }
+
 inline Vec load4(const char * at, size_t stride) {
     const auto two = [&](int r) {
         const __m128i a = _mm_cvtsi32_si128(dword(at + r * stride));

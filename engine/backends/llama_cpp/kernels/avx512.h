@@ -127,6 +127,7 @@ inline Vec load4(const char * at, size_t stride) {
     return _mm512_or_si512(even, odd);
 }
 
+inline Vec load_vector(const void * at) { return _mm512_loadu_si512(at); }
 inline Reals load_scales(const char * at, size_t stride) { return low_halves(load4(at, stride)); }
 
 inline Reals load(const float * at) { return _mm512_load_ps(at); }

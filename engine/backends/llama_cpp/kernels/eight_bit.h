@@ -3,11 +3,14 @@
 // Each format gives its weights as bytes w + OFFSET, the rows side by side; TOP: see `dots` in lanes.h. A block's sum of
 // products is an exact integer: sum((w + OFFSET) * y) - OFFSET * sum(y). The sums of the blocks are added up in floating
 // point in their order, for each row and column alone; so a result does not depend on how many columns there are.
+//
+// Rows lie as in their file (FileRows), or side by side in memory of ours (PackedRows): the same numbers, found faster.
 #pragma once
 
 #include <array>
 
 #include "lanes.h"
+#include "packed_rows.h"
 
 namespace outrider {
 
@@ -37,9 +40,12 @@ struct Q8_0 {
     static constexpr ggml_type TYPE = GGML_TYPE_Q8_0;
     static constexpr int OFFSET = BYTE_OFFSET, TOP = BYTE_TOP;
 
-    static void load(const char * block, size_t stride, Vec w[8]) {
-        load32(block + offsetof(Weights, qs), stride, w);
-        for (int j = 0; OFFSET != 0 && j < 8; j++) {
+    /// Packed, the bytes are w + OFFSET already.
+    static constexpr int32_t PACKED_FLIP = OFFSET != 0 ? static_cast<int32_t>(0x80808080) : 0;
+
+    template <class Block> static OUTRIDER_INLINE void load(const Block & block, Vec w[8]) {
+        block.load32(offsetof(Weights, qs), w);
+        for (int j = 0; OFFSET != 0 && !Block::PACKED && j < 8; j++) {
             w[j] = xor_bits(w[j], all_bytes(-128));
         }
     }
@@ -50,8 +56,8 @@ struct Q8_0 {
     }
 };
 
-inline void nibbles(const char * at, size_t stride, Vec w[8]) {
-    load16(at, stride, w);
+template <class Block> OUTRIDER_INLINE void nibbles(const Block & block, size_t at, Vec w[8]) {
+    block.load16(at, w);
     const Vec low = all_bytes(15);
     for (int j = 0; j < 4; j++) {
         w[4 + j] = and_bits(words_right(w[j], 4), low);
@@ -63,9 +69,10 @@ struct Q4_0 {
     using Weights = block_q4_0;
     static constexpr ggml_type TYPE = GGML_TYPE_Q4_0;
     static constexpr int OFFSET = 8, TOP = 15;
+    static constexpr int32_t PACKED_FLIP = 0;
 
-    static void load(const char * block, size_t stride, Vec w[8]) {
-        nibbles(block + offsetof(Weights, qs), stride, w);
+    template <class Block> static OUTRIDER_INLINE void load(const Block & block, Vec w[8]) {
+        nibbles(block, offsetof(Weights, qs), w);
     }
 };
 
@@ -73,10 +80,11 @@ struct Q5_0 {
     using Weights = block_q5_0;
     static constexpr ggml_type TYPE = GGML_TYPE_Q5_0;
     static constexpr int OFFSET = 16, TOP = 31;
+    static constexpr int32_t PACKED_FLIP = 0;
 
-    static void load(const char * block, size_t stride, Vec w[8]) {
-        nibbles(block + offsetof(Weights, qs), stride, w);
-        const Vec high = load4(block + offsetof(Weights, qh), stride);
+    template <class Block> static OUTRIDER_INLINE void load(const Block & block, Vec w[8]) {
+        nibbles(block, offsetof(Weights, qs), w);
+        const Vec high = block.load4(offsetof(Weights, qh));
         for (int j = 0; j < 8; j++) {
             w[j] = or_bits(w[j], spread_bits(high, 4 * j));
         }
@@ -93,9 +101,10 @@ struct IQ4_NL {
     using Weights = block_iq4_nl;
     static constexpr ggml_type TYPE = GGML_TYPE_IQ4_NL;
     static constexpr int OFFSET = BYTE_OFFSET, TOP = BYTE_TOP;
+    static constexpr int32_t PACKED_FLIP = 0;
 
-    static void load(const char * block, size_t stride, Vec w[8]) {
-        nibbles(block + offsetof(Weights, qs), stride, w);
+    template <class Block> static OUTRIDER_INLINE void load(const Block & block, Vec w[8]) {
+        nibbles(block, offsetof(Weights, qs), w);
         const Vec values = iq4_values();
         for (int j = 0; j < 8; j++) {
             w[j] = lookup(values, w[j]);
@@ -112,7 +121,9 @@ struct IQ4_NL {
     }
 };
 
-template <class Format> struct EightBit {
+/// `Rows`: how the rows lie, FileRows or PackedRows.
+template <class Format, template <class> class Rows = FileRows> struct EightBit {
+    using Layout = Rows<Format>;
     using Weights = typename Format::Weights;
     using Activations = block_q8_0;
     static constexpr ggml_type TYPE = Format::TYPE;
@@ -147,9 +158,10 @@ template <class Format> struct EightBit {
         Reals scales;
 
         Opened() = default;
-        OUTRIDER_INLINE Opened(const char * block, size_t stride) {
-            Format::load(block, stride, w);
-            scales = load_scales(block + offsetof(Weights, d), stride);
+        OUTRIDER_INLINE Opened(const Rows<Format> & rows, int64_t i) {
+            const auto block = rows.block(i);
+            Format::load(block, w);
+            scales = block.scales(offsetof(Weights, d));
         }
 
         /// One of eight parts of the same work.
@@ -168,13 +180,14 @@ template <class Format> struct EightBit {
     static void tile(const char * weights, size_t stride, int64_t blocks, const Activations * const * y,
                      const Column * const * columns, float * const * out, const char * next) {
         constexpr size_t STEP = ROWS * sizeof(Weights);
+        const Rows<Format> lying(weights, stride, blocks);
         if constexpr (N > AS_ONE) {
             Opened rows;
             tile_of_many([&](int64_t i) OUTRIDER_INLINE_LAMBDA {
                 if (next != nullptr) {
                     fetch<STEP>(next + i * STEP);
                 }
-                rows = Opened(weights + i * sizeof(Weights), stride);
+                rows = Opened(lying, i);
                 return stored(&rows);
             }, blocks, y, columns, out, N);
         } else {
@@ -187,7 +200,7 @@ template <class Format> struct EightBit {
                 if (!SPREAD && later != nullptr) {
                     fetch<STEP>(later);
                 }
-                const Opened rows(weights + i * sizeof(Weights), stride);
+                const Opened rows(lying, i);
                 add(sums, rows, i, y, columns, [&](int j) OUTRIDER_INLINE_LAMBDA {
                     if (SPREAD && later != nullptr) {
                         fetch<STEP / 8>(later + j * (STEP / 8));
@@ -272,7 +285,7 @@ template <class Format> struct EightBit {
         const size_t step = next == nullptr ? 0 : 2 * ROWS * sizeof(Weights);
         Opened rows[2][2];
         for (int r = 0; r < 2; r++) {
-            rows[0][r] = Opened(weights + r * ROWS * stride, stride);
+            rows[0][r] = Opened(Rows<Format>(weights + r * ROWS * stride, stride, blocks), 0);
         }
         Coming coming{nullptr, nullptr, next == nullptr ? weights : next, stride};
         for (int64_t i = 0; i < blocks; i++) {

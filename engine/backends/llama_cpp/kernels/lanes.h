@@ -36,6 +36,7 @@
 //
 //   load32, load16     out[j], lane r: bytes 4j..4j+3 of row r, of 32 or 16 bytes at `at` + r * `stride`
 //   load4              lane r: the four bytes at `at` + r * `stride`
+//   load_vector        a register of bytes at any address
 //   load_scales        lane r: the float16 number at `at` + r * `stride` (two bytes more may be read)
 //   load, store        ROWS floats, aligned; load_any, store_any: at any address
 //   load_halves, load_bhalves, load_bytes   ROWS numbers in float16, bfloat16, signed bytes at any address

@@ -1,7 +1,7 @@
 // Puts the products of products.h in the places of llama.cpp's. Where the processor lacks the instructions (lanes.h), or
 // there is none for the weights' format, llama.cpp's own remain.
 
-#include "products.h"
+#include "packing.h"
 
 #include "tiled/tiled.h"
 
@@ -41,9 +41,9 @@ size_t workspace(const ggml_tensor * dst, int threads) {
     return size;
 }
 
-/// Weights stay as they are in their file, and are not copied.
+/// Weights are packed in our way, or stay as they are in their file.
 ggml_backend_buffer_type_t repack_buffer_type() {
-    return nullptr;
+    return packing_buffer_type();
 }
 
 constexpr bool COMPUTED_HERE = true;
@@ -97,6 +97,13 @@ GGML_BACKEND_API bool outrider_computes_here();
 
 GGML_BACKEND_API bool outrider_computes_here() {
     return outrider::COMPUTED_HERE;
+}
+
+/// Whether weights can be packed when they are loaded, which makes products of several tokens faster.
+GGML_BACKEND_API bool outrider_packs_here();
+
+GGML_BACKEND_API bool outrider_packs_here() {
+    return outrider::COMPUTED_HERE && outrider::repack_buffer_type() != nullptr;
 }
 
 size_t ggml_tiled_wdata_size(int n_tasks, ggml_tensor * dst) {

@@ -107,6 +107,8 @@ inline void load32(const char * at, size_t stride, Vec out[8]) {
     load16(at + 16, stride, out + 4);
 }
 
+inline Vec load_vector(const void * at) { return vld1q_s32(static_cast<const int32_t *>(at)); }
+
 inline Vec load4(const char * at, size_t stride) {
     return Vec{dword(at), dword(at + stride), dword(at + 2 * stride), dword(at + 3 * stride)};
 }

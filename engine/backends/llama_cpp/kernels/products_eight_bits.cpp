@@ -1,5 +1,5 @@
 // Products of weights in eight bits: Q8_0.
-#include "products.h"
+#include "packing.h"
 
 #ifdef OUTRIDER_LANES
 
@@ -8,6 +8,7 @@
 namespace outrider {
 
 const Products EIGHT_BITS = ProductsOf<EightBit<Q8_0>>::ALL;
+const PackedProducts PACKED_EIGHT_BITS = PackedProductsOf<EightBit<Q8_0, PackedRows>>::ALL;
 
 }  // namespace outrider
 

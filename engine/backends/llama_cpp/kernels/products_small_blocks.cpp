@@ -1,5 +1,5 @@
 // Products of weights in blocks of 32 with a scale each, of four or five bits.
-#include "products.h"
+#include "packing.h"
 
 #ifdef OUTRIDER_LANES
 
@@ -8,6 +8,7 @@
 namespace outrider {
 
 const Products SMALL_BLOCKS = ProductsOf<EightBit<Q4_0>, EightBit<Q5_0>, EightBit<IQ4_NL>>::ALL;
+const PackedProducts PACKED_SMALL_BLOCKS = PackedProductsOf<EightBit<Q4_0, PackedRows>, EightBit<Q5_0, PackedRows>, EightBit<IQ4_NL, PackedRows>>::ALL;
 
 }  // namespace outrider
 

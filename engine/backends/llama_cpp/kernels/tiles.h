@@ -129,11 +129,12 @@ template <class Format> struct Panel {
         for (int64_t row = begin; row < end; row += ROWS) {
             const char * tile = rows + (std::min(row, end - ROWS) - begin) * stride;
             const char * later = row + ROWS < end ? tile + ROWS * stride : next;
+            const typename Format::Layout lying(tile, stride, blocks);
             for (int64_t i = 0; i < blocks; i++) {
                 if (later != nullptr) {
                     fetch<ROWS * sizeof(typename Format::Weights)>(later + i * ROWS * sizeof(typename Format::Weights));
                 }
-                new (to++) Opened(tile + i * sizeof(typename Format::Weights), stride);
+                new (to++) Opened(lying, i);
             }
         }
     }

@@ -1,0 +1,110 @@
+// The buffer type of packed weights: see packing.h. What ggml wants of one stands in ggml-cpu/traits.h.
+#include "packing.h"
+
+#ifdef OUTRIDER_LANES
+
+#include "ggml-backend-impl.h"
+#include "traits.h"
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+namespace outrider {
+namespace {
+
+constexpr size_t HUGE_PAGE = 2 << 20;
+
+/// Whether one of the formats is packed, for which `use` asks each of their files.
+template <class Use> bool with_packed(Use && use) {
+    return use(PACKED_EIGHT_BITS) || use(PACKED_SMALL_BLOCKS);
+}
+
+bool packs(const ggml_tensor * weights) {
+    return ggml_n_dims(weights) == 2 && weights->view_src == nullptr && weights->ne[1] % ROWS == 0 &&
+           ggml_is_contiguous(weights) &&
+           with_packed([&](const PackedProducts & products) { return products.pack(weights, nullptr, nullptr); });
+}
+
+class Traits : public ggml::cpu::tensor_traits {
+    bool work_size(int threads, const ggml_tensor * dst, size_t & size) override {
+        return with_packed([&](const PackedProducts & products) { return products.workspace(dst, threads, &size); });
+    }
+
+    bool compute_forward(ggml_compute_params * params, ggml_tensor * dst) override {
+        return with_packed([&](const PackedProducts & products) { return products.multiply(params, dst); });
+    }
+};
+
+class Type : public ggml::cpu::extra_buffer_type {
+    Traits traits;
+
+    static bool holds(const ggml_tensor * weights) {
+        return weights != nullptr && weights->buffer != nullptr && weights->buffer->buft == packing_buffer_type();
+    }
+
+    bool supports_op(ggml_backend_dev_t, const ggml_tensor * op) override {
+        return op->op == GGML_OP_MUL_MAT && holds(op->src[0]) && packs(op->src[0]) && fits(op) &&
+               (op->src[1]->buffer == nullptr || ggml_backend_buft_is_host(op->src[1]->buffer->buft));
+    }
+
+    ggml::cpu::tensor_traits * get_tensor_traits(const ggml_tensor * op) override {
+        return op->op == GGML_OP_MUL_MAT && holds(op->src[0]) ? &traits : nullptr;
+    }
+};
+
+void set_tensor(ggml_backend_buffer_t, ggml_tensor * weights, const void * data, size_t offset, size_t size) {
+    GGML_ASSERT(offset == 0 && size == ggml_nbytes(weights));
+    const char * from = static_cast<const char *>(data);
+    with_packed([&](const PackedProducts & products) {
+        return products.pack(weights, from, static_cast<char *>(weights->data));
+    });
+}
+
+const char * name(ggml_backend_buffer_type_t) {
+    return "CPU_OUTRIDER";
+}
+
+ggml_backend_buffer_t allocate(ggml_backend_buffer_type_t type, size_t size) {
+    ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(), size);
+    if (buffer == nullptr) {
+        return nullptr;
+    }
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    // Weights are read from end to end: with large pages the processor looks up their places less often.
+    const uintptr_t base = reinterpret_cast<uintptr_t>(ggml_backend_buffer_get_base(buffer));
+    const uintptr_t first = (base + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1), last = (base + size) & ~(HUGE_PAGE - 1);
+    if (first < last) {
+        madvise(reinterpret_cast<void *>(first), last - first, MADV_HUGEPAGE);
+    }
+#endif
+    buffer->buft = type;
+    buffer->iface.set_tensor = set_tensor;
+    buffer->iface.get_tensor = nullptr;
+    buffer->iface.cpy_tensor = nullptr;
+    return buffer;
+}
+
+size_t alignment(ggml_backend_buffer_type_t) {
+    return 64;
+}
+
+}  // namespace
+
+ggml_backend_buffer_type_t packing_buffer_type() {
+    // Only with VNNI turning the rows is what takes long. AMX has a buffer type of its own, which would be asked first.
+#if defined(__AMX_INT8__)
+    return nullptr;
+#else
+    static ggml_backend_buffer_type type = {
+        {name, allocate, alignment, nullptr, nullptr, nullptr},
+        ggml_backend_reg_dev_get(ggml_backend_cpu_reg(), 0),
+        new Type(),
+    };
+    return FULL_BYTES ? &type : nullptr;
+#endif
+}
+
+}  // namespace outrider
+
+#endif

@@ -1,0 +1,49 @@
+// Weights that are packed when a model is loaded (packed_rows.h): in a buffer type of ours, which llama.cpp puts the
+// weights of products into where it is asked for (`use_extra_bufts`).
+#pragma once
+
+#include "products.h"
+
+#ifdef OUTRIDER_LANES
+
+namespace outrider {
+
+/// The products of packed weights of some formats. Each function tells whether the weights have one of them.
+struct PackedProducts {
+    bool (*workspace)(const ggml_tensor * dst, int threads, size_t * size);
+    bool (*multiply)(const ggml_compute_params * params, ggml_tensor * dst);
+    bool (*pack)(const ggml_tensor * weights, const char * from, char * to);  // `from` null: whether it would be.
+};
+
+extern const PackedProducts PACKED_EIGHT_BITS, PACKED_SMALL_BLOCKS;
+
+template <class... Formats> struct PackedProductsOf {
+    static bool workspace(const ggml_tensor * dst, int threads, size_t * size) {
+        return with_one<Formats...>(dst->src[0]->type, [&](auto format) {
+            using Its = Product<decltype(format)>;
+            *size = Its::numbers_size(dst) + Its::workspace(dst, threads);
+        });
+    }
+
+    static bool multiply(const ggml_compute_params * params, ggml_tensor * dst) {
+        return ProductsOf<Formats...>::multiply(params, dst);
+    }
+
+    static bool pack(const ggml_tensor * weights, const char * from, char * to) {
+        return with_one<Formats...>(weights->type, [&](auto format) {
+            const size_t tile = ROWS * weights->nb[1];
+            for (size_t at = 0; from != nullptr && at < ggml_nbytes(weights); at += tile) {
+                decltype(format)::Layout::pack(from + at, weights->nb[1], weights->ne[0] / ggml_blck_size(weights->type), to + at);
+            }
+        });
+    }
+
+    static constexpr PackedProducts ALL = {workspace, multiply, pack};
+};
+
+/// The buffer type, or null where packing is no gain.
+ggml_backend_buffer_type_t packing_buffer_type();
+
+}  // namespace outrider
+
+#endif
