@@ -1,8 +1,11 @@
 // Products of weights and tokens: right, in their memory, and the same bits alone and together.
 #include "check.h"
 
+#include "ggml-backend.h"
+
 #include <algorithm>
 #include <cfloat>
+
 #include <numeric>
 
 namespace check {
@@ -265,6 +268,52 @@ void compare_part(Campaign & campaign, const Shape & shape, const std::vector<fl
     }
 }
 
+/// The buffer type of packed weights, or null: compiled without, or for a processor where it is no gain.
+ggml_backend_buffer_type_t packing_type() {
+    ggml_backend_dev_t device = ggml_backend_reg_dev_get(ggml_backend_cpu_reg(), 0);
+    const auto types = reinterpret_cast<ggml_backend_dev_get_extra_bufts_t>(
+        ggml_backend_reg_get_proc_address(ggml_backend_cpu_reg(), "ggml_backend_dev_get_extra_bufts"));
+    for (ggml_backend_buffer_type_t * type = types(device); *type != nullptr; type++) {
+        if (std::string(ggml_backend_buft_name(*type)) == "CPU_OUTRIDER") {
+            return *type;
+        }
+    }
+    return nullptr;
+}
+
+/// Compares rows as they are with the same rows packed, as many as can be, for `count` columns from `first` on.
+void compare_packed(Campaign & campaign, const Shape & shape, const std::vector<float> & all, const Packed & packed,
+                    const Placed & tokens, int64_t first, int64_t count, int threads) {
+    const int64_t rows = shape.rows / FEW_ROWS * FEW_ROWS;
+    static const ggml_backend_buffer_type_t type = packing_type();
+    if (type == nullptr || rows == 0 || shape.n2 * shape.n3 != 1) {
+        return;
+    }
+    static const ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(type, 64);
+    const Computation computation(shape.edge, threads);
+    ggml_tensor * const weights = ggml_new_tensor_2d(computation.context(), shape.type, shape.width, rows);
+    ggml_tensor * const product =
+        ggml_mul_mat(computation.context(), weights, computation.tensor(tokens.part(first, count)));
+    weights->buffer = buffer;
+    if (!ggml_backend_dev_supports_op(ggml_backend_reg_dev_get(ggml_backend_cpu_reg(), 0), product)) {
+        return;
+    }
+    const Guarded memory(ggml_nbytes(weights), 64, shape.edge);
+    weights->data = memory.data();
+    ggml_backend_tensor_set(weights, packed.bytes.data(), 0, ggml_nbytes(weights));
+    const std::vector<float> found = computation.run(product);
+    if (!memory.is_whole()) {
+        throw Broken("packed beside its memory");
+    }
+    for (int64_t b = 0; b < shape.r2 * shape.r3; b++) {
+        for (int64_t c = 0; c < count; c++) {
+            same_bits(campaign, found.data() + (b * count + c) * rows,
+                      all.data() + (b * shape.columns + first + c) * shape.rows, rows,
+                      text("column %d of %d, packed and not", static_cast<int>(first + c), static_cast<int>(count)));
+        }
+    }
+}
+
 }  // namespace
 
 void check_product(Campaign & campaign, Chance & chance) {
@@ -299,7 +348,9 @@ void check_product(Campaign & campaign, Chance & chance) {
     for (int64_t column = 0; column < shape.columns; column += 1 + shape.columns / 8) {
         compare_part(campaign, shape, all, weights, tokens, column, 1, static_cast<int>(chance.among(1, 4)));
     }
+    compare_packed(campaign, shape, all, packed, tokens, 0, shape.columns, shape.threads);
     const int64_t first = chance.among(0, shape.columns - 1), count = chance.among(1, shape.columns - first);
+    compare_packed(campaign, shape, all, packed, tokens, first, count, static_cast<int>(chance.among(1, 4)));
     compare_part(campaign, shape, all, weights, tokens, first, count, static_cast<int>(chance.among(1, 4)));
 }
 

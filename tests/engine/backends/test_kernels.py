@@ -1,16 +1,10 @@
 """Products of weights in every format that the processor library multiplies: right, and the same in any batch."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
 pytest.importorskip("llama_cpp")
 
-import llama_cpp
-
-from engine import load
 from engine.backends.llama_cpp.library import computes_alike
 from helpers.weights.ggml import TYPE_NUMBERS, Array, Ggml, Packed
 from helpers.weights.random_blocks import random_weights
@@ -84,17 +78,3 @@ def test_a_token_has_the_same_bits_alone_and_among_others(
     for count in (*range(2, 34), 47, 48, 49, 64, COLUMNS):
         together = ggml.product(kind, packed, columns[:count], ROWS, threads=1 + count % 4).view(np.int32)
         assert np.array_equal(together, alone[:count]), count
-
-
-def test_no_other_buffer_takes_the_weights(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Buffers for AMX and the like compute one token and several in different ways, and never ask our products."""
-    asked: list[bool] = []
-    really = llama_cpp.llama_model_load_from_file
-
-    def load_noting(path: bytes, params: Any) -> Any:
-        asked.append(params.use_extra_bufts)
-        return really(path, params)
-
-    monkeypatch.setattr(llama_cpp, "llama_model_load_from_file", load_noting)
-    with load(bundled_target, trusted=True):
-        assert asked == [not computes_alike()]
