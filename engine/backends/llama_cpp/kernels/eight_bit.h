@@ -123,8 +123,9 @@ struct IQ4_NL {
 
 /// `Rows`: how the rows lie, FileRows or PackedRows.
 template <class Format, template <class> class Rows = FileRows> struct EightBit {
-    using Layout = Rows<Format>;
     using Weights = typename Format::Weights;
+    using Layout = Rows<Weights>;
+    static constexpr int32_t PACKED_FLIP = Format::PACKED_FLIP;
     using Activations = block_q8_0;
     static constexpr ggml_type TYPE = Format::TYPE;
     static constexpr bool DIRECT = false;
@@ -158,10 +159,10 @@ template <class Format, template <class> class Rows = FileRows> struct EightBit 
         Reals scales;
 
         Opened() = default;
-        OUTRIDER_INLINE Opened(const Rows<Format> & rows, int64_t i) {
+        OUTRIDER_INLINE Opened(const Rows<Weights> & rows, int64_t i) {
             const auto block = rows.block(i);
             Format::load(block, w);
-            scales = block.scales(offsetof(Weights, d));
+            scales = block.scales();
         }
 
         /// One of eight parts of the same work.
@@ -180,7 +181,7 @@ template <class Format, template <class> class Rows = FileRows> struct EightBit 
     static void tile(const char * weights, size_t stride, int64_t blocks, const Activations * const * y,
                      const Column * const * columns, float * const * out, const char * next) {
         constexpr size_t STEP = ROWS * sizeof(Weights);
-        const Rows<Format> lying(weights, stride, blocks);
+        const Rows<Weights> lying(weights, stride, blocks);
         if constexpr (N > AS_ONE) {
             Opened rows;
             tile_of_many([&](int64_t i) OUTRIDER_INLINE_LAMBDA {
@@ -285,7 +286,7 @@ template <class Format, template <class> class Rows = FileRows> struct EightBit 
         const size_t step = next == nullptr ? 0 : 2 * ROWS * sizeof(Weights);
         Opened rows[2][2];
         for (int r = 0; r < 2; r++) {
-            rows[0][r] = Opened(Rows<Format>(weights + r * ROWS * stride, stride, blocks), 0);
+            rows[0][r] = Opened(Rows<Weights>(weights + r * ROWS * stride, stride, blocks), 0);
         }
         Coming coming{nullptr, nullptr, next == nullptr ? weights : next, stride};
         for (int64_t i = 0; i < blocks; i++) {

@@ -26,7 +26,7 @@ function(outrider_add_kernels)
         get_target_property(sources ${target} SOURCES)
         if ("${sources}" MATCHES "ggml-cpu/tiled/tiled.cpp")
             # Those that take longest to compile come first.
-            foreach(part IN ITEMS products_k_quants.cpp products_grids.cpp products_scaled_blocks.cpp
+            foreach(part IN ITEMS products_k_quants.cpp products_packed.cpp products_grids.cpp products_scaled_blocks.cpp
                                   products_eight_bits.cpp products_small_blocks.cpp products_floats.cpp
                                   attention.cpp mul_mat.cpp packing.cpp rows.cpp draw.cpp)
                 target_sources(${target} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${part}")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "eight_bit.h"
+#include "packed_rows.h"
 #include "super_blocks.h"
 
 namespace outrider {
@@ -28,7 +29,7 @@ inline Vec both_words(Vec x) {
     return or_bits(and_bits(x, all(0xffff)), dwords_left(x, 16));
 }
 
-/// Eight scales and eight minima of six bits, in twelve bytes (Q4_K, Q5_K). `header`: d and dmin, then these.
+/// Eight scales and eight minima of six bits, in twelve bytes (Q4_K, Q5_K), behind d and dmin.
 struct SixBitScales {
     static constexpr int OFFSET = 0, SCALES = 8, STARTS = 0, PAIRS = 4;
     static constexpr bool FACTORS = NARROW, OFFSETS = false;
@@ -36,9 +37,9 @@ struct SixBitScales {
     Reals d, dmin, scales[SCALES];
     Vec factors[SCALES], minima[PAIRS];
 
-    OUTRIDER_INLINE SixBitScales(const char * header, size_t stride) {
+    template <class Block> explicit OUTRIDER_INLINE SixBitScales(const Block & block) {
         Vec v[4];
-        load16(header, stride, v);
+        block.load16(0, v);
         d = low_halves(v[0]);
         dmin = high_halves(v[0]);
         const Vec six = all_bytes(63);
@@ -59,19 +60,20 @@ struct SixBitScales {
     }
 };
 
-struct Q4_K : SixBitScales {
+template <template <class> class Rows = FileRows> struct Q4_K : SixBitScales {
     using Weights = block_q4_K;
+    using Layout = Rows<Weights>;
+    using Block = typename Layout::Block;
     static constexpr ggml_type TYPE = GGML_TYPE_Q4_K;
     static constexpr int TOP = 15;
-    const char * block;
-    size_t stride;
+    Block block;
 
-    OUTRIDER_INLINE Q4_K(const char * block, size_t stride) : SixBitScales(block, stride), block(block), stride(stride) {}
+    explicit OUTRIDER_INLINE Q4_K(const Block & block) : SixBitScales(block), block(block) {}
 
     template <class Use> OUTRIDER_INLINE void groups(Use && use) const {
         for (int pair = 0; pair < 4; pair++) {
             Vec raw[8], w[8];
-            load32(block + offsetof(Weights, qs) + 32 * pair, stride, raw);
+            block.load32(offsetof(Weights, qs) + 32 * pair, raw);
             for (int j = 0; j < 8; j++) {
                 w[j] = low_nibbles(raw[j]);
             }
@@ -84,21 +86,22 @@ struct Q4_K : SixBitScales {
     }
 };
 
-struct Q5_K : SixBitScales {
+template <template <class> class Rows = FileRows> struct Q5_K : SixBitScales {
     using Weights = block_q5_K;
+    using Layout = Rows<Weights>;
+    using Block = typename Layout::Block;
     static constexpr ggml_type TYPE = GGML_TYPE_Q5_K;
     static constexpr int TOP = 31;
-    const char * block;
-    size_t stride;
+    Block block;
 
-    OUTRIDER_INLINE Q5_K(const char * block, size_t stride) : SixBitScales(block, stride), block(block), stride(stride) {}
+    explicit OUTRIDER_INLINE Q5_K(const Block & block) : SixBitScales(block), block(block) {}
 
     template <class Use> OUTRIDER_INLINE void groups(Use && use) const {
         Vec high[8];
-        load32(block + offsetof(Weights, qh), stride, high);
+        block.load32(offsetof(Weights, qh), high);
         for (int pair = 0; pair < 4; pair++) {
             Vec raw[8], w[8];
-            load32(block + offsetof(Weights, qs) + 32 * pair, stride, raw);
+            block.load32(offsetof(Weights, qs) + 32 * pair, raw);
             for (int j = 0; j < 8; j++) {
                 w[j] = join_bits(low_nibbles(raw[j]), high[j], 2 * pair - 4, 16);
             }
@@ -111,19 +114,20 @@ struct Q5_K : SixBitScales {
     }
 };
 
-struct Q6_K {
+template <template <class> class Rows = FileRows> struct Q6_K {
     using Weights = block_q6_K;
+    using Layout = Rows<Weights>;
+    using Block = typename Layout::Block;
     static constexpr ggml_type TYPE = GGML_TYPE_Q6_K;
     static constexpr bool FACTORS = NARROW, OFFSETS = NARROW;
     static constexpr int OFFSET = 32, TOP = 63, SCALES = 16, STARTS = OFFSETS ? 0 : 16, PAIRS = OFFSETS ? 8 : 0;
-    const char * block;
-    size_t stride;
+    Block block;
     Reals d, scales[SCALES];
     Vec factors[SCALES], minima[PAIRS + 1];
 
-    OUTRIDER_INLINE Q6_K(const char * block, size_t stride) : block(block), stride(stride) {
+    explicit OUTRIDER_INLINE Q6_K(const Block & block) : block(block) {
         Vec v[4];
-        load16(block + offsetof(Weights, scales), stride, v);
+        block.load16(offsetof(Weights, scales), v);
         for (int s = 0; s < SCALES; s++) {
             if constexpr (FACTORS) {
                 factors[s] = both_words(signed_byte(v[s / 4], s % 4));
@@ -134,17 +138,16 @@ struct Q6_K {
         for (int p = 0; p < PAIRS; p++) {
             minima[p] = signed_words_right(p % 2 == 0 ? words_left(v[p / 2], 8) : v[p / 2], 8);
         }
-        // The last two bytes of a block: those before them are read along, never those of the next one.
-        d = high_halves(load4(block + offsetof(Weights, d) - 2, stride));
+        d = block.scales();
     }
 
     template <class Use> OUTRIDER_INLINE void groups(Use && use) const {
         for (int half = 0; half < 2; half++) {
             Vec high[8];
-            load32(block + offsetof(Weights, qh) + 32 * half, stride, high);
+            block.load32(offsetof(Weights, qh) + 32 * half, high);
             const auto use_part = [&](auto part) OUTRIDER_INLINE_LAMBDA {
                 Vec raw[8], w[8];
-                load32(block + offsetof(Weights, ql) + 64 * half + 32 * part, stride, raw);
+                block.load32(offsetof(Weights, ql) + 64 * half + 32 * part, raw);
                 for (int j = 0; j < 8; j++) {
                     w[j] = join_bits(low_nibbles(raw[j]), high[j], 2 * part - 4, 48);
                 }

@@ -2,19 +2,37 @@
 //
 // A file has each row for itself, block after block. Before the rows can be multiplied side by side their bytes are
 // turned around, which takes a third of the time of eight columns (measured, AVX-512). Packed rows are turned once, when
-// a model is loaded: of ROWS rows first the bytes of all blocks, four of each row in a register, then the scales of all
-// blocks. They take as much memory as in the file; the products' bits are the same.
-//
-// A format in blocks that begin with a float16 scale, the other bytes a multiple of four, has PACKED_FLIP: what the
-// packed bytes are combined with (exclusive or).
+// a model is loaded: of ROWS rows first the bytes of all blocks, four of each row in a register, then, where a format
+// has a float16 scale beside those, the scales of all blocks. They take as much memory as in the file; the products'
+// bits are the same.
 #pragma once
 
 #include "lanes.h"
 
 namespace outrider {
 
+/// Of a type of blocks: where its bytes begin, a multiple of four of them, and where the scale is that is not among them.
+template <class Weights> struct Parts {
+    static constexpr size_t BYTES_AT = sizeof(ggml_half), BYTES = sizeof(Weights) - sizeof(ggml_half);
+    static constexpr size_t HALF_AT = 0, HALVES = 1;
+    static_assert(offsetof(Weights, d) == 0 && BYTES % 4 == 0, "it has parts of its own");
+};
+
+struct WholeParts {
+    static constexpr size_t BYTES_AT = 0, HALF_AT = 0, HALVES = 0;
+};
+template <> struct Parts<block_q4_K> : WholeParts {
+    static constexpr size_t BYTES = sizeof(block_q4_K);
+};
+template <> struct Parts<block_q5_K> : WholeParts {
+    static constexpr size_t BYTES = sizeof(block_q5_K);
+};
+template <> struct Parts<block_q6_K> {
+    static constexpr size_t BYTES_AT = 0, BYTES = offsetof(block_q6_K, d), HALF_AT = BYTES, HALVES = 1;
+};
+
 /// A block of ROWS rows, `stride` bytes apart.
-struct FileBlock {
+template <class Weights> struct FileBlock {
     static constexpr bool PACKED = false;
 
     const char * at;
@@ -23,30 +41,34 @@ struct FileBlock {
     OUTRIDER_INLINE void load32(size_t from, Vec out[8]) const { lanes::load32(at + from, stride, out); }
     OUTRIDER_INLINE void load16(size_t from, Vec out[4]) const { lanes::load16(at + from, stride, out); }
     OUTRIDER_INLINE Vec load4(size_t from) const { return lanes::load4(at + from, stride); }
-    OUTRIDER_INLINE Reals scales(size_t from) const { return load_scales(at + from, stride); }
+    /// The float16 scales. Those at a block's end are read with the bytes before them, never with the next block's.
+    OUTRIDER_INLINE Reals scales() const {
+        constexpr size_t PLACE = Parts<Weights>::HALF_AT;
+        return PLACE == 0 ? load_scales(at, stride) : high_halves(load4(PLACE - sizeof(ggml_half)));
+    }
 };
 
-template <class Format> struct FileRows {
+template <class Weights> struct FileRows {
+    using Block = FileBlock<Weights>;
+
     const char * rows;
     size_t stride;
 
     FileRows(const char * rows, size_t stride, int64_t) : rows(rows), stride(stride) {}
 
-    OUTRIDER_INLINE FileBlock block(int64_t i) const {
-        return {rows + i * sizeof(typename Format::Weights), stride};
-    }
+    OUTRIDER_INLINE Block block(int64_t i) const { return {rows + i * sizeof(Weights), stride}; }
 };
 
 /// Of a packed block: where its bytes and its scales are. Places are those in a block of the file.
-struct PackedBlock {
+template <class Weights> struct PackedBlock {
     static constexpr bool PACKED = true;
 
     const char *bytes, *halves;
 
     OUTRIDER_INLINE void load32(size_t from, Vec out[8]) const { load<8>(from, out); }
     OUTRIDER_INLINE void load16(size_t from, Vec out[4]) const { load<4>(from, out); }
-    OUTRIDER_INLINE Vec load4(size_t from) const { return load_vector(bytes + (from - sizeof(ggml_half)) * ROWS); }
-    OUTRIDER_INLINE Reals scales(size_t) const { return load_halves(halves); }
+    OUTRIDER_INLINE Vec load4(size_t from) const { return load_vector(bytes + (from - Parts<Weights>::BYTES_AT) * ROWS); }
+    OUTRIDER_INLINE Reals scales() const { return load_halves(halves); }
 
     template <int COUNT> OUTRIDER_INLINE void load(size_t from, Vec * out) const {
 #pragma GCC unroll 8
@@ -56,27 +78,27 @@ struct PackedBlock {
     }
 };
 
-template <class Format> struct PackedRows {
-    using Weights = typename Format::Weights;
-    static constexpr size_t BYTES = (sizeof(Weights) - sizeof(ggml_half)) * ROWS, HALVES = sizeof(ggml_half) * ROWS;
-    static_assert(offsetof(Weights, d) == 0 && (sizeof(Weights) - sizeof(ggml_half)) % 4 == 0, "see above");
+template <class Weights> struct PackedRows {
+    using Block = PackedBlock<Weights>;
+    static constexpr size_t BYTES = Parts<Weights>::BYTES * ROWS, HALVES = Parts<Weights>::HALVES * sizeof(ggml_half) * ROWS;
 
     const char *bytes, *halves;
 
     PackedRows(const char * rows, size_t, int64_t blocks) : bytes(rows), halves(rows + blocks * BYTES) {}
 
-    OUTRIDER_INLINE PackedBlock block(int64_t i) const { return {bytes + i * BYTES, halves + i * HALVES}; }
+    OUTRIDER_INLINE Block block(int64_t i) const { return {bytes + i * BYTES, halves + i * HALVES}; }
 
-    /// Packs ROWS rows at `from`, `stride` bytes apart, to `to`.
-    static void pack(const char * from, size_t stride, int64_t blocks, char * to) {
+    /// Packs ROWS rows at `from`, `stride` bytes apart, to `to`. `flip`: bits of the bytes that are to be turned.
+    static void pack(const char * from, size_t stride, int64_t blocks, char * to, int32_t flip) {
         char * scales = to + blocks * BYTES;
         for (int64_t i = 0; i < blocks; i++, from += sizeof(Weights), scales += HALVES) {
-            for (int r = 0; r < ROWS; r++) {
-                std::memcpy(scales + r * sizeof(ggml_half), from + r * stride, sizeof(ggml_half));
+            for (int r = 0; HALVES != 0 && r < ROWS; r++) {
+                std::memcpy(scales + r * sizeof(ggml_half), from + r * stride + Parts<Weights>::HALF_AT, sizeof(ggml_half));
             }
-            for (size_t b = sizeof(ggml_half); b < sizeof(Weights); b += 4, to += sizeof(Vec)) {
-                const Vec four = xor_bits(lanes::load4(from + b, stride), all(Format::PACKED_FLIP));
-                std::memcpy(to, &four, sizeof(four));
+            for (size_t b = 0; b < Parts<Weights>::BYTES; b += 4, to += sizeof(Vec)) {
+                const Vec four = lanes::load4(from + Parts<Weights>::BYTES_AT + b, stride);
+                const Vec turned = xor_bits(four, all(flip));
+                std::memcpy(to, &turned, sizeof(turned));
             }
         }
     }

@@ -15,7 +15,7 @@ struct PackedProducts {
     bool (*pack)(const ggml_tensor * weights, const char * from, char * to);  // `from` null: whether it would be.
 };
 
-extern const PackedProducts PACKED_EIGHT_BITS, PACKED_SMALL_BLOCKS;
+extern const PackedProducts PACKED_EIGHT_BITS, PACKED_SMALL_BLOCKS, PACKED_K_QUANTS;
 
 template <class... Formats> struct PackedProductsOf {
     static bool workspace(const ggml_tensor * dst, int threads, size_t * size) {
@@ -33,7 +33,7 @@ template <class... Formats> struct PackedProductsOf {
         return with_one<Formats...>(weights->type, [&](auto format) {
             const size_t tile = ROWS * weights->nb[1];
             for (size_t at = 0; from != nullptr && at < ggml_nbytes(weights); at += tile) {
-                decltype(format)::Layout::pack(from + at, weights->nb[1], weights->ne[0] / ggml_blck_size(weights->type), to + at);
+                decltype(format)::Layout::pack(from + at, weights->nb[1], weights->ne[0] / ggml_blck_size(weights->type), to + at, decltype(format)::PACKED_FLIP);
             }
         });
     }

@@ -8,8 +8,8 @@
 
 namespace outrider {
 
-const Products K_QUANTS = ProductsOf<SuperBlocks<Q2_K>, SuperBlocks<Q3_K>, SuperBlocks<Q4_K>,
-                                     SuperBlocks<Q5_K>, SuperBlocks<Q6_K>, SuperBlocks<IQ4_XS>,
+const Products K_QUANTS = ProductsOf<SuperBlocks<Q2_K>, SuperBlocks<Q3_K>, SuperBlocks<Q4_K<>>,
+                                     SuperBlocks<Q5_K<>>, SuperBlocks<Q6_K<>>, SuperBlocks<IQ4_XS>,
                                      SuperBlocks<TQ1_0>, SuperBlocks<TQ2_0>>::ALL;
 
 }  // namespace outrider

@@ -134,7 +134,7 @@ struct Q4_1 : RowBlocks {
 
     Reals scale(int) const { return d; }
 
-    OUTRIDER_INLINE void load(int, Vec w[8]) const { nibbles(FileBlock{block, stride}, offsetof(Weights, qs), w); }
+    OUTRIDER_INLINE void load(int, Vec w[8]) const { nibbles(FileBlock<Weights>{block, stride}, offsetof(Weights, qs), w); }
 };
 
 struct Q5_1 : RowBlocks {
@@ -154,7 +154,7 @@ struct Q5_1 : RowBlocks {
     Reals scale(int) const { return d; }
 
     OUTRIDER_INLINE void load(int, Vec w[8]) const {
-        nibbles(FileBlock{block, stride}, offsetof(Weights, qs), w);
+        nibbles(FileBlock<Weights>{block, stride}, offsetof(Weights, qs), w);
         const Vec high = load4(block + offsetof(Weights, qh), stride);
         for (int j = 0; j < 8; j++) {
             w[j] = or_bits(w[j], spread_bits(high, 4 * j));
@@ -187,7 +187,7 @@ struct MXFP4 : RowBlocks {
     Reals scale(int) const { return d; }
 
     OUTRIDER_INLINE void load(int, Vec w[8]) const {
-        nibbles(FileBlock{block, stride}, offsetof(Weights, qs), w);
+        nibbles(FileBlock<Weights>{block, stride}, offsetof(Weights, qs), w);
         const Vec values = fp4_values();
         for (int j = 0; j < 8; j++) {
             w[j] = lookup(values, w[j]);

@@ -34,6 +34,25 @@ template <class Format, class = void> constexpr int AS_ONE = MOST_AS_ONE;
 template <class Format>
 constexpr int AS_ONE<Format, std::enable_if_t<(Format::AS_ONE > 0)>> = Format::AS_ONE;
 
+/// How the rows of a format lie that says so (packed_rows.h), and of any other: as in the file.
+template <class Format, class = void> struct BlocksOf {
+    const char * rows;
+    size_t stride;
+
+    BlocksOf(const char * rows, size_t stride, int64_t) : rows(rows), stride(stride) {}
+
+    OUTRIDER_INLINE Format operator[](int64_t i) const {
+        return Format(rows + i * sizeof(typename Format::Weights), stride);
+    }
+};
+template <class Format> struct BlocksOf<Format, std::void_t<typename Format::Layout>> {
+    typename Format::Layout rows;
+
+    BlocksOf(const char * weights, size_t stride, int64_t blocks) : rows(weights, stride, blocks) {}
+
+    OUTRIDER_INLINE Format operator[](int64_t i) const { return Format(rows.block(i)); }
+};
+
 template <class Format> struct SuperBlocks {
     using Weights = typename Format::Weights;
     using Activations = block_q8_K;
@@ -78,8 +97,9 @@ template <class Format> struct SuperBlocks {
             for (int c = 0; c < N; c++) {
                 totals[c] = real(0.0f);
             }
+            const BlocksOf<Format> lying(weights, stride, blocks);
             for (int64_t i = 0; i < blocks; i++) {
-                const Format rows(weights + i * sizeof(Weights), stride);
+                const Format rows = lying[i];
                 const char * later = next == nullptr ? nullptr : next + i * ROWS * sizeof(Weights);
                 if constexpr (sizeof(Vec) == 64 && N > SUPER_BLOCKS_BESIDE) {
                     block_apart<N>(totals, rows, i, y, columns, later);
@@ -104,8 +124,9 @@ template <class Format> struct SuperBlocks {
         for (int c = 0; c < count; c++) {
             totals[c] = real(0.0f);
         }
+        const BlocksOf<Format> lying(weights, stride, blocks);
         for (int64_t i = 0; i < blocks; i++) {
-            const Format rows(weights + i * sizeof(Weights), stride);
+            const Format rows = lying[i];
             const char * later = next == nullptr ? nullptr : next + i * ROWS * sizeof(Weights);
             Vec unpacked[8][8];
             rows.groups([&](int g, const Vec(&w)[8]) OUTRIDER_INLINE_LAMBDA {
