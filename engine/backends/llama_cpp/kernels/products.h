@@ -45,6 +45,21 @@ struct Products {
 
 extern const Products EIGHT_BITS, SMALL_BLOCKS, SCALED_BLOCKS, K_QUANTS, GRIDS, FLOATS;
 
+/// Numbers as a format's products take them: by its own function, where it has one, or ggml's.
+template <class Format, class Activations, class = void> struct Quantising {
+    static void run(const float * from, Activations * to, int64_t count) {
+        ggml_get_type_traits_cpu(ggml_get_type_traits_cpu(Format::TYPE)->vec_dot_type)->from_float(from, to, count);
+    }
+};
+template <class Format, class Activations>
+struct Quantising<Format, Activations, std::void_t<decltype(&Format::quantise)>> {
+    static void run(const float * from, Activations * to, int64_t count) { Format::quantise(from, to, count); }
+};
+
+template <class Format, class Activations> void quantise(const float * from, Activations * to, int64_t count) {
+    Quantising<Format, Activations>::run(from, to, count);
+}
+
 /// A product dst = src0 * src1 and the places of its parts in the workspace.
 template <class Format> struct Product {
     using Activations = typename Format::Activations;
@@ -103,14 +118,13 @@ template <class Format> struct Product {
 
     /// Quantise the columns, each thread its share of every column.
     void prepare() const {
-        const auto from_float = ggml_get_type_traits_cpu(vec_type())->from_float;
         const int64_t size = ggml_blck_size(vec_type());
         const int64_t begin = params->ith * row_blocks / params->nth, end = (params->ith + 1) * row_blocks / params->nth;
         for (int64_t c = 0; begin < end && c < columns; c++) {
             const int64_t i11 = c % input->ne[1], i12 = c / input->ne[1] % input->ne[2];
             const char * row = input_row(i11, i12, c / (input->ne[1] * input->ne[2]));
             Activations * quantised = numbers + c * row_blocks + begin;
-            from_float(reinterpret_cast<const float *>(row) + begin * size, quantised, (end - begin) * size);
+            quantise<Format>(reinterpret_cast<const float *>(row) + begin * size, quantised, (end - begin) * size);
             Format::prepare(quantised, end - begin, notes + c * row_blocks + begin);
         }
     }

@@ -18,7 +18,9 @@
 //            weights 32g + 4j .. 32g + 4j + 3 of each row.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "lanes.h"
 
@@ -64,6 +66,34 @@ template <class Format> struct SuperBlocks {
         std::array<int32_t, Format::STARTS> starts;
         std::array<std::array<int16_t, 2>, Format::PAIRS> pairs;
     };
+
+    /// As ggml's function for it, the same numbers: that one is compiled for any processor, and takes ten times as long.
+    static void quantise(const float * x, Activations * out, int64_t count) {
+        for (; count > 0; count -= QK_K, x += QK_K, out++) {
+            Reals most = real(0.0f);
+            for (int j = 0; j < QK_K; j += ROWS) {
+                most = larger(size_of(load_any(x + j)), most);
+            }
+            const float largest = largest_of(most);
+            std::memset(out, 0, sizeof(*out));
+            if (!(largest > 0.0f)) {
+                continue;
+            }
+            const float * const found = std::find_if(x, x + QK_K, [&](float v) { return std::fabs(v) == largest; });
+            const float scale = -127.0f / *found;
+            alignas(64) float whole[QK_K];
+            for (int j = 0; j < QK_K; j += ROWS) {
+                store(whole + j, nearest(times(real(scale), load_any(x + j))));
+            }
+            for (int j = 0; j < QK_K; j++) {
+                out->qs[j] = static_cast<int8_t>(static_cast<int32_t>(whole[j]));
+            }
+            for (int j = 0; j < QK_K; j++) {
+                out->bsums[j / 16] = static_cast<int16_t>(out->bsums[j / 16] + out->qs[j]);
+            }
+            out->d = 1.0f / scale;
+        }
+    }
 
     static int sum(const block_q8_K & y, int part, int parts) {
         int sum = 0;
