@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QImage, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
@@ -376,3 +376,13 @@ def test_another_reply_moves_no_plot(panel: Panel, qtbot: QtBot) -> None:
         QApplication.processEvents()
         places.append([(plot.mapTo(shown, QPoint()), plot.size()) for plot in shown.plots])
     assert places[0] == places[1] == places[2]
+
+
+def test_a_panel_that_is_gone_leaves_nothing_behind(qapp: QApplication) -> None:
+    before = set(qapp.topLevelWidgets())
+    shown = SpeculationPanel(Metrics(), Theme(qapp, "", settings=Settings(theme="light")), PaintBudget())
+    shown.build_plots()
+    assert set(qapp.topLevelWidgets()) - before >= {shown}
+    shown.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    assert set(qapp.topLevelWidgets()) - before == set()
