@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -32,10 +33,22 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         parser.addini("qt_log_ignore", "not in use: there is no Qt", type="linelist")
 
 
+_MANY_MODULES = 100
+_imported = [0]
+
+
 def pytest_collection_finish() -> None:
     """Leave thousands of collected tests out of garbage collections: a window has no such heap to wait for."""
     gc.collect()
     gc.freeze()
+    _imported[0] = len(sys.modules)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Leave what a test imported out of them too: with PyTorch each collection takes as long as a small test."""
+    if len(sys.modules) > _imported[0] + _MANY_MODULES:
+        pytest_collection_finish()
 
 
 @pytest.fixture(scope="session", autouse=True)
