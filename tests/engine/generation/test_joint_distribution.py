@@ -35,11 +35,11 @@ from helpers.decoding.joint import (
     without_threads,
 )
 
-SAMPLES, MANY = 3_000, 12_000
+SAMPLES, MANY = 2_000, 12_000
 MOST = 10_000
 """For the break that shows least."""
-FEWER = 2_000
-"""For what is not in question by itself, and for breaks: of so many replies each of them leaves no doubt."""
+FEWER = 1_000
+"""For what is not in question by itself, and for breaks: half as many leave no doubt of each of them."""
 THREADED, LONGER = 80, 12
 """Replies that are drawn with a real thread, and their tokens."""
 ENOUGH = 0.001
