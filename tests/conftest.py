@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -32,10 +33,22 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         parser.addini("qt_log_ignore", "not in use: there is no Qt", type="linelist")
 
 
+_MANY_MODULES = 100
+_imported = [0]
+
+
 def pytest_collection_finish() -> None:
     """Leave thousands of collected tests out of garbage collections: a window has no such heap to wait for."""
     gc.collect()
     gc.freeze()
+    _imported[0] = len(sys.modules)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Leave what a test imported out of them too: with PyTorch each collection takes as long as a small test."""
+    if len(sys.modules) > _imported[0] + _MANY_MODULES:
+        pytest_collection_finish()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -56,6 +69,25 @@ def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for kind in ("CONFIG", "DATA", "CACHE", "STATE"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(home / kind.lower()))
     return home
+
+
+@pytest.fixture(scope="session")
+def trials_passed(bundled_target: Path, bundled_draft: Path) -> tuple[str, ...]:
+    """What is remembered of the bundled pair once it was tried."""
+    from engine.config import LoadConfig  # noqa: PLC0415 - not all tests need an engine
+    from engine.loading.trial import check_model_header, passed_key  # noqa: PLC0415 - as above
+
+    pair = [LoadConfig(path) for path in (bundled_target, bundled_draft)]
+    return tuple(passed_key(config, check_model_header(config.path)) for config in pair)
+
+
+@pytest.fixture
+def tried_pair(isolated_home: Path, trials_passed: tuple[str, ...]) -> None:
+    """Remember that the bundled pair passed its trials: a process for each, which takes longer than many a test."""
+    from engine.loading.trial import remember_passed  # noqa: PLC0415 - as above
+
+    for key in trials_passed:
+        remember_passed(key)
 
 
 @pytest.fixture(scope="session")

@@ -76,6 +76,8 @@ class Loader(QObject):
             if model is not None and model.usable and model.size_bytes:
                 paths.append(model.path)
                 needed += self._models.needs(model).in_memory
+        if not paths:
+            return None
         free = self._models.free = engine.available_memory()
         return Shortage(tuple(paths), needed, free) if needed > free else None
 

@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -112,7 +113,7 @@ def _try_in_child(
     command: list[str],
 ) -> None:
     limit = monotonic() + (_LEAST_LIMIT_S + size / _BYTES_PER_S) * (_SHADERS if _uses_card(config) else 1)
-    noise: list[str] = []
+    noise, begun = _Noise(), False
     with _child(config, command) as (process, lines):
         while True:
             _check_cancel(cancel)
@@ -126,14 +127,36 @@ def _try_in_child(
                 break
             said = _message(line)
             if said is None:
-                noise.append(line.decode("utf-8", "replace").strip())
-                del noise[:-_KEPT_LINES]
-            elif "verdict" in said:
+                noise.add(line.decode("utf-8", "replace").strip())
+                continue
+            begun = True
+            if "verdict" in said:
                 _obey(config, said)
                 return
-            elif progress is not None:
+            if progress is not None:
                 progress(float(said.get("progress", 0.0)))
-        raise _death(config, process.wait(), noise)
+        raise _death(config, process.wait(), noise, begun=begun)
+
+
+class _Noise:
+    """Hold what the child and its libraries print: the last lines, and what any line gave away.
+
+    Attributes: lines; no_memory, traceback: whether a line said that memory ran out, or was the first of a traceback.
+    """
+
+    def __init__(self) -> None:
+        self.lines: deque[str] = deque(maxlen=_KEPT_LINES)
+        self.no_memory = self.traceback = False
+
+    def add(self, line: str) -> None:
+        """Take the next line."""
+        self.lines.append(line)
+        self.no_memory |= tells_of_no_memory(line)
+        self.traceback |= line.startswith("Traceback")
+
+    def last(self) -> str:
+        """Return the last line that says something."""
+        return next((line for line in reversed(self.lines) if line), "")
 
 
 def _message(line: bytes) -> dict[str, Any] | None:
@@ -174,10 +197,13 @@ def _reason(said: object) -> str:
         return str(said)
 
 
-def _death(config: LoadConfig, code: int, noise: list[str]) -> LoadFailed:
-    """Return the error for a child that ended without a verdict: the file is one of several that may be at fault."""
+def _death(config: LoadConfig, code: int, noise: _Noise, *, begun: bool) -> LoadFailed:
+    """Return the error for a child that ended without a verdict: the file is one of several that may be at fault.
+
+    `begun`: the child had begun with the file.
+    """
     path = config.path
-    if code in _KILLED or any(tells_of_no_memory(line) for line in noise):
+    if code in _KILLED or noise.no_memory:
         return LoadFailed(path, _memory_ran_out(config))
     if code in _ILLEGAL:
         return LoadFailed(
@@ -187,10 +213,11 @@ def _death(config: LoadConfig, code: int, noise: list[str]) -> LoadFailed:
                 "computer (from its sources: make setup)."
             ),
         )
-    if any(line.startswith("Traceback") for line in noise):
-        return LoadFailed(path, Translatable("the process that tests it failed ({noise}).", noise=noise[-1][:200]))
+    if noise.traceback or not begun:
+        last = noise.last()[:200] if noise.traceback else f"it ended with {code}"
+        return LoadFailed(path, Translatable("the process that tests it failed ({noise}).", noise=last))
     words = ("GGML_ASSERT", "GGML_ABORT", "what():")
-    complaints = [line for line in noise if any(word in line for word in words)]
+    complaints = [line for line in noise.lines if any(word in line for word in words)]
     if code in _CRASHED and not complaints and _uses_card(config):
         return LoadFailed(
             path,

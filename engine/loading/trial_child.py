@@ -32,7 +32,7 @@ from engine.errors import (
 )
 from engine.messages.message import Message
 from engine.system.child_side import be_harmless, own_output
-from engine.system.hidden_commands import VERDICT_MARK
+from engine.system.hidden_commands import VERDICT_MARK, memory_is_short
 from engine.system.machine import tells_of_no_memory
 from engine.translatable import Translatable, packed
 
@@ -74,6 +74,7 @@ def run(settings: str) -> int:
         if config.path.stat().st_size < _SMALL_MODEL:
             # Several threads wait for each other in loops, which on a busy machine takes longer.
             config = replace(config, threads=1)
+        _say(out, progress=0.0)  # From here on the file may be at fault for how this process ends.
         if wanted.get("embeds"):
             _try_embedder(config)
         else:
@@ -91,6 +92,8 @@ def run(settings: str) -> int:
             verdict = "no memory"
     except MemoryError:
         verdict, reason = "no memory", ""
+    if verdict == "broken" and memory_is_short():
+        verdict = "no memory"
     _say(out, verdict=verdict, reason=packed(reason))
     return 0
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 
 TRIAL = "--probe-model"
 VERDICT_MARK = b"outrider-probe "
@@ -11,6 +13,9 @@ VERDICT_MARK = b"outrider-probe "
 RENDERING = "--render-templates"
 CONVERSION = "--convert-pickled"
 APART = "--run-model-apart"
+_SHORT = 64 * 2**20
+"""Bytes; a little more than a trial takes of the address space for its imports once numpy is there, and as much again
+for the demo target (53 and 54 MB on Linux)."""
 _MODULES = {
     TRIAL: "engine.loading.trial_child",
     RENDERING: "engine.chat.render_child",
@@ -27,5 +32,23 @@ def run_hidden_command(argv: Sequence[str]) -> int | None:
     module = _MODULES.get(argv[0]) if argv else None
     if module is None:
         return None
-    child = importlib.import_module(module)  # only the child needs what that imports
-    return int(child.run(argv[1] if len(argv) > 1 else ""))
+    try:
+        child = importlib.import_module(module)  # only the child needs what that imports
+        return int(child.run(argv[1] if len(argv) > 1 else ""))
+    except BaseException:  # OpenBLAS answers with an interrupt where it cannot start its threads.
+        if memory_is_short():
+            with suppress(OSError):
+                os.write(2, b"out of memory\n")  # The error itself may tell of anything.
+        raise
+
+
+def memory_is_short() -> bool:
+    """Return whether this process cannot get as much memory as its imports took, or the trial of a small model takes.
+
+    The memory is asked for, not touched.
+    """
+    try:
+        bytes(_SHORT)
+    except MemoryError:
+        return True
+    return False

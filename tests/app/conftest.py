@@ -99,6 +99,6 @@ def story_pair(shared_gguf: Callable[[str], Path]) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def demo_pair(bundled_target: Path, bundled_draft: Path) -> tuple[Path, Path]:
-    """The pair that comes with the program."""
+def demo_pair(bundled_target: Path, bundled_draft: Path, tried_pair: None) -> tuple[Path, Path]:
+    """The pair that comes with the program, which was loaded before."""
     return bundled_target, bundled_draft

@@ -5,6 +5,8 @@
     make bench ARGS="suite --quick"                   a short look at each part, which is printed and not kept
     make bench ARGS="suite --list"                    the parts, their commands and about how long they take
 
+The parts of draft heads on grown models run only where `--only` names them.
+
 A part that cannot be measured here says so in its section, and the others go on; sections are written as they come, the
 file always whole. Gives 0 if everything was measured and all musts are met, 1 if a must is not met, 2 if a part was not
 measured.
@@ -40,7 +42,8 @@ class Part:
     """One section: its name, what it is called where it could not be measured, and the benchmark with its options.
 
     `quick`: options for a short look. `minutes`: about how long it takes on two cores. `memory_gib`, `disk_gib`: what
-    must be free; models that have yet to be grown see to their own room.
+    must be free; models that have yet to be grown see to their own room. `named`: it takes long, so that it runs only
+    where `--only` names it; its section stays until then.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Part:
     minutes: float
     memory_gib: float = 1.0
     disk_gib: float = 0.5
+    named: bool = False
 
     def command(self, options: str) -> str:
         """How a person runs it."""
@@ -111,6 +115,26 @@ PARTS = (
         3,
     ),
     Part(
+        "heads",
+        "Heads on the grown demo target",
+        "heads --turns 1 --tokens 48",
+        "heads --turns 1 --tokens 8 --temperatures 0",
+        5,
+        3,
+        2,
+        named=True,
+    ),
+    Part(
+        "heads-128k",
+        "Heads on the grown demo target with a vocabulary of 131,072 tokens",
+        "heads --turns 1 --tokens 32 --temperatures 0 --vocabulary 128k",
+        "",
+        3,
+        4,
+        3,
+        named=True,
+    ),
+    Part(
         "drawn",
         "Auto's gain with drawn tokens against that with greedy ones",
         "drawn",
@@ -141,6 +165,16 @@ PARTS = (
         "head_server --small --turns 0 --counted 96 --lookaheads 1,3,5 --threads 1",
         "head_server --small --turns 0 --counted 24 --lookaheads 3 --types eagle3 --threads 1",
         0.5,
+    ),
+    Part(
+        "head_server-speeds",
+        "Speeds of draft heads against llama.cpp's own server",
+        "head_server --types eagle3 --lookaheads 2,3,5 --turns 1 --tokens 32 --counted 48",
+        "",
+        7,
+        4,
+        2,
+        named=True,
     ),
     Part("serving", "The local server beside the library", "serving", "serving --runs 1 --tokens 10", 0.3, 1, 1),
     Part(
@@ -189,6 +223,8 @@ PARTS = (
     ),
 )
 ORDER = tuple(part.name for part in PARTS)
+WHOLE = tuple(part.name for part in PARTS if not part.named)
+"""The parts of the whole suite: on another machine the sections of all others go."""
 
 
 @dataclass(frozen=True)
@@ -205,22 +241,19 @@ def main() -> int:
     args = _parse()
     if args.list:
         for part in PARTS:
-            print(f"{part.name:14} about {part.minutes:2g} min  {part.command(part.options)}")
+            print(f"{part.name:18} about {part.minutes:3g} min  {part.command(part.options)}")
         return 0
-    chosen = [part for part in PARTS if not args.only or part.name in args.only]
+    chosen = [part for part in PARTS if (part.name in args.only if args.only else not part.named)]
     setting = Setting(describe_machine(), has_own_kernels(), _commit())
     page = args.results.read_text(encoding="utf-8") if args.results.exists() else ""
-    keep = bool(args.only)
-    if (
-        not args.quick
-        and keep
-        and results.read_sections(page)
-        and not results.same_hardware(page, results.make_head(setting))
-    ):
-        _say(
-            "RESULTS.md was measured on another machine: run the whole suite here, or name another file with --results."
-        )
-        return NOT_MEASURED
+    if not args.quick and results.read_sections(page) and not results.same_hardware(page, results.make_head(setting)):
+        if args.only:
+            _say(
+                "RESULTS.md was measured on another machine: run the whole suite here, or name another file with "
+                "--results."
+            )
+            return NOT_MEASURED
+        page = results.replace_sections(page, page.partition("<!-- part")[0], {}, WHOLE)
     if not args.quick:
         _say(f"About {sum(part.minutes for part in chosen):.0f} minutes in all.")
     try:

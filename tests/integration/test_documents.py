@@ -38,6 +38,7 @@ ELSEWHERE = frozenset(
     {"sudo", "ray", "vllm", "pip", "(cd", "cmake", "curl", "diff", "kernels-check", "python", "signtool"}
 )
 """What commands of other programs begin with."""
+pytestmark = pytest.mark.usefixtures("tried_pair")
 FILES_OF_SOMEBODY = re.compile(r"big\.gguf|small\.gguf|chat\.json|@|~/|qwen")
 
 

@@ -14,7 +14,7 @@ from helpers.processes import run_python
 from helpers.window_orders import WindowUnderOrders
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders of a profile are private there")
-UMASKS = (0o000, 0o022)
+UMASKS = (0o000, pytest.param(0o022, marks=pytest.mark.soak))
 LONGEST_S = 60.0
 
 

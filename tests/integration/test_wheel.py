@@ -135,7 +135,10 @@ def run_there(folder: Path, *arguments: str, given: str = "", **environment: str
     done = subprocess.run(
         [str(folder / "env" / "bin" / "python"), *arguments],
         cwd=folder,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | environment,
+        # What was remembered by the program before is there the next time.
+        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        | {"XDG_CACHE_HOME": str(folder / "cache")}
+        | environment,
         input=given,
         capture_output=True,
         text=True,

@@ -11,7 +11,7 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from app.state.compare.compare import SWEEP_MOST, SweepPoint
-from app.views.speculation.plots import dress_axes, make_axes
+from app.views.speculation.plots import StillPlot, dress_axes
 from app.views.widgets.theme import Theme
 
 HEIGHT = 260
@@ -22,12 +22,12 @@ _RIGHT = SWEEP_MOST + 2.6
 """Room for the labels at the ends of the lines."""
 
 
-class SweepPlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
+class SweepPlot(StillPlot):
     """Plot points with whiskers, plain decoding as a dashed line, auto as a dotted one. Looks right while empty."""
 
     def __init__(self, theme: Theme, words: tuple[str, str], parent: QWidget | None = None) -> None:
         """Build the plot. `words`: of plain and of auto, at the ends of their lines."""
-        super().__init__(parent, axisItems=make_axes())
+        super().__init__(parent)
         self.setAccessibleName(self.tr("Tokens per second by lookahead"))
         self.setMinimumHeight(HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -37,11 +37,7 @@ class SweepPlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self._words = words
         self._labels = {"bottom": self.tr("lookahead K"), "left": self.tr("tok/s")}
         plot = self.getPlotItem()
-        plot.setMenuEnabled(False)
-        plot.setMouseEnabled(False, False)
-        plot.hideButtons()
         plot.showGrid(x=False, y=True, alpha=_GRID)
-        plot.disableAutoRange()
         plot.layout.setContentsMargins(0, 8, 8, 0)
         plot.getAxis("bottom").setTicks([[(k, str(k)) for k in range(0, SWEEP_MOST + 1, 2)]])
         self._whiskers = pyqtgraph.ErrorBarItem(beam=0.25)

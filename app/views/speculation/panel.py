@@ -87,6 +87,9 @@ class SpeculationPanel(ScrollPage):
         layout.addWidget(self.tools)
         self.reply = ElidedLabel(page)
         self.reply.setObjectName("caption")
+        policy = self.reply.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # All below it would move, and be painted anew, with each question.
+        self.reply.setSizePolicy(policy)
         layout.addWidget(self.reply)
         self._make_lookahead(layout)
         layout.addSpacing(12)
@@ -247,6 +250,9 @@ class SpeculationPanel(ScrollPage):
                 self._again.start(max(int(wait) + 1, 1))
             return
         self._drawn, self._drawn_at = metrics.version, perf_counter()
+        if self._charts.isHidden() and not metrics.empty:
+            for plot in self._plots or ():
+                plot.setUpdatesEnabled(False)  # Each is painted in its turn.
         self._charts.setVisible(not metrics.empty)
         self.hint.setVisible(metrics.empty)
         self._figures = metrics.figures()
@@ -281,6 +287,7 @@ class SpeculationPanel(ScrollPage):
         if self._plots is not None:
             self._plots[0].draw(self._figures.smoothed, self._figures.rates)
             self._plots[0].show_bar()
+            self._plots[0].setUpdatesEnabled(True)
 
     def _draw_speed(self) -> None:
         if self._plots is not None:
@@ -288,6 +295,7 @@ class SpeculationPanel(ScrollPage):
             name = "" if plain is None else self.tr("plain {speed}").format(speed=speed(plain))
             self._plots[1].draw(self._figures.speeds, level=plain, level_name=name)
             self._plots[1].show_bar()
+            self._plots[1].setUpdatesEnabled(True)
 
     def _tell_lookahead(self) -> None:
         note = self._metrics.lookahead

@@ -41,6 +41,19 @@ def make_axes() -> dict[str, NumberAxis]:
     return {side: NumberAxis(side) for side in ("left", "bottom")}
 
 
+class StillPlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
+    """A plot that answers the mouse in no way of its own: no menus, no buttons, no dragging."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, axisItems=make_axes(), enableMenu=False)
+        plot = self.getPlotItem()
+        # pyqtgraph makes its menu all the same; without a parent it outlives the plot, and follows each theme.
+        plot.ctrlMenu.setParent(self, plot.ctrlMenu.windowFlags())
+        plot.setMouseEnabled(False, False)
+        plot.hideButtons()
+        plot.disableAutoRange()
+
+
 def axis_width(metrics: QFontMetrics) -> int:
     """Return the room for numbers of five digits, and for the label beside them."""
     return metrics.horizontalAdvance("00000") + metrics.height() + 6
@@ -80,7 +93,7 @@ class _Bar(QScrollBar):
             self.setValue(self.value() + step)
 
 
-class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
+class LivePlot(StillPlot):
     """Draw a line, perhaps dots behind it and a dashed line across.
 
     It shows the last `window` units of x, and follows the end until somebody scrolls: with the wheel, by dragging, or
@@ -101,7 +114,7 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         digits: int = 0,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent, axisItems=make_axes())
+        super().__init__(parent)
         self.setAccessibleName(name)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -128,12 +141,8 @@ class LivePlot(pyqtgraph.PlotWidget):  # type: ignore[misc]
 
     def _build(self, top: float | None) -> None:
         plot = self.getPlotItem()
-        plot.setMenuEnabled(False)
-        plot.setMouseEnabled(False, False)
-        plot.hideButtons()
         plot.showGrid(x=False, y=True, alpha=_GRID_ALPHA / 255)
         plot.getViewBox().setDefaultPadding(0.02)
-        plot.disableAutoRange()
         plot.layout.setContentsMargins(0, 8, 12, 0)
         if top is not None:
             steps = [top * quarter / 4 for quarter in range(5)]

@@ -15,9 +15,10 @@ from engine.drafting.ngram import (
 )
 from helpers.decoding import joint
 from helpers.decoding.fake_backend import FakeBackend
-from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint
+from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint, p_of_broken
 
-SAMPLES, FEWER = 4_000, 1_500
+SAMPLES, MANY = 1_000, 4_000
+"""The breaks show with 400."""
 ENOUGH, BROKEN = 0.001, 1e-6
 REPETITIVE = (1, 2, 3, 4) * 5
 FULL = SamplingConfig(temperature=1.0)
@@ -64,24 +65,20 @@ def repetitive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Counted, "proposed", 0)
 
 
-def _p_value(
-    sampling: SamplingConfig,
-    samples: int = SAMPLES,
-    kind: type[NgramDrafter] = Counted,
-    target: type[FakeBackend] = FakeBackend,
-) -> float:
+def _setting(sampling: SamplingConfig, kind: type[NgramDrafter], target: type[FakeBackend]) -> Setting:
     def make(*_: Any, **__: Any) -> NgramDrafter:
         return kind(NgramOptions(least_gain=0.5))
 
-    setting = Setting(target(6, 11), FakeBackend(6, 11), sampling, SpeculationConfig(lookahead=8), make_drafter=make)
-    return chi_square_p(draw_many(setting, samples), exact_joint(FakeBackend(6, 11), sampling))
+    return Setting(target(6, 11), FakeBackend(6, 11), sampling, SpeculationConfig(lookahead=8), make_drafter=make)
 
 
 @pytest.mark.usefixtures("repetitive")
+@pytest.mark.parametrize("samples", [SAMPLES, pytest.param(MANY, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("sampling", [FULL, COOLER], ids=["t1", "t0.7"])
-def test_sampled_text_is_the_targets(sampling: SamplingConfig) -> None:
-    assert _p_value(sampling) >= ENOUGH
-    assert Counted.proposed > 4 * SAMPLES
+def test_sampled_text_is_the_targets(sampling: SamplingConfig, samples: int) -> None:
+    counts = draw_many(_setting(sampling, Counted, FakeBackend), samples)
+    assert chi_square_p(counts, exact_joint(FakeBackend(6, 11), sampling)) >= ENOUGH
+    assert Counted.proposed > 4 * samples
 
 
 @pytest.mark.usefixtures("repetitive")
@@ -92,4 +89,5 @@ def test_sampled_text_is_the_targets(sampling: SamplingConfig) -> None:
     ids=lambda broken: str(broken.__name__),
 )
 def test_broken_on_purpose_fails(sampling: SamplingConfig, kind: type[NgramDrafter], target: type[FakeBackend]) -> None:
-    assert _p_value(sampling, FEWER, kind, target) < BROKEN
+    exact = exact_joint(FakeBackend(6, 11), sampling)
+    assert p_of_broken(_setting(sampling, kind, target), exact, SAMPLES, BROKEN) < BROKEN

@@ -21,7 +21,7 @@ from engine.generation.loop import GenerationLoop
 from engine.sampling.acceptance import accept_sibling
 from engine.sampling.candidates import Candidates
 from helpers.decoding.fake_backend import FakeBackend
-from helpers.decoding.joint import PROMPT, Setting, chi_square_p, draw_many, exact_joint
+from helpers.decoding.joint import PROMPT, Setting, chi_square_p, draw_many, exact_joint, p_of_broken
 from helpers.decoding.loop_plans import loop_plan
 
 SAMPLES, FEWER = 1_500, 600
@@ -55,6 +55,10 @@ def _setting(tree: str, sampling: SamplingConfig = HOT, **speculation: Any) -> S
 
 def _p_value(setting: Setting, samples: int = FEWER) -> float:
     return chi_square_p(draw_many(setting, samples), exact_joint(setting.target, setting.sampling))
+
+
+def _broken_p_value(setting: Setting) -> float:
+    return p_of_broken(setting, exact_joint(setting.target, setting.sampling), FEWER, BROKEN)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +114,7 @@ def test_leaving_out_the_residual_fails(
     monkeypatch: pytest.MonkeyPatch, broken: Callable[[Siblings, NDArray[np.float64]], Any]
 ) -> None:
     monkeypatch.setattr("engine.generation.verifier.accept_sibling", broken)
-    assert _p_value(_setting("3x3")) < BROKEN
+    assert _broken_p_value(_setting("3x3")) < BROKEN
 
 
 def test_siblings_of_the_whole_distribution_fail(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +129,7 @@ def test_siblings_of_the_whole_distribution_fail(monkeypatch: pytest.MonkeyPatch
             told = [first.setdefault(parent, probs) for parent, probs in zip(draft.parents, draft.probs, strict=True)]
             return draft._replace(probs=told)
 
-    assert _p_value(replace(_setting("3x3"), make_drafter=Untold)) < BROKEN
+    assert _broken_p_value(replace(_setting("3x3"), make_drafter=Untold)) < BROKEN
 
 
 def test_dropping_unlikely_nodes_fails() -> None:
@@ -143,7 +147,7 @@ def test_dropping_unlikely_nodes_fails() -> None:
                 (-1,) * len(kept) if kept else None,
             )
 
-    assert _p_value(replace(_setting("3x3"), make_drafter=Drops)) < BROKEN
+    assert _broken_p_value(replace(_setting("3x3"), make_drafter=Drops)) < BROKEN
 
 
 # What is proposed -----------------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ LARGE = ModelFile(
 @pytest.mark.parametrize("cache_type", [None, *CACHE_TYPES])
 def test_the_cache_takes_what_was_told(bundled_target: Path, cache_type: CacheType | None) -> None:
     needs = memory_needs(inspect_model(bundled_target), context_length=512, cache_type=cache_type)
-    with closing(open_backend(LoadConfig(bundled_target, 512, cache_type=cache_type))) as backend:
+    with closing(open_backend(LoadConfig(bundled_target, 512, cache_type=cache_type, trusted=True))) as backend:
         assert backend.context_length == needs.context_length == 512
         sizes = []
         for _ in range(2):
@@ -54,7 +54,7 @@ def test_the_cache_takes_what_was_told(bundled_target: Path, cache_type: CacheTy
 
 @pytest.mark.parametrize("cache_type", CACHE_TYPES)
 def test_drafts_change_nothing_with_any_cache(bundled_target: Path, bundled_draft: Path, cache_type: CacheType) -> None:
-    with load(bundled_target, bundled_draft, cache_type=cache_type) as decoder:
+    with load(bundled_target, bundled_draft, cache_type=cache_type, trusted=True) as decoder:
         plain = decoder.generate("Tell me a story.", max_tokens=60, lookahead=0)
         drafted = decoder.generate("Tell me a story.", max_tokens=60, lookahead=4)
     assert drafted.tokens == plain.tokens

@@ -11,9 +11,10 @@ from engine.sampling.native_draw import NativeSampler, records_of
 from engine.sampling.rows import Judged
 from helpers.decoding.compiled_rows import compiled_rows
 from helpers.decoding.fake_backend import FakeBackend
-from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint
+from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint, p_of_broken
 
-SAMPLES = 3_000
+SAMPLES, MANY = 1_500, 6_000
+"""The breaks show with 100 to 1,200."""
 ENOUGH, BROKEN = 0.001, 1e-6
 RULES = [
     pytest.param(SamplingConfig(1.0), id="t1"),
@@ -28,15 +29,25 @@ RULES = [
 PENALTIES = SamplingConfig(1.0, presence_penalty=1.5, frequency_penalty=1.5)
 
 
-def _p_value(sampling: SamplingConfig, **speculation: Any) -> float:
+def _setting(sampling: SamplingConfig, **speculation: Any) -> Setting:
     rows = compiled_rows(whole_drafts=True)
-    setting = Setting(FakeBackend(6, 11), FakeBackend(6, 23), sampling, SpeculationConfig(**speculation), rows=rows)
-    return chi_square_p(draw_many(setting, SAMPLES), exact_joint(setting.target, sampling))
+    return Setting(FakeBackend(6, 11), FakeBackend(6, 23), sampling, SpeculationConfig(**speculation), rows=rows)
 
 
+def _p_value(sampling: SamplingConfig, samples: int = SAMPLES, **speculation: Any) -> float:
+    setting = _setting(sampling, **speculation)
+    return chi_square_p(draw_many(setting, samples), exact_joint(setting.target, sampling))
+
+
+def _broken_p_value(sampling: SamplingConfig, **speculation: Any) -> float:
+    setting = _setting(sampling, **speculation)
+    return p_of_broken(setting, exact_joint(setting.target, sampling), SAMPLES, BROKEN)
+
+
+@pytest.mark.parametrize("samples", [SAMPLES, pytest.param(MANY, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("sampling", RULES)
-def test_it_is_the_targets_own(sampling: SamplingConfig) -> None:
-    assert _p_value(sampling, lookahead=4) >= ENOUGH
+def test_it_is_the_targets_own(sampling: SamplingConfig, samples: int) -> None:
+    assert _p_value(sampling, samples, lookahead=4) >= ENOUGH
 
 
 @pytest.mark.parametrize(
@@ -74,7 +85,7 @@ def test_the_distribution_of_another_position_fails(sampling: SamplingConfig, mo
         return None if records is None else records[size:] + records[:size]
 
     monkeypatch.setattr("engine.generation.verifier.records_of", moved)
-    assert _p_value(sampling, lookahead=4) < BROKEN
+    assert _broken_p_value(sampling, lookahead=4) < BROKEN
 
 
 @pytest.mark.parametrize("sampling", RULES[:2])
@@ -86,7 +97,7 @@ def test_the_same_numbers_for_all_rounds_fail(sampling: SamplingConfig, monkeypa
         return judge(self, rows, part, proposed, records, 0, history)
 
     monkeypatch.setattr(NativeSampler, "judge", late)
-    assert _p_value(sampling, lookahead=1) < BROKEN
+    assert _broken_p_value(sampling, lookahead=1) < BROKEN
 
 
 def test_penalties_that_forget_the_round_fail(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,12 +117,12 @@ def test_penalties_that_forget_the_round_fail(monkeypatch: pytest.MonkeyPatch) -
 
     assert _p_value(PENALTIES, lookahead=3, acceptance="exact") >= ENOUGH
     monkeypatch.setattr(NativeSampler, "judge", forgetful)
-    assert _p_value(PENALTIES, lookahead=3, acceptance="exact") < BROKEN
+    assert _broken_p_value(PENALTIES, lookahead=3, acceptance="exact") < BROKEN
 
 
 def test_penalties_that_know_only_the_round_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NativeSampler, "_count", lambda *_: 0)
-    assert _p_value(PENALTIES, lookahead=1) < BROKEN
+    assert _broken_p_value(PENALTIES, lookahead=1) < BROKEN
 
 
 def test_other_tokens_that_leave_the_window_fail(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,4 +130,4 @@ def test_other_tokens_that_leave_the_window_fail(monkeypatch: pytest.MonkeyPatch
     others = array("q", [5, 5])
     place, _ = others.buffer_info()
     monkeypatch.setattr(History, "oldest", property(lambda self: (place, min(self.window, len(self)))))
-    assert _p_value(sampling, lookahead=4) < BROKEN
+    assert _broken_p_value(sampling, lookahead=4) < BROKEN

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import llguidance
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -36,6 +37,8 @@ from helpers.decoding.fake_backend import FakeBackend
 PROMPT = (1, 2)
 LENGTH = 3
 LEAST_EXPECTED = 5.0
+PIECE = 100
+"""After so many replies each it is asked whether they are enough."""
 
 Prefix = tuple[int, ...]
 MakeDrafter = Callable[..., Drafter]
@@ -112,6 +115,20 @@ def draw_many(setting: Setting, samples: int, first_seed: int = 0) -> Counter[Pr
         return Counter(setting.draw(first_seed + seed) for seed in range(samples))
 
 
+def p_of_broken(setting: Setting, joint: Mapping[Prefix, float], most: int, enough: float = 1e-6) -> float:
+    """The p-value of something that is broken on purpose, of as few replies as leave no doubt: below `enough`.
+
+    `most`: of so many it is told in any case.
+    """
+    counts: Counter[Prefix] = Counter()
+    with remembered_distributions(), without_threads():
+        for seed in range(most):
+            counts[setting.draw(seed)] += 1
+            if (seed + 1) % PIECE == 0 and (p := chi_square_p(counts, joint)) < enough:
+                return p
+    return chi_square_p(counts, joint)
+
+
 @contextmanager
 def remembered_distributions() -> Iterator[None]:
     """Compute each distribution of a fake once: it is a pure function, and most of the time goes into it."""
@@ -133,7 +150,22 @@ def remembered_distributions() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for user in ("engine.generation.verifier", "engine.drafting.draft_model"):
             patch.setattr(f"{user}.candidates", remembered)
+        patch.setattr(llguidance, "LLMatcher", _RememberedMatchers())
         yield
+
+
+class _RememberedMatchers:
+    """Compile each grammar once for a vocabulary: each reply begins with a copy."""
+
+    def __init__(self) -> None:
+        self._make = llguidance.LLMatcher
+        self._known: dict[tuple[int, str], tuple[object, Any]] = {}
+
+    def __call__(self, vocabulary: Any, grammar: str, **options: Any) -> Any:
+        key = id(vocabulary), grammar
+        if key not in self._known:
+            self._known[key] = vocabulary, self._make(vocabulary, grammar, **options)
+        return self._known[key][1].deep_copy()
 
 
 class _AtOnce:

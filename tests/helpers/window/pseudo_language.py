@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from html import unescape
 from pathlib import Path
 from types import FrameType
@@ -60,7 +61,7 @@ class PseudoTranslator(QTranslator):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._known = {(text.context, text.source) for text in find_texts().texts}
+        self._known = _known_texts()
 
     def translate(self, context: str, source: str, disambiguation: str | None = None, n: int = -1) -> str | None:
         """The text, with other letters and in «»; None where it is not known."""
@@ -71,6 +72,11 @@ class PseudoTranslator(QTranslator):
     def isEmpty(self) -> bool:  # noqa: N802 - the name is Qt's
         """Never: else Qt would not install it."""
         return False
+
+
+@cache
+def _known_texts() -> frozenset[tuple[str, str]]:
+    return frozenset((text.context, text.source) for text in find_texts().texts)
 
 
 def pseudo(source: str) -> str:
@@ -98,6 +104,7 @@ class LeftOut:
         self.found: dict[str, str] = {}
         """Each text, and where it was seen first."""
         self.seen = 0
+        self._checked: set[str] = set()
 
     def look(self) -> None:
         """At everything that there is in all windows now, whether it is on screen or not."""
@@ -105,11 +112,15 @@ class LeftOut:
             if _of_pyqtgraph(widget):
                 continue
             for where, text in texts_of(widget):
-                self.check(text, f"{_path(widget)}: {where}")
+                if text in self._checked:
+                    self.seen += 1
+                else:
+                    self.check(text, f"{_path(widget)}: {where}")
 
     def check(self, text: str, where: str) -> None:
-        """One text."""
+        """One text; a text is the same wherever it stands."""
         self.seen += 1
+        self._checked.add(text)
         bare = re.sub(r"(?s)<style.*?</style>|<[^<>]*>", " ", text) if "<" in text and ">" in text else text
         if re.search(r"[A-Za-z]{2}", self._data.sub(" ", bare)):
             self.found.setdefault(text, where)
@@ -174,6 +185,7 @@ class Painted:
         return found
 
 
+_properties_of: dict[tuple[type[QObject], str], tuple[str, ...]] = {}
 _PAINTING = frozenset({"drawText", "drawStaticText", "drawItemText", "drawGlyphRun", "addText"})
 
 
@@ -217,14 +229,24 @@ def _drawn(scene: QGraphicsScene | None) -> Iterator[tuple[str, str]]:
 
 
 def _properties(thing: QWidget | QAction) -> Iterator[tuple[str, str]]:
-    kinds = thing.metaObject()
-    for place in range(kinds.propertyCount()):
-        each = kinds.property(place)
-        name = str(each.name())
-        if str(each.typeName()) == "QString" and name not in _NOT_TEXT:
-            yield from _one(name, thing.property(name))
+    for name in _text_properties(thing):
+        yield from _one(name, thing.property(name))
     if isinstance(thing, QAction) and thing.shortcut().toString():
         yield from _one("shortcut", thing.shortcut().toString(thing.shortcut().SequenceFormat.NativeText))
+
+
+def _text_properties(thing: QObject) -> tuple[str, ...]:
+    """Names of the properties of its class that are texts."""
+    kinds = thing.metaObject()
+    kind = type(thing), kinds.className()
+    if kind not in _properties_of:
+        each = [kinds.property(place) for place in range(kinds.propertyCount())]
+        _properties_of[kind] = tuple(
+            name
+            for found in each
+            if str(found.typeName()) == "QString" and (name := str(found.name())) not in _NOT_TEXT
+        )
+    return _properties_of[kind]
 
 
 def _rows(view: QAbstractItemView, parent: QModelIndex) -> Iterator[tuple[str, str]]:

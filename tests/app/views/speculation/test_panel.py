@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QImage, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
@@ -338,3 +338,51 @@ def test_live_counts_are_those_of_the_whole_reply(open_window: OpenWindow) -> No
 
 def test_durations_have_units() -> None:
     assert [duration(ms) for ms in (0.0, 850.4, 1_234.0)] == ["0 ms", "850 ms", "1.2 s"]
+
+
+def test_charts_that_appear_are_painted_one_after_another(panel: Panel, qtbot: QtBot) -> None:
+    metrics = Metrics()
+    shown = panel(metrics)
+    assert shown.plots is not None
+    qtbot.waitUntil(lambda: shown.is_drawn)
+    assert not shown._charts.isVisible()
+    write(metrics, 20)
+    shown._drawn_at = 0.0
+    shown.refresh()
+    assert shown._charts.isVisible()
+    assert not any(plot.updatesEnabled() for plot in shown.plots)
+    qtbot.waitUntil(lambda: shown.is_drawn)
+    assert all(plot.updatesEnabled() for plot in shown.plots)
+    # As pictures they are whole at any time.
+    write(metrics, 0)
+    shown._drawn_at = 0.0
+    shown.refresh()
+    write(metrics, 20)
+    shown._drawn_at = 0.0
+    shown.refresh()
+    shown._picture()
+    assert all(plot.updatesEnabled() for plot in shown.plots)
+
+
+def test_another_reply_moves_no_plot(panel: Panel, qtbot: QtBot) -> None:
+    metrics = Metrics()
+    write(metrics, 20)
+    shown = panel(metrics)
+    assert shown.plots is not None
+    qtbot.waitUntil(lambda: shown.is_drawn)
+    places = list[object]()
+    for name in ("", "What is a dragon?", ""):
+        shown.show_reply(metrics, name)
+        QApplication.processEvents()
+        places.append([(plot.mapTo(shown, QPoint()), plot.size()) for plot in shown.plots])
+    assert places[0] == places[1] == places[2]
+
+
+def test_a_panel_that_is_gone_leaves_nothing_behind(qapp: QApplication) -> None:
+    before = set(qapp.topLevelWidgets())
+    shown = SpeculationPanel(Metrics(), Theme(qapp, "", settings=Settings(theme="light")), PaintBudget())
+    shown.build_plots()
+    assert set(qapp.topLevelWidgets()) - before >= {shown}
+    shown.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    assert set(qapp.topLevelWidgets()) - before == set()
