@@ -63,5 +63,5 @@ def read_rows(path: Path, tensor: StoredTensor, first: int, count: int) -> NDArr
     if tensor.dtype == "BF16":  # The upper half of a float32.
         numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
     if tensor.dtype == "F8_E4M3":
-        return _EIGHT_BITS[numbers]
+        numbers = _EIGHT_BITS[numbers]
     return numbers.astype(np.float32)
