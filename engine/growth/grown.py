@@ -115,12 +115,13 @@ def grown_mtp(
 
 
 def grown_medusa(
-    heads: Path, shape: GrownShape = FULL, *, folder: Path | None = None, target: Path | None = None
+    heads: Path | None = None, shape: GrownShape = FULL, *, folder: Path | None = None, target: Path | None = None
 ) -> Path:
     """Return the Medusa heads for grown targets of that shape, made if they are not there yet: a folder, in float16.
 
-    `heads`: the folder that is grown, with its `target` (the demo target). Raises GrowthError.
+    `heads`: the folder that is grown (the demo target's), with its `target` (the demo target). Raises GrowthError.
     """
+    heads = resolve_source("demo-medusa") if heads is None else heads
     growth = Growth(SmallModel(bundled_pair()[0] if target is None else target), shape, Kind.F16)
     larger = MedusaGrowth(heads, growth)
     path = (cache_folder() if folder is None else folder) / _named(larger.small.layout.files[0], shape, "f16", "")

@@ -31,7 +31,11 @@ _NAME = re.compile(
 )
 _NO_TARGETS = re.compile(r"mmproj|imatrix|ggml-vocab", re.IGNORECASE)
 _DEMO = {"demo-target": 0, "demo-draft": 1}
-_DEMO_HEADS = {"demo-head": "demo-head.Q8_0.gguf", "demo-mtp": "demo-mtp.Q8_0.gguf"}
+_DEMO_HEADS = {
+    "demo-head": "demo-head.Q8_0.gguf",
+    "demo-medusa": "demo-medusa",
+    "demo-mtp": "demo-mtp.Q8_0.gguf",
+}
 _INDEX = "model.safetensors.index.json"
 _MAX_INDEX = 64 * 2**20
 _MAX_FILES = 10_000
@@ -40,10 +44,10 @@ _MAX_FILES = 10_000
 def resolve_source(name: str | Path, part: Literal["target", "draft"] = "target") -> Path:
     """Return the file or folder that a name means.
 
-    A path (`~` is the home folder); `demo` (the bundled model of that part), `demo-target`, `demo-draft`; `demo-head`
-    (a draft head for the bundled target), `demo-mtp` (a sibling of it with a layer for later tokens); or the name
-    of a model in the Hugging Face cache: `owner/model`, `owner/model:Q8_0`, `owner/model/file.gguf`. What exists as a
-    path is meant as a path. Of a folder with nothing but GGUF files it is the best known quantisation.
+    A path (`~` is the home folder); `demo` (the bundled model of that part), `demo-target`, `demo-draft`; `demo-head`,
+    `demo-medusa` (draft heads for the bundled target), `demo-mtp` (a sibling of it with a layer for later tokens); or
+    the name of a model in the Hugging Face cache: `owner/model`, `owner/model:Q8_0`, `owner/model/file.gguf`. What
+    exists as a path is meant as a path. Of a folder with nothing but GGUF files it is the best known quantisation.
     Raises ModelFileBroken, which says where it was looked for and what to do; LoadFailed.
     """
     text = os.fspath(name)
@@ -69,7 +73,7 @@ def bundled_pair() -> tuple[Path, Path]:
 
 def _bundled(folder: str, name: str) -> Path:
     path = Path(str(importlib.resources.files("resources").joinpath(folder))) / name
-    if not path.is_file():
+    if not path.exists():
         raise LoadFailed(path, Translatable("it is part of Outrider, but it is missing. Reinstall Outrider."))
     return path
 

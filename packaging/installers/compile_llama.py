@@ -61,7 +61,7 @@ def compile_llama(python: Path, kind: str = "cpu") -> Llama:
     finished = place / "wheel"
     source = place / "source"
     if not finished.is_dir():
-        prepare_for_cards(kind)
+        prepare_for_cards(kind, for_here=False)
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         _unpack(python, place, source)

@@ -30,6 +30,8 @@ COMPILED = VENV / ".llama"
 # Tells what llama.cpp computes on there beside the processor, for whoever sets up again without saying so. The
 # Makefile compares it too.
 KIND = VENV / ".llama-kind"
+# CMAKE_ARGS, with which it was compiled.
+ARGUMENTS = VENV / ".llama-cmake-args"
 CONSTRAINTS = ROOT / "constraints.txt"
 SUPPORTED = ((3, 11), (3, 13))
 WANTED_FREE_GB = 4
@@ -59,6 +61,7 @@ def main() -> int:
 
 def _set_up() -> None:
     kind = _kind()
+    _recall_arguments(kind)
     system.prepare()
     _make_environment()
     READY.unlink(missing_ok=True)
@@ -73,6 +76,7 @@ def _set_up() -> None:
     _verify()
     _record_processor()
     KIND.write_text(f"{kind}\n", encoding="utf-8")
+    ARGUMENTS.write_text(os.environ.get("CMAKE_ARGS", "") + "\n", encoding="utf-8")
     READY.write_text(_stamp(), encoding="utf-8")
     say("Outrider is set up.")
 
@@ -104,6 +108,12 @@ def _kind() -> str:
 
 def _kind_there() -> str:
     return KIND.read_text(encoding="utf-8").strip() if KIND.is_file() else "cpu"
+
+
+def _recall_arguments(kind: str) -> None:
+    """Set CMAKE_ARGS to what llama.cpp was compiled with, where nobody says otherwise."""
+    if not os.environ.get("CMAKE_ARGS") and kind == _kind_there() and ARGUMENTS.is_file():
+        os.environ["CMAKE_ARGS"] = ARGUMENTS.read_text(encoding="utf-8").strip()
 
 
 def _stamp() -> str:
@@ -156,8 +166,9 @@ def _install(kind: str) -> None:
 
 
 def _install_llama(pinned: tuple[str, ...], kind: str) -> None:
-    options = [f"--config-settings=cmake.define.{name}={value}" for name, value in llama_build.settings(kind).items()]
-    built = llama_build.digest_for_here(kind)
+    settings = llama_build.settings(kind) | cards.settings_for_here(kind)
+    options = [f"--config-settings=cmake.define.{name}={value}" for name, value in settings.items()]
+    built = "-".join(filter(None, (llama_build.digest_for_here(kind), cards.mark(kind))))
     build = ("-v", "--build-constraint", str(CONSTRAINTS), *options, *_own_cache(built))
     if not COMPILED.is_file() or COMPILED.read_text(encoding="utf-8").strip() != built:
         cards.prepare(kind)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cards
 import llama_build
 import pip_runner
 import pytest
@@ -203,6 +204,26 @@ def test_a_build_for_graphics_cards_stays_one(tmp_path: Path, monkeypatch: pytes
         set_up._kind()
     assert len({llama_build.digest_for_here(kind) for kind in llama_build.KINDS}) == len(llama_build.KINDS)
     assert llama_build.settings("vulkan") == {**llama_build.settings(), "GGML_VULKAN": "ON"}
+
+
+def test_what_cmake_was_told_is_told_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build for Debian 12's Vulkan or for one card of CUDA's would fail when llama.cpp is compiled anew."""
+    monkeypatch.setattr(set_up, "KIND", tmp_path / ".llama-kind")
+    monkeypatch.setattr(set_up, "ARGUMENTS", tmp_path / ".llama-cmake-args")
+    monkeypatch.setenv("CMAKE_ARGS", "")
+    assert cards.mark("vulkan") == ""
+    set_up._recall_arguments("vulkan")
+    assert os.environ["CMAKE_ARGS"] == ""
+    set_up.KIND.write_text("vulkan\n", encoding="utf-8")
+    set_up.ARGUMENTS.write_text("-DA=1 -DB=2\n", encoding="utf-8")
+    set_up._recall_arguments("cpu")
+    assert os.environ["CMAKE_ARGS"] == ""
+    set_up._recall_arguments("vulkan")
+    assert os.environ["CMAKE_ARGS"] == "-DA=1 -DB=2"
+    assert cards.mark("vulkan") != ""
+    monkeypatch.setenv("CMAKE_ARGS", "-DA=2")
+    set_up._recall_arguments("vulkan")
+    assert os.environ["CMAKE_ARGS"] == "-DA=2"
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")

@@ -54,6 +54,7 @@ def test_content(wheel: Path) -> None:
     models = [name for name in names if name.startswith("outrider/resources/models/") and name.endswith(".gguf")]
     assert len(models) == 2
     assert "outrider/resources/starter_prompts.json" in names
+    assert "outrider/resources/heads/demo-medusa/medusa_lm_head.safetensors" in names
 
 
 def test_no_module_imports_by_the_names_of_the_checkout(wheel: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -114,14 +115,108 @@ def test_root_gets_them_installed(sdk: Path, tmp_path: Path, monkeypatch: pytest
         cards.prepare("vulkan")
 
 
-@needs_linux
-def test_cuda_without_its_compiler_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("CMAKE_ARGS", "CUDACXX", "CUDA_PATH"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(SetupError, match="nvcc, and it is not found"):
-        cards.prepare("cuda")
-    compiler = tmp_path / "nvcc"
-    compiler.write_text("#!/bin/sh\n", encoding="ascii")
+@pytest.fixture
+def toolkit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A whole CUDA toolkit on the path, behind a script as distributions have one; no card, and no driver."""
+    folder = tmp_path / "cuda-99.0"
+    for place in ("bin", "include", "lib"):
+        (folder / place).mkdir(parents=True)
+    (folder / "include" / "cublas_v2.h").touch()
+    (folder / "lib" / "libcublas.so").touch()
+    compiler = folder / "bin" / "nvcc"
+    told = [
+        f"TOP={folder}",
+        f'INCLUDES="-I{folder}/bin/../include"',
+        f'LIBRARIES=  "-L{folder}/lib/stubs" "-L{folder}/lib"',
+    ]
+    lines = [f"echo '#$ {line}' >&2" for line in told]
+    compiler.write_text("\n".join(["#!/bin/sh", *lines, ""]), encoding="utf-8")
+    script = tmp_path / "bin" / "nvcc"
+    script.parent.mkdir()
+    script.write_text(f'#!/bin/sh\nexec {compiler} "$@"\n', encoding="utf-8")
     compiler.chmod(0o755)
+    script.chmod(0o755)
+    for name in ("CMAKE_ARGS", "CMAKE_PREFIX_PATH", "CUDACXX", "CUDA_PATH", "VULKAN_SDK"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", os.pathsep.join((str(script.parent), os.environ["PATH"])))
+    monkeypatch.setattr(cards, "_SYSTEM", ())
+    monkeypatch.setattr(cards, "_DRIVER", "libno-driver-of-that-name.so.1")
+    return folder
+
+
+def _refused(*words: str) -> None:
+    """CUDA is refused, in one sentence or two, with all these words in it."""
+    with pytest.raises(SetupError) as caught:
+        cards.prepare("cuda")
+    assert [word for word in words if word not in str(caught.value)] == []
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@needs_linux
+def test_cuda_without_its_compiler_is_one_line(toolkit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(toolkit / "lib"))
+    monkeypatch.setattr(cards, "_TOOLKITS", (toolkit / "none",))
+    _refused("nvcc, and it is not on the path", "Install the CUDA toolkit", "PATH=/usr/local/cuda/bin:$PATH")
+    monkeypatch.setattr(cards, "_TOOLKITS", (toolkit / "none", toolkit))
+    _refused("nvcc, and it is not on the path", f"PATH={toolkit}/bin:$PATH")
+    monkeypatch.setenv("CUDA_PATH", str(toolkit))
+    _refused("driver finds none")
+    monkeypatch.setenv("CUDACXX", str(toolkit / "other"))
+    _refused("nvcc, and it is not on the path")
+
+
+@needs_linux
+def test_cuda_without_cublas_is_one_line(toolkit: Path) -> None:
+    """CMake says so too, behind twenty lines of others, and without what to do."""
+    (toolkit / "include" / "cublas_v2.h").unlink()
+    _refused("needs cuBLAS", f"{toolkit.parent}/bin/nvcc has no cublas_v2.h", "libcublas-dev")
+    (toolkit / "lib" / "libcublas.so").unlink()
+    _refused("needs cuBLAS", "has no libcublas.so")
+    only = toolkit / "lib" / "libcublas.so.99"
+    only.touch()
+    _refused(f"there is only {only}", f"ln -s libcublas.so.99 {toolkit}/lib/libcublas.so")
+
+
+@needs_linux
+def test_cuda_without_a_card_wants_its_architecture_named(toolkit: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _refused("driver finds none", "CMAKE_ARGS=-DCMAKE_CUDA_ARCHITECTURES=90-real")
+    cards.prepare("cuda", for_here=False)
+    monkeypatch.setenv("CMAKE_ARGS", "-DCMAKE_CUDA_ARCHITECTURES=90-real")
     cards.prepare("cuda")
+    monkeypatch.delenv("CMAKE_ARGS")
+    monkeypatch.setattr(cards, "cuda_cards", lambda: ("9.0",))
+    cards.prepare("cuda")
+
+
+_A_DRIVER = """
+int cuInit(unsigned flags) { return FAILS; }
+int cuDeviceGetCount(int *count) { *count = 2; return 0; }
+int cuDeviceGet(int *card, int number) { *card = 40 + number; return 0; }
+int cuDeviceGetAttribute(int *value, int attribute, int card) { *value = attribute == 75 ? card - 31 : 1; return 0; }
+"""
+
+
+@needs_linux
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_cards_are_those_that_the_driver_finds(toolkit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver is linked where it is at hand, and else not, so that llama.cpp can be imported without one."""
+    assert cards.cuda_cards() == ()
+    assert cards.settings_for_here("cuda") == {"GGML_CUDA_NO_VMM": "ON"}
+    assert cards.settings_for_here("cpu") == cards.settings_for_here("vulkan") == {}
+    marks = {cards.mark("cuda")}
+    for fails in (100, 0):
+        library = tmp_path / f"libdriver-{fails}.so.1"
+        command = ["cc", "-shared", "-fPIC", f"-DFAILS={fails}", "-x", "c", "-", "-o", str(library)]
+        subprocess.run(command, input=_A_DRIVER, text=True, check=True)
+        monkeypatch.setattr(cards, "_DRIVER", str(library))
+        assert cards.cuda_cards() == (() if fails else ("9.1", "10.1"))
+    marks.add(cards.mark("cuda"))
+    assert cards.settings_for_here("cuda") == {"GGML_CUDA_NO_VMM": "ON"}, "nothing to link with"
+    (toolkit / "lib" / "stubs").mkdir()
+    (toolkit / "lib" / "stubs" / "libcuda.so").touch()
+    assert cards.settings_for_here("cuda") == {}
+    marks.add(cards.mark("cuda"))
+    monkeypatch.setenv("CMAKE_ARGS", "-DGGML_CUDA_NO_VMM=OFF")
+    assert cards.settings_for_here("cuda") == {}
+    marks.add(cards.mark("cuda"))
+    assert len(marks) == 4, "a wheel that was compiled otherwise must not be taken"

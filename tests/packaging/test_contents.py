@@ -140,6 +140,8 @@ def test_libraries(place: str, kept: bool) -> None:
         ("resources/translations/outrider_de.qm", True),
         ("resources/translations/outrider_de.ts", False),
         ("resources/styles/window.qss", True),
+        ("resources/heads/demo-medusa/config.json", True),
+        ("resources/heads/demo-medusa/medusa_lm_head.safetensors", True),
         ("engine/sampling_rules.def", True),
         ("llama_cpp_python-0.3.36.dist-info/METADATA", True),
         ("llama_cpp_python-0.3.36.dist-info/RECORD", False),

@@ -17,13 +17,30 @@ _TYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
     "F16": np.dtype("<f2"),
     "BF16": np.dtype("<u2"),
+    "F8_E4M3": np.dtype("u1"),
 }
+
+
+def _eight_bits() -> NDArray[np.float32]:
+    """Return the values of F8_E4M3 by their bits: a sign, four of the exponent, three of the fraction; no infinity.
+
+    Source: Micikevicius et al., "FP8 Formats for Deep Learning" (2022, arXiv:2209.05433), table 1.
+    """
+    bits = np.arange(128)
+    exponent, fraction = bits >> 3, (bits & 7) / 8
+    found = np.where(exponent == 0, np.ldexp(fraction, -6), np.ldexp(1 + fraction, exponent - 7))
+    found[127] = np.nan
+    return np.concatenate([found, -found]).astype(np.float32)
+
+
+_EIGHT_BITS = _eight_bits()
 
 
 def read_rows(path: Path, tensor: StoredTensor, first: int, count: int) -> NDArray[np.float32]:
     """Return rows of a matrix, or a vector as the only one: float32, shape (count, columns).
 
-    Raises ModelFileBroken, ModelNotSupported (other numbers than floating point of 16 bits or more), OSError.
+    Raises ModelFileBroken, ModelNotSupported (other numbers than floating point of 16 bits or more, and F8_E4M3),
+    OSError.
     """
     kind = _TYPES.get(tensor.dtype)
     if kind is None:
@@ -45,4 +62,6 @@ def read_rows(path: Path, tensor: StoredTensor, first: int, count: int) -> NDArr
     numbers: NDArray[Any] = np.frombuffer(data, kind).reshape(count, columns)
     if tensor.dtype == "BF16":  # The upper half of a float32.
         numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
+    if tensor.dtype == "F8_E4M3":
+        numbers = _EIGHT_BITS[numbers]
     return numbers.astype(np.float32)

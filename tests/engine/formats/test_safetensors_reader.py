@@ -6,12 +6,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import LoadFailed, ModelFileBroken, ModelNotSupported
 from engine.formats.safetensors.reader import INDEX, SINGLE, model_folder, read_safetensors, read_safetensors_model
+from engine.formats.safetensors.values import read_rows
 
 ONE = {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}
 TWO = {"dtype": "BF16", "shape": [5], "data_offsets": [24, 34]}
@@ -55,7 +57,6 @@ def test_reads_names_formats_shapes_and_places(tmp_path: Path) -> None:
 
 def test_reads_what_the_library_writes(tmp_path: Path) -> None:
     library = pytest.importorskip("safetensors.numpy")
-    numpy = pytest.importorskip("numpy")
     path = tmp_path / SINGLE
     library.save_file({"a": numpy.ones((3, 4), "float16"), "b": numpy.arange(7)}, path, {"format": "pt"})
     tensors = read_safetensors(path).tensors
@@ -176,3 +177,27 @@ def test_folder_that_a_path_means(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     assert model_folder(tmp_path) == model_folder(weights) == tmp_path
     assert model_folder(tmp_path / "config.json") is None
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "float16", "bfloat16", "float8_e4m3fn"])
+def test_values_are_those_that_torch_reads(tmp_path: Path, kind: str) -> None:
+    """Of eight bits every one of them; of the others what is drawn."""
+    torch, library = pytest.importorskip("torch"), pytest.importorskip("safetensors.torch")
+    dtype = getattr(torch, kind)
+    stored = torch.arange(256, dtype=torch.uint8).view(dtype) if dtype.itemsize == 1 else torch.randn(256).to(dtype)
+    path = tmp_path / SINGLE
+    library.save_file({"a": stored.view(16, 16).clone(), "b": stored}, path)
+    tensors = read_safetensors(path).tensors
+    wanted = stored.view(16, 16).float().numpy()
+    numpy.testing.assert_array_equal(read_rows(path, tensors["a"], 0, 16), wanted)
+    numpy.testing.assert_array_equal(read_rows(path, tensors["a"], 5, 2), wanted[5:7])
+    numpy.testing.assert_array_equal(read_rows(path, tensors["b"], 0, 1), wanted.reshape(1, 256))
+
+
+def test_values_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / SINGLE, content({"two": TWO | {"dtype": "F8_E5M2", "shape": [34], "data_offsets": [0, 34]}})
+    )
+    tensor = read_safetensors(path).tensors["two"]
+    reason = reason_of(lambda: read_rows(path, tensor, 0, 1), ModelNotSupported)
+    assert "'two' is stored as F8_E5M2" in reason

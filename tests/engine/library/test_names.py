@@ -53,7 +53,7 @@ def test_the_bundled_pair() -> None:
     assert resolve_source("demo") == resolve_source("demo-target") == target
     assert resolve_source("demo", "draft") == resolve_source("demo-draft") == resolve_source("demo-draft", "draft")
     assert resolve_source("demo", "draft") == draft
-    for name in ("demo-head", "demo-mtp"):
+    for name in ("demo-head", "demo-medusa", "demo-mtp"):
         assert resolve_source(name).parent.name == "heads", "not beside the pair, which drafts with its model"
 
 

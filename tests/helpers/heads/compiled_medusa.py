@@ -95,7 +95,9 @@ def write_safetensors(path: Path, tensors: dict[str, NDArray[Any]], dtype: str =
     header, data = {}, b""
     for name, values in tensors.items():
         stored = np.ascontiguousarray(values, np.float32)
-        if dtype == "BF16":
+        if dtype == "F8_E4M3":
+            piece = _in_eight_bits(stored)
+        elif dtype == "BF16":
             piece = (stored.view(np.uint32) >> 16).astype("<u2").tobytes()
         else:
             piece = stored.astype("<f2" if dtype == "F16" else "<f4").tobytes()
@@ -109,6 +111,21 @@ def write_safetensors(path: Path, tensors: dict[str, NDArray[Any]], dtype: str =
     path.write_bytes(len(text).to_bytes(8, "little") + text + data)
 
 
+def eight_bits(code: int) -> float:
+    """The value of a byte in F8_E4M3."""
+    exponent, fraction = code >> 3 & 15, code & 7
+    size = fraction * 2.0**-9 if exponent == 0 else (8 + fraction) * 2.0 ** (exponent - 10)
+    return -size if code & 128 else size
+
+
+def _in_eight_bits(values: Array) -> bytes:
+    """The bytes of the nearest values in F8_E4M3."""
+    codes = sorted((code for code in range(256) if code & 127 != 127), key=eight_bits)
+    table = np.array([eight_bits(code) for code in codes])
+    places = np.searchsorted((table[1:] + table[:-1]) / 2, values.ravel())
+    return np.array(codes, np.uint8)[places].tobytes()
+
+
 def read_plainly(path: Path) -> dict[str, Array]:
     """The tensors of such a file in float32."""
     whole = path.read_bytes()
@@ -116,10 +133,12 @@ def read_plainly(path: Path) -> dict[str, Array]:
     found = {}
     for name, entry in json.loads(whole[8:begin]).items():
         first, end = entry["data_offsets"]
-        kinds = {"BF16": "<u2", "F16": "<f2", "F32": "<f4"}
+        kinds = {"F8_E4M3": "u1", "BF16": "<u2", "F16": "<f2", "F32": "<f4"}
         values = np.frombuffer(whole[begin + first : begin + end], kinds[entry["dtype"]])
         if entry["dtype"] == "BF16":
             values = (values.astype(np.uint32) << 16).view(np.float32)
+        if entry["dtype"] == "F8_E4M3":
+            values = np.array([eight_bits(code) for code in values.tolist()])
         found[name] = values.astype(np.float32).reshape(entry["shape"])
     return found
 

@@ -92,12 +92,13 @@ def write_eagle_folder(head: EagleHead, folder: Path, read: int) -> None:
 
 
 def write_medusa_folder(heads: MedusaHeads, folder: Path) -> None:
-    """Write Medusa heads for a target in a folder, in float16 as published ones are."""
+    """Write Medusa heads for a target in a folder: the outputs in eight bits, which are most of it, the rest in float16."""
     tensors: dict[str, Tensor] = {}
     for at in range(HEADS):
         tensors |= {f"{at}.0.linear.weight": heads.weights[at], f"{at}.0.linear.bias": heads.biases[at]}
         tensors[f"{at}.1.weight"] = heads.outputs[at]
-    tensors = {name: each.detach().half() for name, each in tensors.items()}
+    kinds = {name: torch.half if ".linear." in name else torch.float8_e4m3fn for name in tensors}
+    tensors = {name: each.detach().to(kinds[name]) for name, each in tensors.items()}
     config = {"medusa_num_heads": HEADS, "medusa_num_layers": 1, "base_model_name_or_path": "demo-target"}
     _write_folder(folder, "medusa_lm_head.safetensors", tensors, config)
 

@@ -23,6 +23,8 @@ from demopair.training.tokenizer import ASSISTANT, END, PAD, special_ids
 LONGEST_REPLY = 240
 _TOGETHER = 128
 _FEWEST = 8
+_WORTH_COPYING = 0.75
+"""Rows that ended are taken out when so few others are left."""
 StatesOf = Callable[[Tensor], tuple[Tensor, Tensor]]
 """Of ids (rows, time): the states that heads read, and those behind the last norm."""
 
@@ -76,19 +78,22 @@ def _write(model: DemoLlama, asked: list[list[int]], end: int, temperature: floa
     room = (len(asked), shape.kv_heads, length + LONGEST_REPLY, shape.head_size)
     caches = [(torch.zeros(room), torch.zeros(room)) for _ in range(shape.layers)]
     replies: list[list[int]] = [[] for _ in asked]
-    alive = list(range(len(asked)))
+    alive, ended = list(range(len(asked))), torch.zeros(len(asked), dtype=torch.bool)
     ids, place = torch.tensor(asked), 0
     for _ in range(LONGEST_REPLY):
         logits = model.logits(_forward(model, ids, caches, place)[:, -1])
         place += ids.shape[1]
         drawn = _drawn(logits, temperature)
-        for row, token in zip(alive, drawn.tolist(), strict=True):
-            replies[row].append(token)
-        left = (drawn != end).nonzero()[:, 0]
+        for row, token, over in zip(alive, drawn.tolist(), ended.tolist(), strict=True):
+            if not over:
+                replies[row].append(token)
+        ended |= drawn == end
+        left = (~ended).nonzero()[:, 0]
         if not len(left):
             break
-        if len(left) < len(alive):
-            alive, drawn = [alive[at] for at in left.tolist()], drawn[left]
+        # Copying the caches costs more than some rows that nobody reads.
+        if len(left) <= _WORTH_COPYING * len(alive):
+            alive, drawn, ended = [alive[at] for at in left.tolist()], drawn[left], ended[left]
             caches = [(keys[left], values[left]) for keys, values in caches]
         ids = drawn[:, None]
     return replies

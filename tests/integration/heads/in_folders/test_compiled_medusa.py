@@ -75,7 +75,7 @@ def test_the_text_is_the_targets(decoder: SpeculativeDecoder) -> None:
         assert result.stats.target_forwards == result.stats.rounds
 
 
-@pytest.mark.parametrize(("depth", "dtype"), [(1, "F32"), (2, "BF16"), (2, "F16")])
+@pytest.mark.parametrize(("depth", "dtype"), [(1, "F32"), (2, "BF16"), (2, "F16"), (1, "F8_E4M3")])
 def test_proposals_agree_with_the_paper(
     target: Path, folder: Path, depth: int, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
