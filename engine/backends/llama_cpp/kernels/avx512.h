@@ -16,7 +16,7 @@ constexpr int ROWS = 16;
 constexpr int EIGHT_BIT_BESIDE = 1;
 constexpr int TALL_BESIDE = 0;
 constexpr int MOST_AS_ONE = 16;
-constexpr int SUPER_BLOCKS_BESIDE = 8;
+constexpr int SUPER_BLOCKS_BESIDE = 4;
 constexpr int float_rows(int) { return 4; }
 constexpr int FLOAT_COLUMNS = 6;
 constexpr int ATTENTION_COLUMNS = 12;
@@ -73,21 +73,31 @@ inline Reals reals_of(Vec x) { return _mm512_castsi512_ps(x); }
 OUTRIDER_INLINE void fetch_first(const char * at) { _mm_prefetch(at, _MM_HINT_T0); }
 OUTRIDER_INLINE void fetch_second(const char * at) { _mm_prefetch(at, _MM_HINT_T1); }
 
-inline Vec two_quarters(const void * low, const void * high) {
+OUTRIDER_INLINE Vec two_quarters(const void * low, const void * high) {
     const __m256i a = _mm256_loadu_si256(static_cast<const __m256i *>(low));
     const __m256i b = _mm256_loadu_si256(static_cast<const __m256i *>(high));
     return _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
 }
 
-inline Vec four_quarters(const void * a, const void * b, const void * c, const void * d) {
+OUTRIDER_INLINE Vec four_quarters(const void * a, const void * b, const void * c, const void * d) {
     const auto part = [](const void * at) { return _mm_loadu_si128(static_cast<const __m128i *>(at)); };
     const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(part(a)), part(b), 1);
     const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(part(c)), part(d), 1);
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
+/// Calls `use(i, a, b, c, d)` for i = 0..3 with the addresses of rows i, i + 4, i + 8, i + 12, which take few
+/// registers: GCC otherwise keeps products of the stride, most of them in vector registers.
+template <class Use> OUTRIDER_INLINE void each_fourth_row(const char * at, size_t given, Use && use) {
+    const size_t stride = anew(given), twelve = anew(12 * stride);
+    each_of<4>([&](auto i) OUTRIDER_INLINE_LAMBDA {
+        use(i, at, at + 4 * stride, at + 8 * stride, at + twelve);
+        at = anew(at + stride);
+    });
+}
+
 /// Transposes four by four dwords in each 128-bit quarter.
-inline void transpose4(Vec & a, Vec & b, Vec & c, Vec & d) {
+OUTRIDER_INLINE void transpose4(Vec & a, Vec & b, Vec & c, Vec & d) {
     const Vec ab_low = _mm512_unpacklo_epi32(a, b), ab_high = _mm512_unpackhi_epi32(a, b);
     const Vec cd_low = _mm512_unpacklo_epi32(c, d), cd_high = _mm512_unpackhi_epi32(c, d);
     a = _mm512_unpacklo_epi64(ab_low, cd_low);
@@ -96,12 +106,13 @@ inline void transpose4(Vec & a, Vec & b, Vec & c, Vec & d) {
     d = _mm512_unpackhi_epi64(ab_high, cd_high);
 }
 
-inline void load32(const char * at, size_t stride, Vec out[8]) {
+OUTRIDER_INLINE void load32(const char * at, size_t stride, Vec out[8]) {
     Vec a[4], b[4];
-    for (int i = 0; i < 4; i++) {
-        a[i] = two_quarters(at + i * stride, at + (i + 4) * stride);
-        b[i] = two_quarters(at + (i + 8) * stride, at + (i + 12) * stride);
-    }
+    each_fourth_row(at, stride, [&](auto i, auto... row) OUTRIDER_INLINE_LAMBDA {
+        const char * rows[] = {row...};
+        a[i] = two_quarters(rows[0], rows[1]);
+        b[i] = two_quarters(rows[2], rows[3]);
+    });
     transpose4(a[0], a[1], a[2], a[3]);
     transpose4(b[0], b[1], b[2], b[3]);
     for (int j = 0; j < 4; j++) {
@@ -110,25 +121,38 @@ inline void load32(const char * at, size_t stride, Vec out[8]) {
     }
 }
 
-inline void load16(const char * at, size_t stride, Vec out[4]) {
-    for (int i = 0; i < 4; i++) {
-        const char * row = at + i * stride;
-        out[i] = four_quarters(row, row + 4 * stride, row + 8 * stride, row + 12 * stride);
-    }
+OUTRIDER_INLINE void load16(const char * at, size_t stride, Vec out[4]) {
+    each_fourth_row(at, stride, [&](auto i, auto... row) OUTRIDER_INLINE_LAMBDA { out[i] = four_quarters(row...); });
     transpose4(out[0], out[1], out[2], out[3]);
 }
 
-inline Vec load4(const char * at, size_t stride) {
+OUTRIDER_INLINE Vec load4(const char * at, size_t stride) {
     Vec even = _mm512_setzero_si512(), odd = even;
-    for (int r = 0; r < ROWS; r += 2) {
-        even = _mm512_mask_set1_epi32(even, static_cast<__mmask16>(1 << r), dword(at + r * stride));
-        odd = _mm512_mask_set1_epi32(odd, static_cast<__mmask16>(2 << r), dword(at + (r + 1) * stride));
-    }
+    each_fourth_row(at, stride, [&](auto i, auto... row) OUTRIDER_INLINE_LAMBDA {
+        Vec & part = i % 2 == 0 ? even : odd;
+        const char * rows[] = {row...};
+        each_of<4>([&](auto q) OUTRIDER_INLINE_LAMBDA {
+            part = _mm512_mask_set1_epi32(part, static_cast<__mmask16>(1 << (i + 4 * q)), dword(rows[q]));
+        });
+    });
     return _mm512_or_si512(even, odd);
 }
 
 inline Vec load_vector(const void * at) { return _mm512_loadu_si512(at); }
-inline Reals load_scales(const char * at, size_t stride) { return low_halves(load4(at, stride)); }
+
+/// Row r is read from 2 * r bytes before it on, where its number comes to its place; no other byte is asked for.
+OUTRIDER_INLINE Reals load_scales(const char * at, size_t stride) {
+    __m256i parts[4];
+    each_fourth_row(at, stride, [&](auto i, auto... row) OUTRIDER_INLINE_LAMBDA {
+        const char * rows[] = {row...};
+        parts[i] = _mm256_setzero_si256();
+        each_of<4>([&](auto q) OUTRIDER_INLINE_LAMBDA {
+            constexpr int r = i + 4 * q;
+            parts[i] = _mm256_mask_loadu_epi16(parts[i], static_cast<__mmask16>(1 << r), rows[q] - 2 * r);
+        });
+    });
+    return _mm512_cvtph_ps(_mm256_or_si256(_mm256_or_si256(parts[0], parts[1]), _mm256_or_si256(parts[2], parts[3])));
+}
 
 inline Reals load(const float * at) { return _mm512_load_ps(at); }
 inline Reals load_any(const float * at) { return _mm512_loadu_ps(at); }

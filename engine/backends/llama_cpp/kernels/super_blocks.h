@@ -143,6 +143,12 @@ template <class Format> struct SuperBlocks {
         }
     }
 
+    /// The groups of a block in the order in which a format gives them: sums in floating point must keep it.
+    struct Unpacked {
+        Vec w[8][8];
+        int numbers[8];
+    };
+
     /// The same for many columns: each block is unpacked once, then multiplied with a few of them after the others, by
     /// functions that all numbers of columns share.
     static OUTRIDER_APART void tile_of_many(const char * weights, size_t stride, int64_t blocks,
@@ -158,12 +164,15 @@ template <class Format> struct SuperBlocks {
         for (int64_t i = 0; i < blocks; i++) {
             const Format rows = lying[i];
             const char * later = next == nullptr ? nullptr : next + i * ROWS * sizeof(Weights);
-            Vec unpacked[8][8];
+            Unpacked unpacked;
+            int held = 0;
             rows.groups([&](int g, const Vec(&w)[8]) OUTRIDER_INLINE_LAMBDA {
                 fetch_part(later, g);
+                unpacked.numbers[held] = g;
                 for (int j = 0; j < 8; j++) {
-                    unpacked[g][j] = w[j];
+                    unpacked.w[held][j] = w[j];
                 }
+                held++;
             });
             parts.each(0, [&](int first, int size) OUTRIDER_INLINE_LAMBDA {
                 ADD[size - 1](totals + first, rows, unpacked, i, y + first, columns + first);
@@ -174,7 +183,7 @@ template <class Format> struct SuperBlocks {
         }
     }
 
-    using AddBlock = void (*)(Reals *, const Format &, const Vec (*)[8], int64_t, const Activations * const *,
+    using AddBlock = void (*)(Reals *, const Format &, const Unpacked &, int64_t, const Activations * const *,
                               const Column * const *);
 
     template <int... N>
@@ -183,13 +192,13 @@ template <class Format> struct SuperBlocks {
     }
 
     template <int N>
-    static OUTRIDER_APART void unpacked_block(Reals * totals, const Format & rows, const Vec (*w)[8], int64_t i,
+    static OUTRIDER_APART void unpacked_block(Reals * totals, const Format & rows, const Unpacked & unpacked, int64_t i,
                                               const Activations * const * y, const Column * const * columns) {
         Vec sums[N];
         each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA { start(sums[c], i, columns[c]); });
 #pragma GCC unroll 1
-        for (int g = 0; g < 8; g++) {
-            add_group<0, N>(sums, rows, g, w[g], i, y, columns);
+        for (int k = 0; k < 8; k++) {
+            add_group<0, N>(sums, rows, unpacked.numbers[k], unpacked.w[k], i, y, columns);
         }
         each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA { finish(totals[c], sums[c], rows, i, y[c], columns[c]); });
     }
