@@ -11,6 +11,8 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["QT_API"] = "pyside6"
 os.environ["PYQTGRAPH_QT_LIB"] = "PySide6"
 os.environ["HF_HUB_OFFLINE"] = "1"
+# Hundreds of processes are started: without bytecode each compiles the whole program first.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # The tests read English, whoever runs them.
 os.environ["LC_ALL"] = "C.UTF-8"
 os.environ.pop("LANGUAGE", None)
@@ -23,6 +25,7 @@ from helpers.strict import no_processes_left, no_threads_left, no_unexpected_log
 
 __all__ = ["no_processes_left", "no_threads_left", "no_unexpected_logs", "renderer"]
 pytest_plugins = ["helpers.campaigns", "pytester"]
+sys.dont_write_bytecode = False
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
