@@ -140,3 +140,29 @@ def test_the_target_is_read_back(bundled_target: Path, monkeypatch: pytest.Monke
         _, last = target.states_of(model, torch.tensor([ids]))
         ours = model.logits(last)[0].numpy()
     assert np.abs(ours - rows).max() < 0.05 * np.abs(ours).max()
+
+
+def test_the_targets_own_text_is_what_it_writes_alone(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replies that end at different places are written together, and each is the one that its prompt alone gets."""
+    torch = pytest.importorskip("torch")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # Two wait for each other where other tests run.
+    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
+    from demopair.heads import own_text, target  # noqa: PLC0415 - the recipe is no package of the program
+
+    model, words = target.read_model(bundled_target), target.read_tokenizer(bundled_target)
+    asked = own_text.prompts(words, 3, 60)
+    lengths = [len(ids) for ids in asked]
+    often = max(set(lengths), key=lengths.count)
+    asked = [ids for ids in asked if len(ids) == often][:6]
+    monkeypatch.setattr("random.Random.randrange", lambda *_: 0)  # Greedy.
+    monkeypatch.setattr(own_text, "LONGEST_REPLY", 50)
+    monkeypatch.setattr(own_text, "_FEWEST", 1)
+    try:
+        together = list(own_text.write_replies(model, words, asked, 0))
+        monkeypatch.setattr(own_text, "_TOGETHER", 1)
+        alone = list(own_text.write_replies(model, words, asked, 0))
+    finally:
+        torch.set_num_threads(threads)
+    assert together == alone
+    assert len({len(ids) for ids, _ in together}) > 1
