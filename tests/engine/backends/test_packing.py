@@ -13,7 +13,7 @@ import llama_cpp
 from engine import LoadConfig, load
 from engine.backends.llama_cpp import loading
 from engine.backends.llama_cpp.backend import LlamaCppBackend
-from engine.backends.llama_cpp.library import computes_alike, packs_weights, processor_library
+from engine.backends.llama_cpp.library import computes_alike, packs_weights
 from helpers.paths import ROOT
 
 BATCHES = (1, 2, 5, 8, 16, 32)
@@ -97,4 +97,3 @@ def test_without_the_kernels_llama_cpp_decides(bundled_target: Path, monkeypatch
 def test_a_library_without_the_question_packs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.backends.llama_cpp.library.processor_library", object)
     assert not packs_weights()
-    assert processor_library() is not object
