@@ -1,6 +1,7 @@
 """The command `calibrate`: what it prints, what it expects, and what it says of wrong usage."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,7 @@ def test_tables_for_people(capsys: pytest.CaptureFixture[str], pair: tuple[str, 
 def test_a_cache_that_cannot_be_written_is_said(
     calibrate: Calibrate, pair: tuple[str, ...], isolated_home: Path
 ) -> None:
+    shutil.rmtree(isolated_home / "cache")
     (isolated_home / "cache").write_text("in the way")
     assert calibrate(*pair)["kept"] is None
 
