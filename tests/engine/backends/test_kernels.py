@@ -1,11 +1,23 @@
-"""Products of weights in every format that the processor library multiplies: right, and the same in any batch."""
+"""Products of weights in every format that the processor library multiplies: right, and the same in any batch.
+
+Packed weights, which are turned around when a model is loaded: the same numbers, and only where memory has room.
+"""
+
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("llama_cpp")
 
-from engine.backends.llama_cpp.library import computes_alike
+import llama_cpp
+
+from engine import LoadConfig, load
+from engine.backends.llama_cpp import loading
+from engine.backends.llama_cpp.backend import LlamaCppBackend
+from engine.backends.llama_cpp.library import computes_alike, packs_weights
+from helpers.paths import ROOT as PROJECT
 from helpers.weights.ggml import TYPE_NUMBERS, Array, Ggml, Packed
 from helpers.weights.random_blocks import random_weights
 
@@ -18,6 +30,8 @@ TABLES = ("IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S")
 ROWS, WIDTH = 100, 1280
 """Not a multiple of sixteen rows; five blocks of 256 weights."""
 COLUMNS = 70
+BATCHES = (1, 2, 5, 8, 16, 32)
+"""Tokens of a forward with packed weights."""
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +92,83 @@ def test_a_token_has_the_same_bits_alone_and_among_others(
     for count in (*range(2, 34), 47, 48, 49, 64, COLUMNS):
         together = ggml.product(kind, packed, columns[:count], ROWS, threads=1 + count % 4).view(np.int32)
         assert np.array_equal(together, alone[:count]), count
+
+
+@pytest.fixture
+def packs() -> None:
+    if not packs_weights():
+        pytest.skip("another llama.cpp, or a processor for which weights stay as they are")
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether llama.cpp was allowed to put weights into other buffers, of each model that was loaded."""
+    found: list[bool] = []
+    really = llama_cpp.llama_model_load_from_file
+
+    def load_noting(path: bytes, params: Any) -> Any:
+        found.append(params.use_extra_bufts)
+        return really(path, params)
+
+    monkeypatch.setattr(llama_cpp, "llama_model_load_from_file", load_noting)
+    return found
+
+
+def rows_of(path: Path) -> list[np.ndarray[Any, Any]]:
+    backend = LlamaCppBackend.open(LoadConfig(path, trusted=True))
+    try:
+        tokens, found = [7 * i % (backend.vocab_size - 3) + 3 for i in range(64)], []
+        for size in BATCHES:
+            found.append(backend.forward(tokens[:size], size).copy())
+            backend.truncate(0)
+        return [*found, backend.forward(tokens, 1).copy()]
+    finally:
+        backend.close()
+
+
+@pytest.mark.usefixtures("packs")
+@pytest.mark.parametrize("name", ["models/demo-target.Q8_0.gguf", "models/demo-draft.Q8_0.gguf"])
+def test_packed_weights_give_the_same_bits(name: str, asked: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = rows_of(PROJECT / "resources" / name)
+    monkeypatch.setattr(loading, "packs_weights", lambda: False)
+    mapped = rows_of(PROJECT / "resources" / name)
+    assert asked == [True, False]
+    for one, other in zip(packed, mapped, strict=True):
+        assert np.array_equal(one.view(np.int32), other.view(np.int32))
+
+
+@pytest.mark.usefixtures("packs")
+def test_other_peoples_models_too(shared_models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Types that are packed and types that are not, in architectures of every kind."""
+    paths = sorted((shared_models / "gguf").glob("*.gguf"))
+    assert paths
+    for path in paths:
+        with monkeypatch.context() as patch:
+            packed = rows_of(path)
+            patch.setattr(loading, "packs_weights", lambda: False)
+            for one, other in zip(packed, rows_of(path), strict=True):
+                assert np.array_equal(one.view(np.int32), other.view(np.int32)), path.name
+
+
+def test_weights_stay_mapped_where_memory_is_short(
+    bundled_target: Path, asked: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loading, "available_memory", lambda: bundled_target.stat().st_size)
+    with load(bundled_target, trusted=True):
+        assert asked == [not computes_alike()]
+
+
+@pytest.mark.usefixtures("packs")
+def test_weights_for_a_card_are_not_packed(monkeypatch: pytest.MonkeyPatch, bundled_target: Path) -> None:
+    monkeypatch.setattr(loading, "gpu_layers", lambda _config: 5)
+    assert not loading.packed_when_loaded(LoadConfig(bundled_target))
+
+
+def test_without_the_kernels_llama_cpp_decides(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "computes_alike", lambda: False)
+    assert loading.packed_when_loaded(LoadConfig(bundled_target))
+
+
+def test_a_library_without_the_question_packs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.backends.llama_cpp.library.processor_library", object)
+    assert not packs_weights()
