@@ -45,7 +45,7 @@ REPLY = "zzz zz zzz **zzzz** zzz\n\n```python\nzzz = 1\n```\n\n- zzz\n- zzzz"
 BROKEN = {"junk": b"zzzz" * 99, "empty": b"", "cut": b"GGUF\x03\0\0\0\1", "old": b"GGUF\x01\0\0\0" + bytes(64)}
 KINDS: tuple[CompareKind, ...] = ("compare", "sweep")
 UNITS = r"\b(?:[kKMGT]i?B|[KMBT]|px|pt)\b"
-NAMES = r"xx\w*(?:\.gguf|\.txt)?|\bzz+\b|python|Outrider|outrider|RuntimeError|Deutsch|English|Qt|PySide6|https"
+NAMES = r"xx\w*(?:\.gguf|\.txt)?|\bzz+\b|\bcpu\b|python|Outrider|outrider|RuntimeError|Deutsch|English|Qt|PySide6|https"
 
 
 @pytest.fixture
