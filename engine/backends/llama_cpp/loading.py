@@ -72,7 +72,9 @@ def load_weights(
         params.devices = ctypes.cast(machines, ctypes.c_void_p)
     entries = _overrides(entries_to_load(config.path))
     params.kv_overrides = entries
-    if config.in_memory and not config.rpc and _fits_in_memory(config):
+    # A file that is mapped would stay in memory beside the packed weights.
+    packs = params.use_extra_bufts and computes_alike()
+    if packs or (config.in_memory and not config.rpc and _fits_in_memory(config)):
         params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
 
     def report(fraction: float, _data: object) -> bool:
