@@ -18,24 +18,36 @@ struct PackedProducts {
 extern const PackedProducts PACKED_EIGHT_BITS, PACKED_SMALL_BLOCKS, PACKED_K_QUANTS;
 
 template <class... Formats> struct PackedProductsOf {
-    static bool workspace(const ggml_tensor * dst, int threads, size_t * size) {
-        return with_one<Formats...>(dst->src[0]->type, [&](auto format) {
-            using Its = Product<decltype(format)>;
-            *size = Its::numbers_size(dst) + Its::workspace(dst, threads);
-        });
+    static bool workspace([[maybe_unused]] const ggml_tensor * dst, [[maybe_unused]] int threads,
+                          [[maybe_unused]] size_t * size) {
+        if constexpr (FULL_BYTES) {  // Elsewhere nothing is packed, and nothing needs to be compiled for it.
+            return with_one<Formats...>(dst->src[0]->type, [&](auto format) {
+                using Its = Product<decltype(format)>;
+                *size = Its::numbers_size(dst) + Its::workspace(dst, threads);
+            });
+        }
+        return false;
     }
 
-    static bool multiply(const ggml_compute_params * params, ggml_tensor * dst) {
-        return ProductsOf<Formats...>::multiply(params, dst);
+    static bool multiply([[maybe_unused]] const ggml_compute_params * params, [[maybe_unused]] ggml_tensor * dst) {
+        if constexpr (FULL_BYTES) {
+            return ProductsOf<Formats...>::multiply(params, dst);
+        }
+        return false;
     }
 
-    static bool pack(const ggml_tensor * weights, const char * from, char * to) {
-        return with_one<Formats...>(weights->type, [&](auto format) {
-            const size_t tile = ROWS * weights->nb[1];
-            for (size_t at = 0; from != nullptr && at < ggml_nbytes(weights); at += tile) {
-                decltype(format)::Layout::pack(from + at, weights->nb[1], weights->ne[0] / ggml_blck_size(weights->type), to + at, decltype(format)::PACKED_FLIP);
-            }
-        });
+    static bool pack([[maybe_unused]] const ggml_tensor * weights, [[maybe_unused]] const char * from,
+                     [[maybe_unused]] char * to) {
+        if constexpr (FULL_BYTES) {
+            return with_one<Formats...>(weights->type, [&](auto format) {
+                const int64_t blocks = weights->ne[0] / ggml_blck_size(weights->type);
+                const size_t row = weights->nb[1], tile = ROWS * row;
+                for (size_t at = 0; from != nullptr && at < ggml_nbytes(weights); at += tile) {
+                    decltype(format)::Layout::pack(from + at, row, blocks, to + at, decltype(format)::PACKED_FLIP);
+                }
+            });
+        }
+        return false;
     }
 
     static constexpr PackedProducts ALL = {workspace, multiply, pack};
