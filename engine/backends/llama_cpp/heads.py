@@ -23,7 +23,7 @@ from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.backends.llama_cpp.functions import logits_place
 from engine.backends.llama_cpp.hidden import floats_at, functions
 from engine.backends.llama_cpp.library import LibraryLog, prepare_library, text_entry
-from engine.backends.llama_cpp.loading import choose_cache, gpu_layers, packed_when_loaded, reason_of
+from engine.backends.llama_cpp.loading import choose_cache, gpu_layers, pack_weights, reason_of
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
 from engine.backends.shared_heads import SharedCacheHeadBackend
 from engine.config import LoadConfig
@@ -266,7 +266,9 @@ def open_head(config: LoadConfig, head: DraftHead, target: Backend) -> Backend:
     params.n_gpu_layers = gpu_layers(config)
     # Of a model's own file only what the head needs is ever touched: the rest stays where the file is mapped.
     params.load_mtp = head.method == MtpHead.method
-    params.use_extra_bufts = not params.load_mtp and packed_when_loaded(config)
+    params.use_extra_bufts = False
+    if not params.load_mtp:
+        pack_weights(params, config)
     model = llama_cpp.llama_model_load_from_file(os.fsencode(config.path), params)
     if not model:
         raise LoadFailed(config.path, reason_of(config, log, Translatable("llama.cpp cannot read it")))

@@ -143,12 +143,7 @@ def computes_alike() -> bool:
 
     A row's bits do not depend on what is beside it.
     """
-    try:
-        computes = processor_library().outrider_computes_here
-    except (OSError, AttributeError):
-        return False
-    computes.restype = ctypes.c_bool
-    return bool(computes())
+    return _kernels_say("outrider_computes_here")
 
 
 def packs_weights() -> bool:
@@ -156,12 +151,17 @@ def packs_weights() -> bool:
 
     The bits of all products are the same. The weights are then in memory, and not mapped from their file.
     """
+    return _kernels_say("outrider_packs_here")
+
+
+def _kernels_say(question: str) -> bool:
+    """Return the answer of a function of our kernels, False where it is not there."""
     try:
-        packs = processor_library().outrider_packs_here
+        ask = getattr(processor_library(), question)
     except (OSError, AttributeError):
         return False
-    packs.restype = ctypes.c_bool
-    return bool(packs())
+    ask.restype = ctypes.c_bool
+    return bool(ask())
 
 
 def card_names() -> list[str]:

@@ -66,15 +66,14 @@ def load_weights(
     """Load the weights of any model. Raises LoadFailed, Cancelled."""
     params = llama_cpp.llama_model_default_params()
     params.n_gpu_layers = gpu_layers(config)
-    params.use_extra_bufts = packed_when_loaded(config)
+    if not pack_weights(params, config):
+        params.use_extra_bufts = not computes_alike()
     if config.rpc:
         machines = machine_devices(config)  # Named, so that it is not freed.
         params.devices = ctypes.cast(machines, ctypes.c_void_p)
     entries = _overrides(entries_to_load(config.path))
     params.kv_overrides = entries
-    # A file that is mapped would stay in memory beside the packed weights.
-    packs = params.use_extra_bufts and computes_alike()
-    if packs or (config.in_memory and not config.rpc and _fits_in_memory(config)):
+    if config.in_memory and not config.rpc and _fits_in_memory(config):
         params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
 
     def report(fraction: float, _data: object) -> bool:
@@ -95,15 +94,17 @@ def load_weights(
     return model
 
 
-def packed_when_loaded(config: LoadConfig) -> bool:
-    """Return whether llama.cpp may put weights into buffers of other kinds than the file's.
+def pack_weights(params: Any, config: LoadConfig) -> bool:
+    """Have our kernels pack the weights, where they do and memory has room for them; return whether they will.
 
-    With our kernels: whether they pack them, which takes memory of its own. Buffers for AMX and the like must not take
-    the weights then, whose products are not ours; where the kernels are not at work they may.
+    The file is then read: mapped it would stay in memory beside them. Where the kernels are at work without packing,
+    buffers for AMX and the like must not take the weights either, whose products are not ours.
     """
-    if not computes_alike():
-        return True
-    return packs_weights() and not gpu_layers(config) and _fits_in_memory(config)
+    packs = packs_weights() and not gpu_layers(config) and _fits_in_memory(config)
+    params.use_extra_bufts = packs
+    if packs:
+        params.load_mode = llama_cpp.LLAMA_LOAD_MODE_NONE
+    return packs
 
 
 def _overrides(entries: Mapping[str, int]) -> Any:

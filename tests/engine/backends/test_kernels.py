@@ -161,12 +161,16 @@ def test_weights_stay_mapped_where_memory_is_short(
 @pytest.mark.usefixtures("packs")
 def test_weights_for_a_card_are_not_packed(monkeypatch: pytest.MonkeyPatch, bundled_target: Path) -> None:
     monkeypatch.setattr(loading, "gpu_layers", lambda _config: 5)
-    assert not loading.packed_when_loaded(LoadConfig(bundled_target))
+    assert not loading.pack_weights(llama_cpp.llama_model_default_params(), LoadConfig(bundled_target))
 
 
-def test_without_the_kernels_llama_cpp_decides(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_kernels_llama_cpp_decides(
+    bundled_target: Path, asked: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(loading, "computes_alike", lambda: False)
-    assert loading.packed_when_loaded(LoadConfig(bundled_target))
+    monkeypatch.setattr(loading, "packs_weights", lambda: False)
+    with load(bundled_target, trusted=True):
+        assert asked == [True]
 
 
 def test_a_library_without_the_question_packs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
