@@ -27,7 +27,7 @@ class Draft(NamedTuple):
     token, or empty. `parents` makes a tree of them: the index of each one's parent in `tokens`, a smaller one, or -1
     where it follows the committed ones; None: each follows the one before. Siblings are different tokens, and judged in
     their order; one that was drawn has the distribution without those before it. `source` names the method that
-    proposed them.
+    proposed them. `whole`: it counts as proposed with what lies past the end of the reply.
     """
 
     tokens: tuple[int, ...] = ()
@@ -35,6 +35,7 @@ class Draft(NamedTuple):
     logprobs: tuple[float, ...] = ()
     parents: tuple[int, ...] | None = None
     source: str = ""
+    whole: bool = False
 
     @property
     def by_depth(self) -> tuple[int, ...]:

@@ -54,12 +54,12 @@ class Tally:
     ) -> RoundEvent:
         """Count a round that emitted so many tokens. `times`: milliseconds of drafting and of verifying.
 
-        `ended`: the reply ended with it; tokens that were drafted past its end count nowhere.
+        `ended`: the reply ended with it; tokens that were drafted past its end count nowhere, but in a whole draft.
         """
         plan, stats = self._plan, self._stats
         levels = draft.by_depth[:emitted] if ended else draft.by_depth
         if draft.parents is None:
-            proposed = min(verdict.proposed, emitted) if ended else verdict.proposed
+            proposed = min(verdict.proposed, emitted) if ended and not draft.whole else verdict.proposed
         else:
             proposed = sum(levels)
         accepted = min(verdict.accepted, emitted)

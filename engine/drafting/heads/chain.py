@@ -23,9 +23,10 @@ class HeadDrafter(DraftModelDrafter):
     """Propose as a draft model does, with a head in the place of the model.
 
     The head must see the target's states: see `make_drafter`. With a lookahead that the caller has fixed its chain is
-    as long as that in every round, as in llama.cpp's server: it goes on behind a token that ends the reply, and a
-    greedy one may hold the model's own end tokens where the target must not write them (`ignore_eos`). So what is
-    proposed and accepted can be compared; any other lookahead, a tree and a constraint spare these tokens.
+    as long as that in every round, as in llama.cpp's server: the first one follows the reply's first token, it goes on
+    behind a token that ends the reply, what lies there counts as proposed, and a greedy one may hold the model's own
+    end tokens where the target must not write them (`ignore_eos`). So what is proposed and accepted can be compared;
+    any other lookahead, a tree and a constraint begin behind the prompt, and spare these tokens.
     """
 
     def __init__(self, head: HeadBackend, context: DrafterContext) -> None:
@@ -49,6 +50,7 @@ class HeadDrafter(DraftModelDrafter):
             masks=context.masks,
             tree=context.tree,
         )
+        self._fixed = fixed
         if fixed:
             self._stop_tokens = frozenset()
         self.name = head.method
@@ -74,6 +76,8 @@ class HeadDrafter(DraftModelDrafter):
         super().observe(committed_tokens)
 
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
+        if self._fixed and len(self._committed) == self._prompt_length:
+            return Draft()
         if not self._head.ready(len(self._committed)):
             return Draft()
         while self._head.read_on():
@@ -81,7 +85,7 @@ class HeadDrafter(DraftModelDrafter):
                 return Draft()
         n = n if self._head.most is None else min(n, self._head.most)
         self._head.expect(n)
-        return super().propose(n, goes_on)
+        return super().propose(n, goes_on)._replace(whole=self._fixed)
 
     def _look(self, tree: Tree, level: list[int]) -> list[Outlook | None]:
         """Return what may follow each node of a level, where the head computes trees; else as a draft model does."""

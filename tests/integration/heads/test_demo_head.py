@@ -45,7 +45,7 @@ def test_it_pays_in_tokens_and_changes_no_text(bundled_target: Path) -> None:
 
 @pytest.mark.parametrize("ignore_eos", [False, True])
 def test_a_fixed_chain_is_as_long_in_every_round(bundled_target: Path, *, ignore_eos: bool) -> None:
-    """As in llama.cpp's server: it goes on behind end tokens, and holds them where the target must not write them."""
+    """As in llama.cpp's server: from the first token on, behind ends, and with ends that the target must not write."""
     lookahead, most = 5, 60
     with SpeculativeDecoder() as decoder:
         decoder.attach_target(LoadConfig(bundled_target, threads=1, trusted=True))
@@ -66,11 +66,15 @@ def test_a_fixed_chain_is_as_long_in_every_round(bundled_target: Path, *, ignore
             rounds, result = reply(each.prompt, lookahead)
             spared, same = reply(each.prompt, "adaptive")
             assert same.tokens == result.tokens
-            emitted = 0
-            for event in rounds if result.finish_reason == "length" else rounds[:-1]:
+            assert (rounds[0].proposed, rounds[0].accepted) == (0, 0)
+            assert spared[0].proposed
+            emitted = 1
+            for event in rounds[1:]:
                 assert event.proposed == min(lookahead, most - emitted - 1)
                 found += goes_on_behind_an_end(event)
                 emitted += event.accepted + 1
+            assert result.stats.proposed == sum(event.proposed for event in rounds)
+            assert result.stats.target_forwards == len(rounds)
             assert not any(goes_on_behind_an_end(event) for event in spared)
         assert found > 2
 

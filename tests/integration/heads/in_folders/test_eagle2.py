@@ -62,7 +62,7 @@ def test_the_text_is_the_targets(opened: tuple[SpeculativeDecoder, Path]) -> Non
         assert_same_greedy(decoder.target, PROMPT, plain, result)
         assert result.method == "eagle2"
         assert result.stats.accepted > 3
-        assert result.stats.rejected > 3
+        assert result.stats.rejected > 2
         assert result.stats.target_forwards == result.stats.rounds
         accepted.append(result.stats.accepted)
     if path.name == "without-bias":
