@@ -13,6 +13,7 @@ using Reals = __m256;
 using Mask = __m256;
 
 constexpr int ROWS = 8;
+constexpr bool PACKS = true;
 constexpr int EIGHT_BIT_BESIDE = 8;
 constexpr int TALL_BESIDE = 5;
 constexpr int MOST_AS_ONE = 8;

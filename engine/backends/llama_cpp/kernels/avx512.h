@@ -13,6 +13,7 @@ using Reals = __m512;
 using Mask = __mmask16;
 
 constexpr int ROWS = 16;
+constexpr bool PACKS = true;
 constexpr int EIGHT_BIT_BESIDE = 1;
 constexpr int TALL_BESIDE = 0;
 constexpr int MOST_AS_ONE = 16;

@@ -68,7 +68,38 @@ OUTRIDER_INLINE void dots(Vec (&sums)[N], const Vec * w, const int8_t * const (&
     dots<TOP, COUNT>(sums, w, y, each, all_words(1));
 }
 
-/// The same for signed bytes of weights and numbers in words, times WORD_DOTS, which takes fewer instructions than moving
+/// The same for the rows of two registers of weights each, with which each of the numbers is multiplied once it is loaded.
+/// each(j) is called for j = 0 .. 2 * COUNT - 1, j as a constant.
+template <int TOP, int COUNT, int N, class Each>
+OUTRIDER_INLINE void tall_dots(Vec (&sums)[2][N], const Vec * low, const Vec * high, const int8_t * const (&y)[N],
+                               Each && each) {
+    constexpr int FIT = std::min(pairs_that_fit(TOP), COUNT);
+    static_assert(FIT >= 1, "signed bytes are multiplied with words");
+    Vec pairs[2][N];
+    each_of<COUNT>([&](auto i) OUTRIDER_INLINE_LAMBDA {
+        each(std::integral_constant<int, 2 * i>{});
+        each(std::integral_constant<int, 2 * i + 1>{});
+        const Vec a = low[i], b = high[i];
+        each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA {
+            const Vec numbers = all(dword(y[c] + 4 * i));
+            const Vec products[2] = {byte_products(a, numbers), byte_products(b, numbers)};
+            for (int r = 0; r < 2; r++) {
+                pairs[r][c] = i % FIT == 0 ? products[r] : add_words(pairs[r][c], products[r]);
+                settle(pairs[r][c]);
+            }
+        });
+        if constexpr (i % FIT == FIT - 1 || i == COUNT - 1) {
+            each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA {
+                for (int r = 0; r < 2; r++) {
+                    sums[r][c] = add_pairs(sums[r][c], pairs[r][c], all_words(1));
+                    settle(sums[r][c]);
+                }
+            });
+        }
+    });
+}
+
+/// As `dots` for signed bytes of weights and numbers in words, times WORD_DOTS, which takes fewer instructions than moving
 /// signs: of each four numbers the first and the third, then the second and the fourth.
 template <int COUNT, int N, class Each>
 OUTRIDER_INLINE void word_dots(Vec (&sums)[N], const Vec * w, const int16_t * const (&y)[N], Each && each) {
@@ -84,8 +115,7 @@ OUTRIDER_INLINE void word_dots(Vec (&sums)[N], const Vec * w, const int16_t * co
     });
 }
 
-/// The same for the rows of two registers of weights each, with which each of the numbers is multiplied once it is loaded.
-/// `sums` are set; each(j) is called for j = 0 .. 2 * COUNT - 1, j as a constant.
+/// The same as `tall_dots`, but that `sums` are set.
 template <int COUNT, int N, class Each>
 OUTRIDER_INLINE void tall_word_dots(Vec (&sums)[2][N], const Vec * low, const Vec * high,
                                     const int16_t * const (&y)[N], Each && each) {

@@ -35,6 +35,13 @@ struct Block8Words : Block8 {
     }
 };
 
+/// The same with its numbers beside them, where tall tiles are multiplied.
+struct Block8Bytes : Block8 {
+    int8_t bytes[QK8_0];
+
+    void keep(const int8_t * numbers) { std::memcpy(bytes, numbers, sizeof(bytes)); }
+};
+
 struct Q8_0 {
     using Weights = block_q8_0;
     static constexpr ggml_type TYPE = GGML_TYPE_Q8_0;
@@ -51,8 +58,17 @@ struct Q8_0 {
     }
 
     /// A half of `w`, as it is without OFFSET.
-    template <int HALF> static OUTRIDER_INLINE void load_half(const char * block, size_t stride, Vec w[8]) {
-        load16(block + offsetof(Weights, qs) + 16 * HALF, stride, w + 4 * HALF);
+    template <int HALF, class Block> static OUTRIDER_INLINE void load_half(const Block & block, Vec w[8]) {
+        block.load16(offsetof(Weights, qs) + 16 * HALF, w + 4 * HALF);
+    }
+};
+
+/// The halves of `w` of a format that has them at once.
+template <class Format> struct AtOnce {
+    template <int HALF, class Block> static OUTRIDER_INLINE void load_half(const Block & block, Vec w[8]) {
+        if constexpr (HALF == 0) {
+            Format::load(block, w);
+        }
     }
 };
 
@@ -65,7 +81,7 @@ template <class Block> OUTRIDER_INLINE void nibbles(const Block & block, size_t 
     }
 }
 
-struct Q4_0 {
+struct Q4_0 : AtOnce<Q4_0> {
     using Weights = block_q4_0;
     static constexpr ggml_type TYPE = GGML_TYPE_Q4_0;
     static constexpr int OFFSET = 8, TOP = 15;
@@ -76,7 +92,7 @@ struct Q4_0 {
     }
 };
 
-struct Q5_0 {
+struct Q5_0 : AtOnce<Q5_0> {
     using Weights = block_q5_0;
     static constexpr ggml_type TYPE = GGML_TYPE_Q5_0;
     static constexpr int OFFSET = 16, TOP = 31;
@@ -111,9 +127,9 @@ struct IQ4_NL {
         }
     }
 
-    template <int HALF> static OUTRIDER_INLINE void load_half(const char * block, size_t stride, Vec w[8]) {
+    template <int HALF, class Block> static OUTRIDER_INLINE void load_half(const Block & block, Vec w[8]) {
         Vec raw[4];
-        load16(block + offsetof(Weights, qs), stride, raw);
+        block.load16(offsetof(Weights, qs), raw);
         const Vec values = iq4_values();
         for (int j = 0; j < 4; j++) {
             w[4 * HALF + j] = lookup(values, and_bits(words_right(raw[j], 4 * HALF), all_bytes(15)));
@@ -130,11 +146,12 @@ template <class Format, template <class> class Rows = FileRows> struct EightBit 
     static constexpr ggml_type TYPE = Format::TYPE;
     static constexpr bool DIRECT = false;
     static constexpr bool WORDS = NARROW && Format::TOP == SIGNED;
-    using Column = std::conditional_t<WORDS, Block8Words, Block8>;
+    static constexpr bool TALL = NARROW && TALL_BESIDE != 0;
+    using Column = std::conditional_t<WORDS, Block8Words, std::conditional_t<TALL, Block8Bytes, Block8>>;
     /// Sums in integers are so many times too large.
     static constexpr float SCALED = WORDS ? 1.0f / WORD_DOTS : 1.0f;
     /// From so many columns on twice ROWS rows are multiplied together, where there are as many; 0: never.
-    static constexpr int TALL_FROM = WORDS && TALL_BESIDE != 0 ? 3 : 0;
+    static constexpr int TALL_FROM = TALL ? 3 : 0;
     /// Columns up to which a tile is one function. In blocks as small as these the others cost more (measured); but where
     /// tall tiles are multiplied, few rows remain for them.
     static constexpr int AS_ONE = TALL_FROM != 0 ? TALL_FROM - 1 : MOST_COLUMNS;
@@ -166,11 +183,11 @@ template <class Format, template <class> class Rows = FileRows> struct EightBit 
         }
 
         /// One of eight parts of the same work.
-        template <int PART> OUTRIDER_INLINE void open_part(const char * block, size_t stride) {
+        template <int PART> OUTRIDER_INLINE void open_part(const typename Layout::Block & block) {
             if constexpr (PART == 1 || PART == 5) {
-                Format::template load_half<PART / 4>(block, stride, w);
+                Format::template load_half<PART / 4>(block, w);
             } else if constexpr (PART == 3) {
-                scales = load_scales(block + offsetof(Weights, d), stride);
+                scales = block.scales();
             }
         }
     };
@@ -264,9 +281,10 @@ template <class Format, template <class> class Rows = FileRows> struct EightBit 
     /// What is unpacked and fetched while a block of a tall tile is multiplied, piece by piece between the products: the
     /// processor does not look ahead far enough to do that by itself.
     struct Coming {
+        const Layout lying[2];
         Opened * rows;
-        const char *block, *ahead;
-        size_t stride;
+        int64_t block;
+        const char * ahead;
 
         /// One of sixteen parts of it.
         template <int PART> OUTRIDER_INLINE void part() const {
@@ -275,7 +293,7 @@ template <class Format, template <class> class Rows = FileRows> struct EightBit 
             if (PART * 64 < STEP) {
                 fetch_second(ahead + PART * 64);
             }
-            rows[PART / 8].template open_part<PART % 8>(block + PART / 8 * ROWS * stride, stride);
+            rows[PART / 8].template open_part<PART % 8>(lying[PART / 8].block(block));
         }
     };
 
@@ -285,14 +303,15 @@ template <class Format, template <class> class Rows = FileRows> struct EightBit 
                                                 Multiply && multiply) {
         const size_t step = next == nullptr ? 0 : 2 * ROWS * sizeof(Weights);
         Opened rows[2][2];
+        Coming coming{{Layout(weights, stride, blocks), Layout(weights + ROWS * stride, stride, blocks)},
+                      nullptr, 0, next == nullptr ? weights : next};
         for (int r = 0; r < 2; r++) {
-            rows[0][r] = Opened(Rows<Weights>(weights + r * ROWS * stride, stride, blocks), 0);
+            rows[0][r] = Opened(coming.lying[r], 0);
         }
-        Coming coming{nullptr, nullptr, next == nullptr ? weights : next, stride};
         for (int64_t i = 0; i < blocks; i++) {
             const Opened * now = stored(rows[i % 2]);
             coming.rows = stored(rows[1 - i % 2]);
-            coming.block = weights + std::min(i + 1, blocks - 1) * sizeof(Weights);
+            coming.block = std::min(i + 1, blocks - 1);
             multiply(i, now, coming);
             coming.ahead += step;
         }
@@ -384,20 +403,30 @@ template <class Format, template <class> class Rows = FileRows> struct EightBit 
                  [&](auto j) OUTRIDER_INLINE_LAMBDA { coming.template part<j>(); });
     }
 
-    /// As `add` for two times ROWS rows; `each`: see `tall_word_dots`, called for the first columns.
+    /// As `add` for two times ROWS rows; `each`: see `tall_dots`, called for the first columns.
     template <int N, class Each>
     static OUTRIDER_INLINE void add_tall(Reals (&low)[N], Reals (&high)[N], const Opened & a, const Opened & b,
                                          int64_t i, const Column * const * columns, Each && each) {
         in_groups<N, TALL_BESIDE>([&](auto first, auto count) OUTRIDER_INLINE_LAMBDA {
             Vec sums[2][count];
-            const int16_t * numbers[count];
-            each_of<count>([&](auto c) OUTRIDER_INLINE_LAMBDA { numbers[c] = columns[first + c][i].words; });
             const Vec * w[] = {first == 0 ? a.w : anew(a.w), first == 0 ? b.w : anew(b.w)};
-            tall_word_dots<8>(sums, w[0], w[1], numbers, [&](auto j) OUTRIDER_INLINE_LAMBDA {
+            const auto meanwhile = [&](auto j) OUTRIDER_INLINE_LAMBDA {
                 if constexpr (first == 0) {
                     each(j);
                 }
-            });
+            };
+            if constexpr (WORDS) {
+                const int16_t * numbers[count];
+                each_of<count>([&](auto c) OUTRIDER_INLINE_LAMBDA { numbers[c] = columns[first + c][i].words; });
+                tall_word_dots<8>(sums, w[0], w[1], numbers, meanwhile);
+            } else {
+                const int8_t * numbers[count];
+                each_of<count>([&](auto c) OUTRIDER_INLINE_LAMBDA {
+                    sums[0][c] = sums[1][c] = all(columns[first + c][i].correction);
+                    numbers[c] = columns[first + c][i].bytes;
+                });
+                tall_dots<Format::TOP, 8>(sums, w[0], w[1], numbers, meanwhile);
+            }
             each_of<count>([&](auto c) OUTRIDER_INLINE_LAMBDA {
                 const Reals scale = real(columns[first + c][i].scale);
                 low[first + c] = fused(times(a.scales, scale), to_reals(sums[0][c]), low[first + c]);

@@ -7,12 +7,13 @@
 //
 //   ROWS               lanes of 32 bits in a register
 //   Vec, Reals, Mask   a register of dwords (or of their words or bytes), one of float32, a truth for each lane
+//   PACKS              whether weights are packed when a model is loaded (packed_rows.h)
 //   NARROW             dot products go through 16 bits (dots.h): then small scales are multiplied in there
 //   FULL_BYTES         dot products take weights as unsigned bytes 0..255 (w + 128); otherwise signed bytes as they are
 //   EIGHT_BIT_BESIDE, SUPER_BLOCKS_BESIDE   columns whose products are computed side by side, by the registers there are
 //   MOST_AS_ONE        columns up to which a tile is one function; of more, the groups that stand side by side are such
 //                      functions, shared by all numbers of columns: that compiles in a quarter of the time
-//   TALL_BESIDE        the same where signed bytes of twice as many rows are multiplied with words at once; 0: never
+//   TALL_BESIDE        the same where twice as many rows are multiplied at once, without VNNI; 0: never
 //   FLOAT_COLUMNS, float_rows(columns)      columns and rows of floats/halves whose sums are held in registers
 //   ATTENTION_COLUMNS, ATTENTION_VECTORS    the same for attention: columns and registers of positions or values
 //
@@ -186,6 +187,8 @@ template <int COUNT, int N, class Each>
 void word_dots(Vec (&sums)[N], const Vec * w, const int16_t * const (&y)[N], Each && each);
 template <int COUNT, int N, class Each>
 void tall_word_dots(Vec (&sums)[2][N], const Vec * low, const Vec * high, const int16_t * const (&y)[N], Each && each);
+template <int TOP, int COUNT, int N, class Each>
+void tall_dots(Vec (&sums)[2][N], const Vec * low, const Vec * high, const int8_t * const (&y)[N], Each && each);
 
 /// Calls `use` with the numbers 0..N-1: see `each_of`, which takes longer to compile.
 template <int N, class Use> OUTRIDER_INLINE void each_column(Use && use) {

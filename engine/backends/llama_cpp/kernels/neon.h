@@ -18,6 +18,7 @@ using Reals = float32x4_t;
 using Mask = uint32x4_t;
 
 constexpr int ROWS = 4;
+constexpr bool PACKS = false;
 constexpr int EIGHT_BIT_BESIDE = 4;
 constexpr int TALL_BESIDE = 0;
 constexpr int MOST_AS_ONE = 8;

@@ -92,7 +92,7 @@ size_t alignment(ggml_backend_buffer_type_t) {
 }  // namespace
 
 ggml_backend_buffer_type_t packing_buffer_type() {
-    // Only with VNNI turning the rows is what takes long. AMX has a buffer type of its own, which would be asked first.
+    // AMX has a buffer type of its own, which would be asked first.
 #if defined(__AMX_INT8__)
     return nullptr;
 #else
@@ -101,7 +101,7 @@ ggml_backend_buffer_type_t packing_buffer_type() {
         ggml_backend_reg_dev_get(ggml_backend_cpu_reg(), 0),
         new Type(),
     };
-    return FULL_BYTES ? &type : nullptr;
+    return PACKS ? &type : nullptr;
 #endif
 }
 

@@ -20,7 +20,7 @@ extern const PackedProducts PACKED_EIGHT_BITS, PACKED_SMALL_BLOCKS, PACKED_K_QUA
 template <class... Formats> struct PackedProductsOf {
     static bool workspace([[maybe_unused]] const ggml_tensor * dst, [[maybe_unused]] int threads,
                           [[maybe_unused]] size_t * size) {
-        if constexpr (FULL_BYTES) {  // Elsewhere nothing is packed, and nothing needs to be compiled for it.
+        if constexpr (PACKS) {  // Elsewhere nothing needs to be compiled for it.
             return with_one<Formats...>(dst->src[0]->type, [&](auto format) {
                 using Its = Product<decltype(format)>;
                 *size = Its::numbers_size(dst) + Its::workspace(dst, threads);
@@ -30,7 +30,7 @@ template <class... Formats> struct PackedProductsOf {
     }
 
     static bool multiply([[maybe_unused]] const ggml_compute_params * params, [[maybe_unused]] ggml_tensor * dst) {
-        if constexpr (FULL_BYTES) {
+        if constexpr (PACKS) {
             return ProductsOf<Formats...>::multiply(params, dst);
         }
         return false;
@@ -38,7 +38,7 @@ template <class... Formats> struct PackedProductsOf {
 
     static bool pack([[maybe_unused]] const ggml_tensor * weights, [[maybe_unused]] const char * from,
                      [[maybe_unused]] char * to) {
-        if constexpr (FULL_BYTES) {
+        if constexpr (PACKS) {
             return with_one<Formats...>(weights->type, [&](auto format) {
                 const int64_t blocks = weights->ne[0] / ggml_blck_size(weights->type);
                 const size_t row = weights->nb[1], tile = ROWS * row;
