@@ -31,6 +31,24 @@ OUTRIDER_INLINE void dots(Vec (&sums)[N], const Vec * w, const int8_t * const (&
     }
 }
 
+/// The same for the rows of two registers of weights each, with which each of the numbers is multiplied once it is loaded.
+/// each(j) is called for j = 0 .. 2 * COUNT - 1, j as a constant.
+template <int TOP, int COUNT, int N, class Each>
+OUTRIDER_INLINE void tall_dots(Vec (&sums)[2][N], const Vec * low, const Vec * high, const int8_t * const (&y)[N],
+                               Each && each) {
+    each_of<COUNT>([&](auto i) OUTRIDER_INLINE_LAMBDA {
+        each(std::integral_constant<int, 2 * i>{});
+        each(std::integral_constant<int, 2 * i + 1>{});
+        const Vec a = low[i], b = high[i];
+        each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA {
+            Vec numbers = all(dword(y[c] + 4 * i));
+            settle(numbers);
+            sums[0][c] = add_byte_products(sums[0][c], a, numbers);
+            sums[1][c] = add_byte_products(sums[1][c], b, numbers);
+        });
+    });
+}
+
 #else
 
 constexpr bool FULL_BYTES = false;

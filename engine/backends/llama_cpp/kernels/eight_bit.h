@@ -57,9 +57,12 @@ struct Q8_0 {
         }
     }
 
-    /// A half of `w`, as it is without OFFSET.
+    /// A half of `w`.
     template <int HALF, class Block> static OUTRIDER_INLINE void load_half(const Block & block, Vec w[8]) {
         block.load16(offsetof(Weights, qs) + 16 * HALF, w + 4 * HALF);
+        for (int j = 4 * HALF; OFFSET != 0 && !Block::PACKED && j < 4 * HALF + 4; j++) {
+            w[j] = xor_bits(w[j], all_bytes(-128));
+        }
     }
 };
 
@@ -146,7 +149,7 @@ template <class Format, template <class> class Rows = FileRows> struct EightBit 
     static constexpr ggml_type TYPE = Format::TYPE;
     static constexpr bool DIRECT = false;
     static constexpr bool WORDS = NARROW && Format::TOP == SIGNED;
-    static constexpr bool TALL = NARROW && TALL_BESIDE != 0;
+    static constexpr bool TALL = TALL_BESIDE != 0;
     using Column = std::conditional_t<WORDS, Block8Words, std::conditional_t<TALL, Block8Bytes, Block8>>;
     /// Sums in integers are so many times too large.
     static constexpr float SCALED = WORDS ? 1.0f / WORD_DOTS : 1.0f;

@@ -13,7 +13,7 @@
 //   EIGHT_BIT_BESIDE, SUPER_BLOCKS_BESIDE   columns whose products are computed side by side, by the registers there are
 //   MOST_AS_ONE        columns up to which a tile is one function; of more, the groups that stand side by side are such
 //                      functions, shared by all numbers of columns: that compiles in a quarter of the time
-//   TALL_BESIDE        the same where twice as many rows are multiplied at once, without VNNI; 0: never
+//   TALL_BESIDE        the same where twice as many rows are multiplied at once; 0: never
 //   FLOAT_COLUMNS, float_rows(columns)      columns and rows of floats/halves whose sums are held in registers
 //   ATTENTION_COLUMNS, ATTENTION_VECTORS    the same for attention: columns and registers of positions or values
 //
