@@ -82,6 +82,12 @@ BROKEN = {
         "params->use_ref || dst->src[0]->ne[1] == 1 || !Attention::fits(dst)",
         "alone and among all|wrong by",
     ),
+    "packed experts taken for a file's rows": (
+        "mul_mat.cpp",
+        "return multiply_packed_experts(params, dst, expert, expert_rows, scratch) ||",
+        "return",
+        "of experts, packed and not",
+    ),
     "a wrong scale": ("attention.cpp", "scale(parameter(dst, 0))", "scale(1.001f * parameter(dst, 0))", "wrong by"),
 }
 

@@ -281,29 +281,48 @@ ggml_backend_buffer_type_t packing_type() {
     return nullptr;
 }
 
+/// How many of the rows can be packed.
+int64_t packable(const Shape & shape) {
+    return shape.rows / FEW_ROWS * FEW_ROWS;
+}
+
+/// Runs a product with its weights packed, whose `bytes` are those of a file; empty where such are not packed.
+std::vector<float> run_packed(const Computation & computation, ggml_tensor * product, const std::vector<char> & bytes,
+                              Edge edge) {
+    static const ggml_backend_buffer_type_t type = packing_type();
+    if (type == nullptr) {
+        return {};
+    }
+    static const ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(type, 64);
+    ggml_tensor * const weights = product->src[0];
+    weights->buffer = buffer;
+    if (!ggml_backend_dev_supports_op(ggml_backend_reg_dev_get(ggml_backend_cpu_reg(), 0), product)) {
+        return {};
+    }
+    const Guarded memory(ggml_nbytes(weights), 64, edge);
+    weights->data = memory.data();
+    ggml_backend_tensor_set(weights, bytes.data(), 0, ggml_nbytes(weights));
+    std::vector<float> found = computation.run(product);
+    if (!memory.is_whole()) {
+        throw Broken("packed beside its memory");
+    }
+    return found;
+}
+
 /// Compares rows as they are with the same rows packed, as many as can be, for `count` columns from `first` on.
 void compare_packed(Campaign & campaign, const Shape & shape, const std::vector<float> & all, const Packed & packed,
                     const Placed & tokens, int64_t first, int64_t count, int threads) {
-    const int64_t rows = shape.rows / FEW_ROWS * FEW_ROWS;
-    static const ggml_backend_buffer_type_t type = packing_type();
-    if (type == nullptr || rows == 0 || shape.n2 * shape.n3 != 1) {
+    const int64_t rows = packable(shape);
+    if (rows == 0 || shape.n2 * shape.n3 != 1) {
         return;
     }
-    static const ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(type, 64);
     const Computation computation(shape.edge, threads);
     ggml_tensor * const weights = ggml_new_tensor_2d(computation.context(), shape.type, shape.width, rows);
-    ggml_tensor * const product =
-        ggml_mul_mat(computation.context(), weights, computation.tensor(tokens.part(first, count)));
-    weights->buffer = buffer;
-    if (!ggml_backend_dev_supports_op(ggml_backend_reg_dev_get(ggml_backend_cpu_reg(), 0), product)) {
+    const std::vector<float> found = run_packed(
+        computation, ggml_mul_mat(computation.context(), weights, computation.tensor(tokens.part(first, count))),
+        packed.bytes, shape.edge);
+    if (found.empty()) {
         return;
-    }
-    const Guarded memory(ggml_nbytes(weights), 64, shape.edge);
-    weights->data = memory.data();
-    ggml_backend_tensor_set(weights, packed.bytes.data(), 0, ggml_nbytes(weights));
-    const std::vector<float> found = computation.run(product);
-    if (!memory.is_whole()) {
-        throw Broken("packed beside its memory");
     }
     for (int64_t b = 0; b < shape.r2 * shape.r3; b++) {
         for (int64_t c = 0; c < count; c++) {
@@ -400,6 +419,29 @@ Placed tokens_of(const Placed & all, int64_t first, int64_t count) {
     return part;
 }
 
+/// Compares the product with experts as they are, `together`, with that which `multiply` makes of them packed.
+template <class Multiply>
+void compare_packed_experts(Campaign & campaign, const Shape & shape, const Packed & packed, int64_t experts,
+                            const std::vector<float> & together, Multiply && multiply) {
+    const int64_t rows = packable(shape);
+    const size_t whole = shape.rows * packed.row_size(), part = rows * packed.row_size();
+    std::vector<char> bytes;
+    for (int64_t e = 0; e < experts; e++) {
+        const char * first = packed.bytes.data() + e * whole;
+        bytes.insert(bytes.end(), first, first + part);
+    }
+    if (rows == 0) {
+        return;
+    }
+    const Computation computation(shape.edge, shape.threads);
+    ggml_tensor * const weights = ggml_new_tensor_3d(computation.context(), shape.type, shape.width, rows, experts);
+    const std::vector<float> found = run_packed(computation, multiply(computation, weights), bytes, shape.edge);
+    for (size_t place = 0; place < found.size() / rows; place++) {
+        same_bits(campaign, found.data() + place * rows, together.data() + place * shape.rows, rows,
+                  text("place %d of experts, packed and not", static_cast<int>(place)));
+    }
+}
+
 }  // namespace
 
 void check_experts(Campaign & campaign, Chance & chance) {
@@ -437,6 +479,9 @@ void check_experts(Campaign & campaign, Chance & chance) {
                   used * shape.rows,
                   text("token %d with %d threads, alone and among all", static_cast<int>(token), threads));
     }
+    compare_packed_experts(campaign, shape, packed, all, together, [&](const Computation & computation, auto * experts) {
+        return ggml_mul_mat_id(computation.context(), experts, computation.tensor(tokens), computation.tensor(ids));
+    });
 }
 
 }  // namespace check

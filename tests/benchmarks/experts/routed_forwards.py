@@ -10,7 +10,7 @@ import llama_cpp
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.backends.llama_cpp.library import computes_alike, prepare_library
+from engine.backends.llama_cpp.library import computes_alike, packs_weights, prepare_library
 
 _CONTEXT, _BATCH = 1024, 512
 _CHOSEN = "ffn_moe_topk-"
@@ -35,7 +35,7 @@ class RoutedForwards:
         prepare_library()
         params = llama_cpp.llama_model_default_params()
         params.n_gpu_layers = 0
-        params.use_extra_bufts = not computes_alike()
+        params.use_extra_bufts = packs_weights() or not computes_alike()
         self._model = llama_cpp.llama_model_load_from_file(str(path).encode(), params)
         if not self._model:
             raise OSError(f"{path} cannot be loaded.")

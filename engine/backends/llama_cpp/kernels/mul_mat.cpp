@@ -54,9 +54,11 @@ bool multiply(const ggml_compute_params * params, ggml_tensor * dst) {
 
 bool multiply_experts(const ggml_compute_params * params, ggml_tensor * dst, int64_t expert,
                       const int32_t * expert_rows, char * scratch) {
-    return with_products(dst, [&](const Products & products) {
-        return products.multiply_experts(params, dst, expert, expert_rows, scratch);
-    });
+    // Nothing else can read packed weights.
+    return multiply_packed_experts(params, dst, expert, expert_rows, scratch) ||
+           (!params->use_ref && with_products(dst, [&](const Products & products) {
+               return products.multiply_experts(params, dst, expert, expert_rows, scratch);
+           }));
 }
 
 #else
@@ -120,7 +122,7 @@ bool ggml_compute_forward_mul_mat_tiled(const ggml_compute_params * params, ggml
 
 bool ggml_compute_forward_mul_mat_id_tiled(const ggml_compute_params * params, ggml_tensor * dst, int64_t cur_a,
                                            int64_t cne1, const int32_t * expert_rows, char * scratch) {
-    if (!params->use_ref && outrider::multiply_experts(params, dst, cur_a, expert_rows, scratch)) {
+    if (outrider::multiply_experts(params, dst, cur_a, expert_rows, scratch)) {
         return true;
     }
     return dst->src[2]->ne[1] > outrider::MOST_VERIFIED &&

@@ -20,12 +20,18 @@ template <class Use> bool with_packed(Use && use) {
     return use(PACKED_EIGHT_BITS) || use(PACKED_K_QUANTS) || use(PACKED_SMALL_BLOCKS);
 }
 
-bool packs(const ggml_tensor * weights) {
-    return ggml_n_dims(weights) == 2 && weights->view_src == nullptr && weights->ne[1] % ROWS == 0 &&
+/// Weights of a product, or of `dimensions` 3 those of experts.
+bool packs(const ggml_tensor * weights, int dimensions) {
+    return ggml_n_dims(weights) == dimensions && weights->view_src == nullptr && weights->ne[1] % ROWS == 0 &&
            ggml_is_contiguous(weights) &&
            with_packed([&](const PackedProducts & products) { return products.pack(weights, nullptr, nullptr); });
 }
 
+bool holds(const ggml_tensor * weights) {
+    return weights != nullptr && weights->buffer != nullptr && weights->buffer->buft == packing_buffer_type();
+}
+
+/// Of products. Those of experts ggml begins itself, and asks for them where it asks for any (mul_mat.cpp).
 class Traits : public ggml::cpu::tensor_traits {
     bool work_size(int threads, const ggml_tensor * dst, size_t & size) override {
         return with_packed([&](const PackedProducts & products) { return products.workspace(dst, threads, &size); });
@@ -39,12 +45,9 @@ class Traits : public ggml::cpu::tensor_traits {
 class Type : public ggml::cpu::extra_buffer_type {
     Traits traits;
 
-    static bool holds(const ggml_tensor * weights) {
-        return weights != nullptr && weights->buffer != nullptr && weights->buffer->buft == packing_buffer_type();
-    }
-
     bool supports_op(ggml_backend_dev_t, const ggml_tensor * op) override {
-        return op->op == GGML_OP_MUL_MAT && holds(op->src[0]) && packs(op->src[0]) && fits(op) &&
+        const int dimensions = op->op == GGML_OP_MUL_MAT ? 2 : op->op == GGML_OP_MUL_MAT_ID ? 3 : 0;
+        return dimensions != 0 && holds(op->src[0]) && packs(op->src[0], dimensions) && fits(op) &&
                (op->src[1]->buffer == nullptr || ggml_backend_buft_is_host(op->src[1]->buffer->buft));
     }
 
@@ -90,6 +93,13 @@ size_t alignment(ggml_backend_buffer_type_t) {
 }
 
 }  // namespace
+
+bool multiply_packed_experts(const ggml_compute_params * params, ggml_tensor * dst, int64_t expert,
+                             const int32_t * expert_rows, char * scratch) {
+    return holds(dst->src[0]) && with_packed([&](const PackedProducts & products) {
+        return products.multiply_experts(params, dst, expert, expert_rows, scratch);
+    });
+}
 
 ggml_backend_buffer_type_t packing_buffer_type() {
     // AMX has a buffer type of its own, which would be asked first.

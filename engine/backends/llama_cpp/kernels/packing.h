@@ -12,6 +12,8 @@ namespace outrider {
 struct PackedProducts {
     bool (*workspace)(const ggml_tensor * dst, int threads, size_t * size);
     bool (*multiply)(const ggml_compute_params * params, ggml_tensor * dst);
+    bool (*multiply_experts)(const ggml_compute_params * params, ggml_tensor * dst, int64_t expert,
+                             const int32_t * expert_rows, char * scratch);
     bool (*pack)(const ggml_tensor * weights, const char * from, char * to);  // `from` null: whether it would be.
 };
 
@@ -36,6 +38,15 @@ template <class... Formats> struct PackedProductsOf {
         return false;
     }
 
+    static bool multiply_experts([[maybe_unused]] const ggml_compute_params * params, [[maybe_unused]] ggml_tensor * dst,
+                                 [[maybe_unused]] int64_t expert, [[maybe_unused]] const int32_t * expert_rows,
+                                 [[maybe_unused]] char * scratch) {
+        if constexpr (PACKS) {
+            return ProductsOf<Formats...>::multiply_experts(params, dst, expert, expert_rows, scratch);
+        }
+        return false;
+    }
+
     static bool pack([[maybe_unused]] const ggml_tensor * weights, [[maybe_unused]] const char * from,
                      [[maybe_unused]] char * to) {
         if constexpr (PACKS) {
@@ -50,8 +61,12 @@ template <class... Formats> struct PackedProductsOf {
         return false;
     }
 
-    static constexpr PackedProducts ALL = {workspace, multiply, pack};
+    static constexpr PackedProducts ALL = {workspace, multiply, multiply_experts, pack};
 };
+
+/// As Products::multiply_experts for experts whose weights are packed; otherwise it does nothing.
+bool multiply_packed_experts(const ggml_compute_params * params, ggml_tensor * dst, int64_t expert,
+                             const int32_t * expert_rows, char * scratch);
 
 /// The buffer type, or null where packing is no gain.
 ggml_backend_buffer_type_t packing_buffer_type();
