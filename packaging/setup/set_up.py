@@ -204,7 +204,18 @@ def _verify() -> None:
     environment = os.environ | {"QT_QPA_PLATFORM": "offscreen"}
     done = subprocess.run([str(PYTHON), "-c", CHECK], env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise SetupError(f"everything is installed, but does not start:\n{done.stderr[-2000:]}")
+        raise SetupError(why_not(done.stderr))
+
+
+def why_not(said: str) -> str:
+    """What to tell of a start that failed with these last words."""
+    if lost := re.search(r"(\S+\.so\S*): cannot open shared object file", said):
+        return (
+            f"everything is installed, but the system does not find the library {lost[1]}. Name its folder in "
+            "LD_LIBRARY_PATH, or in a file in /etc/ld.so.conf.d and run ldconfig; then start again. Nothing is "
+            "compiled a second time."
+        )
+    return f"everything is installed, but does not start:\n{said[-2000:]}"
 
 
 if __name__ == "__main__":

@@ -262,3 +262,12 @@ def test_the_environment_is_the_pinned_one() -> None:
     pinned = {line.split("==")[0] for line in set_up.CONSTRAINTS.read_text(encoding="utf-8").split() if "==" in line}
     extra = {name for name in installed - pinned if not name.startswith(("nvidia", "cuda", "triton"))}
     assert not extra, "installed, but not in constraints.txt"
+
+
+def test_a_library_that_is_not_found_is_named_in_a_sentence() -> None:
+    said = "Traceback…\nRuntimeError: Failed to load 'libllama.so': libcublas.so.13: cannot open shared object file"
+    told = set_up.why_not(said)
+    assert "the library libcublas.so.13." in told
+    assert "LD_LIBRARY_PATH" in told
+    assert "Traceback" not in told
+    assert "Traceback" in set_up.why_not("Traceback…\nValueError: another")
