@@ -8,8 +8,9 @@ import pytest
 
 pytest.importorskip("llama_cpp")
 
+from engine.backends.llama_cpp import loading
 from engine.backends.llama_cpp.backend import LlamaCppBackend
-from engine.backends.llama_cpp.library import computes_alike
+from engine.backends.llama_cpp.library import computes_alike, packs_weights
 from engine.config import CacheType, LoadConfig
 from helpers.models.pairs import assert_same_greedy, open_files
 from helpers.weights.expert_model import TINY_GPT_OSS, TINY_QWEN3, ExpertShape, write_expert_model
@@ -60,6 +61,23 @@ def test_a_token_has_the_same_row_alone_and_among_others(model: Model, target: P
             assert np.array_equal(np.concatenate(rows).view(np.int32), alone.view(np.int32)), size
     finally:
         backend.close()
+
+
+def test_packed_weights_give_the_same_bits(model: Model, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not packs_weights():
+        pytest.skip("another llama.cpp, or a processor for which weights stay as they are")
+
+    def rows() -> list[np.ndarray]:
+        backend = LlamaCppBackend.open(LoadConfig(target, None, 2, cache_type=model[3]))
+        try:
+            return [backend.forward(list(range(5, 5 + size)), size).copy() for size in (1, 5, 20, 33)]
+        finally:
+            backend.close()
+
+    packed = rows()
+    monkeypatch.setattr(loading, "packs_weights", lambda: False)
+    for one, other in zip(packed, rows(), strict=True):
+        assert np.array_equal(one.view(np.int32), other.view(np.int32))
 
 
 def test_greedy_text_is_the_targets_own(model: Model, target: Path, draft: Path) -> None:

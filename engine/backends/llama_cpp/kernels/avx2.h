@@ -158,6 +158,7 @@ inline Reals load_bhalves(const void * at) {
     return reals_of(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16));
 }
 
+inline Vec load_counts(const void * at) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i *>(at))); }
 inline Reals load_bytes(const void * at) {
     return to_reals(_mm256_cvtepi8_epi32(_mm_loadl_epi64(static_cast<const __m128i *>(at))));
 }

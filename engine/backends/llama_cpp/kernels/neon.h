@@ -124,6 +124,11 @@ inline uint16x4_t load_words(const void * at) { return vld1_u16(static_cast<cons
 inline Reals load_halves(const void * at) { return vcvt_f32_f16(vreinterpret_f16_u16(load_words(at))); }
 inline Reals load_bhalves(const void * at) { return vreinterpretq_f32_u32(vshll_n_u16(load_words(at), 16)); }
 
+inline Vec load_counts(const void * at) {
+    const uint8x8_t bytes = vreinterpret_u8_s32(vdup_n_s32(dword(at)));
+    return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(vmovl_u8(bytes))));
+}
+
 inline Reals load_bytes(const void * at) {
     const int8x8_t bytes = vreinterpret_s8_s32(vdup_n_s32(dword(at)));
     return to_reals(vmovl_s16(vget_low_s16(vmovl_s8(bytes))));

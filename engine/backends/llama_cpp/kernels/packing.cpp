@@ -17,7 +17,7 @@ constexpr size_t HUGE_PAGE = 2 << 20;
 
 /// Whether one of the formats is packed, for which `use` asks each of their files.
 template <class Use> bool with_packed(Use && use) {
-    return use(PACKED_EIGHT_BITS) || use(PACKED_K_QUANTS) || use(PACKED_SMALL_BLOCKS);
+    return use(PACKED_EIGHT_BITS) || use(PACKED_K_QUANTS) || use(PACKED_SMALL_BLOCKS) || use(PACKED_SCALED_BLOCKS);
 }
 
 /// Weights of a product, or of `dimensions` 3 those of experts.

@@ -17,7 +17,7 @@ struct PackedProducts {
     bool (*pack)(const ggml_tensor * weights, const char * from, char * to);  // `from` null: whether it would be.
 };
 
-extern const PackedProducts PACKED_EIGHT_BITS, PACKED_SMALL_BLOCKS, PACKED_K_QUANTS;
+extern const PackedProducts PACKED_EIGHT_BITS, PACKED_SMALL_BLOCKS, PACKED_SCALED_BLOCKS, PACKED_K_QUANTS;
 
 template <class... Formats> struct PackedProductsOf {
     static bool workspace([[maybe_unused]] const ggml_tensor * dst, [[maybe_unused]] int threads,

@@ -58,8 +58,9 @@ template <class Format> struct ScaledBlocks {
         for (int c = 0; c < N; c++) {
             sums[c] = real(0.0f);
         }
+        const BlocksOf<Format> lying(weights, stride, blocks);
         for (int64_t i = 0; i < blocks; i++) {
-            const Format rows(weights + i * sizeof(Weights), stride);
+            const Format rows = lying[i];
             const char * later = next == nullptr ? nullptr : next + i * ROWS * sizeof(Weights);
 #pragma GCC unroll 4
             for (int p = 0; p < Format::PARTS; p++) {
@@ -118,35 +119,41 @@ struct RowBlocks {
     size_t stride;
 };
 
-struct Q4_1 : RowBlocks {
+template <template <class> class Rows = FileRows> struct Q4_1 {
     using Weights = block_q4_1;
+    using Layout = Rows<Weights>;
+    using Block = typename Layout::Block;
     using Activations = block_q8_1;
     static constexpr ggml_type TYPE = GGML_TYPE_Q4_1;
     static constexpr int OFFSET = 0, TOP = 15, PARTS = 1, SPLIT = 1;
     static constexpr bool MINIMA = true;
+    Block block;
     Reals d, minimum;
 
-    OUTRIDER_INLINE Q4_1(const char * block, size_t stride) : RowBlocks{block, stride} {
-        const Vec both_scales = load4(block, stride);
+    explicit OUTRIDER_INLINE Q4_1(const Block & block) : block(block) {
+        const Vec both_scales = block.load4(0);
         d = low_halves(both_scales);
         minimum = high_halves(both_scales);
     }
 
     Reals scale(int) const { return d; }
 
-    OUTRIDER_INLINE void load(int, Vec w[8]) const { nibbles(FileBlock<Weights>{block, stride}, offsetof(Weights, qs), w); }
+    OUTRIDER_INLINE void load(int, Vec w[8]) const { nibbles(block, offsetof(Weights, qs), w); }
 };
 
-struct Q5_1 : RowBlocks {
+template <template <class> class Rows = FileRows> struct Q5_1 {
     using Weights = block_q5_1;
+    using Layout = Rows<Weights>;
+    using Block = typename Layout::Block;
     using Activations = block_q8_1;
     static constexpr ggml_type TYPE = GGML_TYPE_Q5_1;
     static constexpr int OFFSET = 0, TOP = 31, PARTS = 1, SPLIT = 1;
     static constexpr bool MINIMA = true;
+    Block block;
     Reals d, minimum;
 
-    OUTRIDER_INLINE Q5_1(const char * block, size_t stride) : RowBlocks{block, stride} {
-        const Vec both_scales = load4(block, stride);
+    explicit OUTRIDER_INLINE Q5_1(const Block & block) : block(block) {
+        const Vec both_scales = block.load4(0);
         d = low_halves(both_scales);
         minimum = high_halves(both_scales);
     }
@@ -154,8 +161,8 @@ struct Q5_1 : RowBlocks {
     Reals scale(int) const { return d; }
 
     OUTRIDER_INLINE void load(int, Vec w[8]) const {
-        nibbles(FileBlock<Weights>{block, stride}, offsetof(Weights, qs), w);
-        const Vec high = load4(block + offsetof(Weights, qh), stride);
+        nibbles(block, offsetof(Weights, qs), w);
+        const Vec high = block.load4(offsetof(Weights, qh));
         for (int j = 0; j < 8; j++) {
             w[j] = or_bits(w[j], spread_bits(high, 4 * j));
         }
@@ -169,17 +176,20 @@ inline Vec fp4_values() {
     return table16(VALUES);
 }
 
-struct MXFP4 : RowBlocks {
+template <template <class> class Rows = FileRows> struct MXFP4 {
     using Weights = block_mxfp4;
+    using Layout = Rows<Weights>;
+    using Block = typename Layout::Block;
     using Activations = block_q8_0;
     static constexpr ggml_type TYPE = GGML_TYPE_MXFP4;
     static constexpr int OFFSET = 12, TOP = 24, PARTS = 1, SPLIT = 1;
     static constexpr bool MINIMA = false;
+    Block block;
     Reals d;
 
-    OUTRIDER_INLINE MXFP4(const char * block, size_t stride) : RowBlocks{block, stride} {
+    explicit OUTRIDER_INLINE MXFP4(const Block & block) : block(block) {
         // 2^(e - 128) as a product of two powers, since it may be too small for a normal number.
-        const Vec e = and_bits(load4(block, stride), all(255)), half = dwords_right(e, 1);
+        const Vec e = block.scale_bytes(), half = dwords_right(e, 1);
         const auto power = [](Vec x) { return reals_of(dwords_left(add_dwords(x, all(63)), 23)); };
         d = times(power(half), power(sub_dwords(e, half)));
     }
@@ -187,7 +197,7 @@ struct MXFP4 : RowBlocks {
     Reals scale(int) const { return d; }
 
     OUTRIDER_INLINE void load(int, Vec w[8]) const {
-        nibbles(FileBlock<Weights>{block, stride}, offsetof(Weights, qs), w);
+        nibbles(block, offsetof(Weights, qs), w);
         const Vec values = fp4_values();
         for (int j = 0; j < 8; j++) {
             w[j] = lookup(values, w[j]);

@@ -22,7 +22,7 @@
 #include <array>
 #include <cmath>
 
-#include "lanes.h"
+#include "packed_rows.h"
 
 namespace outrider {
 
@@ -35,25 +35,6 @@ constexpr int shift_of(int power) {
 template <class Format, class = void> constexpr int AS_ONE = MOST_AS_ONE;
 template <class Format>
 constexpr int AS_ONE<Format, std::enable_if_t<(Format::AS_ONE > 0)>> = Format::AS_ONE;
-
-/// How the rows of a format lie that says so (packed_rows.h), and of any other: as in the file.
-template <class Format, class = void> struct BlocksOf {
-    const char * rows;
-    size_t stride;
-
-    BlocksOf(const char * rows, size_t stride, int64_t) : rows(rows), stride(stride) {}
-
-    OUTRIDER_INLINE Format operator[](int64_t i) const {
-        return Format(rows + i * sizeof(typename Format::Weights), stride);
-    }
-};
-template <class Format> struct BlocksOf<Format, std::void_t<typename Format::Layout>> {
-    typename Format::Layout rows;
-
-    BlocksOf(const char * weights, size_t stride, int64_t blocks) : rows(weights, stride, blocks) {}
-
-    OUTRIDER_INLINE Format operator[](int64_t i) const { return Format(rows.block(i)); }
-};
 
 template <class Format> struct SuperBlocks {
     using Weights = typename Format::Weights;
