@@ -38,7 +38,9 @@ class HeadGrowth(Growing):
 
     def __init__(self, path: Path, target: Growth, seed: int = SEED, *, spread: bool = False) -> None:
         self.small, self.target, self.seed, self.spread = SmallFile(path, "eagle3"), target, seed, spread
-        self.width, self.feed_forward = target.shape.width, target.shape.feed_forward
+        self.width = target.shape.width
+        # The small head's may be wider than that of a target that hardly grows.
+        self.feed_forward = max(target.shape.feed_forward, self._number("feed_forward_length"))
         old = self._old_width = self._number("embedding_length")
         heads, keys = self._number("attention.head_count"), self._number("attention.head_count_kv")
         self.head_size, self._ratio = old // heads, heads // keys

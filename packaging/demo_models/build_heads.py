@@ -73,7 +73,7 @@ def train(options: argparse.Namespace) -> None:
     heads.begin_with(target, batches)
     log["medusa"] = medusa.train_medusa(heads, target, batches, eagle.HeadConfig(options.medusa_steps, options.seed))
     files.write_medusa_folder(heads, folders / "demo-medusa")
-    batches = own_text.make_batches(partial(states_of, target), words, text, WIDE_BATCH)
+    batches = own_text.make_batches(partial(states_of, target), words, text, WIDE_BATCH, earlier=True)
     head, gently = (
         widen.widen(small, eagle.HEAD_SHAPE),
         eagle.HeadConfig(options.wide_steps, options.seed, 0.007, 0.0007),

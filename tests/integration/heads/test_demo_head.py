@@ -62,7 +62,7 @@ def test_a_fixed_chain_is_as_long_in_every_round(bundled_target: Path, *, ignore
             return any(token in decoder.target.eos_token_ids for token, _ in event.rejected[:-1])
 
         found = 0
-        for each in bundled_prompts(1)[3:]:  # Prose, and a mix of languages.
+        for each in bundled_prompts(1)[1:]:
             rounds, result = reply(each.prompt, lookahead)
             spared, same = reply(each.prompt, "adaptive")
             assert same.tokens == result.tokens
@@ -98,7 +98,7 @@ def test_what_is_trained_is_what_is_run(bundled_target: Path, tmp_path: Path, mo
                 parameter.copy_(torch.from_numpy(reference.tensors[f"{theirs}.weight"].copy()))
         ids, states = torch.randint(0, 4096, (1, 9)), torch.randn(1, 9, 3 * 384)
         given = head.fc(states)
-        first = head.step(given, ids, 0, [])
+        first = head.step(given, ids, eagle.Chains.at_each_place(ids))
         rows = head.head(head.norm(first))[0].numpy()
     wanted, _ = reference.pairs(ids[0].tolist(), given[0].numpy())
     assert np.abs(rows - wanted[:, ::2]).max() < 0.05 * np.abs(rows).max()
@@ -117,12 +117,110 @@ def test_a_wider_head_begins_as_the_small_one_inside_it(monkeypatch: pytest.Monk
     with torch.no_grad():
         guesses = []
         for head in (small, large):
-            seen: list[tuple[Any, Any]] = []
-            behind = head.step(head.step(head.fc(states), ids, 0, seen), ids.roll(1, dims=1), 1, seen)
+            chains = eagle.Chains.at_each_place(ids)
+            behind = head.step(head.step(head.fc(states), ids, chains), ids.roll(1, dims=1), chains)
             guesses.append(head.head(head.norm(behind)))
     assert guesses[0].abs().max() > 1
     # But for the norms' epsilon, which counts for more where most channels are silent.
     assert (guesses[0] - guesses[1]).abs().max() < 5e-3
+
+
+def test_chains_that_go_on_are_not_changed_by_those_that_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three pairs behind each other: with some chains ended after each step as with all of them to the end."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
+    from demopair.heads import eagle  # noqa: PLC0415 - the recipe is no package of the program
+
+    torch.manual_seed(0)
+    head = eagle.EagleHead(eagle.NARROW_SHAPE, 3 * 128, torch.arange(0, 4096, 2))
+    ids, states = torch.randint(0, 4096, (2, 12)), torch.randn(2, 9, 3 * 128)
+
+    def steps(share: float) -> tuple[Any, Any, Any]:
+        chains = eagle.Chains.at_each_place(ids[:, :9])
+        behind, idle = head.fc(states), torch.zeros(2, 9, dtype=torch.bool)
+        for ahead in range(1, 4):
+            if ahead > 1:
+                behind, filling = chains.keep(~idle & (torch.rand(idle.shape) < share), behind)
+                idle = filling
+            behind = head.step(behind, ids.gather(1, chains.begun + ahead), chains)
+        return behind, chains.begun, idle
+
+    with torch.no_grad():
+        everywhere, _, _ = steps(1.1)
+        some, begun, idle = steps(0.7)
+    assert 0 < int((~idle).sum()) < 12
+    wanted = everywhere.gather(1, begun[..., None].expand(-1, -1, some.shape[2]))
+    assert (some - wanted)[~idle].abs().max() < 1e-4 * wanted.abs().max()
+
+
+def test_the_loss_asks_as_far_as_chains_get(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the first depth only where no token would be accepted, and at each where all would."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
+    from demopair.heads import eagle, own_text, target  # noqa: PLC0415 - the recipe is no package of the program
+    from demopair.training.tokenizer import ASSISTANT, special_ids  # noqa: PLC0415 - as above
+
+    torch.manual_seed(0)
+    model, words = target.read_model(bundled_target), target.read_tokenizer(bundled_target)
+    ids = words.encode("<|begin|><|user|>Hi<|end|><|assistant|>" + "Hello, hello, hello! " * 4 + "<|end|>").ids
+    text = [(ids, ids.index(special_ids(words)[ASSISTANT]) + 1)]
+    (batch,) = own_text.make_batches(lambda each: target.states_of(model, each), words, text)
+    head, asked = eagle.EagleHead(eagle.NARROW_SHAPE, 3 * 384, torch.arange(0, 4096)), list[int]()
+
+    def never_right(states: Any) -> Any:
+        asked.append(len(states))
+        return torch.zeros(len(states), 4096).index_fill(1, torch.tensor([0]), 40.0)
+
+    monkeypatch.setattr(head.head, "forward", never_right)
+    with torch.no_grad():
+        eagle.loss_of(head, model, batch)
+        assert len(asked) == 1
+        monkeypatch.setattr(eagle, "_accepted", lambda guessed, *_: torch.ones(len(guessed), dtype=torch.bool))
+        eagle.loss_of(head, model, batch)
+    learned = int(batch.learn.sum())
+    assert asked[1:] == [learned - ahead for ahead in range(eagle.AHEAD)]
+
+
+def test_chains_go_on_as_often_as_tokens_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
+    from demopair.heads import eagle  # noqa: PLC0415 - the recipe is no package of the program
+
+    torch.manual_seed(0)
+    table = torch.tensor([1, 3, 5])
+    guessed, wished = torch.tensor([0.2, 0.3, 0.5]).log().expand(4000, -1), torch.tensor([0.4, 0.3, 0.1])
+    wished = wished.expand(4000, -1)
+    shares = {
+        token: eagle._accepted(guessed, wished, torch.full((4000,), token), table).float().mean().item()
+        for token in (1, 3, 4, 5, 4095)
+    }
+    assert shares[1] == pytest.approx(0.5, abs=0.05)
+    assert (shares[3], shares[4], shares[5], shares[4095]) == (1.0, 0.0, 1.0, 0.0)
+
+
+def test_replies_in_a_prompt_are_learned_too(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each place that a token of a reply follows, and its end; without `earlier` those of the last reply only."""
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
+    from demopair.heads import own_text, target  # noqa: PLC0415 - the recipe is no package of the program
+    from demopair.training.tokenizer import ASSISTANT, special_ids  # noqa: PLC0415 - as above
+
+    words = target.read_tokenizer(bundled_target)
+    ids = words.encode(
+        "<|begin|><|user|>Hi<|end|><|assistant|>Hello!<|end|><|user|>Who?<|end|><|assistant|>Me.<|end|>"
+    ).ids
+
+    def learned(*, earlier: bool) -> str:
+        begun = len(ids) - ids[::-1].index(special_ids(words)[ASSISTANT])
+        (batch,) = own_text.make_batches(
+            lambda each: (torch.zeros(1), each.float()), words, [(ids, begun)], earlier=earlier
+        )
+        followed = [token for token, wanted in zip(ids[1:], batch.learn[0].tolist(), strict=False) if wanted]
+        text: str = words.decode(followed, skip_special_tokens=False)
+        return text
+
+    assert learned(earlier=True) == "Hello!<|end|>Me.<|end|>"
+    assert learned(earlier=False) == "Me.<|end|>"
 
 
 def test_the_target_is_read_back(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:

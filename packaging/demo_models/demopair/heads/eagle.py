@@ -20,14 +20,43 @@ from demopair.training.train import TrainConfig, learning_rate
 
 from .own_text import OwnBatch
 
-AHEAD = 4
+AHEAD = 8
 """So many tokens ahead it learns to go on from its own states."""
-_FADE = 0.8
+_FADE = 0.9
 """What is further ahead counts so much less, each step."""
 NARROW_SHAPE = ModelShape(vocab_size=4096, width=128, layers=1, heads=2, kv_heads=1, ff_width=352, context=2048)
 """As wide as the draft: learns most of it, quickly."""
-HEAD_SHAPE = ModelShape(vocab_size=4096, width=384, layers=1, heads=6, kv_heads=3, ff_width=704, context=2048)
-"""As wide as its target, as published heads are."""
+HEAD_SHAPE = ModelShape(vocab_size=4096, width=384, layers=1, heads=6, kv_heads=3, ff_width=1536, context=2048)
+"""As wide as its target, as published heads are; a grown head costs the same whatever its feed-forward holds."""
+
+
+@dataclass
+class Chains:
+    """Guesses behind one another, several in a row of text.
+
+    begun: (rows, chains), the places of their first pairs. seen: keys and values of each step so far (rows, heads,
+    chains, size); those of the first step are of all places.
+    """
+
+    begun: Tensor
+    seen: list[tuple[Tensor, Tensor]]
+
+    @classmethod
+    def at_each_place(cls, ids: Tensor) -> Chains:
+        """One that begins at each place of ids (rows, time)."""
+        return cls(torch.arange(ids.shape[1]).expand(len(ids), -1), [])
+
+    def keep(self, alive: Tensor, states: Tensor) -> tuple[Tensor, Tensor]:
+        """Go on with some (rows, chains): their states, and which of those left only fill up a row."""
+        most = int(alive.sum(dim=1).max())
+        kept = alive.int().argsort(dim=1, descending=True, stable=True)[:, :most]
+
+        def chosen(each: Tensor) -> Tensor:
+            return each.gather(2, kept[:, None, :, None].expand(-1, each.shape[1], -1, each.shape[3]))
+
+        self.begun = self.begun.gather(1, kept)
+        self.seen[1:] = [(chosen(keys), chosen(values)) for keys, values in self.seen[1:]]
+        return states.gather(1, kept[..., None].expand(-1, -1, states.shape[2])), ~alive.gather(1, kept)
 
 
 class EagleHead(nn.Module):
@@ -64,33 +93,34 @@ class EagleHead(nn.Module):
         self.head.weight.copy_(draft.head.weight[self.get_buffer("table")])
         self.norm.weight.copy_(draft.norm.weight)
 
-    def step(self, states: Tensor, ids: Tensor, first: int, seen: list[tuple[Tensor, Tensor]]) -> Tensor:
-        """The states behind pairs of a state (rows, time, width) and a token (rows, time), `first` places to the right.
+    def step(self, states: Tensor, ids: Tensor, chains: Chains) -> Tensor:
+        """The states behind pairs of a state (rows, chains, width) and a token (rows, chains).
 
-        `seen`: keys and values of the steps before, of which each pair sees those of the first step up to its own place
-        and of the later ones its own; its own are added.
+        Each pair sees those of the first step up to the place where its chain began, and its chain's own later ones.
         """
         rows, count, width = states.shape
         x = torch.cat([self.embed_norm(self.embed(ids)), self.state_norm(states)], dim=-1)
-        cos, sin = (self.get_buffer(name)[first : first + count].to(x.dtype) for name in ("cos", "sin"))
+        at = chains.begun + len(chains.seen)
+        cos, sin = (self.get_buffer(name)[at].unsqueeze(1).to(x.dtype) for name in ("cos", "sin"))
         groups = self.shape.heads // self.shape.kv_heads
 
         def split(each: Tensor, times: int) -> Tensor:
             return each.view(rows, count, -1, self.shape.head_size).transpose(1, 2).repeat_interleave(times, dim=1)
 
         query = rotate(split(self.q_proj(x), 1), cos, sin)
+        seen = chains.seen
         seen.append((rotate(split(self.k_proj(x), groups), cos, sin), split(self.v_proj(x), groups)))
         if len(seen) == 1:
             mixed = functional.scaled_dot_product_attention(query, *seen[0], is_causal=True)
         else:
-            scale = self.shape.head_size**-0.5
-            unseen = torch.ones(count, count, dtype=torch.bool).triu(1)
+            scale, places = self.shape.head_size**-0.5, seen[0][0].shape[2]
+            unseen = (torch.arange(places) > chains.begun.unsqueeze(-1)).unsqueeze(1)
             scores = (query @ seen[0][0].transpose(2, 3)).float().masked_fill(unseen, -math.inf)
             own = [(query * key).sum(dim=-1, keepdim=True).float() for key, _ in seen[1:]]
             weights = torch.softmax(torch.cat([scores, *own], dim=-1) * scale, dim=-1).to(x.dtype)
-            mixed = weights[..., :count] @ seen[0][1]
-            for at, (_, value) in enumerate(seen[1:]):
-                mixed = mixed + weights[..., count + at : count + at + 1] * value
+            mixed = weights[..., :places] @ seen[0][1]
+            for ahead, (_, value) in enumerate(seen[1:]):
+                mixed = mixed + weights[..., places + ahead : places + ahead + 1] * value
         hidden = states + self.o_proj(mixed.transpose(1, 2).reshape(rows, count, width))
         out: Tensor = hidden + self.ffn(self.ffn_norm(hidden))
         return out
@@ -114,7 +144,11 @@ def likeliest_tokens(batches: list[OwnBatch], count: int) -> Tensor:
 
 
 def loss_of(head: EagleHead, target: DemoLlama, batch: OwnBatch) -> tuple[Tensor, list[float]]:
-    """Cross entropy to the target's distribution, and the share of best tokens that it guesses, by step."""
+    """Loss to the target's distribution, and the share of best tokens that is guessed, by step.
+
+    A chain begins at each place and goes on as often as its token would have been accepted there: what is drafted
+    behind a rejected token is never used. The loss is the cross entropy and the share of guesses that is rejected.
+    """
     table = head.get_buffer("table")
     with torch.no_grad():
         # Of every place that is asked for, once, though each step ahead asks for nearly the same.
@@ -122,22 +156,39 @@ def loss_of(head: EagleHead, target: DemoLlama, batch: OwnBatch) -> tuple[Tensor
         number[batch.learn] = torch.arange(int(batch.learn.sum()))
         logits = target.logits(batch.last[batch.learn].float()).float()
         best, probs = logits.argmax(dim=-1), torch.softmax(logits, dim=-1)[:, table]
-    states: Tensor = head.fc(batch.states.float())
-    seen: list[tuple[Tensor, Tensor]] = []
-    loss, shares, weight = torch.zeros(()), list[float](), 1.0
-    states = states[:, :-1]
+    ids, learn = functional.pad(batch.ids, (0, AHEAD)), functional.pad(batch.learn, (0, AHEAD))
+    states: Tensor = head.fc(batch.states.float())[:, :-1]
+    chains, idle = Chains.at_each_place(batch.ids[:, :-1]), torch.zeros(states.shape[:2], dtype=torch.bool)
+    loss, shares, weight, begun = torch.zeros(()), list[float](), 1.0, 0
     for ahead in range(1, AHEAD + 1):
-        # The pair at a place holds the token `ahead` places on, and proposes the one behind that.
-        ids = functional.pad(batch.ids[:, ahead:], (0, ahead - 1))
-        wanted = functional.pad(batch.learn[:, ahead:], (0, ahead - 1))
-        states = head.step(states, ids, ahead - 1, seen)
+        # The pair of a chain holds the token `ahead` places on, and proposes the one behind that.
+        at = chains.begun + ahead
+        states = head.step(states, ids.gather(1, at), chains)
+        wanted = learn.gather(1, at) & ~idle
         rows, places = wanted.nonzero(as_tuple=True)
-        asked = number[rows, places + ahead]
-        guessed = head.head(head.norm(states[rows, places])).float()
-        loss = loss + weight * functional.cross_entropy(guessed, probs[asked])
+        asked = number[rows, at[rows, places]]
+        guessed, wished = torch.log_softmax(head.head(head.norm(states[rows, places])).float(), dim=-1), probs[asked]
+        begun = begun or max(len(asked), 1)
+        missed = len(asked) - (wished * guessed).sum() - torch.minimum(wished, guessed.exp()).sum()
+        loss = loss + weight * missed / begun
         shares.append((table[guessed.detach().argmax(dim=-1)] == best[asked]).float().mean().item())
         weight *= _FADE
+        alive = torch.zeros_like(wanted)
+        alive[rows, places] = _accepted(guessed.detach(), wished, ids[rows, at[rows, places] + 1], table)
+        if ahead < AHEAD:
+            alive &= learn.gather(1, at + 1)
+        if not alive.any():
+            break
+        states, idle = chains.keep(alive, states)
     return loss, shares
+
+
+def _accepted(guessed: Tensor, wished: Tensor, came: Tensor, table: Tensor) -> Tensor:
+    """Draw whether the tokens that came would have been accepted, from the logarithms and the shares of both sides."""
+    found = torch.searchsorted(table, came).clamp(max=len(table) - 1)
+    one = torch.arange(len(came))
+    chance = guessed[one, found].exp() / wished[one, found]
+    return (table[found] == came) & (torch.rand(len(came)) < chance)
 
 
 def train_eagle(

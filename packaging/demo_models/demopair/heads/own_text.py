@@ -134,26 +134,43 @@ def _forward(model: DemoLlama, ids: Tensor, caches: list[tuple[Tensor, Tensor]],
 
 @torch.no_grad()
 def make_batches(
-    states_of: StatesOf, words: Tokenizer, text: list[tuple[list[int], int]], tokens: int = 4096
+    states_of: StatesOf,
+    words: Tokenizer,
+    text: list[tuple[list[int], int]],
+    tokens: int = 4096,
+    *,
+    earlier: bool = False,
 ) -> list[OwnBatch]:
-    """The text as batches of about so many tokens, rows of like lengths together, with a model's states."""
-    pad = special_ids(words)[PAD]
+    """The text as batches of about so many tokens, rows of like lengths together, with a model's states.
+
+    `earlier`: the replies in a prompt are learned too. They are the corpus', but what the target expects there counts.
+    """
+    marks = special_ids(words)
     made: list[OwnBatch] = []
-    rows: list[tuple[list[int], int]] = []
+    rows: list[tuple[list[int], list[bool]]] = []
     longest = 0
     for ids, begun in sorted(text, key=lambda row: len(row[0])):
         if rows and (len(rows) + 1) * max(longest, len(ids)) > tokens:
-            made.append(_batch(states_of, rows, longest, pad))
+            made.append(_batch(states_of, rows, longest, marks[PAD]))
             rows, longest = [], 0
-        rows.append((ids, begun))
+        rows.append((ids, _replies(ids, marks) if earlier else [at >= begun for at in range(len(ids))]))
         longest = max(longest, len(ids))
-    return [*made, _batch(states_of, rows, longest, pad)]
+    return [*made, _batch(states_of, rows, longest, marks[PAD])]
 
 
-def _batch(states_of: StatesOf, rows: list[tuple[list[int], int]], time: int, pad: int) -> OwnBatch:
+def _replies(ids: list[int], marks: dict[str, int]) -> list[bool]:
+    """Of each token whether it belongs to a reply, with its end."""
+    inside, found = False, list[bool]()
+    for token in ids:
+        found.append(inside)
+        inside = token == marks[ASSISTANT] or (inside and token != marks[END])
+    return found
+
+
+def _batch(states_of: StatesOf, rows: list[tuple[list[int], list[bool]]], time: int, pad: int) -> OwnBatch:
     ids, learn = torch.full((len(rows), time), pad), torch.zeros((len(rows), time), dtype=torch.bool)
-    for at, (row, begun) in enumerate(rows):
+    for at, (row, own) in enumerate(rows):
         ids[at, : len(row)] = torch.tensor(row)
-        learn[at, begun - 1 : len(row) - 1] = True
+        learn[at, : len(row) - 1] = torch.tensor(own[1:])
     states, last = states_of(ids)
     return OwnBatch(ids, learn, states.bfloat16(), last.bfloat16())
