@@ -65,7 +65,7 @@ def test_automatic_takes_both_and_says_so(open_files: Callable[..., Window], fil
     assert window.main.bar.draft.currentText().startswith("automatic · head demo-head · "), "the head drafts alone"
     alone = window.ask(PROMPT)
     assert window.models.list.loaded == Loaded(target, head)
-    assert [each.name for each in window.stats(alone).by_method] == ["eagle3"]
+    assert [each.name for each in window.stats(alone).by_method] == ["autoregressive", "eagle3"]
     window.controller.new_chat()
     window.models.choose_draft(None)
     plain = window.ask(PROMPT)
@@ -89,7 +89,8 @@ def test_both_are_chosen_and_remembered(
     exchange = window.ask(PROMPT)
     assert window.models.list.loaded == Loaded(target, head, draft)
     assert "It is loaded with the next message." not in bar.draft.toolTip()
-    assert {each.name for each in window.stats(exchange).by_method} == {"eagle3"}, "with a fixed lookahead"
+    methods = {each.name for each in window.stats(exchange).by_method}
+    assert methods == {"autoregressive", "eagle3"}, "a head with a fixed lookahead begins behind the first token"
     kept = window.program.conversations.open
     assert kept is not None
     assert [message.draft for message in kept if message.role == "assistant"] == ["demo-head + demo-draft"]
