@@ -146,7 +146,7 @@ def test_automatic_finds_a_head(open_window: OpenWindow, demo_pair: Pair, tmp_pa
     assert window.main.bar.draft.currentText().startswith("automatic · head z")
     stats = window.stats(window.ask("Hello!"))
     assert stats.proposed > 0
-    assert [each.name for each in stats.by_method] == ["eagle3"]
+    assert [each.name for each in stats.by_method] == ["autoregressive", "eagle3"]
     assert window.models.list.loaded == Loaded(target, head)
     window.models.choose_target(demo_pair[0])
     window.wait(lambda: window.models.settled)
