@@ -48,7 +48,10 @@ template <class Format> struct SuperBlocks {
         std::array<std::array<int16_t, 2>, Format::PAIRS> pairs;
     };
 
+#ifndef __ARM_NEON
     /// As ggml's function for it, the same numbers: that one is compiled for any processor, and takes ten times as long.
+    /// For ARM compilers fuse its product with what rounds it, so that a number half-way may come out as another one;
+    /// there it is ggml's own.
     static void quantise(const float * x, Activations * out, int64_t count) {
         for (; count > 0; count -= QK_K, x += QK_K, out++) {
             Reals most = real(0.0f);
@@ -75,6 +78,7 @@ template <class Format> struct SuperBlocks {
             out->d = 1.0f / scale;
         }
     }
+#endif
 
     static int sum(const block_q8_K & y, int part, int parts) {
         int sum = 0;
