@@ -52,17 +52,17 @@ def test_the_text_is_the_targets(opened: tuple[SpeculativeDecoder, Path]) -> Non
     """Also where nothing is said of the method; more of a tree is accepted than of a chain."""
     decoder, path = opened
     assert decoder.target is not None
-    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=40, lookahead=0)
+    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=60, lookahead=0)
     accepted = []
     ways: list[dict[str, Any]] = [{"lookahead": 3}, {"tree": "3x3"}]
     if path.name == "published":
         ways += [{"lookahead": 1}, {"tree": "1x4"}, {"tree": "2x1"}, {"tree": "4x8"}]
     for way in ways:
-        result = follow_heads(decoder, method="auto", max_tokens=40, **way)
+        result = follow_heads(decoder, method="auto", max_tokens=60, **way)
         assert_same_greedy(decoder.target, PROMPT, plain, result)
         assert result.method == "eagle2"
         assert result.stats.accepted > 3
-        assert result.stats.rejected > 2
+        assert result.stats.rejected > 3
         assert result.stats.target_forwards == result.stats.rounds
         accepted.append(result.stats.accepted)
     if path.name == "without-bias":
