@@ -64,6 +64,12 @@ template <class... Formats> struct PackedProductsOf {
     static constexpr PackedProducts ALL = {workspace, multiply, multiply_experts, pack};
 };
 
+/// The products (SuperBlocks, ScaledBlocks) of a format whose bytes are packed as they are.
+template <template <class> class Products, class Format> struct PackedAsTheyAre : Products<Format> {
+    using Layout = typename Format::Layout;
+    static constexpr int32_t PACKED_FLIP = 0;
+};
+
 /// As Products::multiply_experts for experts whose weights are packed; otherwise it does nothing.
 bool multiply_packed_experts(const ggml_compute_params * params, ggml_tensor * dst, int64_t expert,
                              const int32_t * expert_rows, char * scratch);
