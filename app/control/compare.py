@@ -107,6 +107,8 @@ class CompareController(QObject):
         self._work: dict[CompareKind, _Work] = {}
         self._tasks = Tasks(loop)
         self._drawn: list[threading.Event] = []
+        self._begun = False
+        self._put_off: str | None = None
         self._timer = QTimer(self)
         self._timer.setInterval(POLL_MS)
         self._timer.timeout.connect(self._poll)
@@ -223,9 +225,21 @@ class CompareController(QObject):
 
     # Shown before anything is asked -----------------------------------------------------------------------------------
 
+    def begin(self) -> None:
+        """Begin after the first paint and the check of the program's files: no model may be loaded before."""
+        self._begun = True
+        if self._put_off is not None:
+            self.rehearse(self._put_off)
+
     def rehearse(self, prompt: str) -> None:
-        """Have the demo pair answer a prompt for a replay; it stands in no chat. What goes wrong goes unsaid."""
-        self._tasks.start(self._rehearse(prompt))
+        """Have the demo pair answer a prompt for a replay; it stands in no chat. What goes wrong goes unsaid.
+
+        Before `begin` it is put off until then.
+        """
+        if self._begun:
+            self._tasks.start(self._rehearse(prompt))
+        else:
+            self._put_off = prompt
 
     async def _rehearse(self, prompt: str) -> None:
         bundled = self._models.list.bundled

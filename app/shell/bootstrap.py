@@ -214,6 +214,7 @@ def _begin_work(program: Program, problems: list[Problem]) -> None:
     for problem in problems:
         program.controller.report(problem)
     program.models.begin([expanded(folder) for folder in program.settings.models_folders])
+    program.compare.begin()
     QTimer.singleShot(0, program.window, program.window.panel.build_plots)
     QTimer.singleShot(0, program.window, lambda: program.log.open(qt_version))
     threading.Thread(target=_load_readers, name="outrider-imports", daemon=True).start()

@@ -28,6 +28,7 @@ TIMEOUT_S = 120.0
 """For each of the two replies."""
 ENOUGH = 32
 """Tokens after which the second reply is cancelled."""
+_HEAVY = {"llama_cpp", "torch", "transformers"}
 Script = Callable[["Program", asyncio.AbstractEventLoop], Coroutine[Any, Any, int]]
 
 
@@ -72,11 +73,11 @@ def make_script(prompt: str, screenshot: Path | None, folder: Path | None = None
 async def _drive(program: Program, loop: asyncio.AbstractEventLoop, prompt: str) -> dict[str, Any]:
     controller = program.controller
     times: dict[str, float] = {}
-    painted: asyncio.Future[None] = loop.create_future()
-    program.window.painted.connect(lambda: painted.set_result(None))
-    await painted
+    # Looked up at the paint itself: when this goes on, the engine's thread may have begun.
+    painted: asyncio.Future[list[str]] = loop.create_future()
+    program.window.painted.connect(lambda: painted.set_result(sorted(_HEAVY & set(sys.modules))))
+    heavy = await painted
     times["first_paint_ms"] = 1000.0 * process_age()
-    heavy = sorted({"llama_cpp", "torch", "transformers"} & set(sys.modules))
     if heavy:
         raise SmokeFailed(f"imported before the first paint: {', '.join(heavy)}.")
     await _settled(program)

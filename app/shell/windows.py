@@ -115,15 +115,8 @@ class Introduction:
         window.introduce(view)
         view.begin()
         self._view = view
-        if window.isVisible():
-            self._rehearse()
-        else:
-            window.painted.connect(self._rehearse)
-
-    def _rehearse(self) -> None:
-        """Have the loaded pair write what is replayed here; it stands in no chat."""
-        if self._view is not None:
-            self._program.compare.rehearse(_SHOWN_PROMPT)
+        # What is replayed here stands in no chat.
+        program.compare.rehearse(_SHOWN_PROMPT)
 
     def _play(self, trace: TokenTrace) -> None:
         if self._view is not None and len(trace):

@@ -194,6 +194,19 @@ def test_a_changed_model_is_found_after_the_first_paint_and_never_loaded(bundle:
     check_report(run_frozen("app.__main__", bundle, "--smoke-test"), f"{MODEL} is damaged")
 
 
+@pytest.mark.usefixtures("demo_pair")
+def test_nothing_is_loaded_while_the_files_are_checked(tmp_path: Path) -> None:
+    # So large that the first start has its time to load what is replayed there.
+    folder = make_bundle(tmp_path / "_internal", {MODEL: bytes(200_000_000), STYLE: b"QWidget {}"})
+    with (folder / MODEL).open("r+b") as file:
+        file.write(b"!")
+    done = run_frozen("app.__main__", folder, "--smoke-test", env=os.environ | {"PYTHONPROFILEIMPORTTIME": "1"})
+    assert done.returncode == 3
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    assert "app.shell.bootstrap" in loaded
+    assert not {"llama_cpp", "engine.backends.llama_cpp.backend"} & loaded
+
+
 def test_without_qt_the_system_shows_it(bundle: Path, zenity: Path) -> None:
     (bundle / PLUGIN).unlink()
     env = with_zenity(zenity, "offscreen")
