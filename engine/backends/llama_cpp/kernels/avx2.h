@@ -17,7 +17,9 @@ constexpr bool PACKS = true;
 constexpr int EIGHT_BIT_BESIDE = 8;
 constexpr int TALL_BESIDE = 5;
 constexpr int MOST_AS_ONE = 8;
-#if defined(__AVXVNNI__) || (defined(__AVX512VNNI__) && defined(__AVX512VL__))
+#if defined(__AVX512VL__)
+constexpr int SUPER_BLOCKS_BESIDE = 8;  // There are 32 registers.
+#elif defined(__AVXVNNI__)
 constexpr int SUPER_BLOCKS_BESIDE = 5;
 #else
 constexpr int SUPER_BLOCKS_BESIDE = 6;

@@ -63,7 +63,11 @@ template <class Format> struct SuperBlocks {
             if (!(largest > 0.0f)) {
                 continue;
             }
-            const float * const found = std::find_if(x, x + QK_K, [&](float v) { return std::fabs(v) == largest; });
+            int first = 0;  // Of those ROWS numbers that the largest one is among.
+            while (!any(not_below(size_of(load_any(x + first)), real(largest)))) {
+                first += ROWS;
+            }
+            const float * const found = std::find_if(x + first, x + QK_K, [&](float v) { return std::fabs(v) == largest; });
             const float scale = -127.0f / *found;
             alignas(64) float whole[QK_K];
             for (int j = 0; j < QK_K; j += ROWS) {
@@ -72,8 +76,12 @@ template <class Format> struct SuperBlocks {
             for (int j = 0; j < QK_K; j++) {
                 out->qs[j] = static_cast<int8_t>(static_cast<int32_t>(whole[j]));
             }
-            for (int j = 0; j < QK_K; j++) {
-                out->bsums[j / 16] = static_cast<int16_t>(out->bsums[j / 16] + out->qs[j]);
+            for (int s = 0; s < QK_K / 16; s++) {
+                int sum = 0;
+                for (int j = 16 * s; j < 16 * (s + 1); j++) {
+                    sum += out->qs[j];
+                }
+                out->bsums[s] = static_cast<int16_t>(sum);
             }
             out->d = 1.0f / scale;
         }
