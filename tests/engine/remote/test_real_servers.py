@@ -27,6 +27,8 @@ from helpers.processes import run_engine
 
 QUESTION = "Tell me a story about a fox."
 MODELS = ROOT / "resources" / "models"
+END_TOKEN = 4
+"""What the bundled target ends a reply with."""
 LLAMA_SERVER = os.environ.get("OUTRIDER_LLAMA_SERVER", "")
 """A server of llama.cpp, as `make bench` builds it."""
 
@@ -186,7 +188,8 @@ def test_a_server_that_is_killed_leaves_the_partial_reply() -> None:
     try:
 
         def listen() -> None:
-            for event in server.stream(QUESTION, temperature=1.0, seed=1):
+            # Without an end of its own it is long enough that the server is killed before it is over.
+            for event in server.stream(QUESTION, temperature=1.0, seed=1, logit_bias={END_TOKEN: -100}):
                 events.append(event)
                 if isinstance(event, TextEvent) and len(events) == 8:
                     process.kill()
