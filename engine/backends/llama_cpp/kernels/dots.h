@@ -31,11 +31,10 @@ OUTRIDER_INLINE void dots(Vec (&sums)[N], const Vec * w, const int8_t * const (&
     }
 }
 
-/// The same for the rows of two registers of weights each, with which each of the numbers is multiplied once it is loaded.
-/// each(j) is called for j = 0 .. 2 * COUNT - 1, j as a constant.
-template <int TOP, int COUNT, int N, class Each>
-OUTRIDER_INLINE void tall_dots(Vec (&sums)[2][N], const Vec * low, const Vec * high, const int8_t * const (&y)[N],
-                               Each && each) {
+/// The same for the rows of two registers of weights each, low[j] and high[j], with which each of the numbers is multiplied
+/// once it is loaded. each(j) is called for j = 0 .. 2 * COUNT - 1, j as a constant.
+template <int TOP, int COUNT, int N, class Bytes, class Each>
+OUTRIDER_INLINE void tall_dots(Vec (&sums)[2][N], Bytes low, Bytes high, const int8_t * const (&y)[N], Each && each) {
     each_of<COUNT>([&](auto i) OUTRIDER_INLINE_LAMBDA {
         each(std::integral_constant<int, 2 * i>{});
         each(std::integral_constant<int, 2 * i + 1>{});
@@ -86,11 +85,10 @@ OUTRIDER_INLINE void dots(Vec (&sums)[N], const Vec * w, const int8_t * const (&
     dots<TOP, COUNT>(sums, w, y, each, all_words(1));
 }
 
-/// The same for the rows of two registers of weights each, with which each of the numbers is multiplied once it is loaded.
-/// each(j) is called for j = 0 .. 2 * COUNT - 1, j as a constant.
-template <int TOP, int COUNT, int N, class Each>
-OUTRIDER_INLINE void tall_dots(Vec (&sums)[2][N], const Vec * low, const Vec * high, const int8_t * const (&y)[N],
-                               Each && each) {
+/// The same for the rows of two registers of weights each, low[j] and high[j], with which each of the numbers is multiplied
+/// once it is loaded. each(j) is called for j = 0 .. 2 * COUNT - 1, j as a constant.
+template <int TOP, int COUNT, int N, class Bytes, class Each>
+OUTRIDER_INLINE void tall_dots(Vec (&sums)[2][N], Bytes low, Bytes high, const int8_t * const (&y)[N], Each && each) {
     constexpr int FIT = std::min(pairs_that_fit(TOP), COUNT);
     static_assert(FIT >= 1, "signed bytes are multiplied with words");
     Vec pairs[2][N];

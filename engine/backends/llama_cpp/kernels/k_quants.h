@@ -70,6 +70,11 @@ template <template <class> class Rows = FileRows> struct Q4_K : SixBitScales {
 
     explicit OUTRIDER_INLINE Q4_K(const Block & block) : SixBitScales(block), block(block) {}
 
+    template <int HALF> OUTRIDER_INLINE Vec weight(int pair, int j) const {
+        const Vec raw = block.load4(offsetof(Weights, qs) + 32 * pair + 4 * j);
+        return HALF == 0 ? low_nibbles(raw) : high_nibbles(raw);
+    }
+
     template <class Use> OUTRIDER_INLINE void groups(Use && use) const {
         for (int pair = 0; pair < 4; pair++) {
             Vec raw[8], w[8];

@@ -13,7 +13,8 @@
 //   EIGHT_BIT_BESIDE, SUPER_BLOCKS_BESIDE   columns whose products are computed side by side, by the registers there are
 //   MOST_AS_ONE        columns up to which a tile is one function; of more, the groups that stand side by side are such
 //                      functions, shared by all numbers of columns: that compiles in a quarter of the time
-//   TALL_BESIDE        the same where twice as many rows are multiplied at once; 0: never
+//   TALL_BESIDE, SUPER_BLOCKS_TALL          the same where twice as many rows are multiplied at once; 0: never
+//   TALL_AS_ONE        of blocks of 256, columns that then still stand side by side where there are no more
 //   FLOAT_COLUMNS, float_rows(columns)      columns and rows of floats/halves whose sums are held in registers
 //   ATTENTION_COLUMNS, ATTENTION_VECTORS    the same for attention: columns and registers of positions or values
 //
@@ -146,6 +147,8 @@ template <int MOST> struct Groups {
     int count, size;
 
     explicit Groups(int count) : count(count), size(group_size(count, MOST)) {}
+    /// One group of all up to `as_one`.
+    Groups(int count, int as_one) : count(count), size(count <= as_one ? count : group_size(count, MOST)) {}
 
     /// From the group on that begins with column `from`.
     template <class Use> OUTRIDER_INLINE void each(int from, Use && use) const {
@@ -188,8 +191,8 @@ template <int COUNT, int N, class Each>
 void word_dots(Vec (&sums)[N], const Vec * w, const int16_t * const (&y)[N], Each && each);
 template <int COUNT, int N, class Each>
 void tall_word_dots(Vec (&sums)[2][N], const Vec * low, const Vec * high, const int16_t * const (&y)[N], Each && each);
-template <int TOP, int COUNT, int N, class Each>
-void tall_dots(Vec (&sums)[2][N], const Vec * low, const Vec * high, const int8_t * const (&y)[N], Each && each);
+template <int TOP, int COUNT, int N, class Bytes, class Each>
+void tall_dots(Vec (&sums)[2][N], Bytes low, Bytes high, const int8_t * const (&y)[N], Each && each);
 
 /// Calls `use` with the numbers 0..N-1: see `each_of`, which takes longer to compile.
 template <int N, class Use> OUTRIDER_INLINE void each_column(Use && use) {

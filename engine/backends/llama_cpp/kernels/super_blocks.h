@@ -13,6 +13,8 @@
 //   PAIRS    how many pairs of minima there are, in `minima`, to be subtracted times sum(y), or 0;
 //   OFFSETS  whether the minima are the scales, for the OFFSET that no sum has started with;
 //   AS_ONE   takes the place of MOST_AS_ONE (lanes.h); it may be left out;
+//   weight<HALF>(pair, j)  the bytes w[j] of group 2 * pair + HALF, where those of packed rows are made with so few
+//            instructions that they are made anew for each few columns; it may be left out;
 //   d, dmin  the scales of the block and of its minima;
 //   groups   calls `use(g, w)` for the groups g = 0..7, in a fixed order, with the bytes of 32 weights: w[j] has the
 //            weights 32g + 4j .. 32g + 4j + 3 of each row.
@@ -35,6 +37,16 @@ constexpr int shift_of(int power) {
 template <class Format, class = void> constexpr int AS_ONE = MOST_AS_ONE;
 template <class Format>
 constexpr int AS_ONE<Format, std::enable_if_t<(Format::AS_ONE > 0)>> = Format::AS_ONE;
+
+/// Whether a format's groups come one after the other, with bytes that are made anew for each few columns.
+template <class Format, class = void> constexpr bool MAKES_ANEW = false;
+template <class Format>
+constexpr bool MAKES_ANEW<Format, std::void_t<decltype(&Format::template weight<0>)>> = true;
+
+/// Whether a format's rows are packed: only those are worth multiplying twice as many at once.
+template <class Format, class = void> constexpr bool PACKED = false;
+template <class Format>
+constexpr bool PACKED<Format, std::enable_if_t<Format::Block::PACKED>> = true;
 
 template <class Format> struct SuperBlocks {
     using Weights = typename Format::Weights;
@@ -140,6 +152,20 @@ template <class Format> struct SuperBlocks {
     struct Unpacked {
         Vec w[8][8];
         int numbers[8];
+
+        OUTRIDER_INLINE void set(const Format & rows, const char * later) {
+            int held = 0;
+            rows.groups([&](int g, const Vec(&bytes)[8]) OUTRIDER_INLINE_LAMBDA {
+                fetch_part(later, g);
+                numbers[held] = g;
+                for (int j = 0; j < 8; j++) {
+                    w[held][j] = bytes[j];
+                }
+                held++;
+            });
+        }
+
+        template <int HALF> OUTRIDER_INLINE Vec weight(int pair, int j) const { return w[2 * pair + HALF][j]; }
     };
 
     /// The same for many columns: each block is unpacked once, then multiplied with a few of them after the others, by
@@ -158,15 +184,7 @@ template <class Format> struct SuperBlocks {
             const Format rows = lying[i];
             const char * later = next == nullptr ? nullptr : next + i * ROWS * sizeof(Weights);
             Unpacked unpacked;
-            int held = 0;
-            rows.groups([&](int g, const Vec(&w)[8]) OUTRIDER_INLINE_LAMBDA {
-                fetch_part(later, g);
-                unpacked.numbers[held] = g;
-                for (int j = 0; j < 8; j++) {
-                    unpacked.w[held][j] = w[j];
-                }
-                held++;
-            });
+            unpacked.set(rows, later);
             parts.each(0, [&](int first, int size) OUTRIDER_INLINE_LAMBDA {
                 ADD[size - 1](totals + first, rows, unpacked, i, y + first, columns + first);
             });
@@ -194,6 +212,130 @@ template <class Format> struct SuperBlocks {
             add_group<0, N>(sums, rows, unpacked.numbers[k], unpacked.w[k], i, y, columns);
         }
         each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA { finish(totals[c], sums[c], rows, i, y[c], columns[c]); });
+    }
+
+    /// Columns from which on twice ROWS rows are multiplied at once; see tiles.h.
+    static constexpr int TALL_FROM = PACKED<Format> && SUPER_BLOCKS_TALL != 0 ? 3 : 0;
+
+    /// As `tile` for twice as many rows: each number of a column is loaded once for both halves of them.
+    template <int N>
+    static void tall_tile(const char * weights, size_t stride, int64_t blocks, const Activations * const * y,
+                          const Column * const * columns, float * const * out, const char * next) {
+        tall_tile_of_many(weights, stride, blocks, y, columns, out, next, N);
+    }
+
+    static OUTRIDER_APART void tall_tile_of_many(const char * weights, size_t stride, int64_t blocks,
+                                                 const Activations * const * y, const Column * const * columns,
+                                                 float * const * out, const char * next, int count) {
+        constexpr size_t STEP = ROWS * sizeof(Weights);
+        static constexpr auto ADD = tall_functions(std::make_integer_sequence<int, TALL_AS_ONE>{});
+        const Groups<SUPER_BLOCKS_TALL> parts(count, TALL_AS_ONE);
+        Reals totals[2][MOST_COLUMNS];
+        for (int c = 0; c < count; c++) {
+            totals[0][c] = totals[1][c] = real(0.0f);
+        }
+        const BlocksOf<Format> low(weights, stride, blocks), high(weights + ROWS * stride, stride, blocks);
+        for (int64_t i = 0; i < blocks; i++) {
+            const Format rows[2] = {low[i], high[i]};
+            const char * later = next == nullptr ? nullptr : next + 2 * i * STEP;
+            const auto add = [&](const auto * sources) OUTRIDER_INLINE_LAMBDA {
+                parts.each(0, [&](int first, int size) OUTRIDER_INLINE_LAMBDA {
+                    ADD[size - 1](totals[0] + first, totals[1] + first, rows, sources, i, y + first, columns + first, later);
+                    later = nullptr;
+                });
+            };
+            if constexpr (MAKES_ANEW<Format>) {
+                add(stored(rows));
+            } else {
+                Unpacked unpacked[2];
+                for (int r = 0; r < 2; r++) {
+                    unpacked[r].set(rows[r], later == nullptr ? nullptr : later + r * STEP);
+                }
+                add(stored(unpacked));
+            }
+        }
+        for (int c = 0; c < count; c++) {
+            store_any(out[c], totals[0][c]);
+            store_any(out[c] + ROWS, totals[1][c]);
+        }
+    }
+
+    /// Where a tall tile takes the bytes of its weights from.
+    using Source = std::conditional_t<MAKES_ANEW<Format>, Format, Unpacked>;
+    using AddTall = void (*)(Reals *, Reals *, const Format *, const Source *, int64_t, const Activations * const *,
+                             const Column * const *, const char *);
+
+    template <int... N>
+    static constexpr std::array<AddTall, sizeof...(N)> tall_functions(std::integer_sequence<int, N...>) {
+        return {&tall_block<N + 1>...};
+    }
+
+    /// `later`: what is to be fetched meanwhile, where the groups are not unpacked before.
+    template <int N>
+    static OUTRIDER_APART void tall_block(Reals * low, Reals * high, const Format * rows, const Source * sources,
+                                          int64_t i, const Activations * const * y, const Column * const * columns,
+                                          const char * later) {
+        Vec sums[2][N];
+        const int8_t * numbers[N];
+        each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA {
+            start(sums[0][c], i, columns[c]);
+            start(sums[1][c], i, columns[c]);
+            numbers[c] = y[c][i].qs;
+        });
+#pragma GCC unroll 1
+        for (int pair = 0; pair < 4; pair++) {
+            if (MAKES_ANEW<Format>) {
+                for (int part = 0; part < 4; part++) {
+                    fetch_part(later, 4 * pair + part);
+                }
+            }
+            each_of<2>([&](auto half) OUTRIDER_INLINE_LAMBDA {
+                add_tall<half>(sums, rows, sources, pair, i, numbers, columns);
+            });
+        }
+        each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA {
+            finish(low[c], sums[0][c], rows[0], i, y[c], columns[c]);
+            finish(high[c], sums[1][c], rows[1], i, y[c], columns[c]);
+        });
+    }
+
+    /// The bytes of a group's weights from `first` on.
+    template <int HALF> struct Bytes {
+        const Source & source;
+        int pair, first;
+
+        OUTRIDER_INLINE Vec operator[](int j) const { return source.template weight<HALF>(pair, first + j); }
+    };
+
+    /// As `add_group` for twice ROWS rows and all columns.
+    template <int HALF, int N>
+    static OUTRIDER_INLINE void add_tall(Vec (&sums)[2][N], const Format * rows, const Source * sources, int pair,
+                                         int64_t i, const int8_t * const (&numbers)[N], const Column * const * columns) {
+        constexpr int PARTS = Format::SCALES == 16 ? 2 : 1, SIZE = 8 / PARTS;
+        const int k = 2 * pair + HALF;
+        int g = k;
+        if constexpr (!MAKES_ANEW<Format>) {
+            g = sources->numbers[k];
+        }
+        each_of<PARTS>([&](auto part) OUTRIDER_INLINE_LAMBDA {
+            const int number = PARTS * g + part;
+            Vec sum[2][N];
+            const int8_t * here[N];
+            each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA {
+                here[c] = numbers[c] + 32 * g + 4 * SIZE * part;
+                sum[0][c] = zero();
+                if constexpr (Format::STARTS == Format::SCALES && Format::STARTS != 0) {
+                    sum[0][c] = all(columns[c][i].starts[number]);
+                }
+                sum[1][c] = sum[0][c];
+            });
+            const Bytes<HALF> low{sources[0], pair, SIZE * part}, high{sources[1], pair, SIZE * part};
+            tall_dots<Format::TOP, SIZE>(sum, low, high, here, [](auto) {});
+            each_of<N>([&](auto c) OUTRIDER_INLINE_LAMBDA {
+                put(sums[0][c], rows[0], number, sum[0][c]);
+                put(sums[1][c], rows[1], number, sum[1][c]);
+            });
+        });
     }
 
     /// Adds block i's products with N columns to their totals.
