@@ -26,7 +26,7 @@ from engine.events import LoadProgress
 from engine.formats.safetensors.reader import model_folder
 from engine.library.compat import Fit
 from engine.library.names import resolve_source
-from engine.loading.trial import check_model_file, check_model_header
+from engine.loading.trial import check_model_file, check_model_header, library_missing
 from engine.methods import DRAFT_METHODS
 from engine.options import load_config
 from engine.system.files import expanded
@@ -194,14 +194,7 @@ def _backend(name: str) -> type[_Opens]:
     except (RuntimeError, OSError) as error:  # Of llama-cpp-python, where a library that libllama needs is missing.
         if name == "transformers":
             raise
-        raise NotAvailable(
-            Translatable("Running GGUF models"),
-            Translatable(
-                "llama.cpp cannot be loaded ({reason}). A build for graphics cards needs the card's driver; install "
-                "that, or Outrider again.",
-                reason=" ".join(str(error).split("': ")[-1].split()),
-            ),
-        ) from None
+        raise library_missing(str(error)) from None
 
 
 def _stage(progress: Callable[[str, float], None] | None, stage: str) -> Callable[[float], None] | None:

@@ -24,7 +24,7 @@ from typing import Any
 from engine._version import __version__
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
-from engine.errors import LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge
+from engine.errors import LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge, NotAvailable
 from engine.formats.gguf.parts import split_parts
 from engine.formats.model_file import ModelFile
 from engine.library.memory_needs import memory_needs
@@ -73,7 +73,7 @@ def check_model_file(
     Reads the header, compares the memory that it needs with what is free, and tries the file in a child process
     unless `config.trusted` or it passed before. `embeds`: it is to make vectors of texts. `progress` is told a fraction
     0..1.
-    Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, Cancelled.
+    Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable (llama.cpp itself), Cancelled.
     """
     model = check_model_header(config.path, embeds=embeds)
     if config.trusted:
@@ -197,7 +197,19 @@ def _reason(said: object) -> str:
         return str(said)
 
 
-def _death(config: LoadConfig, code: int, noise: _Noise, *, begun: bool) -> LoadFailed:
+def library_missing(complaint: str) -> NotAvailable:
+    """Return the error for llama.cpp's library that cannot be loaded, of which `complaint` says why."""
+    return NotAvailable(
+        Translatable("Running GGUF models"),
+        Translatable(
+            "llama.cpp cannot be loaded ({reason}). A build for graphics cards needs the card's driver; install "
+            "that, or Outrider again.",
+            reason=" ".join(complaint.rsplit("': ", maxsplit=1)[-1].split()),
+        ),
+    )
+
+
+def _death(config: LoadConfig, code: int, noise: _Noise, *, begun: bool) -> LoadFailed | NotAvailable:
     """Return the error for a child that ended without a verdict: the file is one of several that may be at fault.
 
     `begun`: the child had begun with the file.
@@ -213,6 +225,8 @@ def _death(config: LoadConfig, code: int, noise: _Noise, *, begun: bool) -> Load
                 "computer (from its sources: make setup)."
             ),
         )
+    if noise.traceback and not begun and "hared library" in noise.last():  # In the words of llama-cpp-python.
+        return library_missing(noise.last())
     if noise.traceback or not begun:
         last = noise.last()[:200] if noise.traceback else f"it ended with {code}"
         return LoadFailed(path, Translatable("the process that tests it failed ({noise}).", noise=last))

@@ -39,6 +39,7 @@ class Progress:
         self._name = ""
         self._compiling_since: float | None = None
         self._next_plain_percent = 0
+        self._steps = 0
         self._width = 0
 
     def see(self, line: str) -> None:
@@ -63,6 +64,9 @@ class Progress:
             sys.stdout.write("\r")
 
     def _compiled(self, done: int, total: int) -> None:
+        if total < self._steps:  # A part that counts its own steps, as the compiler of Vulkan's shaders.
+            return
+        self._steps = total
         if self._compiling_since is None:
             self._compiling_since = time.monotonic()
         seconds = int(time.monotonic() - self._compiling_since)

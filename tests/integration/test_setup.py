@@ -110,6 +110,16 @@ def test_compilation_shows_its_progress(capsys: pytest.CaptureFixture[str]) -> N
     assert lines[-1].startswith("    compiling llama.cpp: 100 %")
 
 
+def test_steps_of_a_part_are_not_those_of_the_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = pip_runner.Progress(live=False)
+    for step in ("[0/2] Re-checking", "[1/40] a.cpp", "[1/2] vulkan-shaders-gen.cpp", "[2/2] Linking", "[20/40] b.cpp"):
+        progress.see(f"  {step}\n")
+    progress.end()
+    shown = capsys.readouterr().out
+    assert " 50 %" in shown
+    assert "100 %" not in shown
+
+
 def test_live_line_is_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
     progress = pip_runner.Progress(live=True)
     progress.see("  Downloading torch-2.13.0-cp311.whl (190.5 MB)\n")

@@ -16,7 +16,7 @@ import pytest
 
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
-from engine.errors import Cancelled, LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge
+from engine.errors import Cancelled, LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge, NotAvailable
 from engine.formats.gguf import model as gguf_model
 from engine.formats.gguf import types
 from engine.loading import trial as probe
@@ -257,6 +257,22 @@ def test_a_driver_may_be_at_fault(tiny: Path, monkeypatch: pytest.MonkeyPatch, e
     with pytest.raises(LoadFailed) as caught:
         check_model_file(LoadConfig(tiny, gpu_layers=0))
     assert "raphics" not in str(caught.value)
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_library_that_cannot_be_loaded_is_not_the_files_fault(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    libraries = tmp_path / "libraries"
+    libraries.mkdir()
+    if there:
+        for name in ("libllama.so", "libllama.dylib", "llama.dll"):
+            (libraries / name).touch()
+    monkeypatch.setenv("LLAMA_CPP_LIB_PATH", str(libraries))
+    with pytest.raises(
+        NotAvailable, match=r"llama\.cpp cannot be loaded .*A build for graphics cards needs the card's driver"
+    ):
+        check_model_file(LoadConfig(tiny))
 
 
 def test_a_child_that_cannot_be_started(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
