@@ -65,14 +65,22 @@ template <template <class> class Rows = FileRows> struct Q4_K : SixBitScales {
     using Layout = Rows<Weights>;
     using Block = typename Layout::Block;
     static constexpr ggml_type TYPE = GGML_TYPE_Q4_K;
-    static constexpr int TOP = 15;
+    /// Whether upper nibbles stay where they are, which makes them 16 times as large, and their scales a sixteenth.
+    static constexpr bool IN_PLACE = FULL_BYTES;
+    static constexpr int TOP = IN_PLACE ? 240 : 15;
     Block block;
 
-    explicit OUTRIDER_INLINE Q4_K(const Block & block) : SixBitScales(block), block(block) {}
+    explicit OUTRIDER_INLINE Q4_K(const Block & block) : SixBitScales(block), block(block) {
+        for (int s = 1; IN_PLACE && s < SCALES; s += 2) {
+            scales[s] = times(real(1.0f / 16), scales[s]);
+        }
+    }
+
+    static OUTRIDER_INLINE Vec upper(Vec raw) { return IN_PLACE ? and_bits(raw, all_bytes(-16)) : high_nibbles(raw); }
 
     template <int HALF> OUTRIDER_INLINE Vec weight(int pair, int j) const {
         const Vec raw = block.load4(offsetof(Weights, qs) + 32 * pair + 4 * j);
-        return HALF == 0 ? low_nibbles(raw) : high_nibbles(raw);
+        return HALF == 0 ? low_nibbles(raw) : upper(raw);
     }
 
     template <class Use> OUTRIDER_INLINE void groups(Use && use) const {
@@ -84,7 +92,7 @@ template <template <class> class Rows = FileRows> struct Q4_K : SixBitScales {
             }
             use(2 * pair, w);
             for (int j = 0; j < 8; j++) {
-                w[j] = high_nibbles(raw[j]);
+                w[j] = upper(raw[j]);
             }
             use(2 * pair + 1, w);
         }
