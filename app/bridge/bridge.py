@@ -221,7 +221,11 @@ class EngineBridge(Responders):
 
         def work(cancel: CancelToken) -> FolderListing:
             began = datetime.now(UTC).timestamp()
-            return FolderListing(engine.scan_folder(folder, cancel=cancel), *places_to_watch(folder, began))
+            models = engine.scan_folder(folder, cancel=cancel)
+            places = places_to_watch(folder, began)
+            if not places[0]:  # It went since its models were read, and nobody would tell of that.
+                models = engine.scan_folder(folder, cancel=cancel)
+            return FolderListing(models, *places)
 
         return self._worker.submit(Job(self._loop, work, background=True))
 

@@ -77,8 +77,7 @@ def told_once(window: Window, folder: Path) -> bool:
 def test_a_folder_that_is_renamed_and_comes_back(window: Window, copies: Pair) -> None:
     folder = copies[0].parent
     moved = folder.rename(folder.with_name("elsewhere"))
-    window.wait(lambda: is_away(window))
-    window.wait(window.notices)
+    window.wait(lambda: is_away(window) and window.notices())
     assert told_once(window, folder)
     assert set(states(window).values()) == {"away"}
     exchange = window.ask(STORY)
@@ -103,8 +102,7 @@ def test_while_a_reply_is_written(window: Window, copies: Pair) -> None:
     assert exchange.status == "done"
     window.wait(window.notices)
     assert told_once(window, folder)
-    again = window.ask("Go on.")
-    assert again.status == "done"
+    assert window.ask("Go on.").status == "done"
     shutil.rmtree(moved)
     assert window.ask("And on.").status == "done", "even its files may be deleted"
 
@@ -124,12 +122,10 @@ def test_while_models_are_loaded(open_window: OpenWindow, copies: Pair, demo_pai
     assert "Cannot load demo-" in window.said(exchange)
     assert window.problem(exchange).problem.details is None
     assert window.models.list.loaded.target in (demo_pair[0], copies[0])
-    again = window.ask("Hello!")
-    assert again.status == "done", "with what is loaded"
+    assert window.ask("Hello!").status == "done", "with what is loaded"
     assert len(window.notices()) == 1
     moved.rename(folder)
-    window.wait(lambda: not is_away(window))
-    window.wait(lambda: window.models.list.loaded == Loaded(*copies))
+    window.wait(lambda: not is_away(window) and window.models.list.loaded == Loaded(*copies))
     assert window.models.list.selection.target == copies[0], "what was wanted is picked up again"
     assert window.ask("Hello!").status == "done"
 
@@ -155,8 +151,7 @@ def test_permissions_that_are_taken_away(open_window: OpenWindow, copies: Pair, 
             assert window.problem(failed).problem.details is None, window.problem(failed).problem.details
         finally:
             folder.chmod(0o700)
-        window.wait(lambda: not is_away(window))
-        window.wait(lambda: window.models.list.loaded == Loaded(*copies))
+        window.wait(lambda: not is_away(window) and window.models.list.loaded == Loaded(*copies))
         assert window.ask("And now?").status == "done"
 
 
@@ -207,8 +202,7 @@ def test_what_is_chosen_meanwhile_stays(open_window: OpenWindow, copies: Pair, d
     window = open_window(pair=demo_pair, settings=settings_for(copies))
     window.models.choose_target(demo_pair[0])
     hidden.rename(folder)
-    window.wait(lambda: not is_away(window))
-    window.wait(lambda: window.models.settled)
+    window.wait(lambda: not is_away(window) and window.models.settled)
     assert window.models.list.selection.target == demo_pair[0]
     assert window.program.settings.target == ""
 
@@ -216,8 +210,7 @@ def test_what_is_chosen_meanwhile_stays(open_window: OpenWindow, copies: Pair, d
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of its own, mounted."""
-    place = tmp_path / "mounted"
-    place.mkdir()
+    (place := tmp_path / "mounted").mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], capture_output=True, check=False)
     if mounted.returncode:
         pytest.skip("nothing can be mounted here")
@@ -338,7 +331,10 @@ def test_no_timer_runs_while_nothing_happens(window: Window, copies: Pair) -> No
     assert not watch._slow.isActive()
 
 
-def test_a_folder_that_goes_while_it_is_read(window: Window, copies: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("read", [False, True])
+def test_a_folder_that_goes_while_it_is_read(
+    window: Window, copies: Pair, monkeypatch: pytest.MonkeyPatch, read: bool
+) -> None:
     folders, folder, moved = window.models._folders, copies[0].parent, copies[0].parent.with_name("elsewhere")
     bridge, look = folders._bridge, folders._bridge.look
 
@@ -352,7 +348,11 @@ def test_a_folder_that_goes_while_it_is_read(window: Window, copies: Pair, monke
     window.qtbot.wait(300)
     window.wait(lambda: not folders._watch._short.isActive() and not folders._watch._growing.isActive())
     with monkeypatch.context() as patch:
-        patch.setattr(bridge, "look", goes)
+        if read:
+            patch.setattr(bridge, "look", goes)
+        else:
+            places = "places_to_watch"
+            patch.setattr(app.bridge.bridge, places, lambda *asked: (folder.rename(moved), places_to_watch(*asked))[1])
         folders._stirred(folder)
         window.wait(moved.exists)
     window.wait(lambda: is_away(window))
