@@ -20,15 +20,15 @@ constexpr int MOST_AS_ONE = 8;
 #if defined(__AVX512VL__)
 constexpr int SUPER_BLOCKS_BESIDE = 8;  // There are 32 registers.
 constexpr int SUPER_BLOCKS_TALL = 6;
-constexpr int TALL_AS_ONE = 8;
+constexpr int SUPER_BLOCKS_TALL_AS_ONE = 8;
 #elif defined(__AVXVNNI__)
 constexpr int SUPER_BLOCKS_BESIDE = 5;
 constexpr int SUPER_BLOCKS_TALL = 5;
-constexpr int TALL_AS_ONE = 5;
+constexpr int SUPER_BLOCKS_TALL_AS_ONE = 5;
 #else
 constexpr int SUPER_BLOCKS_BESIDE = 6;
 constexpr int SUPER_BLOCKS_TALL = 0;  // Products in 16 bits do not wait for loads (measured).
-constexpr int TALL_AS_ONE = 1;
+constexpr int SUPER_BLOCKS_TALL_AS_ONE = 1;
 #endif
 /// Few sums wait for each other, so few columns take more rows; three with four columns: twelve sums do not wait, eight do.
 constexpr int float_rows(int columns) { return columns <= 2 ? 4 : columns == 4 ? 3 : 2; }

@@ -14,7 +14,7 @@
 //   MOST_AS_ONE        columns up to which a tile is one function; of more, the groups that stand side by side are such
 //                      functions, shared by all numbers of columns: that compiles in a quarter of the time
 //   TALL_BESIDE, SUPER_BLOCKS_TALL          the same where twice as many rows are multiplied at once; 0: never
-//   TALL_AS_ONE        of blocks of 256, columns that then still stand side by side where there are no more
+//   SUPER_BLOCKS_TALL_AS_ONE                columns that then still stand side by side where there are no more
 //   FLOAT_COLUMNS, float_rows(columns)      columns and rows of floats/halves whose sums are held in registers
 //   ATTENTION_COLUMNS, ATTENTION_VECTORS    the same for attention: columns and registers of positions or values
 //

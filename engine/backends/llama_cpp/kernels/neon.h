@@ -24,7 +24,7 @@ constexpr int TALL_BESIDE = 0;
 constexpr int MOST_AS_ONE = 8;
 constexpr int SUPER_BLOCKS_BESIDE = 4;
 constexpr int SUPER_BLOCKS_TALL = 0;
-constexpr int TALL_AS_ONE = 1;
+constexpr int SUPER_BLOCKS_TALL_AS_ONE = 1;
 constexpr int float_rows(int) { return 4; }
 constexpr int FLOAT_COLUMNS = 5;
 constexpr int ATTENTION_COLUMNS = 6;

@@ -43,7 +43,7 @@ template <class Format, class = void> constexpr bool MAKES_ANEW = false;
 template <class Format>
 constexpr bool MAKES_ANEW<Format, std::void_t<decltype(&Format::template weight<0>)>> = true;
 
-/// Whether a format's rows are packed: only those are worth multiplying twice as many at once.
+/// Whether a format's rows are packed. Only those are worth multiplying twice as many at once: others are turned first.
 template <class Format, class = void> constexpr bool PACKED = false;
 template <class Format>
 constexpr bool PACKED<Format, std::enable_if_t<Format::Block::PACKED>> = true;
@@ -228,8 +228,8 @@ template <class Format> struct SuperBlocks {
                                                  const Activations * const * y, const Column * const * columns,
                                                  float * const * out, const char * next, int count) {
         constexpr size_t STEP = ROWS * sizeof(Weights);
-        static constexpr auto ADD = tall_functions(std::make_integer_sequence<int, TALL_AS_ONE>{});
-        const Groups<SUPER_BLOCKS_TALL> parts(count, TALL_AS_ONE);
+        static constexpr auto ADD = tall_functions(std::make_integer_sequence<int, SUPER_BLOCKS_TALL_AS_ONE>{});
+        const Groups<SUPER_BLOCKS_TALL> parts(count, SUPER_BLOCKS_TALL_AS_ONE);
         Reals totals[2][MOST_COLUMNS];
         for (int c = 0; c < count; c++) {
             totals[0][c] = totals[1][c] = real(0.0f);
