@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
@@ -40,6 +41,7 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
+@cache
 def _version(package: str) -> str | None:
     try:
         return version(package)
