@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Event as Flag
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from engine.backends.base import Backend
 from engine.backends.heads import HeadBackend
@@ -26,9 +26,7 @@ from engine.config import (
 )
 from engine.errors import Cancelled, IncompatiblePair
 from engine.events import Finished, GenerationResult, LoadProgress
-from engine.generation.loop import Events, GenerationLoop
 from engine.generation.occupancy import Occupancy, ReplyRef, RunningReply
-from engine.generation.planner import Models, make_plan, make_request, settle_lookahead
 from engine.generation.questions import TargetQuestions
 from engine.generation.reply_calls import ReplyCalls
 from engine.generation.responder import EVERYTHING, Capabilities
@@ -42,6 +40,10 @@ from engine.methods import AUTO, PLAIN, find_method
 from engine.options import GenerationOptions, LoadOptions, load_config
 from engine.stats import GenerationStats
 from engine.translatable import Translatable
+
+if TYPE_CHECKING:  # Imported while the weights are read: see engine.loading.open.
+    from engine.generation.loop import Events
+    from engine.generation.planner import Models
 
 _MEASURED_FROM = 16
 """Plain tokens that a reply must have for its speed to count as measured."""
@@ -271,6 +273,9 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         reply: ReplyRef,
     ) -> Events:
         started = perf_counter()
+        from engine.generation.loop import GenerationLoop  # noqa: PLC0415 - see the top
+        from engine.generation.planner import make_plan, make_request, settle_lookahead  # noqa: PLC0415 - as above
+
         request = make_request(prompt, options, self._sampling, self._speculation)
         token = cancel or self.cancel_token
         if self._seat is not None:  # A stream does one thing at a time.
@@ -299,6 +304,8 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
                     answer = yield event
 
     def _models(self, request: GenerationRequest, cancel: CancelToken) -> Models:
+        from engine.generation.planner import Models  # noqa: PLC0415 - see the top
+
         target = self._loaded()
         models = Models(target, self.draft, self.heads, through_text=self._through_text, past=self._past)
         if request.speculation.lookahead != "auto":

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast
@@ -80,6 +83,10 @@ LAZY_MODULES = (
     "uvicorn.protocols.http.h11_impl",
 )
 """Every module that is imported by its name when it is first needed: whoever freezes the program must put them in."""
+_NEEDED_NEXT = {
+    *("engine.generation.loop", "engine.generation.planner"),
+    *("engine.drafting.draft_model", "engine.drafting.ngram"),
+}
 _EXTRA = {"torch", "transformers", "safetensors", "tokenizers"}
 
 
@@ -204,7 +211,9 @@ def _open(
     """Load a model with its backend. `known`: what else that backend is told of the file."""
     report = _stage(progress, "loading")
     most = None if report is None else lambda fraction: report(_LOADED * fraction)
-    backend = _backend(name).open(config, progress=most, cancel=cancel, **known)
+    opens = _backend(name)
+    with _importing_the_rest():
+        backend = opens.open(config, progress=most, cancel=cancel, **known)
     try:
         note_row_difference(backend, config, cancel)
     except BackendFailure as error:
@@ -216,6 +225,20 @@ def _open(
     if report is not None:
         report(1.0)
     return backend
+
+
+@contextmanager
+def _importing_the_rest() -> Iterator[None]:
+    """Import what the first reply needs on another thread meanwhile: the library reads without the interpreter."""
+    if sys.modules.keys() >= _NEEDED_NEXT:
+        yield
+        return
+    thread = threading.Thread(target=lambda: [*map(importlib.import_module, _NEEDED_NEXT)], name="outrider-import")
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
 
 
 def _backend(name: str) -> type[_Opens]:
