@@ -47,6 +47,7 @@ def test_both_are_loaded_at_once(pair: tuple[LoadConfig, LoadConfig], monkeypatc
         plain = decoder.generate("Once upon a time", max_tokens=12, lookahead=0, temperature=0.0)
     parts = [each.part for each in told]
     assert parts == sorted(parts, reverse=True), "the draft is told of when the target is there"
+    monkeypatch.undo()
     with load(pair[0]) as alone:
         assert alone.generate("Once upon a time", max_tokens=12, lookahead=0, temperature=0.0).tokens == plain.tokens
 
