@@ -122,6 +122,8 @@ def run(args: argparse.Namespace) -> int:
             for sampling in _seeded(settings.sampling, args.replies):
                 if output.answer(prompt, sampling=sampling).finish_reason == "cancelled":
                     return EXIT_CANCELLED
+            if isinstance(decoder, SpeculativeDecoder):  # With the text on the screen: the next start knows the costs.
+                decoder.settle_costs(cancel)
             return EXIT_DONE
 
     return run_cancellable(work, cancel)

@@ -27,8 +27,8 @@ from engine.config import LoadConfig
 from engine.errors import LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge, NotAvailable
 from engine.formats.gguf.parts import split_parts
 from engine.formats.model_file import ModelFile
-from engine.library.memory_needs import memory_needs
-from engine.library.scan import inspect_model
+from engine.library.memory_needs import MemoryNeeds, memory_needs
+from engine.library.scan import known_model
 from engine.system.cache_files import cache_folder, write_file
 from engine.system.child import child_command, start_child
 from engine.system.hidden_commands import TRIAL, VERDICT_MARK
@@ -67,8 +67,8 @@ def check_model_file(
     cancel: CancelToken | None = None,
     progress: Callable[[float], None] | None = None,
     embeds: bool = False,
-) -> None:
-    """Return when a model file may be loaded in this process with these settings.
+) -> ModelFile:
+    """Return what the header says when a model file may be loaded in this process with these settings.
 
     Reads the header, compares the memory that it needs with what is free, and tries the file in a child process
     unless `config.trusted` or it passed before. `embeds`: it is to make vectors of texts. `progress` is told a fraction
@@ -77,29 +77,34 @@ def check_model_file(
     """
     model = check_model_header(config.path, embeds=embeds)
     if config.trusted:
-        return
+        return model
     _check_cancel(cancel)
     if not config.despite_memory:
-        needs = memory_needs(
-            model,
-            context_length=config.context_length,
-            cache_type=config.cache_type,
-            gpu_layers=0 if config.device == "cpu" else config.gpu_layers,
-        )
+        needs = needs_of(model, config)
         free = available_memory()
         if needs.in_memory > free:
             raise ModelTooLarge(config.path, needs.in_memory, free)
     key = passed_key(config, model) + ("-embeds" if embeds else "")
-    if has_passed(key):
-        return
-    command = _command(config) if not embeds else _embedder_command(config)
-    _try_in_child(config, model.size_bytes, cancel, progress, command)
-    remember_passed(key)
+    if not has_passed(key):
+        command = _command(config) if not embeds else _embedder_command(config)
+        _try_in_child(config, model.size_bytes, cancel, progress, command)
+        remember_passed(key)
+    return model
+
+
+def needs_of(model: ModelFile, config: LoadConfig) -> MemoryNeeds:
+    """Return what a model takes when it is loaded with these settings."""
+    return memory_needs(
+        model,
+        context_length=config.context_length,
+        cache_type=config.cache_type,
+        gpu_layers=0 if config.device == "cpu" else config.gpu_layers,
+    )
 
 
 def check_model_header(path: Path, *, embeds: bool = False) -> ModelFile:
     """Return what the header of a model file says. Raises ModelFileBroken, ModelNotSupported."""
-    model = inspect_model(path)
+    model = known_model(path)
     if not model.usable and not (embeds and model.role == "embedding"):
         raise ModelNotSupported(path, as_clause(model.problem or Translatable("it is not a model.")))
     return model

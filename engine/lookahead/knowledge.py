@@ -66,6 +66,11 @@ class PairKnowledge:
         """Return what the source's own estimates are worth in this conversation: texts differ in what they repeat."""
         return self._claims[source, greedy]
 
+    def go_on_from(self, guess: PairKnowledge) -> None:
+        """Take over what replies learned of acceptance before the costs were measured."""
+        self._pair |= guess._pair
+        self._conversation, self._claims, self._prompt = guess._conversation, guess._claims, guess._prompt
+
     def save(self, *, at_once: bool = False) -> None:
         """Keep what has changed for the next start: not too often, or `at_once` (before closing)."""
         if self._key is None or (not at_once and self._clock() - self._saved_at < SAVE_EVERY_S):
@@ -103,6 +108,14 @@ def learn_pair(
         if isinstance(error, Cancelled):
             raise
         return PairKnowledge()
+
+
+def recall_pair(target: Backend, draft: Backend | None, configs: Sequence[LoadConfig | None]) -> PairKnowledge | None:
+    """Learn what earlier runs knew of these models, without measuring; None where they knew nothing, or not enough."""
+    loaded = {"target": (target, configs[0]), "draft": (draft, configs[1])}
+    key = costs_key(loaded)
+    known = key is None or recall(key, free_models(loaded)) is not None
+    return learn_pair(target, draft, configs, CancelToken()) if known else None
 
 
 def costs_for(

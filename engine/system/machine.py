@@ -7,6 +7,7 @@ import platform
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
@@ -44,6 +45,7 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
+@cache
 def _version(package: str) -> str | None:
     try:
         return version(package)
@@ -78,6 +80,26 @@ class OtherPrograms:
         """Return how many of the processors since then: 0.5 is half of one."""
         taken = (_busy_seconds() - self._busy) - (_own_seconds() - self._own)
         return max(taken / (perf_counter() - self._began), 0.0)
+
+
+class BusyWatch:
+    """Tell whether other programs take processor time now: half of a core counts, a quarter of a second back at least.
+
+    Looking costs a tenth of a millisecond, so `busy` looks no more often than that, and may be asked in each round.
+    """
+
+    EVERY_S, CORES = 0.25, 0.5
+
+    def __init__(self) -> None:
+        self._others, self._at, self._busy = OtherPrograms(), perf_counter(), False
+
+    def busy(self) -> bool:
+        """Return the state at the last look; the first one comes a quarter of a second after this was made."""
+        now = perf_counter()
+        if now - self._at >= self.EVERY_S:
+            self._busy = self._others.cores() >= self.CORES
+            self._others, self._at = OtherPrograms(), now
+        return self._busy
 
 
 def _own_seconds() -> float:

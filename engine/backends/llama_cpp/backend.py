@@ -33,6 +33,7 @@ from engine.errors import (
     RewindNotSupported,
     TokenOutOfRange,
 )
+from engine.formats.vocabulary import Vocabulary
 from engine.translatable import Translatable
 
 _NEVER = (ctypes.c_char * 2)()
@@ -49,7 +50,15 @@ class LlamaCppBackend(Backend):
     config: LoadConfig | None = None
 
     def __init__(
-        self, model: Any, context: Any, name: str, context_length: int, batch_size: int, device: str = "cpu"
+        self,
+        model: Any,
+        context: Any,
+        name: str,
+        context_length: int,
+        batch_size: int,
+        device: str = "cpu",
+        *,
+        vocabulary: Vocabulary | None = None,
     ) -> None:
         self.rows = library_rows()
         self._log = prepare_library()
@@ -67,7 +76,7 @@ class LlamaCppBackend(Backend):
         for index in range(batch_size):
             self._batch.seq_id[index][0] = 0
         self.name = name
-        self.tokenizer = self._tokenizer = LlamaCppTokenizer(model)
+        self.tokenizer = self._tokenizer = LlamaCppTokenizer(model, vocabulary)
         self.vocab_size = self._tokenizer.vocab_size
         self.eos_token_ids = self._tokenizer.eos_token_ids
         self.context_length = context_length
@@ -101,8 +110,12 @@ class LlamaCppBackend(Backend):
         *,
         progress: Callable[[float], None] | None = None,
         cancel: CancelToken | None = None,
+        vocabulary: Vocabulary | None = None,
     ) -> LlamaCppBackend:
-        """Load a model. `progress` is told a fraction 0..1. Raises LoadFailed, ModelNotSupported, Cancelled."""
+        """Load a model. `progress` is told a fraction 0..1. Raises LoadFailed, ModelNotSupported, Cancelled.
+
+        `vocabulary`: by the header of its file, where that was read.
+        """
         log = prepare_library()
         model = load_model(config, log, progress, cancel)
         try:
@@ -110,8 +123,9 @@ class LlamaCppBackend(Backend):
         except LoadFailed:
             llama_cpp.llama_model_free(model)
             raise
-        backend = cls(model, context, config.path.stem, context_length, batch_size, device_name(config))
-        backend.notes, backend.config = notes_on(model, config), config
+        device = device_name(config)
+        backend = cls(model, context, config.path.stem, context_length, batch_size, device, vocabulary=vocabulary)
+        backend.notes, backend.config, backend.vocabulary = notes_on(model, config), config, vocabulary
         backend.hidden_states = with_shared_keys(backend.hidden_states, model, config.path)
         return backend
 
