@@ -39,6 +39,7 @@ from engine.lookahead.knowledge import PairKnowledge, learn_pair, recall_pair
 from engine.methods import AUTO, PLAIN, find_method
 from engine.options import GenerationOptions, LoadOptions, load_config
 from engine.stats import GenerationStats
+from engine.system.machine import machine_watch
 from engine.translatable import Translatable
 
 if TYPE_CHECKING:  # Imported while the weights are read: see engine.loading.open.
@@ -316,7 +317,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
             self._calibrated = self._knowledge is not None
             self._guesses = not self._calibrated
             self._knowledge = self._knowledge or PairKnowledge()
-        elif self._guesses:
+        elif self._guesses and not self._knowledge.busy():
             self._learn(target, cancel)
         return replace(models, knowledge=self._knowledge)
 
@@ -325,14 +326,15 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
 
         The second reply with 'auto' does this where it was not done; the first begins with a guess. After a call that
         was cancelled, replies learn the costs from their own rounds, until this is called again. Does nothing where it
-        is known already.
+        is known already, and beside other programs, whose share would be learned as the models' costs.
         Raises ModelNotLoaded, DecoderBusy (while a reply is being written), Cancelled.
         """
         token = cancel or self.cancel_token
         with self._occupancy.use(token, _BUSY), self._holder.use(self.target, self.draft):
             try:
-                if not self._calibrated:
-                    self._learn(self._loaded(), token)
+                target = self._loaded()
+                if not self._calibrated and not machine_watch().busy():
+                    self._learn(target, token)
             except Cancelled:
                 self._knowledge, self._guesses = self._knowledge or PairKnowledge(), False
                 raise

@@ -85,21 +85,29 @@ class OtherPrograms:
 class BusyWatch:
     """Tell whether other programs take processor time now: half of a core counts, a quarter of a second back at least.
 
-    Looking costs a tenth of a millisecond, so `busy` looks no more often than that, and may be asked in each round.
+    A look costs a tenth of a millisecond and comes no more often than that, so `busy` may be asked in each round.
     """
 
-    EVERY_S, CORES = 0.25, 0.5
+    EVERY_S, STALE_S, CORES = 0.25, 2.0, 0.5
 
     def __init__(self) -> None:
         self._others, self._at, self._busy = OtherPrograms(), perf_counter(), False
 
     def busy(self) -> bool:
-        """Return the state at the last look; the first one comes a quarter of a second after this was made."""
+        """Return the state at the last look. What was long ago is no look: then the next one is awaited."""
         now = perf_counter()
-        if now - self._at >= self.EVERY_S:
-            self._busy = self._others.cores() >= self.CORES
+        age = now - self._at
+        if age >= self.EVERY_S:
+            if age < self.STALE_S:
+                self._busy = self._others.cores() >= self.CORES
             self._others, self._at = OtherPrograms(), now
         return self._busy
+
+
+@cache
+def machine_watch() -> BusyWatch:
+    """Return the one of this process."""
+    return BusyWatch()
 
 
 def _own_seconds() -> float:
