@@ -12,6 +12,7 @@ import logging
 import os
 import sys
 from collections import deque
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -27,6 +28,7 @@ from engine.translatable import Translatable
 
 _log = logging.getLogger(__name__)
 _LOG_WARN, _LOG_ERROR = 3, 4
+_LAST_WORDS = b"CUDA error: "
 _KEPT = 20
 _CARDS = (1, 2)
 """ggml's types of devices that are graphics cards: with memory of their own, and integrated."""
@@ -39,7 +41,8 @@ STOCK_BUILD = (
 class LibraryLog:
     """Keep the last warnings and errors of llama.cpp. Whoever wants those of one call clears it before.
 
-    llama.cpp has one receiver of its messages in a process: the log that was made last. None reaches the terminal.
+    llama.cpp has one receiver of its messages in a process: the log that was made last. None reaches the terminal but
+    an error behind which CUDA's part of llama.cpp ends the process: it says why, and the trial reads it there.
     """
 
     def __init__(self) -> None:
@@ -48,6 +51,9 @@ class LibraryLog:
         llama_cpp.llama_log_set(self._receiver, ctypes.c_void_p(0))
 
     def _keep(self, level: int, text: bytes, _data: object) -> None:
+        if text.startswith(_LAST_WORDS):
+            with suppress(OSError):
+                os.write(2, text)
         if level in (_LOG_WARN, _LOG_ERROR):
             self._lines.append(text.decode("utf-8", "replace").strip())
 
