@@ -25,7 +25,8 @@ _OWN = Path("/proc/self/cgroup")
 _NO_MEMORY = re.compile(
     r"bad_alloc|insufficient memory|out of memory|(failed|unable) to (allocate|reserve memory)|cannot allocate memory"
     r"|MemoryError|failed to map segment|memory allocation (still )?failed|(mem_buffer|galloc\S*) != NULL"
-    r"|can't start new thread|pthread_create failed|resource temporarily unavailable",
+    r"|can't start new thread|pthread_create failed|resource temporarily unavailable"
+    r"|CUBLAS_STATUS_(NOT_INITIALIZED|ALLOC_FAILED)",
     re.IGNORECASE,
 )
 _LIBRARIES = ("llama-cpp-python", "numpy", "torch", "transformers")

@@ -29,6 +29,7 @@ from engine.translatable import Translatable
 
 _log = logging.getLogger(__name__)
 _LOG_WARN, _LOG_ERROR = 3, 4
+_LAST_WORDS = b"CUDA error: "
 _KEPT = 20
 _CARDS = (1, 2)
 """ggml's types of devices that are graphics cards: with memory of their own, and integrated."""
@@ -42,7 +43,8 @@ class LibraryLog:
     """Keep the last warnings and errors of llama.cpp. Whoever wants those of one call clears it before.
 
     Two models can be loaded at once: a thread clears and is told what llama.cpp said on it.
-    llama.cpp has one receiver of its messages in a process: the log that was made last. None reaches the terminal.
+    llama.cpp has one receiver of its messages in a process: the log that was made last. None reaches the terminal but
+    an error behind which CUDA's part of llama.cpp ends the process: it says why, and the trial reads it there.
     """
 
     def __init__(self) -> None:
@@ -51,6 +53,9 @@ class LibraryLog:
         llama_cpp.llama_log_set(self._receiver, ctypes.c_void_p(0))
 
     def _keep(self, level: int, text: bytes, _data: object) -> None:
+        if text.startswith(_LAST_WORDS):
+            with suppress(OSError):
+                os.write(2, text)
         if level in (_LOG_WARN, _LOG_ERROR):
             self._lines.append((threading.get_ident(), text.decode("utf-8", "replace").strip()))
 

@@ -241,12 +241,19 @@ def test_a_child_that_never_opened_the_file(tiny: Path, monkeypatch: pytest.Monk
     assert type(caught.value) is LoadFailed
 
 
+_SAID_BY_CUDA = (
+    "from engine.backends.llama_cpp.library import LibraryLog; LibraryLog()._keep(4, b'CUDA error: {}\\n', None)"
+)
+
+
 @pytest.mark.parametrize(
     ("ending", "words"),
     [
         ("os.kill(os.getpid(), 11)", "crashed .signal 11., perhaps in the graphics driver"),
         ("os.kill(os.getpid(), 9)", "Give it fewer layers .GPU layers."),
         ("print('GGML_ASSERT(a) failed', flush=True); os.abort()", "ASSERT"),
+        (f"{_SAID_BY_CUDA.format('CUBLAS_STATUS_NOT_INITIALIZED')}; os.abort()", "Give it fewer layers .GPU layers."),
+        (f"{_SAID_BY_CUDA.format('unspecified launch failure')}; os.abort()", "perhaps in the graphics driver"),
     ],
 )
 def test_a_driver_may_be_at_fault(tiny: Path, monkeypatch: pytest.MonkeyPatch, ending: str, words: str) -> None:

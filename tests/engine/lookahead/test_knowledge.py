@@ -192,7 +192,7 @@ def test_a_busy_moment_is_not_learned_as_the_price_of_a_lookahead() -> None:
     machine.taken = False
     after = _reply(known, machine)
     assert after.costs is known.costs
-    assert after.lookahead >= before - 1 >= 3
+    assert min(before, after.lookahead) >= 6
 
 
 def test_costs_change_in_the_middle_of_a_reply() -> None:
