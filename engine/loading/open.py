@@ -172,7 +172,8 @@ def may_load_together(target: ModelSource, draft: ModelSource) -> bool:
     Others are loaded one after the other: what a load needs is then told by the memory that the one before left.
     """
     needed = 0
-    for model, part in ((target, "target"), (draft, "draft")):
+    models: tuple[tuple[ModelSource, Literal["target", "draft"]], ...] = ((target, "target"), (draft, "draft"))
+    for model, part in models:
         if isinstance(model, Backend):
             return False
         config = model if isinstance(model, LoadConfig) else load_config(model, {})
