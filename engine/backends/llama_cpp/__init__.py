@@ -11,6 +11,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from engine.system.machine import short_spins
+
 
 def _import_bindings() -> None:
     """Import llama_cpp without its own chat program, which nobody needs here and which takes half of the time.
@@ -35,4 +37,5 @@ def _import_bindings() -> None:
     bindings.__dict__["__getattr__"] = find
 
 
-_import_bindings()
+with short_spins():  # With the bindings comes the OpenMP library.
+    _import_bindings()
