@@ -1095,8 +1095,8 @@
             <translation>Seinen Speicher freigeben</translation>
         </message>
         <message>
-            <source>Load the chosen models now instead of with the next message</source>
-            <translation>Die gewählten Modelle jetzt laden statt erst mit der nächsten Nachricht</translation>
+            <source>Load the chosen models now</source>
+            <translation>Die gewählten Modelle jetzt laden</translation>
         </message>
         <message>
             <source>There are no models yet. Add a folder with GGUF models, or drop a model onto the window.</source>
@@ -1421,12 +1421,12 @@
             <translation>{name} kann nicht geöffnet werden: Es ist keine lesbare Datei und kein lesbarer Ordner.</translation>
         </message>
         <message>
-            <source>{model} is now the target. It is loaded with the next message.</source>
-            <translation>{model} ist jetzt das Zielmodell. Es wird mit der nächsten Nachricht geladen.</translation>
+            <source>{model} is now the target.</source>
+            <translation>{model} ist jetzt das Zielmodell.</translation>
         </message>
         <message>
-            <source>{model} is now the target; the other models were ignored. It is loaded with the next message.</source>
-            <translation>{model} ist jetzt das Zielmodell; die anderen Modelle wurden ignoriert. Es wird mit der nächsten Nachricht geladen.</translation>
+            <source>{model} is now the target; the other models were ignored.</source>
+            <translation>{model} ist jetzt das Zielmodell; die anderen Modelle wurden ignoriert.</translation>
         </message>
         <message>
             <source>Only files and folders on this computer can be dropped here.</source>
@@ -1570,8 +1570,8 @@
             <translation>Zielmodell wählen</translation>
         </message>
         <message>
-            <source>It is loaded with the next message.</source>
-            <translation>Es wird mit der nächsten Nachricht geladen.</translation>
+            <source>It is not loaded yet.</source>
+            <translation>Es ist noch nicht geladen.</translation>
         </message>
     </context>
     <context>
