@@ -5554,10 +5554,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Embedding-Modelle sind hier GGUF-Dateien.</translation>
         </message>
         <message>
-            <source>llama.cpp cannot be loaded ({reason}). A build for graphics cards needs the card's driver; install that, or Outrider again.</source>
-            <translation>llama.cpp kann nicht geladen werden ({reason}). Ein Build für Grafikkarten braucht den Treiber der Karte: Installieren Sie ihn oder Outrider erneut.</translation>
-        </message>
-        <message>
             <source>memory ran out while it was tested. Close other programs, or choose a shorter context or a smaller model.</source>
             <translation>der Arbeitsspeicher reichte bei der Prüfung nicht aus. Schließen Sie andere Programme, oder wählen Sie einen kürzeren Kontext oder ein kleineres Modell.</translation>
         </message>
@@ -5572,6 +5568,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>llama.cpp took too long to load it.</source>
             <translation>llama.cpp hat zu lange gebraucht, um es zu laden.</translation>
+        </message>
+        <message>
+            <source>llama.cpp cannot be loaded ({reason}). A build for graphics cards needs the card's driver; install that, or Outrider again.</source>
+            <translation>llama.cpp kann nicht geladen werden ({reason}). Ein Build für Grafikkarten braucht den Treiber der Karte: Installieren Sie ihn oder Outrider erneut.</translation>
         </message>
         <message>
             <source>this build of llama.cpp uses instructions that this processor lacks. Install Outrider again on this computer (from its sources: make setup).</source>
