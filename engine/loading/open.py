@@ -6,7 +6,7 @@ import importlib
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast
@@ -26,10 +26,11 @@ from engine.errors import (
     PairWarning,
 )
 from engine.events import LoadProgress
+from engine.formats.model_file import ModelFile
 from engine.formats.safetensors.reader import model_folder
 from engine.library.compat import Fit
 from engine.library.names import resolve_source
-from engine.loading.trial import check_model_file, check_model_header, library_missing, needs_of
+from engine.loading.trial import check_model_file, check_model_header, checked_file, library_missing, needs_of
 from engine.methods import DRAFT_METHODS
 from engine.options import load_config
 from engine.system.files import expanded
@@ -161,8 +162,8 @@ def open_backend(
     if config.rpc:  # It runs in a child process anyway, and its weights need not fit here.
         check_model_header(config.path)
         return _open("machines", config, progress, cancel)
-    model = check_model_file(config, cancel=cancel, progress=_stage(progress, "checking"))
-    return _open("llama.cpp", config, progress, cancel, vocabulary=model.vocabulary)
+    checked = checked_file(config, cancel=cancel, progress=_stage(progress, "checking"))
+    return _open("llama.cpp", config, progress, cancel, checked)
 
 
 def may_load_together(target: ModelSource, draft: ModelSource) -> bool:
@@ -171,7 +172,8 @@ def may_load_together(target: ModelSource, draft: ModelSource) -> bool:
     Others are loaded one after the other: what a load needs is then told by the memory that the one before left.
     """
     needed = 0
-    for model, part in ((target, "target"), (draft, "draft")):
+    models: tuple[tuple[ModelSource, Literal["target", "draft"]], ...] = ((target, "target"), (draft, "draft"))
+    for model, part in models:
         if isinstance(model, Backend):
             return False
         config = model if isinstance(model, LoadConfig) else load_config(model, {})
@@ -206,22 +208,23 @@ def _open(
     config: LoadConfig,
     progress: Callable[[str, float], None] | None,
     cancel: CancelToken | None,
-    **known: Any,
+    checked: AbstractContextManager[ModelFile] | None = None,
 ) -> Backend:
-    """Load a model with its backend. `known`: what else that backend is told of the file."""
+    """Load a model with its backend. `checked`: within, its file may be loaded; after it, it may compute."""
     report = _stage(progress, "loading")
     most = None if report is None else lambda fraction: report(_LOADED * fraction)
-    opens = _backend(name)
-    with _importing_the_rest():
-        backend = opens.open(config, progress=most, cancel=cancel, **known)
-    try:
-        note_row_difference(backend, config, cancel)
-    except BackendFailure as error:
-        backend.close()
-        raise LoadFailed(config.path, str(error)) from error
-    except BaseException:
-        backend.close()
-        raise
+    with ExitStack() as failed:
+        with checked or nullcontext() as model:
+            known = {} if model is None else {"vocabulary": model.vocabulary}
+            opens = _backend(name)
+            with _importing_the_rest():
+                backend = opens.open(config, progress=most, cancel=cancel, **known)
+            failed.callback(backend.close)
+        try:
+            note_row_difference(backend, config, cancel)
+        except BackendFailure as error:
+            raise LoadFailed(config.path, str(error)) from error
+        failed.pop_all()
     if report is not None:
         report(1.0)
     return backend

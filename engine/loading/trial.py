@@ -14,8 +14,8 @@ import os
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -46,6 +46,8 @@ _KEPT_LINES = 40
 _TRIAL = 1
 """Counts up when the trial tries more than it did."""
 _REMEMBERED = 512
+_ROOM_FOR_BOTH = 5
+"""Times its memory must be free for a file to be loaded here and in the child, and a draft beside it."""
 _NO_MEMORY = Translatable(
     "memory ran out while it was tested. Close other programs, or choose a shorter context or a smaller model."
 )
@@ -67,29 +69,48 @@ def check_model_file(
     cancel: CancelToken | None = None,
     progress: Callable[[float], None] | None = None,
     embeds: bool = False,
-) -> ModelFile:
-    """Return what the header says when a model file may be loaded in this process with these settings.
+) -> None:
+    """Return when a model file may be loaded in this process with these settings, and compute. As `checked_file`."""
+    with checked_file(config, cancel=cancel, progress=progress, embeds=embeds):
+        pass
+
+
+@contextmanager
+def checked_file(
+    config: LoadConfig,
+    *,
+    cancel: CancelToken | None = None,
+    progress: Callable[[float], None] | None = None,
+    embeds: bool = False,
+) -> Iterator[ModelFile]:
+    """Yield what the header says when a model file may be loaded in this process; end when it may compute too.
 
     Reads the header, compares the memory that it needs with what is free, and tries the file in a child process
-    unless `config.trusted` or it passed before. `embeds`: it is to make vectors of texts. `progress` is told a fraction
-    0..1.
+    unless `config.trusted` or it passed before. What the child has loaded may be loaded here while the child computes,
+    where memory has room for both. `embeds`: it is to make vectors of texts. `progress` is told a fraction 0..1.
     Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable (llama.cpp itself), Cancelled.
     """
     model = check_model_header(config.path, embeds=embeds)
     if config.trusted:
-        return model
+        yield model
+        return
     _check_cancel(cancel)
-    if not config.despite_memory:
-        needs = needs_of(model, config)
-        free = available_memory()
-        if needs.in_memory > free:
-            raise ModelTooLarge(config.path, needs.in_memory, free)
+    free, needed = available_memory(), needs_of(model, config).in_memory
+    if not config.despite_memory and needed > free:
+        raise ModelTooLarge(config.path, needed, free)
     key = passed_key(config, model) + ("-embeds" if embeds else "")
-    if not has_passed(key):
-        command = _command(config) if not embeds else _embedder_command(config)
-        _try_in_child(config, model.size_bytes, cancel, progress, command)
-        remember_passed(key)
-    return model
+    if has_passed(key):
+        yield model
+        return
+    command = _command(config) if not embeds else _embedder_command(config)
+    with closing(_try_in_child(config, model.size_bytes, cancel, progress, command)) as trial:
+        if free > _ROOM_FOR_BOTH * needed and not _uses_card(config):
+            next(trial, None)
+        else:
+            deque(trial, maxlen=0)
+        yield model
+        deque(trial, maxlen=0)
+    remember_passed(key)
 
 
 def needs_of(model: ModelFile, config: LoadConfig) -> MemoryNeeds:
@@ -116,7 +137,8 @@ def _try_in_child(
     cancel: CancelToken | None,
     progress: Callable[[float], None] | None,
     command: list[str],
-) -> None:
+) -> Generator[None]:
+    """Try the file; yield when the child has loaded it, and end when it is found good."""
     limit = monotonic() + (_LEAST_LIMIT_S + size / _BYTES_PER_S) * (_SHADERS if _uses_card(config) else 1)
     noise, begun = _Noise(), False
     with _child(config, command) as (process, lines):
@@ -138,7 +160,9 @@ def _try_in_child(
             if "verdict" in said:
                 _obey(config, said)
                 return
-            if progress is not None:
+            if "loaded" in said:
+                yield
+            elif progress is not None:
                 progress(float(said.get("progress", 0.0)))
         raise _death(config, process.wait(), noise, begun=begun)
 

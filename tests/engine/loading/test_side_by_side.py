@@ -16,10 +16,12 @@ from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder, load
 from engine.errors import Cancelled, LoadFailed, ModelFileBroken
 from engine.events import LoadProgress
+from engine.library import scan
 from engine.loading import open as opening
 from engine.loading import sharing, trial
 from engine.loading.open import may_load_together, open_backend
 from engine.lookahead import knowledge
+from engine.lookahead.calibration import calibrate
 from helpers.paths import ROOT
 
 Find = Callable[[str], Path]
@@ -131,14 +133,14 @@ def test_a_file_that_is_known_is_not_read_again(
     path = tmp_path / "model.gguf"
     shutil.copyfile(pair[0].path, path)
     reads: list[Path] = []
-    real = trial.known_model.__globals__["inspect_model"]
+    real = scan.inspect_model
 
     def inspect(path: Path) -> object:
         reads.append(path)
         return real(path)
 
-    monkeypatch.setitem(trial.known_model.__globals__, "inspect_model", inspect)
-    monkeypatch.setitem(trial.known_model.__globals__, "_SETTLED_NS", 0)
+    monkeypatch.setattr(scan, "inspect_model", inspect)
+    monkeypatch.setattr(scan, "_SETTLED_NS", 0)
     first = trial.check_model_header(path)
     again = trial.check_model_header(path)
     assert len(reads) == 1
@@ -209,13 +211,12 @@ def test_a_first_reply_begins_before_anything_is_measured(
     pair: tuple[LoadConfig, LoadConfig], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     measured: list[str] = []
-    real = knowledge.calibrate
 
-    def calibrate(*models: object, **options: object) -> object:
+    def measure(*models: object, **options: object) -> object:
         measured.append("measured")
-        return real(*models, budget_s=0.05, **options)  # type: ignore[arg-type]
+        return calibrate(*models, budget_s=0.05, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(knowledge, "calibrate", calibrate)
+    monkeypatch.setattr(knowledge, "calibrate", measure)
     with load(*pair) as decoder:
         first = decoder.generate("Once upon a time", max_tokens=12, temperature=0.0)
         assert (measured, first.lookahead) == ([], "auto")
