@@ -10,8 +10,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from engine.events import Event, Finished, GenerationResult, TokenEvent
+from engine.events import Event, Finished, FinishReason, GenerationResult, TokenEvent
 
+CUT: frozenset[FinishReason] = frozenset({"length", "context", "time"})
+"""How replies end that a limit cut."""
+_BROKEN: frozenset[FinishReason] = frozenset({"cancelled", "error"})
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -47,6 +50,11 @@ class Form(ABC):
             self.reasoning_tokens += event.channel == "reasoning"
         elif isinstance(event, Finished):
             self.results.append(event.result)
+
+    @property
+    def broken(self) -> bool:
+        """Return whether the last reply that has ended broke off: no interface has a word for that."""
+        return bool(self.results) and self.results[-1].finish_reason in _BROKEN
 
     @abstractmethod
     def whole(self) -> dict[str, Any]:

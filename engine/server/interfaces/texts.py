@@ -37,7 +37,7 @@ def read_texts(body: Mapping[str, Any]) -> Texts:
         raise InvalidRequest('/tokenize needs a text as "content", or "messages".')
     _check_model(body)
     special = read_flag(body, "add_special") or read_flag(body, "add_special_tokens")
-    parse = body.get("parse_special") is not False
+    parse = body.get("parse_special") is None or read_flag(body, "parse_special")
     pieces = read_flag(body, "with_pieces") or read_flag(body, "return_token_strs")
     return Texts(text, messages, special, parse, pieces)
 
