@@ -52,9 +52,8 @@ async def answer(request: Request, engine: EngineThread, asked: Asked, form: For
     if asked.ignored:
         _log.info("%s: ignored fields: %s", request.url.path, ", ".join(asked.ignored))
     events = _events(engine, asked, form, client_of(request))
-    if asked.stream:
-        return await _stream(events, form)
-    return await unless_gone(request, _whole(events, form), form.refusal)
+    work = _stream(events, form) if asked.stream else _whole(events, form)
+    return await unless_gone(request, work, form.refusal)
 
 
 async def unless_gone(request: Request, work: Coroutine[Any, Any, Response], refusal: Refusal = error_body) -> Response:
@@ -101,8 +100,6 @@ def _cancelled(form: Form) -> Response:
 async def _stream(events: AsyncIterator[tuple[int, list[Event]]], form: Form) -> Response:
     try:
         first = await anext(events)  # What is wrong with the request is a status, not an event.
-    except (EngineError, TooMany) as error:
-        return refuse(error, form.refusal)
     except StopAsyncIteration:
         return _cancelled(form)
 
