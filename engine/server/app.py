@@ -64,7 +64,8 @@ def make_app(engine: EngineThread, defaults: Defaults, limits: Limits) -> Starle
             *(Route(path, answered) for path, answered in gets.items()),
             *(Route(path, answered, methods=["POST"]) for path, answered in posts.items()),
         ],
-        middleware=[Middleware(Guard, limits=limits), *(cors if limits.origins else [])],
+        # Pages that may call it are told so with refusals too: without, they could not read why.
+        middleware=[*(cors if limits.origins else []), Middleware(Guard, limits=limits)],
         exception_handlers={404: _not_found, 405: _not_found, Exception: _failed},
         lifespan=routes.tidied,
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.errors import InvalidRequest
 from engine.events import Event, Finished, GenerationResult, PromptProgress, TokenEvent
-from engine.server.interfaces.form import CUT, Form, Noted, as_event, cached_tokens, call_ids, timings
+from engine.server.interfaces.form import CUT, Form, Noted, as_event, cached_tokens, call_ids, sayable, timings
 from engine.server.interfaces.requests import (
     COMMON,
     Asked,
@@ -194,7 +194,7 @@ class MessageForm(Form):
     @staticmethod
     def refusal(message: str, kind: str = "invalid_request_error", code: str | None = None) -> dict[str, Any]:
         kind = {"model_not_found": "not_found_error"}.get(code or "") or _ERRORS.get(kind, "api_error")
-        return {"type": "error", "error": {"type": kind, "message": message}}
+        return {"type": "error", "error": {"type": kind, "message": sayable(message)}}
 
 
 _NOT_ENDED = {"stop_reason": None, "stop_sequence": None}

@@ -19,6 +19,8 @@ from engine.messages.parts import ImagePart
 _SAMPLING = tuple(each.name for each in fields(SamplingConfig))
 _EFFORTS = {"none": "off", "minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high"}
 _MOST_COPIES = 16
+_DEEPEST = 100
+_MOST_BIAS = 1e9
 COMMON = {"model", "stream", "lookahead", "user", "metadata", *_SAMPLING}
 _BOTH = COMMON | {"stream_options", "stop", "max_tokens", "n", "logprobs", "repetition_penalty"}
 _CHAT = _BOTH | {
@@ -190,9 +192,16 @@ def read_top(value: object) -> int:
 
 def _bias(value: object) -> dict[int, float]:
     try:
-        return {int(token): amount for token, amount in dict(value).items()}  # type: ignore[call-overload]
+        amounts = {int(token): amount for token, amount in dict(value).items()}  # type: ignore[call-overload]
     except (TypeError, ValueError):
         raise InvalidRequest('"logit_bias" must be an object of token ids with numbers.') from None
+    return {token: _bounded(amount) for token, amount in amounts.items()}
+
+
+def _bounded(amount: Any) -> Any:
+    """Return an amount that a logit can still be added to: what is meant by more is always, or never."""
+    is_number = isinstance(amount, int | float) and not isinstance(amount, bool)
+    return max(-_MOST_BIAS, min(_MOST_BIAS, amount)) if is_number else amount
 
 
 def _thinking(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -239,11 +248,30 @@ def read_format(value: object) -> Constraint | None:
 
 
 def read_json(data: bytes) -> Mapping[str, Any]:
-    """Return the object of a body. Raises InvalidRequest."""
+    """Return the object of a body: nothing in it is other than JSON can say again. Raises InvalidRequest."""
     try:
         body = json.loads(data)
     except (ValueError, RecursionError):
         raise InvalidRequest("The body is not JSON.") from None
     if not isinstance(body, dict):
         raise InvalidRequest("The body must be a JSON object.")
+    if _is_deep(body):
+        raise InvalidRequest(f"The body is nested too deeply: the limit is {_DEEPEST} levels.")
+    try:
+        json.dumps(body, allow_nan=False, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise InvalidRequest("The body has half a character in it (a lone surrogate). Leave it out.") from None
+    except ValueError:
+        raise InvalidRequest("The body has a number that JSON does not have (NaN or infinity).") from None
     return body
+
+
+def _is_deep(body: object) -> bool:
+    """Return whether lists and objects are nested more deeply than whatever reads them can follow."""
+    level: list[Any] = [body]
+    for _ in range(_DEEPEST):
+        inner = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [child for children in inner for child in children if isinstance(child, dict | list)]
+        if not level:
+            return False
+    return True
