@@ -180,7 +180,8 @@ class Routes:
             return refuse(error)
 
         async def work() -> Response:
-            return JSONResponse(await self._engine.ask(model, client_of(request), lambda d: told_tokens(texts, d)))
+            # Also to write them down takes its time: not on the event loop.
+            return await self._engine.ask(model, client_of(request), lambda d: JSONResponse(told_tokens(texts, d)))
 
         return await unless_gone(request, work())
 

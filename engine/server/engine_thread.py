@@ -26,6 +26,8 @@ from engine.server.turns import Turns
 
 T = TypeVar("T")
 Between = Callable[[SpeculativeDecoder], None]
+_QUESTIONS = 4
+"""How many questions are answered at once: one about a long text keeps nobody waiting."""
 _TIDY_S = 1.0
 """How often is looked whether a model is to be unloaded."""
 
@@ -60,9 +62,9 @@ class EngineThread:
         self._lanes = ThreadPoolExecutor(self._streams.count, "outrider-stream")
         self._own = ThreadPoolExecutor(1, "outrider-serve") if runner is None else None
         self._thread: Runner = runner or self._own  # type: ignore[assignment]
-        self._questions = ThreadPoolExecutor(1, "outrider-questions")
+        self._questions = ThreadPoolExecutor(_QUESTIONS, "outrider-questions")
         self._cancels: set[CancelToken] = set()
-        self._waiting: list[tuple[str, GenerationRequest]] = []
+        self._waiting: dict[CancelToken, tuple[str, GenerationRequest]] = {}
         """Model and request of each reply that has no turn yet."""
 
     async def reply(
@@ -113,11 +115,11 @@ class EngineThread:
             return streams.there(shelf.at_hand(model), request)
 
         async with AsyncExitStack() as having:
-            self._waiting.append((model, request))
+            self._waiting[cancel] = model, request
             try:
                 beside = shared = await having.enter_async_context(self.turns.take(client, streamed))
             finally:
-                self._waiting.remove((model, request))
+                del self._waiting[cancel]
             if not shared and self.turns.waiting and streams.wanted(shelf.at_hand(model), request):
                 # Others wait: this is the moment to open streams, which this reply is the first to use.
                 await self._run(
@@ -145,7 +147,7 @@ class EngineThread:
                 self.turns.share()
 
         def between(decoder: SpeculativeDecoder) -> None:
-            waiting = [request for name, request in list(self._waiting) if name == model]
+            waiting = [request for name, request in list(self._waiting.values()) if name == model]
             if self._streams.open_midway(decoder, waiting):
                 loop.call_soon_threadsafe(share)
 

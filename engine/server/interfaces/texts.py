@@ -49,8 +49,10 @@ def told_tokens(wanted: Texts, decoder: SpeculativeDecoder) -> dict[str, Any]:
     else:
         tokens = decoder.encode(wanted.text, add_special=wanted.add_special, parse_special=wanted.parse_special)
     length = 0 if decoder.target is None else decoder.target.context_length
-    listed: list[Any] = [{"id": token, "piece": decoder.token_text(token)} for token in tokens]
-    return {"tokens": listed if wanted.pieces else tokens, "count": len(tokens), "max_model_len": length}
+    listed: list[Any] = list(tokens)
+    if wanted.pieces:
+        listed = [{"id": token, "piece": decoder.token_text(token)} for token in tokens]
+    return {"tokens": listed, "count": len(tokens), "max_model_len": length}
 
 
 def count_prompt(request: GenerationRequest, decoder: SpeculativeDecoder) -> int:

@@ -12,7 +12,7 @@ LLAMA = {"data": [{"id": "fox", "owned_by": "llamacpp"}]}
 def gone_on(begun: str, *pieces: tuple[str, int | None]) -> str:
     """What is understood of a reply that goes on with a text; each piece with the tokens written up to it."""
     with Scripted({"/v1/models": as_json(LLAMA)}) as server:
-        told = [piece(text, **({} if count is None else {"timings": {"predicted_n": count}})) for text, count in pieces]
+        told = [piece(text) | ({} if count is None else {"timings": {"predicted_n": count}}) for text, count in pieces]
         server.chats(*stream([*told, piece("", finish="stop")]))
         result = connect_server(server.url).generate([Message("user", "Hi"), Message("assistant", begun)])
         body = server.asked[-1].body

@@ -186,6 +186,9 @@ def test_a_file_that_is_gone_is_the_servers_fault(tmp_path: Path) -> None:
 # What an interface does not have --------------------------------------------------------------------------------------
 
 
+NO_FLAGS: tuple[Any, ...] = (1, 0, 1.0, 0.0, "true", [], {})
+
+
 def test_flags_are_true_or_false(url: str) -> None:
     flags = [
         *(("/v1/chat/completions", {"messages": QUESTION, "max_tokens": 1}, name) for name in ("stream", "logprobs")),
@@ -193,7 +196,7 @@ def test_flags_are_true_or_false(url: str) -> None:
         *(("/tokenize", {"content": "a"}, name) for name in ("with_pieces", "add_special", "parse_special")),
     ]
     for path, body, name in flags:
-        for value in (1, 0, 1.0, 0.0, "true", [], {}):
+        for value in NO_FLAGS:
             status, answer = posted(url, path, {**body, name: value})
             assert (status, "true or false" in answer["error"]["message"]) == (400, True), (path, name, value)
         assert posted(url, path, {**body, name: None})[0] == 200
