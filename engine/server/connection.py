@@ -6,10 +6,11 @@ Silent connections make room for others: nobody shuts the server for all by open
 from __future__ import annotations
 
 import asyncio
+import importlib
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
@@ -18,9 +19,20 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from engine.server.interfaces.form import as_json, error_body
 
+_MOST = 512
 _PROBE_S, _PROBES = 30, 4
 """After so many silent seconds the system asks whether the other side is still there, so many times."""
 _FULL = as_json(error_body("The server has too many connections. Try again later.", "server_error"))
+
+
+def _most() -> int:
+    """Return how many connections there may be: half of the files that this process may open, where that is less."""
+    try:
+        resource = importlib.import_module("resource")
+    except ImportError:  # Windows has no such limit.
+        return _MOST
+    files = int(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    return _MOST if files < 0 else max(1, min(_MOST, files // 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +42,7 @@ class ConnectionLimits:
     `head`: until the head of a request is whole; `taken`: until a client takes something of what waits for it.
     """
 
-    most: int = 512
+    most: int = field(default_factory=_most)
     head: float = 10.0
     taken: float = 60.0
 
@@ -146,5 +158,6 @@ def _watch(connection: socket.socket | None) -> None:
         if connection is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             for name, value in (("TCP_KEEPIDLE", _PROBE_S), ("TCP_KEEPINTVL", _PROBE_S), ("TCP_KEEPCNT", _PROBES)):
-                if hasattr(socket, name):
-                    connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+                option = getattr(socket, name, None)
+                if option is not None:
+                    connection.setsockopt(socket.IPPROTO_TCP, option, value)

@@ -81,6 +81,13 @@ def test_silent_sockets_keep_nobody_out(url: str, begun: bytes) -> None:
             assert all(is_over(each) for each in silent)
 
 
+def test_connections_leave_files_for_the_rest_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = pytest.importorskip("resource")
+    for files, most in ((256, 128), (1024, 512), (10**6, 512), (-1, 512), (1, 1)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, files=files: (files, -1))
+        assert ConnectionLimits().most == most
+
+
 def test_a_head_must_come_in_time_however_it_drips(url: str) -> None:
     with connected(url) as first, connected(url) as again:
         again.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
