@@ -13,7 +13,11 @@ from engine.remote.texts import NotUnderstood, count_of, text_of
 from engine.translatable import Translatable
 
 Added = tuple[tuple[Channel, str], ...]
-_REASONS: Mapping[str, FinishReason] = {"length": "length", "max_tokens": "length"}
+_REASONS: Mapping[str, FinishReason] = {
+    **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens", "incomplete"), "length"),
+    **dict.fromkeys(("error", "failed", "abort", "aborted", "cancelled", "canceled", "network_error"), "error"),
+}
+"""How a reply ended that has no end of its own, by what servers call it; anything else is one."""
 _MOST_LETTERS = 64 * 2**20
 _PIECE = 16
 _META = ("spec_verify_ct", "spec_draft_token_num", "spec_accept_token_num")

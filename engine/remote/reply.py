@@ -76,7 +76,7 @@ class RemoteReply:
                 self._finish = "stop"
                 return
             yield from self._rounds.of(heard)
-        if heard.ended is None:
+        if heard.ended is None or heard.finish_reason == "error":
             raise broke_off(self._connection.address)
 
     def _pieces(self) -> Iterator[object]:

@@ -87,8 +87,12 @@ def test_each_way_to_fail_is_one_sentence(steps: list[Step], said: str) -> None:
         ([chunk({"error": {"message": "out of memory"}})], "failed: out of memory."),
         ([chunk({"choices": [{"delta": {"content": {}}}]})], "a text in it is something else"),
         ([HANG], "has sent nothing for 0.3 seconds"),
+        *(
+            ([chunk(piece(finish=reason)), chunk("[DONE]"), b"0\r\n\r\n"], "broke off in the middle")
+            for reason in ("error", "abort", "cancelled")
+        ),
     ],
-    ids=["reset", "closed", "nonsense", "error", "wrong type", "silence"],
+    ids=["reset", "closed", "nonsense", "error", "wrong type", "silence", "as error", "as abort", "as cancelled"],
 )
 def test_what_came_before_stays(end: list[Step], said: str) -> None:
     with Scripted() as server:
