@@ -75,6 +75,8 @@ class ClientConnection(H11Protocol):
         super().on_response_complete()
         if unread:  # It was answered before its body came, which nobody waits for.
             self.transport.close()
+        if self.transport.is_closing():  # That waits until the answer is taken.
+            self._wait_for_taking()
         self._note_silence()
 
     def pause_writing(self) -> None:
@@ -87,7 +89,7 @@ class ClientConnection(H11Protocol):
 
     def timeout_keep_alive_handler(self) -> None:
         super().timeout_keep_alive_handler()
-        self._wait_for_taking()  # Closing does so too, for ever.
+        self._wait_for_taking()
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
