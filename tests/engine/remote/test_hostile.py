@@ -213,7 +213,8 @@ NAMED = {"function": {"name": "n" * 300, "arguments": "a" * 300}}
 FLOODS: dict[str, Callable[[int], bytes]] = {
     "lines of one event": lambda _: b"data: x\n" * 100,
     "empty lines of one event": lambda _: b"data:\n" * 100,
-    "names": lambda _: calls([{"index": 0, "id": "a", **NAMED}]),
+    "names": lambda _: calls([{"index": 0, "id": "a", "function": {"name": "n" * 300}}]),
+    "arguments": lambda _: calls([{"index": 0, "id": "a", **NAMED}]),
     "ids": lambda _: calls([{"index": 0, "id": "i" * 900}]),
     "calls": lambda number: calls([{"id": str(number), **NAMED}]),
     "short pieces": lambda _: event(piece("a")),
