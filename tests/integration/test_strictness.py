@@ -1,16 +1,18 @@
 """The strictness of the test helpers, tried on tests that deserve to fail."""
 
 import json
+import os
 import re
 import subprocess
 import sys
+import time
 from itertools import zip_longest
 from pathlib import Path
 
 import pytest
 
 from helpers.paths import ROOT
-from helpers.processes import run_python
+from helpers.processes import own_clock, run_python
 
 CONFTEST = """
 import json
@@ -167,7 +169,6 @@ def _run_with(
 @pytest.mark.parametrize(
     ("how", "times"),
     [
-        ("killed", {}),
         ("killed", {"lasts": 600}),
         ("stopped", {"silence": 3}),
         ("waits_in_c", {"limit": 1}),
@@ -182,3 +183,21 @@ def test_a_worker_that_dies_or_hangs_ends_the_run(tmp_path: Path, how: str, time
 
 def test_a_process_without_workers_that_hangs_ends(tmp_path: Path) -> None:
     assert "in test_ends" in _run_with(tmp_path, "waits_in_c", limit=1).stderr
+
+
+@pytest.mark.skipif(not Path("/proc/thread-self/schedstat").exists(), reason="Linux tells how long a thread waited")
+def test_the_own_clock_stands_still_while_others_have_the_processor() -> None:
+    """Two that never rest share one processor: what this thread does not get is not counted."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+            clocks = (time.thread_time, own_clock, time.perf_counter)
+            began = [clock() for clock in clocks]
+            while time.thread_time() - began[0] < 0.3:
+                pass
+            worked, own, passed = (clock() - start for clock, start in zip(clocks, began, strict=True))
+            busy.kill()
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert own - worked < (passed - worked) / 4
