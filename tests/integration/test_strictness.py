@@ -144,7 +144,10 @@ HASTY = """
 pytest_plugins = ["helpers.runs"]
 def pytest_configure():
     from helpers import runs
+    from xdist.workermanage import NodeManager
     runs._SILENCE_S, runs._HUNG_S = {silence}, 1.0
+    if runs._SILENCE_S < 10:
+        NodeManager.EXIT_TIMEOUT = 1  # So long a stopped worker is asked before it is killed.
 """
 
 
