@@ -66,7 +66,7 @@ endif
 SOAK_SHARE := 0.2
 
 soak: $(READY)
-	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m soak -o faulthandler_timeout=0 --share $(SOAK_SHARE) $(ARGS)
+	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m soak --share $(SOAK_SHARE) $(ARGS)
 
 # The walk of a new user, which is a test, with its pictures. Wants Xvfb and xdotool.
 screenshots: $(READY)

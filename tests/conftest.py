@@ -24,7 +24,7 @@ from helpers.paths import BUNDLED_MODELS, SHARED_MODELS
 from helpers.strict import no_other_programs, no_processes_left, no_threads_left, no_unexpected_logs, renderer
 
 __all__ = ["no_other_programs", "no_processes_left", "no_threads_left", "no_unexpected_logs", "renderer"]
-pytest_plugins = ["helpers.campaigns", "pytester"]
+pytest_plugins = ["helpers.campaigns", "helpers.runs", "pytester"]
 sys.dont_write_bytecode = False
 
 

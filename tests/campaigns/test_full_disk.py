@@ -16,7 +16,7 @@ import pytest
 
 from helpers.campaigns import Campaign
 from helpers.children.ordered_window import REPLY
-from helpers.window_orders import FullDisk, WindowUnderOrders, compiler, kept_in
+from helpers.window.window_orders import FullDisk, WindowUnderOrders, compiler, kept_in
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="a preloaded library stands in for the full disk"),

@@ -23,7 +23,7 @@ from app.settings.settings import SettingsFile
 from helpers.campaigns import Campaign
 from helpers.paths import ROOT, TESTS
 from helpers.processes import MARK, left_of
-from helpers.window_orders import kept_in
+from helpers.window.window_orders import kept_in
 
 AT_RISK_S, HANG_S = 0.25, 20.0
 KILLS = 200

@@ -16,7 +16,7 @@ import pytest
 
 from helpers.campaigns import Campaign
 from helpers.children.ordered_window import REPLY
-from helpers.window_orders import WindowUnderOrders, kept_in
+from helpers.window.window_orders import WindowUnderOrders, kept_in
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be deleted there")
 

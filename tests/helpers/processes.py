@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 
@@ -45,6 +46,17 @@ def memory_in_use() -> int:
         with suppress(AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
     return int(psutil.Process().memory_info().rss)
+
+
+def own_clock() -> float:
+    """Return seconds that stand still while this thread waits for a processor; where there is Linux to tell of that.
+
+    For bounds on what a thread does, computes or waits for, by itself: other programs beside it do not count.
+    """
+    waited = 0
+    with suppress(OSError):
+        waited = int(Path("/proc/thread-self/schedstat").read_text("ascii").split()[1])
+    return time.perf_counter() - waited / 1e9
 
 
 MARK = "OUTRIDER_TEST_MARK"

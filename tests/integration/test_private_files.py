@@ -11,7 +11,7 @@ import pytest
 
 from helpers.paths import ROOT
 from helpers.processes import run_python
-from helpers.window_orders import WindowUnderOrders
+from helpers.window.window_orders import WindowUnderOrders
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders of a profile are private there")
 UMASKS = (0o000, pytest.param(0o022, marks=pytest.mark.soak))

@@ -10,7 +10,7 @@ import pytest
 from engine.system import processor
 from helpers.children.other_processor import ELSEWHERE, SAID, deadly_llama
 from helpers.paths import ROOT, TESTS
-from helpers.window_orders import WindowUnderOrders
+from helpers.window.window_orders import WindowUnderOrders
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux tells what its processor has")

@@ -1,12 +1,12 @@
 """The grammar of a template: which one fits a prompt, and what becomes of templates that are hostile to llama.cpp."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
 
 from engine.chat import render
 from engine.chat.reply_grammar import GrammarRequest, TagGrammar, TemplateGrammar, open_grammar, usable_grammar
+from helpers.processes import own_clock
 
 THINKING = """{%- for m in messages %}{{- '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{%- endfor %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}
@@ -54,9 +54,9 @@ def test_a_hostile_template_ends_no_process_of_ours_and_is_tried_once(template: 
     assert isinstance(grammar, TagGrammar)
     assert note is not None
     assert "think tags alone" in note
-    began = time.perf_counter()
+    began = own_clock()
     usable_grammar(request)
-    assert time.perf_counter() - began < 0.1
+    assert own_clock() - began < 0.1
     assert isinstance(open_grammar(GrammarRequest(THINKING)), TemplateGrammar)
 
 

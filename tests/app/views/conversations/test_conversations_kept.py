@@ -4,7 +4,6 @@ import sqlite3
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from time import perf_counter
 
 import pytest
 
@@ -21,6 +20,7 @@ from app.store.conversations import ConversationStore
 from app.store.store import Store
 from engine import GenerationStats
 from helpers.decoding.scripted_decoder import Script
+from helpers.processes import own_clock
 from helpers.window.app_window import OpenWindow
 from helpers.window.chats import ECHO, LONG, number, questions, titles
 
@@ -138,11 +138,11 @@ def test_a_thousand_conversations(open_window: OpenWindow, tmp_path: Path) -> No
             )
     store.close()
     window = open_window(Script(), ready=False)
-    began = perf_counter()
+    began = own_clock()
     window.controller.restore(0)
     window.main.left.list.doItemsLayout()
     window.main.left.grab()
-    took = perf_counter() - began
+    took = own_clock() - began
     assert len(titles(window)) == 1_001
     assert isinstance(window.program.conversations.list.rows[0], Heading)
     assert took < 0.2
@@ -172,10 +172,10 @@ def test_five_thousand_messages_open_at_once(open_window: OpenWindow, tmp_path: 
     for _ in range(3):
         window.controller.open(2)
         window.qtbot.wait(50)
-        began = perf_counter()
+        began = own_clock()
         window.controller.open(1)
         window.main.grab()
-        took.append(perf_counter() - began)
+        took.append(own_clock() - began)
         assert len(window.controller.transcript) == 2_500
     assert min(took) < 0.3
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from time import perf_counter
 
 import pytest
 from PySide6.QtCore import Qt
@@ -20,6 +19,7 @@ from app.views.widgets.picker import Picker
 from app.views.widgets.theme import Theme
 from app.words.library import COLUMNS, column
 from engine import Translatable
+from helpers.processes import own_clock
 from helpers.window.library_rows import library_row
 
 PROJECTOR = "It is the vision part of a model (a projector), which does not generate text."
@@ -239,7 +239,7 @@ def test_a_load_is_shown_and_can_be_cancelled(dialog: LibraryDialog, qtbot: QtBo
 
 def test_five_hundred_models_are_quick(dialog: LibraryDialog, qapp: QApplication) -> None:
     rows = [library_row(number) for number in range(1, 501)]
-    begin = perf_counter()
+    begin = own_clock()
     dialog.show_library(rows, [FOLDER], [])
     qapp.processEvents()
     dialog.search.setText("49b")
@@ -251,7 +251,7 @@ def test_five_hundred_models_are_quick(dialog: LibraryDialog, qapp: QApplication
     again = [library_row(number, free=5_000_000_000) for number in range(1, 501)]
     dialog.show_library(again, [FOLDER], [])
     qapp.processEvents()
-    assert perf_counter() - begin < 2.0
+    assert own_clock() - begin < 2.0
     assert dialog.filter.rowCount() == 500
 
 
