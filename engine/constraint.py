@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from engine.errors import InvalidRequest
+from engine.system.deep_stack import with_deep_stack
 from engine.translatable import Translatable
 
 ConstraintKind = Literal["json", "json-schema", "regex", "lark"]
@@ -27,6 +28,10 @@ _NAMES = {
     "lark": Translatable("The grammar"),
 }
 _MOST_CHARACTERS = 2**20
+_STACK_A_CHARACTER = 1024
+"""Bytes. A chain of definitions takes up to 200 a character of its text (measured)."""
+_LONG_NUMBERS = re.compile(r"-[0-9]{19}(?![0-9.eE])")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +74,10 @@ class Constraint:
     def json_schema(cls, schema: Mapping[str, Any] | bool) -> Constraint:
         """Return the constraint to JSON that is valid by a schema. Raises InvalidRequest."""
         try:
-            return cls("json-schema", json.dumps(schema, allow_nan=False, ensure_ascii=False))
+            text = json.dumps(schema, allow_nan=False, ensure_ascii=False)
         except (TypeError, ValueError, RecursionError):
             raise InvalidRequest(Translatable("The JSON schema is not plain JSON.")) from None
+        return cls("json-schema", text)
 
     @classmethod
     def regex(cls, pattern: str) -> Constraint:
@@ -85,19 +91,16 @@ class Constraint:
 
     def _checked(self) -> str:
         """Return the grammar. Raises InvalidRequest where it is none, or one that cannot be kept to."""
-        matcher: Any = importlib.import_module("llguidance").LLMatcher
-        if self.kind == "json":
-            grammar = matcher.grammar_from_json_schema({"type": "object"}, overrides=_AS_TOLD)
-        elif self.kind == "json-schema":
-            grammar = matcher.grammar_from_json_schema(json.dumps(_read_schema(self.text)), overrides=_AS_TOLD)
-        elif self.kind == "regex":
-            grammar = matcher.grammar_from_regex(self.text)
-        else:
-            grammar = self.text
-        wrong, said = matcher.validate_grammar_with_warnings(grammar)
+        if self.kind == "lark" and "%json" in self.text:
+            _refuse_lowest(map(int, _LONG_NUMBERS.findall(self.text)))
+        text = json.dumps(_read_schema(self.text)) if self.kind == "json-schema" else self.text
+        try:
+            grammar, wrong = on_constraint_stack(lambda: _compiled(self.kind, text), text)
+        except ValueError as error:
+            raise InvalidRequest(self._reason(str(error))) from None
         if wrong:
-            raise InvalidRequest(self._reason(said[0]))
-        return str(grammar)
+            raise InvalidRequest(self._reason(wrong))
+        return grammar
 
     def _reason(self, said: str) -> Translatable:
         """Return what is wrong, of what the library says."""
@@ -110,6 +113,25 @@ class Constraint:
             )
         told = " ".join(said.split()).rstrip(".")
         return Translatable("{what} cannot be used: {reason}.", what=_NAMES[self.kind], reason=told)
+
+
+def on_constraint_stack(work: Callable[[], _T], text: str) -> _T:
+    """Let llguidance read a grammar or a schema: it calls itself for each rule or definition that others lead to."""
+    return with_deep_stack(work, len(text) * _STACK_A_CHARACTER)
+
+
+def _compiled(kind: ConstraintKind, text: str) -> tuple[str, str]:
+    """Return the grammar as llguidance reads it, and what is wrong with it, or ''. Raises ValueError."""
+    matcher: Any = importlib.import_module("llguidance").LLMatcher
+    grammar: Any = text
+    if kind == "json":
+        grammar = matcher.grammar_from_json_schema({"type": "object"}, overrides=_AS_TOLD)
+    elif kind == "json-schema":
+        grammar = matcher.grammar_from_json_schema(text, overrides=_AS_TOLD)
+    elif kind == "regex":
+        grammar = matcher.grammar_from_regex(text)
+    wrong, said = matcher.validate_grammar_with_warnings(grammar)
+    return str(grammar), str(said[0]) if wrong else ""
 
 
 def as_constraint(value: object) -> Constraint | None:
@@ -146,6 +168,8 @@ def _read_schema(text: str) -> Any:
         raise InvalidRequest(Translatable("The JSON schema is not JSON that can be read.")) from None
     if not isinstance(schema, dict | bool):
         raise InvalidRequest(Translatable("The JSON schema must be an object."))
+    fixed = [part.get(name) for part in _objects(schema) for name in ("const", "enum")]
+    _refuse_lowest(number for number in _leaves(fixed) if isinstance(number, int))
     if isinstance(schema, dict) and "$ref" in text:
         below = [value for name, value in schema.items() if name not in ("$id", "id")]
         if any(isinstance(part.get(name), str) for part in _objects(below) for name in ("$id", "id")):
@@ -153,12 +177,30 @@ def _read_schema(text: str) -> Any:
     return schema
 
 
+def _refuse_lowest(numbers: Iterable[int]) -> None:
+    """Raise InvalidRequest for a value at which llguidance calls itself without end, which ends the process."""
+    found = next((number for number in numbers if -(2**63) <= number <= -(2**63) + 512), None)
+    if found is not None:
+        raise InvalidRequest(
+            Translatable("A constraint cannot have the value {number}. Choose one nearer to 0.", number=str(found))
+        )
+
+
 def _objects(value: Any) -> list[dict[str, Any]]:
     """Return all objects within a JSON value."""
+    return [part for part in _parts(value) if isinstance(part, dict)]
+
+
+def _leaves(value: Any) -> list[Any]:
+    """Return what within a JSON value holds no others."""
+    return [part for part in _parts(value) if not isinstance(part, dict | list)]
+
+
+def _parts(value: Any) -> list[Any]:
+    """Return a JSON value and all that is within."""
     found, left = [], [value]
     while left:
         part = left.pop()
-        if isinstance(part, dict):
-            found.append(part)
+        found.append(part)
         left += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
     return found

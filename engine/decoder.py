@@ -17,6 +17,7 @@ from engine.backends.heads import HeadBackend
 from engine.backends.streams import Seat
 from engine.cancel import CancelToken
 from engine.chat.render import let_go, warming
+from engine.checks import check_streams
 from engine.config import (
     GenerationRequest,
     LoadConfig,
@@ -303,8 +304,9 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
 
         Each writes one reply at a time, on a thread of its own: what they compute at the same time becomes one forward.
         They cannot draft trees, nor with heads. This decoder ends them when it is closed or its models change.
-        Raises DecoderBusy (while a reply is being written).
+        Raises InvalidRequest, DecoderBusy (while a reply is being written).
         """
+        check_streams(count)
         with self._occupancy.use(CancelToken(), _BUSY), self._holder.use(self.target, self.draft):
             opened = None if self.heads or self._streams else open_pairs(self._loaded(), self.draft, count)
             if opened is not None:

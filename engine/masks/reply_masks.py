@@ -13,7 +13,7 @@ import numpy as np
 from engine.backends.base import Tokenizer
 from engine.backends.prefix import common_prefix
 from engine.chat.plain_text import encode_behind
-from engine.constraint import Constraint
+from engine.constraint import Constraint, on_constraint_stack
 from engine.errors import BackendFailure, InvalidRequest
 from engine.masks.vocabulary import vocabulary_of
 from engine.sampling.masking import WORD, Mask, Masks, has, only_one
@@ -67,7 +67,9 @@ class ReplyMasks:
     ) -> None:
         library: Any = importlib.import_module("llguidance")
         vocabulary = vocabulary_of(tokenizer, vocab_size, ends)
-        self._matcher: Any = library.LLMatcher(vocabulary, constraint.grammar, log_level=0)
+        self._matcher: Any = on_constraint_stack(
+            lambda: library.LLMatcher(vocabulary, constraint.grammar, log_level=0), constraint.grammar
+        )
         self._tokenizer, self._vocab_size, self._thought = tokenizer, vocab_size, thought
         self._ends, self._words = ends, -(-vocab_size // WORD)
         self._room = np.zeros(-(-(vocab_size + (not ends)) // WORD), np.uint32)
