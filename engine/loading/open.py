@@ -26,6 +26,7 @@ from engine.events import LoadProgress
 from engine.formats.safetensors.reader import model_folder
 from engine.library.compat import Fit
 from engine.library.names import resolve_source
+from engine.loading.interrupts import Progress, load_apart
 from engine.loading.trial import check_model_file, check_model_header, library_missing
 from engine.methods import DRAFT_METHODS
 from engine.options import load_config
@@ -162,24 +163,31 @@ def open_embedder(config: LoadConfig, *, cancel: CancelToken | None = None) -> E
         raise ModelNotSupported(config.path, Translatable("embedding models are GGUF files here."))
     check_processor()
     check_model_file(config, cancel=cancel, embeds=True)
-    _backend("llama.cpp")
-    module = importlib.import_module("engine.backends.llama_cpp.embedding")
-    return cast(Embedder, module.LlamaCppEmbedder.open(config, cancel=cancel))
+
+    def load(_told: Progress | None, token: CancelToken) -> Embedder:
+        _backend("llama.cpp")
+        module = importlib.import_module("engine.backends.llama_cpp.embedding")
+        return cast(Embedder, module.LlamaCppEmbedder.open(config, cancel=token))
+
+    return load_apart(load, None, cancel)
 
 
 def _open(
     name: str, config: LoadConfig, progress: Callable[[str, float], None] | None, cancel: CancelToken | None
 ) -> Backend:
-    backend = _backend(name).open(config, progress=_stage(progress, "loading"), cancel=cancel)
-    try:
-        note_row_difference(backend, config, cancel)
-    except BackendFailure as error:
-        backend.close()
-        raise LoadFailed(config.path, str(error)) from error
-    except BaseException:
-        backend.close()
-        raise
-    return backend
+    def load(told: Progress | None, token: CancelToken) -> Backend:
+        backend = _backend(name).open(config, progress=told, cancel=token)
+        try:
+            note_row_difference(backend, config, token)
+        except BackendFailure as error:
+            backend.close()
+            raise LoadFailed(config.path, str(error)) from error
+        except BaseException:
+            backend.close()
+            raise
+        return backend
+
+    return load_apart(load, _stage(progress, "loading"), cancel)
 
 
 def _backend(name: str) -> type[_Opens]:
