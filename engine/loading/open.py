@@ -31,6 +31,7 @@ from engine.loading.trial import check_model_file, check_model_header, library_m
 from engine.methods import DRAFT_METHODS
 from engine.options import load_config
 from engine.system.files import expanded
+from engine.system.forked import check_not_forked, note_loaded
 from engine.system.installation import extra_advice
 from engine.system.processor import check_processor
 from engine.translatable import Translatable
@@ -187,6 +188,8 @@ def _open(
             raise
         return backend
 
+    check_not_forked()
+    note_loaded()
     return load_apart(load, _stage(progress, "loading"), cancel)
 
 
