@@ -15,11 +15,15 @@ from engine.translatable import Translatable
 
 ConstraintKind = Literal["json", "json-schema", "regex", "lark"]
 KINDS: tuple[ConstraintKind, ...] = ("json", "json-schema", "regex", "lark")
-_BLANKS = r"[ ]|\n[ \t]{0,40}"
-"""What may stand between the parts of JSON: as it is written in one line and in indented ones. Without a limit a small
-model can write blanks for ever."""
-_AS_TOLD = {"lenient": False, "coerce_one_of": False, "whitespace_pattern": _BLANKS}
+Blanks = Literal["line", "free"]
+BLANKS: tuple[Blanks, ...] = ("line", "free")
+_AS_TOLD = {"lenient": False, "coerce_one_of": False}
 """No keyword is ignored or weakened, whatever the schema says of itself."""
+_BLANKS: dict[Blanks, dict[str, Any]] = {
+    "line": {"whitespace_flexible": False, "item_separator": ", ?", "key_separator": ": ?"},
+    "free": {"whitespace_pattern": r"[ ]|\n[ \t]{0,40}"},
+}
+"""What may stand between the parts of JSON. Small models that may write blanks anywhere write hardly anything else."""
 _UNKNOWN_KEYS = re.compile(r"Unimplemented keys: (\[.*\])")
 _NAMES = {
     "json": Translatable("The constraint"),
@@ -41,6 +45,8 @@ class Constraint:
     Regular expressions match the whole reply; they and the grammars are those of llguidance: Rust's syntax without
     look-around. Schemas of JSON Schema 4 to 2020-12; keywords that cannot be enforced are refused. A constraint masks
     the target's distribution at every token: the reply is drawn from what the target would write, given that it fits.
+    `blanks` of JSON: "line", as `json.dumps` writes it in one line, compact or with a blank behind commas and colons;
+    "free", a blank or an indented new line between any two parts, in which small models may lose themselves.
     Raises InvalidRequest where it cannot be used.
 
     >>> Constraint.json_schema({"type": "integer", "minimum": 3}).kind
@@ -49,6 +55,7 @@ class Constraint:
 
     kind: ConstraintKind
     text: str = ""
+    blanks: Blanks = "line"
     grammar: str = field(init=False, repr=False, compare=False)
     """It all as llguidance reads it."""
 
@@ -57,6 +64,8 @@ class Constraint:
             raise InvalidRequest(
                 Translatable("A constraint must be one of {kinds}, with its text.", kinds=", ".join(KINDS))
             )
+        if self.blanks not in BLANKS:
+            raise InvalidRequest(f"Blanks must be one of {', '.join(BLANKS)}, not {self.blanks!r}.")
         if len(self.text) > _MOST_CHARACTERS:
             raise InvalidRequest(
                 Translatable(
@@ -66,18 +75,18 @@ class Constraint:
         object.__setattr__(self, "grammar", self._checked())
 
     @classmethod
-    def json(cls) -> Constraint:
+    def json(cls, *, blanks: Blanks = "line") -> Constraint:
         """Return the constraint to any JSON object."""
-        return cls("json")
+        return cls("json", blanks=blanks)
 
     @classmethod
-    def json_schema(cls, schema: Mapping[str, Any] | bool) -> Constraint:
+    def json_schema(cls, schema: Mapping[str, Any] | bool, *, blanks: Blanks = "line") -> Constraint:
         """Return the constraint to JSON that is valid by a schema. Raises InvalidRequest."""
         try:
             text = json.dumps(schema, allow_nan=False, ensure_ascii=False)
         except (TypeError, ValueError, RecursionError):
             raise InvalidRequest(Translatable("The JSON schema is not plain JSON.")) from None
-        return cls("json-schema", text)
+        return cls("json-schema", text, blanks)
 
     @classmethod
     def regex(cls, pattern: str) -> Constraint:
@@ -95,7 +104,7 @@ class Constraint:
             _refuse_lowest(map(int, _LONG_NUMBERS.findall(self.text)))
         text = json.dumps(_read_schema(self.text)) if self.kind == "json-schema" else self.text
         try:
-            grammar, wrong = on_constraint_stack(lambda: _compiled(self.kind, text), text)
+            grammar, wrong = on_constraint_stack(lambda: _compiled(self.kind, text, self.blanks), text)
         except ValueError as error:
             raise InvalidRequest(self._reason(str(error))) from None
         if wrong:
@@ -120,14 +129,13 @@ def on_constraint_stack(work: Callable[[], _T], text: str) -> _T:
     return with_deep_stack(work, len(text) * _STACK_A_CHARACTER)
 
 
-def _compiled(kind: ConstraintKind, text: str) -> tuple[str, str]:
+def _compiled(kind: ConstraintKind, text: str, blanks: Blanks) -> tuple[str, str]:
     """Return the grammar as llguidance reads it, and what is wrong with it, or ''. Raises ValueError."""
     matcher: Any = importlib.import_module("llguidance").LLMatcher
     grammar: Any = text
-    if kind == "json":
-        grammar = matcher.grammar_from_json_schema({"type": "object"}, overrides=_AS_TOLD)
-    elif kind == "json-schema":
-        grammar = matcher.grammar_from_json_schema(text, overrides=_AS_TOLD)
+    if kind in ("json", "json-schema"):
+        schema = text if kind == "json-schema" else {"type": "object"}
+        grammar = matcher.grammar_from_json_schema(schema, overrides=_AS_TOLD | _BLANKS[blanks])
     elif kind == "regex":
         grammar = matcher.grammar_from_regex(text)
     wrong, said = matcher.validate_grammar_with_warnings(grammar)
