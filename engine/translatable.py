@@ -55,6 +55,8 @@ class _Shown(str):
 
     __slots__ = ("_repr",)
 
+    _repr: str
+
     def __new__(cls, text: str, representation: str) -> Self:
         shown = super().__new__(cls, text)
         shown._repr = representation

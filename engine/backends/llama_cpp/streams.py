@@ -273,8 +273,8 @@ def open_streams(base: LlamaCppBackend, meeting: Meeting, count: int) -> list[Ba
             stream.close()
         return None
     # Copies of their own: llama.cpp puts none of a context with one stream into one with several.
-    kept = SavedCaches(base.keeper.most_bytes) if isinstance(base.keeper, SavedCaches) else None
-    caches = StreamCaches(meeting, streams, kept)
+    copies = SavedCaches(base.keeper.most_bytes) if isinstance(base.keeper, SavedCaches) else None
+    caches = StreamCaches(meeting, streams, copies)
     for stream in streams:
         stream.keeper = caches
     return list(streams)

@@ -225,7 +225,11 @@ def _turns(seed: int, replies: int) -> dict[str, int]:
             talk = draw.choice(told)
             talk.append({"role": "user", "content": "Tell me more. " * draw.choice((1, 12))})
             temperature = draw.choice((0.0, 1.0))
-            options = {"temperature": temperature, "max_tokens": draw.choice((3, 20, 60)), "seed": number}
+            options: dict[str, Any] = {
+                "temperature": temperature,
+                "max_tokens": draw.choice((3, 20, 60)),
+                "seed": number,
+            }
             result = decoder.generate(talk, **options, **draw.choice(_KINDS))
             if temperature == 0.0:
                 compared += 1
