@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal
 
-from engine.errors import InvalidRequest, InvalidSampling
+from engine.errors import InvalidRequest, InvalidSampling, TokenOutOfRange
 from engine.translatable import Translatable
 
 TreeSize = tuple[int, int]
@@ -18,6 +18,7 @@ MOST_WIDTH, MOST_DEPTH = 4, 8
 _MOST_TOKENS = 2**31
 MOST_MACHINES = 16
 """As many as llama.cpp can use at once."""
+MOST_STREAMS = 64
 _ADDRESS = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}):([0-9]{1,5})")
 _BIASES = Translatable("token ids with finite numbers")
 _TOKEN_IDS = Translatable("token ids, whole numbers of 0 or more")
@@ -43,6 +44,22 @@ def token_ids(name: str, value: object) -> tuple[int, ...]:
     if not good or not all(is_whole(token) and 0 <= token < _MOST_TOKENS for token in value):  # type: ignore[attr-defined]
         raise InvalidSampling(name, value, _TOKEN_IDS)
     return tuple(sorted({int(token) for token in value}))  # type: ignore[attr-defined]
+
+
+def check_tokens(tokens: Iterable[object], vocab_size: int) -> None:
+    """Check that a vocabulary has all of these token ids. Raises TokenOutOfRange.
+
+    Libraries below do not: some of them end the process.
+    """
+    for token in tokens:
+        if not is_whole(token) or not 0 <= token < vocab_size:  # type: ignore[operator]
+            raise TokenOutOfRange(token, vocab_size)  # type: ignore[arg-type]
+
+
+def check_streams(count: object) -> None:
+    """Check a number of streams. Raises InvalidRequest."""
+    if not is_whole(count) or not 1 <= count <= MOST_STREAMS:  # type: ignore[operator]
+        raise InvalidRequest(f"Streams must be a whole number from 1 to {MOST_STREAMS}, not {count!r}.")
 
 
 def machine_addresses(value: object) -> tuple[str, ...]:

@@ -225,6 +225,9 @@ class LoadConfig:
     rpc: str | Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.path, str | Path):
+            raise InvalidRequest(f"The path of a model must be text or a Path, not {type(self.path).__name__}.")
+        object.__setattr__(self, "path", Path(self.path))
         object.__setattr__(self, "rpc", machine_addresses(self.rpc))
         if self.context_length is not None and (not is_whole(self.context_length) or self.context_length < 8):
             raise InvalidRequest(

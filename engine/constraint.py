@@ -5,20 +5,25 @@ from __future__ import annotations
 import importlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from engine.errors import InvalidRequest
+from engine.system.deep_stack import with_deep_stack
 from engine.translatable import Translatable
 
 ConstraintKind = Literal["json", "json-schema", "regex", "lark"]
 KINDS: tuple[ConstraintKind, ...] = ("json", "json-schema", "regex", "lark")
-_BLANKS = r"[ ]|\n[ \t]{0,40}"
-"""What may stand between the parts of JSON: as it is written in one line and in indented ones. Without a limit a small
-model can write blanks for ever."""
-_AS_TOLD = {"lenient": False, "coerce_one_of": False, "whitespace_pattern": _BLANKS}
+Blanks = Literal["line", "free"]
+BLANKS: tuple[Blanks, ...] = ("line", "free")
+_AS_TOLD = {"lenient": False, "coerce_one_of": False}
 """No keyword is ignored or weakened, whatever the schema says of itself."""
+_BLANKS: dict[Blanks, dict[str, Any]] = {
+    "line": {"whitespace_flexible": False, "item_separator": ", ?", "key_separator": ": ?"},
+    "free": {"whitespace_pattern": r"[ ]|\n[ \t]{0,40}"},
+}
+"""What may stand between the parts of JSON. Small models that may write blanks anywhere write hardly anything else."""
 _UNKNOWN_KEYS = re.compile(r"Unimplemented keys: (\[.*\])")
 _NAMES = {
     "json": Translatable("The constraint"),
@@ -27,6 +32,10 @@ _NAMES = {
     "lark": Translatable("The grammar"),
 }
 _MOST_CHARACTERS = 2**20
+_STACK_A_CHARACTER = 1024
+"""Bytes. A chain of definitions takes up to 200 a character of its text (measured)."""
+_LONG_NUMBERS = re.compile(r"-[0-9]{19}(?![0-9.eE])")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +45,8 @@ class Constraint:
     Regular expressions match the whole reply; they and the grammars are those of llguidance: Rust's syntax without
     look-around. Schemas of JSON Schema 4 to 2020-12; keywords that cannot be enforced are refused. A constraint masks
     the target's distribution at every token: the reply is drawn from what the target would write, given that it fits.
+    `blanks` of JSON: "line", as `json.dumps` writes it in one line, compact or with a blank behind commas and colons;
+    "free", a blank or an indented new line between any two parts, in which small models may lose themselves.
     Raises InvalidRequest where it cannot be used.
 
     >>> Constraint.json_schema({"type": "integer", "minimum": 3}).kind
@@ -44,6 +55,7 @@ class Constraint:
 
     kind: ConstraintKind
     text: str = ""
+    blanks: Blanks = "line"
     grammar: str = field(init=False, repr=False, compare=False)
     """It all as llguidance reads it."""
 
@@ -52,6 +64,8 @@ class Constraint:
             raise InvalidRequest(
                 Translatable("A constraint must be one of {kinds}, with its text.", kinds=", ".join(KINDS))
             )
+        if self.blanks not in BLANKS:
+            raise InvalidRequest(f"Blanks must be one of {', '.join(BLANKS)}, not {self.blanks!r}.")
         if len(self.text) > _MOST_CHARACTERS:
             raise InvalidRequest(
                 Translatable(
@@ -61,17 +75,18 @@ class Constraint:
         object.__setattr__(self, "grammar", self._checked())
 
     @classmethod
-    def json(cls) -> Constraint:
+    def json(cls, *, blanks: Blanks = "line") -> Constraint:
         """Return the constraint to any JSON object."""
-        return cls("json")
+        return cls("json", blanks=blanks)
 
     @classmethod
-    def json_schema(cls, schema: Mapping[str, Any] | bool) -> Constraint:
+    def json_schema(cls, schema: Mapping[str, Any] | bool, *, blanks: Blanks = "line") -> Constraint:
         """Return the constraint to JSON that is valid by a schema. Raises InvalidRequest."""
         try:
-            return cls("json-schema", json.dumps(schema, allow_nan=False, ensure_ascii=False))
+            text = json.dumps(schema, allow_nan=False, ensure_ascii=False)
         except (TypeError, ValueError, RecursionError):
             raise InvalidRequest(Translatable("The JSON schema is not plain JSON.")) from None
+        return cls("json-schema", text, blanks)
 
     @classmethod
     def regex(cls, pattern: str) -> Constraint:
@@ -85,19 +100,16 @@ class Constraint:
 
     def _checked(self) -> str:
         """Return the grammar. Raises InvalidRequest where it is none, or one that cannot be kept to."""
-        matcher: Any = importlib.import_module("llguidance").LLMatcher
-        if self.kind == "json":
-            grammar = matcher.grammar_from_json_schema({"type": "object"}, overrides=_AS_TOLD)
-        elif self.kind == "json-schema":
-            grammar = matcher.grammar_from_json_schema(json.dumps(_read_schema(self.text)), overrides=_AS_TOLD)
-        elif self.kind == "regex":
-            grammar = matcher.grammar_from_regex(self.text)
-        else:
-            grammar = self.text
-        wrong, said = matcher.validate_grammar_with_warnings(grammar)
+        if self.kind == "lark" and "%json" in self.text:
+            _refuse_lowest(map(int, _LONG_NUMBERS.findall(self.text)))
+        text = json.dumps(_read_schema(self.text)) if self.kind == "json-schema" else self.text
+        try:
+            grammar, wrong = on_constraint_stack(lambda: _compiled(self.kind, text, self.blanks), text)
+        except ValueError as error:
+            raise InvalidRequest(self._reason(str(error))) from None
         if wrong:
-            raise InvalidRequest(self._reason(said[0]))
-        return str(grammar)
+            raise InvalidRequest(self._reason(wrong))
+        return grammar
 
     def _reason(self, said: str) -> Translatable:
         """Return what is wrong, of what the library says."""
@@ -110,6 +122,24 @@ class Constraint:
             )
         told = " ".join(said.split()).rstrip(".")
         return Translatable("{what} cannot be used: {reason}.", what=_NAMES[self.kind], reason=told)
+
+
+def on_constraint_stack(work: Callable[[], _T], text: str) -> _T:
+    """Let llguidance read a grammar or a schema: it calls itself for each rule or definition that others lead to."""
+    return with_deep_stack(work, len(text) * _STACK_A_CHARACTER)
+
+
+def _compiled(kind: ConstraintKind, text: str, blanks: Blanks) -> tuple[str, str]:
+    """Return the grammar as llguidance reads it, and what is wrong with it, or ''. Raises ValueError."""
+    matcher: Any = importlib.import_module("llguidance").LLMatcher
+    grammar: Any = text
+    if kind in ("json", "json-schema"):
+        schema = text if kind == "json-schema" else {"type": "object"}
+        grammar = matcher.grammar_from_json_schema(schema, overrides=_AS_TOLD | _BLANKS[blanks])
+    elif kind == "regex":
+        grammar = matcher.grammar_from_regex(text)
+    wrong, said = matcher.validate_grammar_with_warnings(grammar)
+    return str(grammar), str(said[0]) if wrong else ""
 
 
 def as_constraint(value: object) -> Constraint | None:
@@ -146,6 +176,8 @@ def _read_schema(text: str) -> Any:
         raise InvalidRequest(Translatable("The JSON schema is not JSON that can be read.")) from None
     if not isinstance(schema, dict | bool):
         raise InvalidRequest(Translatable("The JSON schema must be an object."))
+    fixed = [part.get(name) for part in _objects(schema) for name in ("const", "enum")]
+    _refuse_lowest(number for number in _leaves(fixed) if isinstance(number, int))
     if isinstance(schema, dict) and "$ref" in text:
         below = [value for name, value in schema.items() if name not in ("$id", "id")]
         if any(isinstance(part.get(name), str) for part in _objects(below) for name in ("$id", "id")):
@@ -153,12 +185,30 @@ def _read_schema(text: str) -> Any:
     return schema
 
 
+def _refuse_lowest(numbers: Iterable[int]) -> None:
+    """Raise InvalidRequest for a value at which llguidance calls itself without end, which ends the process."""
+    found = next((number for number in numbers if -(2**63) <= number <= -(2**63) + 512), None)
+    if found is not None:
+        raise InvalidRequest(
+            Translatable("A constraint cannot have the value {number}. Choose one nearer to 0.", number=str(found))
+        )
+
+
 def _objects(value: Any) -> list[dict[str, Any]]:
     """Return all objects within a JSON value."""
+    return [part for part in _parts(value) if isinstance(part, dict)]
+
+
+def _leaves(value: Any) -> list[Any]:
+    """Return what within a JSON value holds no others."""
+    return [part for part in _parts(value) if not isinstance(part, dict | list)]
+
+
+def _parts(value: Any) -> list[Any]:
+    """Return a JSON value and all that is within."""
     found, left = [], [value]
     while left:
         part = left.pop()
-        if isinstance(part, dict):
-            found.append(part)
+        found.append(part)
         left += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
     return found

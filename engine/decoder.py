@@ -17,6 +17,7 @@ from engine.backends.heads import HeadBackend
 from engine.backends.streams import Seat
 from engine.cancel import CancelToken
 from engine.chat.render import let_go, warming
+from engine.checks import check_streams
 from engine.config import (
     GenerationRequest,
     LoadConfig,
@@ -191,25 +192,26 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         """Load the draft heads of the attached target, in place of those before. None: no heads.
 
         `model`: their file, or the target's own where they are inside. They stay until another target is attached.
+        A reply that is being written is cancelled first.
         Raises ModelNotLoaded (there is no target), LoadFailed and its kinds, NotAvailable, Cancelled.
         """
         token = cancel or self.cancel_token
-        heads = None if model is None else open_heads(model, self._loaded(), token)
-        with self._occupancy.change():
-            self._put_heads(heads)
+        with self._occupancy.change():  # Opened within: some heads share the target's cache, and empty it.
+            self._put_heads(None if model is None else open_heads(model, self._loaded(), token))
 
     def find_heads(self, method: str = AUTO, *, cancel: CancelToken | None = None) -> tuple[str, ...]:
         """Load draft heads that the attached target's file brings, or that lie beside it, where any of them fits.
 
         `method`: the draft method that they are to be for; "auto": any. Return in sentences why those beside it cannot
-        be used, where none can; () where there are none, or `heads` is one. Raises ModelNotLoaded, Cancelled.
+        be used, where none can; () where there are none, or `heads` is one. A reply that is being written is cancelled
+        first. Raises ModelNotLoaded, Cancelled.
         """
         target, config = self._loaded(), self._configs.get("target")
         if config is None:  # Given loaded: nobody knows from where.
             return ()
-        heads, reasons = open_found_heads(config, target, method, cancel or self.cancel_token)
-        if heads is not None:
-            with self._occupancy.change():
+        with self._occupancy.change():
+            heads, reasons = open_found_heads(config, target, method, cancel or self.cancel_token)
+            if heads is not None:
                 self._put_heads(heads)
         return reasons
 
@@ -358,8 +360,10 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
 
         Each writes one reply at a time, on a thread of its own: what they compute at the same time becomes one forward.
         They cannot draft trees, nor with heads. This decoder ends them when it is closed or its models change.
-        `midway`: between two rounds of a reply, by its thread, the later ones within `apart()`. Raises DecoderBusy.
+        `midway`: between two rounds of a reply, by its thread, the later ones within `apart()`.
+        Raises InvalidRequest, DecoderBusy (while a reply is being written).
         """
+        check_streams(count)
         if not midway:
             with self._occupancy.use(CancelToken(), _BUSY), self._holder.use(self.target, self.draft):
                 return self.open_streams(count, midway=True)

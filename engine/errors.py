@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.translatable import Translatable
+from engine.translatable import Translatable, sendable
 
 
 class EngineError(Exception):
@@ -20,6 +20,17 @@ class EngineError(Exception):
     def message(self) -> str:
         """Return the same as `str()`; a Translatable where its class or whoever raised it made one."""
         return self.args[0] if self.args and isinstance(self.args[0], str) else str(self)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return how it is copied, and sent to another process: its words and attributes, as they are."""
+        return _remade, (type(self), sendable(self.args), {name: sendable(value) for name, value in vars(self).items()})
+
+
+def _remade(kind: type[EngineError], args: tuple[object, ...], attributes: dict[str, object]) -> EngineError:
+    """Make an error without composing its message again."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
 
 
 # Models and pairs ---------------------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Number
+from pathlib import PurePath
 from typing import Any, Self
 
 
@@ -44,7 +46,36 @@ class Translatable(str):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Return how it is copied, and sent to another process."""
-        return _remade, (type(self), self.template, self.fields, self.capital)
+        fields = {name: sendable(value) for name, value in self.fields.items()}
+        return _remade, (type(self), self.template, fields, self.capital)
+
+
+class _Shown(str):
+    """Stand for any other value in a text: its `str`, with its `repr` beside it."""
+
+    __slots__ = ("_repr",)
+
+    _repr: str
+
+    def __new__(cls, text: str, representation: str) -> Self:
+        shown = super().__new__(cls, text)
+        shown._repr = representation
+        return shown
+
+    def __repr__(self) -> str:
+        return self._repr
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _Shown, (str(self), self._repr)
+
+
+def sendable(value: object) -> object:
+    """Return a value of an error or a text as another process can be sent it; what it may not know, as it is shown."""
+    if isinstance(value, tuple | list):
+        return type(value)(map(sendable, value)) if type(value) in (tuple, list) else _Shown(str(value), repr(value))
+    if value is None or isinstance(value, str | Number | PurePath):
+        return value
+    return _Shown(str(value), repr(value))
 
 
 Phrase = Translatable

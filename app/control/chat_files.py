@@ -147,8 +147,7 @@ def _no_collections() -> Iterator[None]:
     gc.disable()
     try:
         yield
-    finally:
-        gc.freeze()
+    finally:  # Frozen it would stay for good, with all the garbage that there is now.
         gc.enable()
 
 

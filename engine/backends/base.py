@@ -112,10 +112,21 @@ class Tokenizer(Protocol):
         """
 
     def piece(self, token: int) -> bytes:
-        """Return the bytes that `token` adds to a text; control tokens add none."""
+        """Return the bytes that `token` adds to a text; control tokens add none. Raises TokenOutOfRange."""
 
     def marker(self, token: int) -> str:
-        """Return the text that stands for a control token, such as `<|im_start|>`; '' for any other token."""
+        """Return the text that stands for a control token, such as `<|im_start|>`; '' for any other token.
+
+        Raises TokenOutOfRange.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class CacheCopy:
+    """Hold a copy of a cache. `tokens`: those that it is of; `data`: the bytes that its backend gave."""
+
+    tokens: tuple[int, ...]
+    data: NDArray[np.uint8]
 
 
 class CacheKeeper(ABC):
@@ -184,7 +195,8 @@ class Backend(ABC):
 
         Shape (n_outputs, vocab_size), float32, a view that is valid until the next forward. `n_outputs` 0 gives no
         row. Raises ContextFull, TokenOutOfRange, BackendFailure (BackendClosed), and Cancelled when a watched token is
-        set; after an error the cache is as it was before, or empty where it cannot be rewound.
+        set; after an error the cache is as it was before, or empty: where it cannot be rewound, and where the library
+        below refused the forward.
         """
 
     @abstractmethod
@@ -233,15 +245,15 @@ class Backend(ABC):
         """Return how large a copy of the cache would be, in bytes; 0 where it cannot be copied."""
         return 0
 
-    def copy_cache(self) -> NDArray[np.uint8] | None:
-        """Return a copy of the cache, None where it cannot be copied."""
+    def copy_cache(self) -> CacheCopy | None:
+        """Return a copy of the cache, None where it cannot be copied.
+
+        It may be of fewer tokens: not of those at the end that are to be fed again.
+        """
         return None
 
-    def restore_cache(self, tokens: Sequence[int], data: NDArray[np.uint8]) -> None:
-        """Put a copy, of the cache when it held `tokens`, in place of the cache.
-
-        Raises BackendFailure; the cache is empty then.
-        """
+    def restore_cache(self, copy: CacheCopy) -> None:
+        """Put a copy in place of the cache. Raises BackendFailure; the cache is empty then."""
         raise BackendFailure(Translatable("its cache cannot be restored"))
 
     def set_threads(self, n: int) -> None:  # noqa: B027 - not every backend can
@@ -277,7 +289,10 @@ class Embedder(ABC):
 
     @abstractmethod
     def embed(self, tokens: Sequence[int]) -> NDArray[np.float32]:
-        """Return the vector of a text's tokens, shape (width,), of length 1. Raises ContextFull, BackendFailure."""
+        """Return the vector of a text's tokens, shape (width,), of length 1.
+
+        Raises ContextFull, TokenOutOfRange, BackendFailure.
+        """
 
     @abstractmethod
     def close(self) -> None:

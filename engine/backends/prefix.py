@@ -26,6 +26,11 @@ def keep_prefix(backend: Backend, tokens: Sequence[int]) -> int:
     """Rewind the cache to what it shares with `tokens` and give its length; from zero where it cannot go back."""
     if backend.keeper is not None:
         backend.keeper.change_to(backend, tokens)
+    return rewind_to(backend, tokens)
+
+
+def rewind_to(backend: Backend, tokens: Sequence[int]) -> int:
+    """Rewind as `keep_prefix` does, but with what the cache holds now: nothing that was kept of it is brought back."""
     shared = common_prefix(backend.tokens, tokens)
     try:
         backend.truncate(shared)

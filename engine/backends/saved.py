@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from engine.backends.base import Backend, CacheKeeper
+from engine.backends.base import Backend, CacheCopy, CacheKeeper
 from engine.backends.prefix import common_prefix
 from engine.errors import BackendFailure
 from engine.system.machine import available_memory
@@ -20,23 +16,15 @@ _SHARE = 4
 """A copy takes at most this part (a quarter) of the memory that is free."""
 
 
-@dataclass(frozen=True, slots=True)
-class SavedCache:
-    """Hold a copy of a cache: its tokens, and the bytes that the backend gave."""
-
-    tokens: tuple[int, ...]
-    data: NDArray[np.uint8]
-
-
 class SavedCaches(CacheKeeper):
     """Keep copies of one backend's cache, those last used, `most_bytes` of them at most."""
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
-        self._most = most_bytes
-        self._kept: list[SavedCache] = []
+        self.most_bytes = most_bytes
+        self._kept: list[CacheCopy] = []
 
     @property
-    def kept(self) -> tuple[SavedCache, ...]:
+    def kept(self) -> tuple[CacheCopy, ...]:
         """Return the copies, the oldest first."""
         return tuple(self._kept)
 
@@ -50,24 +38,24 @@ class SavedCaches(CacheKeeper):
         gain = 0 if best is None else common_prefix(best.tokens, tokens) - shared
         if len(held) - shared >= WORTH:
             self._keep(backend, held)
-        if best is None or gain < WORTH:
+        if best is None or gain < WORTH or not backend.cache_bytes():  # It stays kept where it cannot be brought back.
             return
         self._kept = [saved for saved in self._kept if saved is not best]
         try:
-            backend.restore_cache(best.tokens, best.data)
+            backend.restore_cache(best)
         except BackendFailure:  # It is empty then: all is read anew.
             return
 
     def _keep(self, backend: Backend, held: tuple[int, ...]) -> None:
         size = backend.cache_bytes()
-        if not size or size > self._most or size > available_memory() // _SHARE:
+        if not size or size > self.most_bytes or size > available_memory() // _SHARE:
             return
         self._kept = [saved for saved in self._kept if saved.tokens != held[: len(saved.tokens)]]
-        while self._kept and sum(saved.data.nbytes for saved in self._kept) + size > self._most:
+        while self._kept and sum(saved.data.nbytes for saved in self._kept) + size > self.most_bytes:
             del self._kept[0]
-        data = backend.copy_cache()
-        if data is not None:
-            self._kept.append(SavedCache(held, data))
+        copy = backend.copy_cache()
+        if copy is not None:
+            self._kept.append(copy)
 
 
 def keep_caches(*backends: Backend | None, most_bytes: int = MOST_BYTES) -> None:

@@ -192,7 +192,7 @@ class Seat:
 
 
 class StreamCaches(CacheKeeper):
-    """Keep the caches of streams: what one of them, or the backend that they are made of, holds is not read twice."""
+    """Keep the caches of streams: what one of them holds is not read twice."""
 
     def __init__(self, meeting: Meeting, others: Sequence[Backend], kept: SavedCaches | None) -> None:
         self._meeting, self._others, self._kept = meeting, others, kept
@@ -205,9 +205,9 @@ class StreamCaches(CacheKeeper):
             best = max(self._others, key=lambda other: common_prefix(other.tokens, tokens))
             if best is backend or common_prefix(best.tokens, tokens) - shared < WORTH:
                 return
-            held, data = tuple(best.tokens), best.copy_cache()
-            if data is not None:
+            copy = best.copy_cache()
+            if copy is not None:
                 try:
-                    backend.restore_cache(held, data)
+                    backend.restore_cache(copy)
                 except BackendFailure:  # It is empty then: all is read anew.
                     return

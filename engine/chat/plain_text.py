@@ -11,12 +11,14 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from weakref import WeakKeyDictionary
 
 from engine.backends.base import Tokenizer
+from engine.errors import InvalidRequest
+from engine.translatable import Translatable
 
-_PRIVATE = range(0xE000, 0xF8FF)
+_PRIVATE = (range(0xE000, 0xF8FF), range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFE))
 _UNSAFE = frozenset("\"'\\<>&/")
 """Characters that templates and JSON write in other ways: another one of the token is replaced, if there is one."""
 _ANCHOR = "\n"
@@ -179,9 +181,13 @@ class Disguise:
         """Return what stands for a character with a cut before it (0) or behind it (1)."""
         if self._free is None:
             taken = json.dumps(self._given, ensure_ascii=False)
-            self._free = (sign for sign in map(chr, _PRIVATE) if not any(form in taken for form in _forms(sign)))
+            used = {*taken, *re.findall(r"\\u[0-9a-f]{4}", taken.lower())}
+            self._free = (sign for sign in map(chr, chain(*_PRIVATE)) if used.isdisjoint({sign, _forms(sign)[1][-6:]}))
         if (character, side) not in self._signs:
-            self._signs[character, side] = next(self._free, character)
+            sign = next(self._free, None)
+            if sign is None:
+                raise InvalidRequest(Translatable("The conversation uses all of Unicode's private characters."))
+            self._signs[character, side] = sign
         return self._signs[character, side]
 
     def take_off(self, text: str) -> CutText:

@@ -17,7 +17,7 @@ from typing import NoReturn, TextIO
 
 from engine._version import __version__
 from engine.cli.arguments.parser import CommandParser
-from engine.errors import Cancelled, EngineError, InstallationDamaged, NotAvailable
+from engine.errors import Cancelled, EngineError, InstallationDamaged, InvalidRequest, NotAvailable
 from engine.system.hidden_commands import run_hidden_command
 from engine.system.installation import EXIT_DAMAGED, check_installation
 
@@ -49,8 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     hidden = run_hidden_command(argv)
     if hidden is not None:
         return hidden
-    _prepare_output()
     try:
+        _prepare_output()
         try:
             return _run(argv)
         finally:
@@ -88,9 +88,13 @@ def _run(argv: list[str]) -> int:
 
 
 def _prepare_output() -> None:
-    """Write characters that the output's encoding lacks by their numbers, instead of failing at them."""
-    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+    """Write characters that the output's encoding lacks by their numbers; read nothing from an input that is closed."""
+    if sys.stdout is None or sys.stderr is None:  # Closed by whoever started this.
+        raise InvalidRequest("Standard output or standard error is closed. Leave both open.")
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors in ("strict", "surrogateescape"):
         sys.stdout.reconfigure(errors="backslashreplace")
+    if sys.stdin is None:
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - for as long as the program runs
 
 
 def _drop_output() -> None:

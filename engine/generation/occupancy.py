@@ -12,6 +12,7 @@ from types import TracebackType
 from engine.cancel import CancelToken
 from engine.errors import DecoderBusy
 from engine.events import Event
+from engine.system.forked import check_not_forked
 
 ReplyRef = Callable[[], "RunningReply | None"]
 
@@ -31,8 +32,9 @@ class Occupancy:
     def use(self, token: CancelToken, message: str, reply: ReplyRef | None = None) -> Iterator[None]:
         """Work with the models within; `token` ends the work and is cleared behind it.
 
-        Raises DecoderBusy with the message where others use or change the models.
+        Raises DecoderBusy with the message where others use or change the models, NotAvailable in a forked process.
         """
+        check_not_forked()
         with self._changed:
             if self._token is not None or self._changer is not None:
                 raise DecoderBusy(message)

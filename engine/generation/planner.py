@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -19,6 +20,7 @@ from engine.chat.reply_parts import PartedReply
 from engine.chat.reply_text import ReplyText
 from engine.chat.template import choose_template, encode_prompt
 from engine.chat.thinking import thinking_input, thought_end
+from engine.checks import check_tokens
 from engine.config import (
     GenerationRequest,
     Lookahead,
@@ -33,7 +35,7 @@ from engine.drafting.chain import ChainDrafter
 from engine.drafting.none import NoDrafter
 from engine.drafting.tree_prices import TreePrices
 from engine.drafting.trees import choose_shape
-from engine.errors import ContextFull, InvalidRequest, TokenOutOfRange
+from engine.errors import ContextFull, InvalidRequest
 from engine.generation.overlap import overlap_pays
 from engine.generation.plan import Plan
 from engine.generation.sources import choose_sources
@@ -329,11 +331,11 @@ def _without_end(request: GenerationRequest, ends: frozenset[int]) -> Generation
 
 
 def _check_token_ids(request: GenerationRequest, vocab_size: int) -> None:
-    """Check biased and banned tokens before any work: one that does not exist is a mistake."""
-    named = [token for token, _ in request.sampling.logit_bias]
-    for token in [*named, *request.sampling.banned_tokens, *request.stop_tokens]:
-        if not 0 <= token < vocab_size:
-            raise TokenOutOfRange(token, vocab_size)
+    """Check every token id of a request before any work. Raises TokenOutOfRange."""
+    sampling, prompt = request.sampling, request.prompt
+    given = () if isinstance(prompt, str) or isinstance(prompt[0], Message) else prompt
+    biased = (token for token, _ in sampling.logit_bias)
+    check_tokens(itertools.chain(given, biased, sampling.banned_tokens, request.stop_tokens), vocab_size)
 
 
 def _make_part(source: DraftMethod, context: DrafterContext) -> Drafter:

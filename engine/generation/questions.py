@@ -12,11 +12,11 @@ from engine.chat.context_fit import PromptFit, measure_turns
 from engine.chat.render import Renderer
 from engine.chat.template import encode_prompt, render_conversation, render_prompt
 from engine.chat.thinking import ThinkingSwitch, thinking_input, thinking_of
-from engine.checks import is_whole
+from engine.checks import check_length, check_tokens
 from engine.config import ThinkingMode, check_thinking, freeze_messages
-from engine.errors import InvalidRequest, ModelNotLoaded, TokenOutOfRange
+from engine.errors import InvalidRequest, ModelNotLoaded
 from engine.messages.message import Message
-from engine.messages.tools import Tool
+from engine.messages.tools import Tool, freeze_tools
 from engine.translatable import Translatable
 
 
@@ -87,9 +87,7 @@ class TargetQuestions:
         Raises ModelNotLoaded, TokenOutOfRange.
         """
         target = self._loaded()
-        given: object = token
-        if not isinstance(given, int) or not 0 <= token < target.vocab_size:
-            raise TokenOutOfRange(token, target.vocab_size)
+        check_tokens((token,), target.vocab_size)
         return target.tokenizer.piece(token).decode("utf-8", "backslashreplace")
 
     def fit(
@@ -106,6 +104,7 @@ class TargetQuestions:
         Cancelled.
         """
         target, told = self._loaded(), freeze_messages(messages)
+        check_length(max_tokens, 0, None)
         given = thinking_input(check_thinking(thinking), target.tokenizer, Renderer(cancel))
         return measure_turns(told, target.tokenizer, target.context_length, max_tokens, cancel, given)
 
@@ -133,10 +132,9 @@ class TargetQuestions:
         target = self._loaded()
         if isinstance(tokens, str | bytes) or not isinstance(tokens, Sequence):
             raise InvalidRequest(f"Tokens must be a list of token ids, not {type(tokens).__name__}.")
+        check_tokens(tokens, target.vocab_size)
         tokenizer, pieces = target.tokenizer, []
         for token in tokens:
-            if not is_whole(token) or not 0 <= token < target.vocab_size:
-                raise TokenOutOfRange(token, target.vocab_size)
             piece = tokenizer.piece(token)
             pieces.append(piece if piece or not markers else tokenizer.marker(token).encode())
         return b"".join(pieces).decode("utf-8", "replace")
@@ -153,7 +151,9 @@ class TargetQuestions:
         Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable.
         """
         tokenizer, renderer = self._loaded().tokenizer, Renderer()
-        given = replace(thinking_input(check_thinking(thinking), tokenizer, renderer), tools=tuple(tools) or None)
+        given = replace(
+            thinking_input(check_thinking(thinking), tokenizer, renderer), tools=freeze_tools(tools) or None
+        )
         return encode_prompt(tuple(freeze_messages(messages)), tokenizer, raw=False, renderer=renderer, given=given)
 
     def infill_prompt(self, gap: Infill) -> list[int]:

@@ -93,6 +93,8 @@ class ReplyCalls(ABC):
         given: object = n
         if not is_whole(given) or n < 1:
             raise InvalidRequest(f"n must be a whole number above 0, not {given!r}.")
+        if isinstance(prompts, str | bytes | GenerationRequest):
+            raise InvalidRequest("generate_many takes a list of prompts. For a single one, use generate.")
         # Checked here, not at the first `next`.
         return self._many(prompts, n, cancel, options)
 

@@ -22,6 +22,7 @@ from engine.formats.safetensors.reader import PICKLED, model_folder
 from engine.library.compat import vocabulary_of_backend
 from engine.library.heads import heads_near, same_tokens
 from engine.library.names import resolve_source
+from engine.loading.interrupts import load_apart
 from engine.loading.trial import check_model_file
 from engine.methods import AUTO
 from engine.options import load_config
@@ -75,7 +76,9 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
     if compiled and not covers(vocabulary, head.tokens):
         raise _no_fit(path, target, Translatable("it has another vocabulary"))
     module = _MEDUSA_ON_LLAMA_CPP if compiled else _IN_FOLDERS[head.method] if folder else _LLAMA_CPP
-    opened = cast(HeadBackend, _module(module).open_head(config, head, target))
+    opened = load_apart(
+        lambda _told, _token: cast(HeadBackend, _module(module).open_head(config, head, target)), None, cancel
+    )
     if not compiled and not same_tokens(vocabulary, vocabulary_of_backend(opened)):
         opened.close()
         raise _no_fit(path, target, Translatable("it has another vocabulary"))

@@ -30,10 +30,12 @@ from engine.formats.model_file import ModelFile
 from engine.formats.safetensors.reader import model_folder
 from engine.library.compat import Fit
 from engine.library.names import resolve_source
+from engine.loading.interrupts import Progress, load_apart
 from engine.loading.trial import check_model_file, check_model_header, checked_file, library_missing, needs_of
 from engine.methods import DRAFT_METHODS
 from engine.options import load_config
 from engine.system.files import expanded
+from engine.system.forked import check_not_forked, note_loaded
 from engine.system.installation import extra_advice
 from engine.system.machine import available_memory
 from engine.system.processor import check_processor
@@ -194,9 +196,13 @@ def open_embedder(config: LoadConfig, *, cancel: CancelToken | None = None) -> E
         raise ModelNotSupported(config.path, Translatable("embedding models are GGUF files here."))
     check_processor()
     check_model_file(config, cancel=cancel, embeds=True)
-    _backend("llama.cpp")
-    module = importlib.import_module("engine.backends.llama_cpp.embedding")
-    return cast(Embedder, module.LlamaCppEmbedder.open(config, cancel=cancel))
+
+    def load(_told: Progress | None, token: CancelToken) -> Embedder:
+        _backend("llama.cpp")
+        module = importlib.import_module("engine.backends.llama_cpp.embedding")
+        return cast(Embedder, module.LlamaCppEmbedder.open(config, cancel=token))
+
+    return load_apart(load, None, cancel)
 
 
 _LOADED = 0.97
@@ -211,14 +217,20 @@ def _open(
     checked: AbstractContextManager[ModelFile] | None = None,
 ) -> Backend:
     """Load a model with its backend. `checked`: within, its file may be loaded; after it, it may compute."""
+    check_not_forked()
+    note_loaded()
     report = _stage(progress, "loading")
     most = None if report is None else lambda fraction: report(_LOADED * fraction)
     with ExitStack() as failed:
         with checked or nullcontext() as model:
             known = {} if model is None else {"vocabulary": model.vocabulary}
-            opens = _backend(name)
-            with _importing_the_rest():
-                backend = opens.open(config, progress=most, cancel=cancel, **known)
+
+            def load(told: Progress | None, token: CancelToken) -> Backend:
+                opens = _backend(name)
+                with _importing_the_rest():
+                    return opens.open(config, progress=told, cancel=token, **known)
+
+            backend = load_apart(load, most, cancel)
             failed.callback(backend.close)
         try:
             note_row_difference(backend, config, cancel)

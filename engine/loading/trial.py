@@ -27,7 +27,7 @@ from engine.config import LoadConfig
 from engine.errors import LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge, NotAvailable
 from engine.formats.gguf.parts import split_parts
 from engine.formats.model_file import ModelFile
-from engine.library.memory_needs import MemoryNeeds, memory_needs
+from engine.library.memory_needs import MemoryNeeds, memory_needs, usable_cache_types
 from engine.library.scan import known_model
 from engine.system.cache_files import cache_folder, write_file
 from engine.system.child import child_command, start_child
@@ -91,6 +91,7 @@ def checked_file(
     Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable (llama.cpp itself), Cancelled.
     """
     model = check_model_header(config.path, embeds=embeds)
+    _check_cache_type(config, model)
     if config.trusted:
         yield model
         return
@@ -121,6 +122,21 @@ def needs_of(model: ModelFile, config: LoadConfig) -> MemoryNeeds:
         cache_type=config.cache_type,
         gpu_layers=0 if config.device == "cpu" else config.gpu_layers,
     )
+
+
+def _check_cache_type(config: LoadConfig, model: ModelFile) -> None:
+    """Raise ModelNotSupported where the cache cannot be of the type that is asked for."""
+    usable = usable_cache_types(model)
+    if config.cache_type is not None and usable and config.cache_type not in usable:
+        raise ModelNotSupported(
+            config.path,
+            Translatable(
+                "its cache cannot be {cache_type}: {count} of its numbers lie together, not a multiple of 32. Choose "
+                "the cache type f16.",
+                cache_type=config.cache_type,
+                count=model.row_elements,
+            ),
+        )
 
 
 def check_model_header(path: Path, *, embeds: bool = False) -> ModelFile:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from engine.backends.base import Tokenizer
 from engine.backends.prefix import common_prefix
 from engine.chat.plain_text import encode_behind
-from engine.constraint import Constraint
+from engine.constraint import Constraint, on_constraint_stack
 from engine.errors import BackendFailure, InvalidRequest
 from engine.masks.vocabulary import vocabulary_of
 from engine.sampling.masking import WORD, Mask, Masks, has, only_one
@@ -50,10 +50,10 @@ class _Step:
 class ReplyMasks:
     """Give the masks of a constraint. Positions are told as a number of committed tokens and the tokens behind them.
 
-    A mask has one bit for each token of the target, in words of 32 from the lowest bit on, shape (words,). Before the
-    grammar begins, behind its end, and behind a token that it does not allow, all tokens are allowed: nothing of what
-    is drawn there stays. A drafter on another thread may ask too. Raises InvalidRequest where `begun`, the beginning of
-    the answer that the prompt holds, does not fit.
+    A mask has one bit for each token of the target, in words of 32 from the lowest bit on, shape (words,). Before
+    the grammar begins, in a thought, all but those that end the reply are allowed; behind its end, and behind a
+    token that it does not allow, all are: nothing of what is drawn there stays. A drafter on another thread may ask
+    too. Raises InvalidRequest where `begun`, the beginning of the answer that the prompt holds, does not fit.
     """
 
     def __init__(
@@ -65,23 +65,50 @@ class ReplyMasks:
         thought: Thought = Thought(),
         begun: str = "",
     ) -> None:
-        library: Any = importlib.import_module("llguidance")
-        vocabulary = vocabulary_of(tokenizer, vocab_size, ends)
-        self._matcher: Any = library.LLMatcher(vocabulary, constraint.grammar, log_level=0)
         self._tokenizer, self._vocab_size, self._thought = tokenizer, vocab_size, thought
         self._ends, self._words = ends, -(-vocab_size // WORD)
         self._room = np.zeros(-(-(vocab_size + (not ends)) // WORD), np.uint32)
         self._any = np.full(self._words, 0xFFFFFFFF, np.uint32)
+        self._thinking = self._any.copy()
+        """Within a thought nothing ends the reply: what it must be is still to come."""
+        for token in ends:
+            self._thinking[token // WORD] &= np.uint32(~(1 << token % WORD) & 0xFFFFFFFF)
+        if vocab_size % WORD:
+            self._thinking[-1] &= (1 << vocab_size % WORD) - 1
         self._committed: list[int] = []
         self._path: list[int] = []
         self._settled = 0
         """How many tokens of the path are known to be the committed ones."""
         self._steps = [_Step(not thought.open)]
         self._lock = Lock()
-        self._check()
-        before = encode_behind(begun, tokenizer) if begun else []
-        if self._matcher.try_consume_tokens(before) < len(before):
-            raise InvalidRequest(Translatable("The beginning of the reply does not fit the constraint."))
+        self._matcher: Any = self._begin(constraint)
+        if begun and not self._take_begun(begun):
+            # It may be indented, as one that nobody constrained.
+            self._matcher = self._begin(replace(constraint, blanks="free"))
+            if not self._take_begun(begun):
+                raise InvalidRequest(Translatable("The beginning of the reply does not fit the constraint."))
+
+    def _begin(self, constraint: Constraint) -> Any:
+        """Return a matcher that has read nothing. Raises InvalidRequest where nothing at all satisfies it."""
+        library: Any = importlib.import_module("llguidance")
+        vocabulary = vocabulary_of(self._tokenizer, self._vocab_size, self._ends)
+        matcher: Any = on_constraint_stack(
+            lambda: library.LLMatcher(vocabulary, constraint.grammar, log_level=0), constraint.grammar
+        )
+        if not matcher.is_error():
+            matcher.unsafe_compute_mask_ptr(self._room.ctypes.data, self._room.nbytes)
+        said = str(matcher.get_error()) if matcher.is_error() else ""
+        if "NoExtension" in said or (not said and not self._room.any()) or "atisfiable" in said:
+            raise InvalidRequest(Translatable("Nothing that this model can write satisfies the constraint."))
+        if said:
+            reason = " ".join(said.partition("<state>")[0].split()).rstrip(".")
+            raise InvalidRequest(Translatable("The constraint cannot be used: {reason}.", reason=reason))
+        return matcher
+
+    def _take_begun(self, begun: str) -> bool:
+        """Have the grammar read the beginning of the answer; return whether it fits."""
+        before = encode_behind(begun, self._tokenizer)
+        return bool(self._matcher.try_consume_tokens(before) == len(before))
 
     def commit(self, token: int) -> bool:
         """Take one more token of the reply; return whether the text is whole and the target has no token to say so."""
@@ -169,8 +196,10 @@ class ReplyMasks:
     def _mask_at(self, index: int) -> Mask | None:
         """Return the mask at a place of the path; it is computed while the path ends there."""
         step = self._steps[index]
-        if not step.inside or step.dead:
+        if step.dead:
             return None
+        if not step.inside:
+            return self._thinking if self._ends else None
         if step.mask is None:
             self._matcher.unsafe_compute_mask_ptr(self._room.ctypes.data, self._room.nbytes)
             self._check()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.errors import InvalidRequest
 from engine.translatable import Translatable
+
+_DEEPEST = 100
 
 Tool = Mapping[str, Any]
 """A function in the form of OpenAI's chat interface: `{"type": "function", "function": {"name": …, …}}`."""
@@ -47,4 +49,18 @@ def _tool(given: object) -> Tool:
         copied: dict[str, Any] = json.loads(json.dumps({"type": "function", **whole}, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
         raise InvalidRequest(Translatable("The function {name} is not plain JSON.", name=name)) from None
+    if _depth(copied) > _DEEPEST:
+        raise InvalidRequest(Translatable("The function {name} is nested too deeply.", name=name))
     return copied
+
+
+def _depth(value: object) -> int:
+    """Return how many lists and objects stand in each other."""
+    depth, level = 0, [value]
+    while level := [inner for part in level for inner in _within(part)]:
+        depth += 1
+    return depth
+
+
+def _within(value: object) -> Iterable[object]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

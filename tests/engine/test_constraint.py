@@ -9,6 +9,8 @@ from engine.config import GenerationRequest
 from engine.constraint import Constraint
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest
+from engine.masks.reply_masks import ReplyMasks
+from helpers.decoding.fakes import PieceTokenizer
 
 
 @pytest.mark.parametrize(
@@ -64,3 +66,42 @@ def test_short_forms() -> None:
 def test_an_unknown_kind_of_option_reaches_no_model() -> None:
     with pytest.raises(InvalidRequest, match="keywords that cannot be enforced: not"):
         SpeculativeDecoder().generate("Hi", constraint={"not": {}})
+
+
+_SHAPE = {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}, "b": {}}}
+_PIECES = [b"", *(bytes((byte,)) for byte in range(32, 127)), b"\n"]
+_LETTERS = PieceTokenizer(_PIECES, None, {0: "<end>"})
+
+
+def _takes(constraint: Constraint, text: str) -> bool:
+    masks = ReplyMasks(constraint, _LETTERS, len(_PIECES), frozenset({0}))
+    tokens = [_PIECES.index(letter.encode()) for letter in text]
+    return masks.fitting(0, [*tokens, 0]) == len(tokens) + 1
+
+
+@pytest.mark.parametrize("made", [Constraint.json, lambda **more: Constraint.json_schema(_SHAPE, **more)])
+def test_blanks_are_as_in_json_that_is_written_in_a_line(made: Any) -> None:
+    value = {"a": [1, 2], "b": {"c": "x  y", "d": []}}
+    indented = json.dumps(value, indent=2)
+    assert _takes(made(), json.dumps(value))
+    assert _takes(made(), json.dumps(value, separators=(",", ":")))
+    odd = (
+        indented,
+        '{"a" : [1]}',
+        '{"a":  [1]}',
+        '{"a":[1 ,2]}',
+        '{ "a":[1]}',
+        '{"a":[1]} ',
+        ' {"a":[1]}',
+        '{"a":\n[1]}',
+    )
+    assert not [text for text in odd if _takes(made(), text)]
+    assert _takes(made(blanks="free"), indented)
+    with pytest.raises(InvalidRequest, match="Blanks must be"):
+        made(blanks="many")
+
+
+def test_a_reply_that_began_indented_goes_on_so() -> None:
+    begun = '{\n  "a": ['
+    masks = ReplyMasks(Constraint.json_schema(_SHAPE), _LETTERS, len(_PIECES), frozenset({0}), begun=begun)
+    assert masks.fitting(0, [_PIECES.index(b"1"), _PIECES.index(b"]"), _PIECES.index(b"\n")]) == 3

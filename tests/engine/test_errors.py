@@ -1,6 +1,12 @@
-"""Every error is one of ours, composes its own message, and says what to do."""
+"""Every error is one of ours, composes its own message, says what to do, and travels between processes."""
 
+import copy
 import inspect
+import threading
+from collections.abc import Callable
+from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +30,7 @@ from engine.errors import (
     UnknownMethod,
     VocabularyMismatch,
 )
+from engine.translatable import Translatable
 
 EXAMPLES = [
     (ModelNotLoaded(), "No target model is loaded. Load one first with attach_target() or load()."),
@@ -62,3 +69,53 @@ def test_one_base_for_all() -> None:
     assert len(classes) > 15
     assert all(issubclass(kind, EngineError) for kind in classes)
     assert all(kind.__doc__ for kind in classes)
+
+
+_SAMPLES: dict[str, object] = {
+    "path": Path("/models/a.gguf"),
+    "needed": 3 * 2**30,
+    "available": 2**30,
+    "known": ("auto", "ngram"),
+    "missing": ("a", "b"),
+    "changed": ("c",),
+    "token": 9,
+    "vocab_size": 8,
+    "length": 3,
+    "current": 9,
+    "position": 7,
+    "status": 503,
+    "value": threading.Lock(),  # Whatever a caller gave.
+    "character": "\ud83d",
+}
+
+
+def _kinds(base: type[EngineError] = EngineError) -> list[type[EngineError]]:
+    """All classes of errors of the engine, from wherever they are defined."""
+    return [base, *(each for kind in base.__subclasses__() for each in _kinds(kind))]
+
+
+def _made(kind: type[EngineError]) -> EngineError:
+    """One of a class, from its own parameters."""
+    if kind.__init__ in (Exception.__init__, BaseException.__init__):
+        return kind(Translatable("It has {count:,} words for {value!r}.", count=4096, value=threading.Lock()))
+    names = [name for name in inspect.signature(kind.__init__).parameters if name != "self"]
+    return kind(*(_SAMPLES.get(name, f"{name} of it") for name in names))
+
+
+def _pickled(error: EngineError) -> Any:
+    return ForkingPickler.loads(ForkingPickler.dumps(error))
+
+
+@pytest.mark.parametrize("way", [_pickled, copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("kind", _kinds(), ids=lambda kind: kind.__name__)
+def test_each_survives_pickle_and_copy(kind: type[EngineError], way: Callable[[EngineError], EngineError]) -> None:
+    error = _made(kind)
+    error.add_note("while a test ran")
+    again = way(error)
+    assert type(again) is kind
+    assert (str(again), again.args, repr(again)) == (str(error), error.args, repr(error))
+    assert again.message == error.message
+    assert type(again.message) is type(error.message)
+    shown = {name: str(value) for name, value in vars(error).items()}
+    assert {name: str(value) for name, value in vars(again).items()} == shown
+    assert str(_pickled(again)) == str(error)

@@ -12,9 +12,8 @@ from typing import Any, NoReturn
 
 import llama_cpp
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.backends.base import Backend, Logits, Rewind, StateReader
+from engine.backends.base import Backend, CacheCopy, Logits, Rewind, StateReader
 from engine.backends.llama_cpp.functions import abort_function, free_all, logits_place, read_sequence, write_sequence
 from engine.backends.llama_cpp.hidden import HiddenRows, hidden_states, with_shared_keys
 from engine.backends.llama_cpp.library import computes_alike, library_rows, prepare_library
@@ -270,9 +269,10 @@ class LlamaCppBackend(Backend):
             self._threads_set = threads
 
     def _failed(self, status: int, position: int) -> NoReturn:
-        self._recover()
         if status == _STATUS_ABORTED:
+            self._recover()
             raise Cancelled
+        self._empty()  # What was refused may not be the last tokens' fault: the next try reads everything anew.
         raise BackendFailure(self._log.last or f"llama.cpp answered {status}", position)
 
     @property
@@ -371,21 +371,24 @@ class LlamaCppBackend(Backend):
         if self.rewind.kind != "any" or self._reader is not None:  # A reader of states would have none of a copy.
             return 0
         with self._open():
+            if self._tree is not None and self._tree.tokens:
+                self._recover()
             return int(llama_cpp.llama_state_seq_get_size(self._context, 0))
 
-    def copy_cache(self) -> NDArray[np.uint8] | None:
-        data = np.empty(self.cache_bytes(), np.uint8)
+    def copy_cache(self) -> CacheCopy | None:
         with self._open():
-            return data if data.nbytes and read_sequence(self._context, data) else None
+            data = np.empty(self.cache_bytes(), np.uint8)
+            held = self._tokens[: len(self._tokens) - len(self._replay)]  # A replay has no cells.
+            copied = data.nbytes and read_sequence(self._context, data)
+            return CacheCopy(tuple(held), data) if copied else None
 
-    def restore_cache(self, tokens: Sequence[int], data: NDArray[np.uint8]) -> None:
+    def restore_cache(self, copy: CacheCopy) -> None:
         with self._open():
-            self._clear()
-            self._tokens.clear()
-            if self._reader is not None or not write_sequence(self._context, data):
-                self._clear()
+            self._empty()
+            if self._reader is not None or not write_sequence(self._context, copy.data):
+                self._empty()
                 raise BackendFailure(Translatable("its cache cannot be restored"))
-            self._tokens.extend(tokens)
+            self._tokens.extend(copy.tokens)
 
     def _recover(self) -> None:
         """Mend the cache after a forward that failed half-way: it is as before, or empty."""
@@ -400,8 +403,12 @@ class LlamaCppBackend(Backend):
         else:
             reached = 0
         if not reached:
-            self._clear()
-            self._tokens.clear()
+            self._empty()
+
+    def _empty(self) -> None:
+        """Forget everything."""
+        self._clear()
+        self._tokens.clear()
 
     def _clear(self) -> None:
         llama_cpp.llama_memory_clear(self._memory, True)

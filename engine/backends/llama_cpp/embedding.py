@@ -17,6 +17,7 @@ from engine.backends.llama_cpp.library import prepare_library
 from engine.backends.llama_cpp.loading import gpu_layers, load_weights, reason_of
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
 from engine.cancel import CancelToken
+from engine.checks import check_tokens
 from engine.config import LoadConfig
 from engine.errors import BackendClosed, BackendFailure, ContextFull, LoadFailed, ModelNotSupported
 from engine.system.machine import default_threads
@@ -80,6 +81,7 @@ class LlamaCppEmbedder(Embedder):
         count = len(tokens)
         if not 0 < count <= self.context_length:
             raise ContextFull(count, self.context_length)
+        check_tokens(tokens, self.tokenizer.vocab_size)
         with self._lock:
             if not self._free.alive:
                 raise BackendClosed

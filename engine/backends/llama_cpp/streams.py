@@ -16,9 +16,8 @@ from typing import Any, NoReturn
 
 import llama_cpp
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.backends.base import Backend, Logits, Rewind
+from engine.backends.base import Backend, CacheCopy, Logits, Rewind
 from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.backends.llama_cpp.functions import abort_function, free_all, logits_place, read_sequence, write_sequence
 from engine.backends.llama_cpp.library import prepare_library
@@ -86,16 +85,19 @@ class StreamContext:
                 fed = by_number.get(number)
                 self._cut(number, start + (len(fed.tokens) if fed is not None and status == 0 else 0))
             if status != 0:
-                self._refuse(status, starts[feeds[0].number])
+                self._refuse(status, feeds, starts[feeds[0].number])
             for feed in feeds:
                 self._answer(feed, places[feed.number])
         except Exception as error:  # noqa: BLE001 - it is told to the streams
             for feed in feeds:
                 feed.error = error
 
-    def _refuse(self, status: int, position: int) -> NoReturn:
+    def _refuse(self, status: int, feeds: Sequence[Feed], position: int) -> NoReturn:
         if status == _STATUS_ABORTED:
             raise Cancelled
+        for feed in feeds:  # The next try reads everything anew.
+            self.streams[feed.number].tokens.clear()
+            self._cut(feed.number, 0)
         raise BackendFailure(self._log.last or f"llama.cpp answered {status}", position)
 
     def _put(self, count: int, number: int, start: int, feed: Feed | None, width: int) -> int:
@@ -133,19 +135,20 @@ class StreamContext:
             llama_cpp.llama_memory_seq_rm(self._memory, number, length, -1)
             self._lengths[number] = length
 
-    def copy(self, number: int) -> NDArray[np.uint8] | None:
+    def copy(self, number: int) -> CacheCopy | None:
         """Return a copy of a stream's cache; None where there is none."""
-        self._cut(number, len(self.streams[number].tokens))
+        held = tuple(self.streams[number].tokens)
+        self._cut(number, len(held))
         data = np.empty(int(llama_cpp.llama_state_seq_get_size(self._context, number)), np.uint8)
-        return data if data.nbytes and read_sequence(self._context, data, number) else None
+        return CacheCopy(held, data) if data.nbytes and read_sequence(self._context, data, number) else None
 
-    def restore(self, number: int, data: NDArray[np.uint8] | None, length: int) -> bool:
-        """Put a copy of `length` tokens in place of a stream's cache, or nothing; return whether it was taken."""
+    def restore(self, number: int, copy: CacheCopy) -> bool:
+        """Put a copy in place of a stream's cache; return whether it was taken."""
         llama_cpp.llama_memory_seq_rm(self._memory, number, -1, -1)
-        taken = data is not None and write_sequence(self._context, data, number)
-        if data is not None and not taken:
+        taken = write_sequence(self._context, copy.data, number)
+        if not taken:
             llama_cpp.llama_memory_seq_rm(self._memory, number, -1, -1)
-        self._lengths[number] = length if taken else 0
+        self._lengths[number] = len(copy.tokens) if taken else 0
         return taken
 
     def size(self, number: int) -> int:
@@ -216,18 +219,18 @@ class LlamaCppStream(Backend):
         with self._meeting.alone():
             return 0 if self.closed else self._context.size(self._number)
 
-    def copy_cache(self) -> NDArray[np.uint8] | None:
+    def copy_cache(self) -> CacheCopy | None:
         with self._meeting.alone():
             return None if self.closed else self._context.copy(self._number)
 
-    def restore_cache(self, tokens: Sequence[int], data: NDArray[np.uint8]) -> None:
+    def restore_cache(self, copy: CacheCopy) -> None:
         with self._meeting.alone():
             if self.closed:
                 raise BackendClosed
             self._tokens.clear()
-            if not self._context.restore(self._number, data, len(tokens)):
+            if not self._context.restore(self._number, copy):
                 raise BackendFailure(Translatable("its cache cannot be restored"))
-            self._tokens.extend(tokens)
+            self._tokens.extend(copy.tokens)
 
     def close(self) -> None:
         with self._meeting.alone():
@@ -269,7 +272,9 @@ def open_streams(base: LlamaCppBackend, meeting: Meeting, count: int) -> list[Ba
         for stream in streams:
             stream.close()
         return None
-    caches = StreamCaches(meeting, (base, *streams), base.keeper if isinstance(base.keeper, SavedCaches) else None)
+    # Copies of their own: llama.cpp puts none of a context with one stream into one with several.
+    copies = SavedCaches(base.keeper.most_bytes) if isinstance(base.keeper, SavedCaches) else None
+    caches = StreamCaches(meeting, streams, copies)
     for stream in streams:
         stream.keeper = caches
     return list(streams)

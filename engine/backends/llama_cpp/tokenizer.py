@@ -6,23 +6,23 @@ import ctypes
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 import llama_cpp
 
 from engine.backends.base import AddedToken
+from engine.checks import check_tokens
 from engine.errors import BackendClosed, BackendFailure, InvalidRequest, TextNotEncodable
 from engine.formats.turns import assumed_templates
 from engine.formats.vocabulary import Vocabulary
+from engine.system.deep_stack import with_deep_stack
 from engine.translatable import Translatable
 
 _SPACE = "\u2581"
 """SentencePiece's mark for a space."""
 
 
-_stack_lock = threading.Lock()
 _LONGEST_NAME = 256
 _TEMPLATE_NAMED = "tokenizer.chat_template."
 _CONTROL = llama_cpp.LLAMA_TOKEN_ATTR_CONTROL | llama_cpp.LLAMA_TOKEN_ATTR_UNKNOWN
@@ -172,15 +172,19 @@ class LlamaCppTokenizer:
             room = -count
 
     def piece(self, token: int) -> bytes:
-        """Return the bytes that `token` adds to a text; control tokens add none."""
+        """Return the bytes that `token` adds to a text; control tokens add none. Raises TokenOutOfRange."""
         known = self._pieces.get(token)
         if known is None:
+            check_tokens((token,), self._size)  # llama.cpp throws through C, which ends the process.
             with self._open():
                 known = self._pieces[token] = self._read_piece(token)
         return known
 
     def marker(self, token: int) -> str:
-        """Return the text that stands for a control token; '' for any other token. Raises BackendClosed."""
+        """Return the text that stands for a control token; '' for any other token.
+
+        Raises BackendClosed, TokenOutOfRange.
+        """
         if self.piece(token):
             return ""
         with self._open():
@@ -253,11 +257,4 @@ def _with_deep_stack(work: Callable[[], list[int]], characters: int) -> list[int
                 longest_text=_LONGEST_TEXT,
             )
         )
-    with ThreadPoolExecutor(1, "outrider-tokenizer") as thread:
-        with _stack_lock:  # Until the thread is there, and no longer: others have long texts too.
-            usual = threading.stack_size(2**24 + characters * _STACK_A_CHARACTER)
-            try:
-                task = thread.submit(work)
-            finally:
-                threading.stack_size(usual)
-        return task.result()
+    return with_deep_stack(work, characters * _STACK_A_CHARACTER)

@@ -283,6 +283,8 @@ def _check(path: Path, layout: EagleLayout, tensors: dict[str, torch.Tensor], ta
     table = tensors.get("d2t")
     if table is None:
         fits = layout.drafted == target.vocab_size
+    elif table.is_floating_point() or table.is_complex() or table.dtype == torch.bool:
+        raise ModelFileBroken(path, Translatable("its table of draft tokens (d2t) is damaged."))
     else:
         reached = torch.arange(len(table), device=table.device) + table
         fits = bool(

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, Protocol
 import transformers
 
 from engine.backends.base import AddedToken, Tokenizer
+from engine.checks import check_tokens
 from engine.errors import BackendClosed, ModelFileBroken, NotAvailable, TextNotEncodable
 from engine.formats.safetensors.reader import read_json
 from engine.formats.turns import assumed_templates
@@ -46,12 +47,15 @@ def open_tokenizer(folder: Path, config: Any, vocab_size: int) -> ModelTokenizer
     except OSError:
         present = []
     if not present:
-        return ByteTokenizer() if vocab_size == 256 else NoTokenizer(Translatable("its folder contains none"))
+        return (
+            ByteTokenizer() if vocab_size == 256 else NoTokenizer(Translatable("its folder contains none"), vocab_size)
+        )
     try:
         tokenizer = _open_fast(folder, config, own_class="tokenizer.json" in present)
     except ImportError as error:
         return NoTokenizer(
-            Translatable("{file} needs another package ({reason})", file=present[0], reason=_first_line(error))
+            Translatable("{file} needs another package ({reason})", file=present[0], reason=_first_line(error)),
+            vocab_size,
         )
     except Exception as error:
         raise ModelFileBroken(
@@ -64,8 +68,9 @@ def open_tokenizer(folder: Path, config: Any, vocab_size: int) -> ModelTokenizer
         raise
     if not isinstance(tokenizer, transformers.PreTrainedTokenizerFast):
         kind = type(tokenizer).__name__
-        return NoTokenizer(Translatable("{kind} is not one of Hugging Face's fast tokenizers", kind=kind))
-    return TransformersTokenizer(tokenizer, tokenizer.chat_template or _template_file(folder))
+        reason = Translatable("{kind} is not one of Hugging Face's fast tokenizers", kind=kind)
+        return NoTokenizer(reason, vocab_size)
+    return TransformersTokenizer(tokenizer, tokenizer.chat_template or _template_file(folder), vocab_size)
 
 
 def _open_fast(folder: Path, config: Any, *, own_class: bool) -> Any:
@@ -88,8 +93,9 @@ def _open_fast(folder: Path, config: Any, *, own_class: bool) -> Any:
 class TransformersTokenizer:
     """Convert text with a fast tokenizer (see engine.backends.base.Tokenizer)."""
 
-    def __init__(self, tokenizer: Any, templates: object) -> None:
+    def __init__(self, tokenizer: Any, templates: object, vocab_size: int) -> None:
         """Take over one of transformers'. `templates`: a chat template, or several by their names."""
+        self._size = vocab_size
         self._fast: Any = tokenizer.backend_tokenizer
         self._fast.no_truncation()
         self._fast.no_padding()
@@ -123,14 +129,19 @@ class TransformersTokenizer:
         return tokens
 
     def piece(self, token: int) -> bytes:
-        """Return the bytes that `token` adds to a text; control tokens and ids without a token add none."""
+        """Return the bytes that `token` adds to a text; control tokens and ids without a token add none.
+
+        Raises TokenOutOfRange.
+        """
         known = self._pieces.get(token)
         if known is None:
+            check_tokens((token,), self._size)
             known = self._pieces[token] = self._read_piece(token)
         return known
 
     def marker(self, token: int) -> str:
-        """Return the text that stands for a control token; '' for any other token."""
+        """Return the text that stands for a control token; '' for any other token. Raises TokenOutOfRange."""
+        check_tokens((token,), self._size)
         return str(self._fast.id_to_token(token) or "") if token in self._silent else ""
 
     def _read_piece(self, token: int) -> bytes:
@@ -176,11 +187,13 @@ class ByteTokenizer:
         return list(text.encode("utf-8", "replace"))
 
     def piece(self, token: int) -> bytes:
-        """Return the byte itself."""
+        """Return the byte itself. Raises TokenOutOfRange."""
+        check_tokens((token,), 256)
         return bytes((token,))
 
     def marker(self, token: int) -> str:
-        """Return nothing: no token is one of control."""
+        """Return nothing: no token is one of control. Raises TokenOutOfRange."""
+        check_tokens((token,), 256)
         return ""
 
 
@@ -195,8 +208,8 @@ class NoTokenizer:
     eos_token = ""
     eos_token_ids: frozenset[int] = frozenset()
 
-    def __init__(self, reason: str) -> None:
-        self._reason = reason
+    def __init__(self, reason: str, vocab_size: int) -> None:
+        self._reason, self._size = reason, vocab_size
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Return nothing for an empty text. Raises NotAvailable for any other."""
@@ -209,11 +222,13 @@ class NoTokenizer:
         return []
 
     def piece(self, token: int) -> bytes:
-        """Return nothing: no text is known for any token."""
+        """Return nothing: no text is known for any token. Raises TokenOutOfRange."""
+        check_tokens((token,), self._size)
         return b""
 
     def marker(self, token: int) -> str:
-        """Return nothing, likewise."""
+        """Return nothing, likewise. Raises TokenOutOfRange."""
+        check_tokens((token,), self._size)
         return ""
 
 

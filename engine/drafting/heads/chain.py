@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from engine.backends.base import Logits
 from engine.backends.heads import HeadBackend
-from engine.backends.prefix import keep_prefix
+from engine.backends.prefix import rewind_to
 from engine.cancel import CancelToken
 from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn
 from engine.drafting.draft_model import DraftModelDrafter
@@ -128,5 +128,5 @@ def make_drafter(context: DrafterContext) -> Drafter:
     if head is None:
         raise ModelNotLoaded("heads")
     context.target.show_states(head)
-    keep_prefix(context.target, head.tokens[: head.seen])
+    rewind_to(context.target, head.tokens[: head.seen])
     return HeadDrafter(head, context)

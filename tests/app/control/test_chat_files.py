@@ -1,5 +1,6 @@
 """Imports beside everything else: progress, cancelling, closing; the window goes on meanwhile."""
 
+import gc
 import json
 import tracemalloc
 from collections.abc import Callable
@@ -68,6 +69,13 @@ def test_memory_is_that_of_what_is_kept(open_window: OpenWindow, tmp_path: Path)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < most * 2**20
+
+
+def test_no_garbage_is_kept_for_good(open_window: OpenWindow, tmp_path: Path) -> None:
+    window, before = open_window(), gc.get_freeze_count()
+    window.import_(_file(tmp_path / "none.json", {"none": 1}), 20_000)
+    assert gc.get_freeze_count() <= before
+    assert gc.isenabled()
 
 
 def test_progress_is_shown_and_cancelling_leaves_nothing(open_window: OpenWindow, tmp_path: Path) -> None:

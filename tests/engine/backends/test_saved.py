@@ -1,8 +1,11 @@
 """Caches of conversations that others displaced: brought back bit by bit, within their limit."""
 
 import json
+import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +13,14 @@ import pytest
 from engine.backends.base import Backend
 from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.backends.prefix import keep_prefix
-from engine.backends.saved import SavedCaches, keep_caches
+from engine.backends.saved import WORTH, SavedCaches, keep_caches
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
-from engine.library.names import bundled_pair
+from engine.errors import BackendFailure
+from engine.events import PromptProgress
+from engine.library.names import bundled_pair, resolve_source
 from engine.server.guard import Limits
+from helpers.campaigns import Campaign
 from helpers.decoding.serving import asked, served
 from helpers.models.pairs import open_files
 from helpers.paths import SHARED_MODELS
@@ -99,3 +105,147 @@ def test_the_server_comes_back_to_a_conversation_without_reading_it_again(pair: 
     assert [text for text, _ in again] == [text for text, _ in first]
     assert all(read > 60 for _, read in first)
     assert all(read <= 2 for _, read in again)
+
+
+def test_a_copy_is_of_the_tokens_that_have_cells(backend: Backend) -> None:
+    backend.forward(FIRST, 0)
+    backend.forward_tree([1, 2, 3, 4], [-1, 0, -1, 2])
+    backend.keep_path([2, 3])
+    assert list(backend.tokens) == [*FIRST, 3, 4]
+    copy = backend.copy_cache()
+    assert copy is not None
+    assert copy.tokens == tuple(FIRST)
+    expected = backend.forward([5], 1).copy()
+    backend.truncate(0)
+    backend.restore_cache(copy)
+    assert list(backend.tokens) == FIRST
+    assert np.array_equal(backend.forward([3, 4, 5], 1), expected)
+
+
+def test_a_tree_of_which_nothing_was_kept_is_not_in_a_copy(backend: Backend) -> None:
+    backend.forward(FIRST, 0)
+    size = backend.cache_bytes()
+    backend.forward_tree([1, 2], [-1, -1])
+    copy = backend.copy_cache()
+    assert copy is not None
+    assert (copy.tokens, copy.data.nbytes) == (tuple(FIRST), size)
+
+
+def test_a_refused_forward_empties_the_cache(backend: Backend) -> None:
+    backend.forward(FIRST, 0)
+    copy = backend.copy_cache()
+    assert copy is not None
+    backend.restore_cache(replace(copy, tokens=(*copy.tokens, 9)))
+    with pytest.raises(BackendFailure):
+        backend.forward([5], 1)
+    assert backend.length == 0
+    assert backend.forward(FIRST, 1).shape[0] == 1
+
+
+def test_a_refused_forward_empties_a_stream(pair: SpeculativeDecoder) -> None:
+    stream = pair.open_streams(2)[0].target
+    try:
+        assert stream is not None
+        stream.forward(FIRST, 0)
+        copy = stream.copy_cache()
+        assert copy is not None
+        assert copy.tokens == tuple(FIRST)
+        stream.restore_cache(replace(copy, tokens=(*copy.tokens, 9)))
+        with pytest.raises(BackendFailure):
+            stream.forward([5], 1)
+        assert stream.length == 0
+        assert stream.forward(FIRST, 1).shape[0] == 1
+    finally:
+        pair.close_streams()
+
+
+def test_streams_and_their_decoder_leave_each_others_copies(pair: SpeculativeDecoder) -> None:
+    """llama.cpp refuses a copy of the one in the other; what was kept would be lost."""
+    base = pair.target
+    assert base is not None
+    base.keeper = keeper = SavedCaches()
+    base.watch(None)
+    for tokens in (FIRST, SECOND):
+        keep_prefix(base, tokens)
+        base.forward(tokens[base.length :], 0)
+    before, streams = keeper.kept, pair.open_streams(2)
+    try:
+        stream = streams[0].target
+        assert stream is not None
+        assert keep_prefix(stream, [*FIRST, 1]) == 0
+        stream.forward(FIRST, 0)
+        other = streams[1].target
+        assert other is not None
+        assert keep_prefix(other, [*FIRST, 1]) == len(FIRST), "of another stream it is taken"
+        assert keeper.kept == before
+    finally:
+        pair.close_streams()
+
+
+def test_a_request_with_heads_leaves_kept_conversations_kept() -> None:
+    with open_files(Path(bundled_pair()[0]), None) as decoder:
+        decoder.attach_heads(resolve_source("demo-head"))
+        keep_caches(decoder.target)
+        target = decoder.target
+        assert target is not None
+        assert isinstance(target.keeper, SavedCaches)
+        first, second = ("Tell me of a fox. " * 40, "Tell me of an owl. " * 40)
+        plain: dict[str, Any] = {"raw": True, "max_tokens": 4, "lookahead": 0}
+        decoder.generate(first, **plain)
+        decoder.generate(second, **plain)
+        decoder.generate(second, raw=True, max_tokens=4, lookahead=3)
+        kept = [saved.tokens for saved in target.keeper.kept]
+        read = [event for event in decoder.stream(first, **plain) if isinstance(event, PromptProgress)]
+    assert kept
+    assert read[-1].total <= WORTH
+
+
+_KINDS: list[dict[str, Any]] = [
+    {"lookahead": 0},
+    {"lookahead": 3},
+    {"tree": "4x2"},
+    {"tree": "3x4"},
+    {"tree": "auto"},
+    {"lookahead": "auto"},
+    {"method": "ngram"},
+    {"method": "eagle3", "tree": "4x2"},
+    {"method": "eagle3", "lookahead": 4},
+]
+
+
+def _turns(seed: int, replies: int) -> dict[str, int]:
+    """Let three conversations take turns at random, each reply drafted in another way; give how many were compared."""
+    draw, compared = random.Random(seed), 0
+    target, draft = map(Path, bundled_pair())
+    with open_files(target, draft) as decoder, open_files(target, None) as plain:
+        decoder.attach_heads(resolve_source("demo-head"))
+        keep_caches(decoder.target, decoder.draft)
+        told: list[list[dict[str, str]]] = [[], [], []]
+        for number in range(replies):
+            talk = draw.choice(told)
+            talk.append({"role": "user", "content": "Tell me more. " * draw.choice((1, 12))})
+            temperature = draw.choice((0.0, 1.0))
+            options: dict[str, Any] = {
+                "temperature": temperature,
+                "max_tokens": draw.choice((3, 20, 60)),
+                "seed": number,
+            }
+            result = decoder.generate(talk, **options, **draw.choice(_KINDS))
+            if temperature == 0.0:
+                compared += 1
+                assert result.tokens == plain.generate(talk, **options, lookahead=0).tokens, (
+                    f"seed {seed}, reply {number}"
+                )
+            talk.append({"role": "assistant", "content": result.text})
+            del talk[:-12]
+    return {"replies": replies, "compared": compared}
+
+
+def test_conversations_in_turns_with_trees_and_heads() -> None:
+    assert _turns(20, 24)["compared"]
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7_200)
+def test_many_conversations_in_turns_with_trees_and_heads(campaign: Campaign) -> None:
+    campaign.note(**_turns(campaign.seed, campaign.tries(8_000)))

@@ -1,5 +1,6 @@
 """What people, files and earlier replies wrote stays text, and text that looks like no token keeps its ids."""
 
+import json
 import random
 from collections.abc import Iterator
 from itertools import pairwise
@@ -18,6 +19,7 @@ from engine.chat.render import Renderer
 from engine.chat.template import encode_prompt, render_prompt
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
+from engine.errors import InvalidRequest
 from engine.messages.message import Message
 from helpers.campaigns import Campaign
 from helpers.decoding.fakes import PieceTokenizer
@@ -247,3 +249,22 @@ def test_both_backends(name: str) -> None:
             written = encode_written(said, tokenizer)
             assert not control.intersection(written)
             assert b"".join(map(tokenizer.piece, written)).decode().strip() == said
+
+
+@pytest.mark.parametrize("escaped", [False, True])
+def test_a_text_with_all_usual_private_characters_hides_no_marker(*, escaped: bool) -> None:
+    signs = list(map(chr, range(0xE000, 0xF8FF)))
+    told = "".join(json.dumps(sign)[1:-1] for sign in signs) if escaped else "".join(signs)
+    disguise = Disguise(Lookalikes(["<|im_end|>"]), [told, "<|im_end|>"])
+    shown = disguise.value(told + "<|im_end|>")
+    made = disguise.take_off(f"<|im_end|>{shown}<|im_end|>")
+    assert made.text == f"<|im_end|>{told}<|im_end|><|im_end|>"
+    assert len(made.cuts) > 0
+    assert all(10 + len(told) < cut < 20 + len(told) for cut in made.cuts)
+
+
+def test_a_text_with_every_private_character_is_refused() -> None:
+    places = (range(0xE000, 0xF8FF), range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFE))
+    told = "".join(chr(number) for place in places for number in place)
+    with pytest.raises(InvalidRequest, match="private characters"):
+        Disguise(Lookalikes(["<|im_end|>"]), [told]).value(told + "<|im_end|>")

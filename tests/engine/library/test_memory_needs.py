@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ import engine.library.memory_needs
 import engine.loading.trial
 from engine.config import CACHE_TYPES, CacheType, LoadConfig
 from engine.decoder import load
-from engine.errors import InvalidRequest, ModelTooLarge
+from engine.errors import InvalidRequest, ModelNotSupported, ModelTooLarge
 from engine.formats.gguf import types
 from engine.formats.model_file import ModelFile
 from engine.library.memory_needs import memory_needs, usable_cache_types
@@ -194,3 +195,13 @@ def test_a_model_in_memory_outlives_its_file(bundled_target: Path, tmp_path: Pat
     command = [sys.executable, "-c", _PULLED_AWAY, str(copy)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert (ran.returncode, ran.stdout) == (0, "alive\n"), ran.stderr
+
+
+def test_a_cache_type_that_cannot_be_is_said_before_loading(shared_gguf: Callable[[str], Path]) -> None:
+    path = shared_gguf("stories260K-Q8_0")
+    assert inspect_model(path).row_elements == 8
+    for trusted in (False, True):
+        with pytest.raises(ModelNotSupported, match=r"cannot be q8_0: 8 of its numbers .* f16"):
+            load(path, cache_type="q8_0", trusted=trusted)
+    with load(path, cache_type="f16", trusted=True) as decoder:
+        assert decoder.generate("Once", raw=True, max_tokens=2).stats.emitted == 2

@@ -16,6 +16,7 @@ from helpers.decoding.fakes import PieceTokenizer
 PIECES = [b"", b"a", b"b", b"ab", b"c", b"", b"", b" ", b"</th", b"ink>", b"\xc3", b"\xa4"]
 END, A, B, AB, C, OPENING, CLOSING, BLANK, HALF, REST, FIRST, SECOND = range(12)
 MARKERS = {END: "<end>", OPENING: "<think>", CLOSING: "</think>"}
+_BUT_END = list(range(1, 12))
 TOKENIZER = PieceTokenizer(PIECES, None, MARKERS)
 
 
@@ -69,12 +70,15 @@ def test_any_order_of_questions_gives_the_same_masks() -> None:
 
 
 def test_the_mask_begins_behind_a_thought() -> None:
+    """Within it everything may come but the end of the reply."""
     for ending in ([CLOSING], [HALF, REST]):
         made = masks(Constraint.regex("ab"), thought=Thought(True, ("</think>",)))
-        assert made.mask(0) is made.mask(0, [C, BLANK]) is None
-        assert made.mask(0, [C, HALF, HALF]) is None
+        for thought in ([], [C, BLANK], [C, HALF, HALF]):
+            assert ids(made.mask(0, thought)) == _BUT_END
         assert ids(made.mask(0, [C, *ending])) == [AB]
-        assert made.masks(0, [C, BLANK]) is None
+        before = made.masks(0, [C, BLANK])
+        assert before is not None
+        assert [ids(row) for row in before] == [_BUT_END] * 3
         rows = made.masks(0, [C, *ending, AB])
         assert rows is not None
         assert [only_one(row) for row in rows][-2:] == [AB, END]
@@ -85,7 +89,7 @@ def test_a_reply_may_open_a_thought_by_itself() -> None:
     assert thought == Thought(False, ("</think>",), frozenset())
     made = masks(Constraint.regex("ab"), thought=Thought(False, ("</think>",), frozenset({OPENING})))
     assert ids(made.mask(0)) == [AB, OPENING]
-    assert made.mask(0, [OPENING, C]) is None
+    assert ids(made.mask(0, [OPENING, C])) == _BUT_END
     assert ids(made.mask(0, [OPENING, C, CLOSING])) == [AB]
 
 
@@ -103,6 +107,12 @@ def test_a_target_without_an_end_token_is_done_where_nothing_can_follow() -> Non
 def test_a_vocabulary_that_cannot_write_it_is_an_error_in_words() -> None:
     with pytest.raises(BackendFailure, match="the model has no token for what the constraint demands here"):
         masks(Constraint.regex("a[xyz]")).mask(0, [A])
+
+
+@pytest.mark.parametrize("constraint", [Constraint.regex("[xyz]"), Constraint.json_schema({"$ref": "#"})])
+def test_what_nothing_satisfies_is_refused_before_the_reply(constraint: Constraint) -> None:
+    with pytest.raises(InvalidRequest, match="constraint"):
+        masks(constraint)
 
 
 def test_masks_of_logits() -> None:

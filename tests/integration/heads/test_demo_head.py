@@ -11,7 +11,7 @@ import pytest
 from engine.bench.prompts import bundled_prompts
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
-from engine.events import Finished, GenerationResult, RoundEvent
+from engine.events import Finished, GenerationResult, RoundEvent, TokenEvent
 from engine.library.names import resolve_source
 from helpers.heads.eagle_reference import EagleReference
 from helpers.models.pairs import HELD_OUT, assert_same_greedy
@@ -268,3 +268,16 @@ def test_the_targets_own_text_is_what_it_writes_alone(bundled_target: Path, monk
         torch.set_num_threads(threads)
     assert together == alone
     assert len({len(ids) for ids, _ in together}) > 1
+
+
+def test_attaching_heads_ends_a_running_reply_first(bundled_target: Path) -> None:
+    """Some heads share the target's cache, and empty it where they are opened."""
+    with SpeculativeDecoder() as decoder:
+        decoder.attach_target(LoadConfig(bundled_target, threads=1, trusted=True))
+        events = decoder.stream(PROMPTS[0], max_tokens=200)
+        while not isinstance(next(events), TokenEvent):
+            pass
+        decoder.attach_heads(resolve_source("demo-head"))
+        last = list(events)[-1]
+        assert isinstance(last, Finished)
+        assert last.result.finish_reason == "cancelled"

@@ -100,6 +100,8 @@ def _spoiled(path: Path, change: str) -> Path:
         config["eagle_aux_hidden_state_layer_ids"] = [1, 2, 9]
     elif change == "table":
         tensors["d2t"] = tensors["d2t"] + 90
+    elif change == "fractions":
+        tensors["d2t"] = tensors["d2t"].astype(np.float32)
     elif change == "rope":
         config["rope_scaling"] = {"rope_type": "longrope", "factor": 2.0}
     (path / "config.json").write_text(json.dumps(config), "utf-8")
@@ -116,6 +118,7 @@ def _spoiled(path: Path, change: str) -> Path:
         ("tensor", r"lacks the tensor 'hidden_norm\.weight'"),
         ("width", "trained for a target of width 16, and this one has 32"),
         ("layers", "reads layer 9 of its target"),
+        ("fractions", r"its table of draft tokens \(d2t\) is damaged"),
         ("table", "another vocabulary"),
         ("rope", "RoPE scaling 'longrope' cannot be used yet"),
         ("truncated", "incomplete|ends"),
