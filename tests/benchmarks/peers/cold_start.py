@@ -102,10 +102,10 @@ def our_ms(way: str, models: tuple[Path, Path | None], cache: Path) -> float:
         assert process.stdout is not None
         first = process.stdout.read(1)
         taken = 1000.0 * (perf_counter() - began)
-        rest = process.stdout.read().decode("utf-8", "replace")
+        whole = (first + process.stdout.read()).decode("utf-8", "replace")
     if not first or process.returncode:
         raise RuntimeError(f"{way} ended with {process.returncode}")
-    return float(rest.split()[-1]) if way == "window" else taken
+    return float(whole.split()[-1]) if way == "window" else taken
 
 
 # Measuring ------------------------------------------------------------------------------------------------------------
