@@ -54,7 +54,7 @@ def build_server(folder: Path) -> Path:
 
 
 def has_amx(information: Path = Path("/proc/cpuinfo")) -> bool:
-    """Whether Linux says that the processor multiplies tiles."""
+    """Return True where Linux says that the processor has AMX."""
     return information.is_file() and " amx_tile" in information.read_text(encoding="utf-8", errors="replace")
 
 

@@ -90,6 +90,11 @@ class Server:
             self.close()
             raise
 
+    @property
+    def pid(self) -> int:
+        """Return the id of its process."""
+        return int(self._process.pid)
+
     def __enter__(self) -> Self:
         return self
 
@@ -115,11 +120,6 @@ class Server:
             **sampling,
         }
         return read_answer(self._ask("POST", "/completion", request, _REPLY_S))
-
-    @property
-    def pid(self) -> int:
-        """The number of its process."""
-        return int(self._process.pid)
 
     def processor_s(self) -> float:
         """Seconds of processor time that it has taken so far."""

@@ -1,4 +1,4 @@
-"""Replies of published models: each of our ways and llama.cpp's server with its best setting, in turns."""
+"""Compare replies of published models, each of our ways and llama.cpp's server with its best setting, in turns."""
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,11 +44,13 @@ _INDEX = {
     ),
 }
 """The server's own indices over the text: as it has them by default, and one that looks for shorter repeats."""
+_ANY = range(300, 316)
+"""Tokens of any vocabulary."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """All replies of a pair, the server's best setting of each group, and how quiet it was."""
+    """Hold all replies of a pair, the server's best setting of each group, and how quiet it was."""
 
     pair: RealPair
     replies: Sequence[Reply]
@@ -57,16 +59,16 @@ class Compared:
 
     @property
     def refused(self) -> bool:
-        """Whether the server proposed nothing with the draft: where the vocabularies differ it goes on plainly."""
-        drafting = [reply for reply in self.replies if reply.way[0] == SERVER and _with_draft(reply.way[1])]
-        return bool(drafting) and not any(reply.proposed for reply in drafting)
+        """Return True where the server was measured and has no lookahead: it proposes nothing with the draft."""
+        theirs = {reply.way[1] for reply in self.replies if reply.way[0] == SERVER}
+        return self.pair.draft is not None and bool(theirs) and not any(map(_is_lookahead, theirs))
 
     def ratio(self, group: Group, one: Way, other: Way) -> Spread:
-        """Speeds over speeds in the turns that compare, of one group."""
+        """Return speeds over speeds in the turns that compare, of one group."""
         return spread(ratios([r for r in self.replies if r.group == group and r.phase == COMPARED], one, other))
 
     def over_best(self, group: Group, way: Way = (OURS, AUTO)) -> Spread:
-        """The same, over the server's best setting."""
+        """Return the same over the server's best setting."""
         return self.ratio(group, way, (SERVER, self.best[group]))
 
 
@@ -91,20 +93,29 @@ def open_servers(
     lookaheads: Sequence[int],
     index: Mapping[str, tuple[str, ...]],
 ) -> dict[Setting, Server]:
-    """Run a server for each setting, all at once. Raises ServerFailed."""
+    """Run a server for each setting, all at once; those with the draft only where it proposes. Raises ServerFailed.
+
+    With a draft of another vocabulary llama.cpp's server decodes plainly, and says so nowhere but in its log.
+    """
     check_memory(pair.size, 1 + len(lookaheads) * (pair.draft is not None) + len(index))
-    servers: dict[Setting, Server] = {}
-    extra: dict[Setting, tuple[str, ...]] = dict.fromkeys((PLAIN, *(lookaheads if pair.draft else ())), ())
-    extra.update(index)
-    for setting, options in extra.items():
-        lookahead = setting if isinstance(setting, int) else PLAIN
-        settings = Settings(pair.target, pair.draft, lookahead, args.threads, CONTEXT, options)
-        servers[setting] = stack.enter_context(Server(program, settings))
-        say(f"{pair.name}: the server runs, {setting or 'plain'}")
-    return servers
+
+    def run(lookahead: int, *extra: str) -> Server:
+        settings = Settings(pair.target, pair.draft, lookahead, args.threads, CONTEXT, extra)
+        server = stack.enter_context(Server(program, settings))
+        say(f"{pair.name}: a server runs, {lookahead or ' '.join(extra) or 'plain'}")
+        return server
+
+    servers: dict[Setting, Server] = {PLAIN: run(PLAIN)}
+    for lookahead in lookaheads if pair.draft else ():
+        server = run(lookahead)
+        if not server.complete(_ANY, 16, {"temperature": 0.0}).proposed:
+            server.close()
+            break
+        servers[lookahead] = server
+    return servers | {name: run(PLAIN, *extra) for name, extra in index.items()}
 
 
-def _with_draft(setting: Setting) -> bool:
+def _is_lookahead(setting: Setting) -> bool:
     return isinstance(setting, int) and setting != PLAIN
 
 
@@ -112,7 +123,7 @@ def _with_draft(setting: Setting) -> bool:
 
 
 def show(found: Compared) -> list[str]:
-    """The lines about a pair."""
+    """Return the lines about a pair."""
     draft = found.pair.draft is not None
     heads = [
         "prompts, temperature",
@@ -154,7 +165,7 @@ def _line(found: Compared, group: Group) -> str:
 
 
 def readme_rows(found: Compared) -> Iterator[str]:
-    """The rows of README's table."""
+    """Yield the rows of README's table."""
     drafting = "no draft" if found.refused or not found.pair.draft else "the same draft"
     rows = (
         (f"llama.cpp's server, its best setting for each set, {drafting}", (OURS, AUTO), None),

@@ -1,4 +1,4 @@
-"""Published models beside programs that compute: what is left of the speed, and what stays when they have ended."""
+"""Measure published models beside busy programs: the speed that is left, and the speed after they have ended."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ from benchmarks.peers.server_figures import show_median, show_ratio
 from benchmarks.peers.server_options import say
 from benchmarks.peers.serving import served
 from benchmarks.policy.auto_figures import Must
-from benchmarks.real.real_models import RealPair, busy_loops, fresh_caches, opened, real_prompts
+from benchmarks.real.real_models import SETS, RealPair, busy_loops, fresh_caches, opened, real_prompts
 from engine import SpeculativeDecoder
 from engine.bench.figures import spread
 from engine.bench.runs import PreparedPrompt, prepare
@@ -34,24 +34,24 @@ Ask = Callable[[str, int], float]
 
 
 def loops_of(cores: int | None = None) -> tuple[int, int]:
-    """How many loops are *busy*, and how many are *very busy*: one and three for each core."""
+    """Return the numbers of loops for *busy* and *very busy*: one and three for each core."""
     cores = cores or os.cpu_count() or 1
     return cores, 3 * cores
 
 
 @dataclass(frozen=True)
 class Beside:
-    """Speeds of a target by side, state and way, one of each turn."""
+    """Hold the speeds of a target by side, state and way, one of each turn."""
 
     pair: RealPair
     speeds: Mapping[tuple[str, str, str], Sequence[float]]
 
     def busy_over_quiet(self, side: str, state: str, way: str) -> list[float]:
-        """Of each turn."""
+        """Return the ratio of each turn."""
         return _over(self.speeds[side, state, way], self.speeds[side, QUIET, way])
 
     def auto_over_plain(self, side: str, state: str) -> list[float]:
-        """Of each turn."""
+        """Return the ratio of each turn."""
         return _over(self.speeds[side, state, "auto"], self.speeds[side, state, "plain"])
 
 
@@ -92,7 +92,7 @@ def _note(speeds: dict[tuple[str, str, str], list[float]], side: str, state: str
 
 @contextmanager
 def _asking(side: str, pair: RealPair, prompt: PreparedPrompt) -> Iterator[Ask]:
-    """What asks the library, or our server, with the default settings."""
+    """Open the library or our server with default settings, and give a function that asks it."""
     if side == LIBRARY:
         with opened(pair) as decoder:
 
@@ -121,7 +121,7 @@ def _asking(side: str, pair: RealPair, prompt: PreparedPrompt) -> Iterator[Ask]:
 
 @dataclass(frozen=True)
 class Later:
-    """A quiet reply: its place behind the start, tokens/s of auto and of plain decoding, the speedup that was told."""
+    """Hold a quiet reply: its number from 0, tokens/s of auto and of plain decoding, and the speedup reported."""
 
     place: int
     auto: float
@@ -130,13 +130,13 @@ class Later:
 
     @property
     def truth(self) -> float:
-        """1 where the told speedup is the measured one, less what it is off by, as a share of the measured one."""
+        """Return 1 less the relative error of the reported speedup."""
         return 1.0 - abs(self.told * self.plain / self.auto - 1.0)
 
 
 @dataclass(frozen=True)
 class Afterwards:
-    """Quiet replies of a pair whose first reply ever was beside loops, and of one with fresh caches, by turn."""
+    """Hold quiet replies by turn: after a first reply ever beside loops, and with fresh caches."""
 
     pair: RealPair
     after: Sequence[Sequence[Later]]
@@ -144,7 +144,7 @@ class Afterwards:
 
     @property
     def ratios(self) -> list[float]:
-        """Speeds over those with fresh caches, of the same prompt in the same turn, from the second reply on."""
+        """Return speeds over those with fresh caches, same prompt and turn, from the second reply on."""
         both = zip(self.after, self.fresh, strict=True)
         return [one.auto / other.auto for ones, others in both for one, other in zip(ones[1:], others[1:], strict=True)]
 
@@ -158,17 +158,17 @@ def measure_afterwards(pair: RealPair, args: argparse.Namespace) -> Afterwards:
             with fresh_caches():
                 if name == _AFTER:
                     with busy_loops(loops), opened(pair) as decoder:
-                        decoder.generate(_prompts(decoder, args)[0].tokens, max_tokens=TOKENS, max_time=_MOST_S)
+                        decoder.generate(_prompts(decoder)[0].tokens, max_tokens=TOKENS, max_time=_MOST_S)
                 with opened(pair) as decoder:
-                    prompts = _prompts(decoder, args)
+                    prompts = _prompts(decoder)
                     found[name].append([_later(decoder, prompt, place) for place, prompt in enumerate(prompts)])
         say(f"{pair.name}, afterwards: turn {turn + 1} of {args.turns}")
     return Afterwards(pair, found[_AFTER], found[_FRESH])
 
 
-def _prompts(decoder: SpeculativeDecoder, args: argparse.Namespace) -> list[PreparedPrompt]:
+def _prompts(decoder: SpeculativeDecoder) -> list[PreparedPrompt]:
     assert decoder.target is not None
-    return prepare(decoder.target, real_prompts(args.sets, 1))[0]
+    return prepare(decoder.target, real_prompts(SETS, 1))[0]
 
 
 def _later(decoder: SpeculativeDecoder, prompt: PreparedPrompt, place: int) -> Later:
@@ -178,7 +178,7 @@ def _later(decoder: SpeculativeDecoder, prompt: PreparedPrompt, place: int) -> L
 
 
 def _stream(decoder: SpeculativeDecoder, prompt: PreparedPrompt, options: dict[str, Any]) -> tuple[float, float]:
-    """Tokens/s of a reply, and the speedup that its rounds told: as the window tells it, 1 where most were plain."""
+    """Return tokens/s of a reply, and the speedup that its rounds reported."""
     rounds: list[RoundEvent] = []
     speed = 0.0
     for event in decoder.stream(prompt.tokens, max_tokens=TOKENS, **options):
@@ -190,7 +190,7 @@ def _stream(decoder: SpeculativeDecoder, prompt: PreparedPrompt, options: dict[s
 
 
 def told_speedup(rounds: Sequence[RoundEvent]) -> float:
-    """The mean of the rounds that proposed, as the window tells it; 1 where most of them did not."""
+    """Return the mean over the rounds that proposed, as the window shows it; 1 where most did not propose."""
     drafted = [event.speedup or 1.0 for event in rounds if event.proposed]
     return fmean(drafted) if 2 * len(drafted) >= len(rounds) and drafted else 1.0
 
@@ -199,7 +199,7 @@ def told_speedup(rounds: Sequence[RoundEvent]) -> float:
 
 
 def musts_of(beside: Sequence[Beside], afterwards: Sequence[Afterwards]) -> list[Must]:
-    """What a busy machine may cost, and that it is forgotten."""
+    """Return the musts: what a busy machine may cost, and that nothing of it stays."""
     busy = [
         (each, side, state) for each in beside for side in (LIBRARY, SERVER) for state in (BUSY_LATER, BUSY_AT_ONCE)
     ]
@@ -240,7 +240,7 @@ def musts_of(beside: Sequence[Beside], afterwards: Sequence[Afterwards]) -> list
 
 
 def show(beside: Sequence[Beside], afterwards: Sequence[Afterwards]) -> list[str]:
-    """The tables."""
+    """Return the tables."""
     busy, very = loops_of()
     how = (
         f"Greedy replies of {TOKENS} tokens after one of {WARM_UP}, default settings, empty caches, beside {busy} "

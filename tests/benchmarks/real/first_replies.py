@@ -1,4 +1,4 @@
-"""How near auto comes to the best fixed lookahead with published models: in the first reply ever, and from then on."""
+"""Compare auto with the best fixed lookahead of published models, in the first reply ever and from then on."""
 
 import argparse
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ LATER, FIRST = 0.97, 0.90
 
 @dataclass(frozen=True)
 class Near:
-    """What a pair gave: by way tokens and seconds of each turn; of each turn the first reply's ratio; the best way.
+    """Hold the figures of a pair: by way, tokens and seconds of each turn (`table`); `best`, the fastest lookahead.
 
     `later`: auto from its second reply on over the best fixed lookahead. `first`: the first reply ever over that
     lookahead, with the same prompt in the same turn.
@@ -74,13 +74,13 @@ def conclude(pair: RealPair, table: Table, single: Sequence[tuple[float, dict[st
 
 
 def _reply(decoder: SpeculativeDecoder, prompt: PreparedPrompt, lookahead: Any) -> tuple[float, float]:
-    """Tokens of a greedy reply, and its seconds behind the prompt."""
+    """Return the tokens of a greedy reply, and its seconds after the prompt."""
     stats = decoder.generate(prompt.tokens, lookahead=lookahead, max_tokens=prompt.max_tokens).stats
     return float(stats.emitted), (stats.total_ms - stats.prompt_ms) / 1000.0
 
 
 def musts_of(found: Sequence[Near]) -> list[Must]:
-    """Auto over the best fixed lookahead, later and in the first reply ever."""
+    """Return the musts: auto over the best fixed lookahead, later and in the first reply ever."""
     return [
         Must("auto over the best fixed lookahead, from the second reply on", LATER, _named(found, _later)),
         Must("auto over it in the first reply ever", FIRST, _named(found, _first)),
@@ -100,13 +100,14 @@ def _named(found: Sequence[Near], value: Any) -> dict[str, float]:
 
 
 def show(found: Sequence[Near]) -> list[str]:
-    """The tables."""
+    """Return the tables."""
     ways = [str(k) for k in LOOKAHEADS]
     how = (
         f"Greedy replies of {TOKENS} tokens at most. In each turn a decoder with empty caches writes one reply with "
         "auto before all others; then auto and the fixed lookaheads answer all prompts, in balanced order. Later "
-        "replies: the best lookahead is chosen on every second turn and compared on the others, both ways round (middle "
-        "90 % of bootstrap samples). First reply: against the best of all turns, same prompt, same turn (middle half)."
+        "replies: the best lookahead is chosen on every second turn and compared on the others, both ways round "
+        "(middle 90 % of bootstrap samples). First reply: against the best of all turns, same prompt and "
+        "turn (middle half)."
     )
     lines = [how, "", "| | auto / best, later | best | auto / best, first reply | best |", "|---|---|---|---|---|"]
     for near in found:

@@ -1,4 +1,4 @@
-"""A prompt of 2,800 tokens with published models: how long reading it takes, and how fast the reply is behind it."""
+"""Measure published models on a prompt of 2,800 tokens: the time to read it, and the speed of the reply."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ _GREEDY = {"temperature": 0.0, "top_k": 40, "top_p": 0.95, "min_p": 0.05, "seed"
 
 @dataclass(frozen=True)
 class Long:
-    """Of each way seconds to read the prompt and tokens/s behind it, one of each turn."""
+    """Hold, by way, seconds to read the prompt and tokens/s of the reply, one of each turn."""
 
     pair: RealPair
     read_s: Mapping[Way, Sequence[float]]
@@ -59,7 +59,7 @@ def measure_long(pair: RealPair, program: Path | None, args: argparse.Namespace)
 
 
 def long_prompt(decoder: SpeculativeDecoder) -> list[int]:
-    """Tokens of this project's own pages and a question behind them, `LENGTH` in all."""
+    """Return `LENGTH` tokens: this project's own pages, and a question about them."""
     assert decoder.target is not None
     tokenizer = decoder.target.tokenizer
     text = "".join((ROOT / name).read_text(encoding="utf-8") for name in _TEXTS)
@@ -71,7 +71,7 @@ def long_prompt(decoder: SpeculativeDecoder) -> list[int]:
 def _reply(
     servers: Mapping[Setting, Server], decoder: SpeculativeDecoder, way: Way, prompt: list[int], most: int
 ) -> tuple[float, float]:
-    """Seconds to read the prompt, with empty caches, and tokens/s behind it."""
+    """Return seconds to read the prompt, with empty caches, and tokens/s of the reply."""
     if way[0] == SERVER:
         answer = servers[way[1]].complete(prompt, most, _GREEDY, cached=False)
         return answer.read_ms / 1000.0, answer.speed
@@ -83,7 +83,7 @@ def _reply(
 
 
 def show(found: Sequence[Long]) -> list[str]:
-    """The table."""
+    """Return the table."""
     how = (
         f"This project's own pages as a prompt of {LENGTH:,} tokens that nothing has read before, greedy; medians, "
         "ratios with their middle half. The server counts what its draft reads to the tokens behind the prompt."

@@ -1,4 +1,4 @@
-"""The most memory that a process with a published pair takes for one reply: our command, and llama.cpp's server."""
+"""Measure the peak memory of a process that writes one reply: our command, and llama.cpp's server."""
 
 import argparse
 import os
@@ -27,7 +27,7 @@ class NoReply(Exception):
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of both sides; None: it was not measured. `lookahead`: the server's."""
+    """Hold the bytes of both sides; None: not measured. `lookahead`: the server's."""
 
     pair: RealPair
     ours: int
@@ -54,7 +54,7 @@ def measure_memory(pair: RealPair, program: Path | None, args: argparse.Namespac
 
 
 def _command_peak(pair: RealPair, prompt: str) -> int:
-    """Peak resident memory of `generate` by itself: its child that tries the files is a process of its own."""
+    """Return the peak resident memory of `generate`, without its child that tries the files."""
     draft = ["--draft", "none" if pair.draft is None else str(pair.draft)]
     command = [sys.executable, "-m", "engine", "generate", "--target", str(pair.target), *draft]
     command += ["--max-tokens", str(TOKENS), prompt]
@@ -69,14 +69,14 @@ def _command_peak(pair: RealPair, prompt: str) -> int:
 
 
 def peak_of(pid: int) -> int:
-    """Peak resident memory of a process that is running, in bytes, as Linux tells it; 0 where it does not."""
+    """Return the peak resident memory of a running process in bytes; 0 outside Linux."""
     status = Path(f"/proc/{pid}/status")
     found = re.search(r"VmHWM:\s*(\d+) kB", status.read_text(encoding="utf-8")) if status.is_file() else None
     return int(found[1]) * 1024 if found else 0
 
 
 def show(found: Sequence[Memory]) -> list[str]:
-    """The table."""
+    """Return the table."""
     how = (
         f"Peak resident memory of one process, mapped files among it, after a reply of {TOKENS} tokens, a context of "
         f"{CONTEXT:,}: `outrider-engine generate` with auto, and llama.cpp's server with the same draft."

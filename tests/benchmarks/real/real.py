@@ -1,4 +1,4 @@
-"""Published models as people run them: against llama.cpp's server, beside busy programs, from the first reply on.
+"""Measure published models as people run them: against llama.cpp's server, beside busy programs, from the first reply.
 
     make bench ARGS="real [--only speeds,long,busy,auto,memory] [--quick] [--turns N] [--pairs qwen,smollm2,gemma]
                           [--sets code,editing,chat,German] [--server PROGRAM] [--readme]"
@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 @dataclass
 class Found:
-    """The lines of the section, the musts, the rows of README's table, and how many parts could be measured."""
+    """Collect the lines of the section, the musts, the rows of README's table, and how many parts were measured."""
 
     lines: list[str]
     musts: list[Must]
@@ -65,7 +65,7 @@ Run = Callable[[Sequence[RealPair], Path | None, argparse.Namespace, Found], lis
 
 @dataclass(frozen=True)
 class RealPart:
-    """A part by its name: its title, what measures it, and how many turns it takes, also for a short look."""
+    """Describe a part: title, what runs it, turns (also of a short look), and if it needs llama.cpp's server."""
 
     title: str
     run: Run
@@ -153,7 +153,7 @@ def _parse() -> argparse.Namespace:
     add("--temperatures", type=_listed(float), default=[0.0, 0.8], metavar="X,…", help="of the speeds (0,0.8)")
     add("--tokens", type=int, metavar="N", help="of each reply of the speeds and the long prompt (48, with --quick 24)")
     add("--lookaheads", type=_listed(int), metavar="N,…", help="of the server's sweep (2,3,5,8)")
-    add("--sweeps", type=int, default=1, metavar="N", help="turns that choose the server's best setting (1)")
+    add("--sweeps", type=int, metavar="N", help="turns that choose the server's best setting (2, with --quick 1)")
     add("--threads", type=int, default=physical_cores(), metavar="N", help="of llama.cpp's server")
     add("--patience", type=float, default=60.0, metavar="S", help="to wait for other programs, of each pair (60)")
     add("--server", metavar="PROGRAM", help="a llama-server that is there; none: measure without it")
@@ -163,6 +163,7 @@ def _parse() -> argparse.Namespace:
         if not set(getattr(args, name)) <= set(known):
             parser.error(f"--{name} takes {', '.join(known)}")
     args.prompts = args.prompts or (1 if args.quick else 2)
+    args.sweeps = args.sweeps or (1 if args.quick else 2)
     args.tokens = args.tokens or (24 if args.quick else 48)
     args.lookaheads = args.lookaheads or list((3, 5) if args.quick else against_server.LOOKAHEADS)
     if args.quick:
@@ -182,7 +183,7 @@ def _listed(kind: Callable[[str], T]) -> Callable[[str], list[T]]:
 
 
 def _server(args: argparse.Namespace) -> tuple[Path | None, str]:
-    """llama.cpp's server, where a part needs it, built if it is not there; or None, and why."""
+    """Return llama.cpp's server, built if it is missing; or None, and why (no reason where no part needs it)."""
     if not any(PARTS[name].with_server for name in args.only):
         return None, ""
     if args.server == "none":

@@ -1,10 +1,10 @@
-"""The published models that are measured, their prompts, and what is measured beside them: fresh caches, busy loops."""
+"""Find the published models and their prompts; open them, with fresh caches, beside busy loops."""
 
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -23,7 +23,7 @@ _PROMPTS = Path(__file__).with_name("real_prompts.json")
 _QWEN, _QWEN_DRAFT = "qwen2.5-coder-1.5b-instruct*q4_k_m.gguf", "qwen2.5-coder-0.5b-instruct*q4_k_m.gguf"
 _SMOLLM2, _GEMMA = "smollm2-135m-instruct*.gguf", "gemma-3-270m*.gguf"
 _PAIRS = (
-    ("qwen", "Qwen2.5-Coder 1.5B", _QWEN, "Qwen2.5-Coder 0.5B", _QWEN_DRAFT),
+    ("qwen", "Qwen2.5-Coder 1.5B", _QWEN, "0.5B", _QWEN_DRAFT),
     ("smollm2", "SmolLM2 135M", _SMOLLM2, "", ""),
     ("gemma", "Gemma 3 270M", _GEMMA, "SmolLM2 135M", _SMOLLM2),
 )
@@ -40,7 +40,7 @@ while os.getppid() == parent:
 
 @dataclass(frozen=True)
 class RealPair:
-    """A target and its draft; None: there is none, or its file is not there."""
+    """Name a target and its draft; None: there is none, or its file is missing."""
 
     name: str
     target_title: str
@@ -50,22 +50,22 @@ class RealPair:
 
     @property
     def title(self) -> str:
-        """What it is called in tables."""
+        """Return the name for tables."""
         return f"{self.target_title} with {self.draft_title}" if self.draft else f"{self.target_title} alone"
 
     @property
     def size(self) -> int:
-        """Bytes of both files."""
+        """Return the bytes of both files."""
         return sum(path.stat().st_size for path in (self.target, self.draft) if path is not None)
 
 
 def models_folder() -> Path:
-    """The folder of models: that of the environment, or one in the user's cache."""
+    """Return the folder of models: that of the environment, or one in the user's cache."""
     return Path(os.environ.get(FOLDER) or _PLACE).expanduser()
 
 
 def find_pairs(folder: Path) -> list[RealPair]:
-    """The pairs whose target is in a folder, in their order."""
+    """Return the pairs whose target is in a folder, in their order."""
     files = sorted(folder.glob("*.gguf")) if folder.is_dir() else []
 
     def found(pattern: str) -> Path | None:
@@ -78,8 +78,8 @@ def find_pairs(folder: Path) -> list[RealPair]:
     ]
 
 
-def real_prompts(sets: list[str], count: int) -> tuple[BenchPrompt, ...]:
-    """So many prompts of each of these sets."""
+def real_prompts(sets: Sequence[str], count: int) -> tuple[BenchPrompt, ...]:
+    """Return so many prompts of each of these sets."""
     return tuple(prompt for prompt in read_prompts(_PROMPTS, count) if prompt.category in sets)
 
 
@@ -88,7 +88,7 @@ SETS = tuple(dict.fromkeys(prompt.category for prompt in read_prompts(_PROMPTS))
 
 @contextmanager
 def opened(pair: RealPair) -> Iterator[SpeculativeDecoder]:
-    """A decoder of the pair with default settings. Raises LoadFailed and its kinds."""
+    """Open a decoder of the pair with default settings. Raises LoadFailed and its kinds."""
     with SpeculativeDecoder() as decoder:
         decoder.attach_target(LoadConfig(pair.target, CONTEXT, trusted=True))
         if pair.draft is not None:
@@ -98,7 +98,7 @@ def opened(pair: RealPair) -> Iterator[SpeculativeDecoder]:
 
 @contextmanager
 def fresh_caches() -> Iterator[Path]:
-    """Let this program, and those that it starts, know nothing of earlier runs, nor later ones of this."""
+    """Give this program, and those that it starts, an empty cache folder, which is removed afterwards."""
     before = os.environ.get("XDG_CACHE_HOME")
     with tempfile.TemporaryDirectory(prefix="outrider-bench-") as folder:
         os.environ["XDG_CACHE_HOME"] = folder
@@ -113,7 +113,7 @@ def fresh_caches() -> Iterator[Path]:
 
 @contextmanager
 def busy_loops(count: int) -> Iterator[None]:
-    """Keep so many other programs computing. They end with this one, however it ends."""
+    """Keep so many other programs computing. They end with this one, even where it is killed."""
     loops: list[subprocess.Popen[bytes]] = []
     try:
         loops.extend(subprocess.Popen([sys.executable, "-c", _LOOP]) for _ in range(count))
