@@ -176,7 +176,7 @@ PARTS = (
         2,
         named=True,
     ),
-    Part("real", "Published models", "real", "real --quick", 30, 10, 2, named=True),
+    Part("real", "Published models", "real", "real --quick", 45, 14, 2, named=True),
     Part("serving", "The local server beside the library", "serving", "serving --runs 1 --tokens 10", 0.3, 1, 1),
     Part(
         "assisted",

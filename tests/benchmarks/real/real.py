@@ -16,8 +16,8 @@ real_prompts.json.
 - auto: auto against the best fixed lookahead, in the first reply ever and from the second on.
 - memory: the most that a process with the pair takes.
 
-Where a must is not met it gives 1; where nothing could be measured, 2. With the sizes that are set it takes half an
-hour; `--quick` some minutes.
+Where a must is not met it gives 1; where nothing could be measured, 2. With the sizes that are set it takes
+three quarters of an hour; `--quick` four minutes.
 """
 
 import argparse
@@ -65,13 +65,18 @@ Run = Callable[[Sequence[RealPair], Path | None, argparse.Namespace, Found], lis
 
 @dataclass(frozen=True)
 class RealPart:
-    """Describe a part: title, what runs it, turns (also of a short look), and if it needs llama.cpp's server."""
+    """Describe a part: its title, what runs it, its turns (also of a short look) and prompts of each set.
+
+    `with_server`: it needs llama.cpp's server. `each_pair` False: a short look at it takes the smallest pair only.
+    """
 
     title: str
     run: Run
     turns: int
-    quick_turns: int
+    quick_turns: int = 1
+    prompts: int = 1
     with_server: bool = False
+    each_pair: bool = True
 
 
 def _speeds(pairs: Sequence[RealPair], program: Path | None, args: argparse.Namespace, found: Found) -> list[str]:
@@ -94,8 +99,10 @@ def _long(pairs: Sequence[RealPair], program: Path | None, args: argparse.Namesp
 
 
 def _busy(pairs: Sequence[RealPair], program: Path | None, args: argparse.Namespace, found: Found) -> list[str]:
-    beside = [beside_loops.measure_beside(pair, args) for pair in pairs if pair.name != "gemma"]
-    afterwards = [beside_loops.measure_afterwards(pair, args) for pair in pairs if pair.draft and pair.name != "gemma"]
+    # Gemma's pair says nothing that these two do not say.
+    pairs = [pair for pair in pairs if pair.name != "gemma"] or pairs
+    beside = [beside_loops.measure_beside(pair, args) for pair in pairs]
+    afterwards = [beside_loops.measure_afterwards(pair, args) for pair in pairs if pair.draft]
     found.musts += beside_loops.musts_of(beside, afterwards)
     return beside_loops.show(beside, afterwards)
 
@@ -111,11 +118,13 @@ def _memory(pairs: Sequence[RealPair], program: Path | None, args: argparse.Name
 
 
 PARTS = {
-    "speeds": RealPart("Against llama.cpp's server, and against plain decoding", _speeds, 2, 1, with_server=True),
-    "long": RealPart("A prompt of 2,800 tokens", _long, 3, 1, with_server=True),
-    "busy": RealPart("Beside programs that compute", _busy, 3, 1),
+    "speeds": RealPart(
+        "Against llama.cpp's server, and against plain decoding", _speeds, 2, prompts=2, with_server=True
+    ),
+    "long": RealPart("A prompt of 2,800 tokens", _long, 2, with_server=True, each_pair=False),
+    "busy": RealPart("Beside programs that compute", _busy, 3, each_pair=False),
     "auto": RealPart("Auto from the first reply on", _auto, 6, 2),
-    "memory": RealPart("Memory", _memory, 1, 1, with_server=True),
+    "memory": RealPart("Memory", _memory, 1, with_server=True),
 }
 
 
@@ -149,11 +158,11 @@ def _parse() -> argparse.Namespace:
     add("--turns", type=int, metavar="N", help="of each part (its own number)")
     add("--pairs", type=_listed(str), default=list(NAMES), metavar="NAME,…", help=f"of {', '.join(NAMES)}")
     add("--sets", type=_listed(str), default=list(SETS), metavar="NAME,…", help=f"of {', '.join(SETS)}")
-    add("--prompts", type=int, metavar="N", help="of each set; 4 at most (2, with --quick 1)")
+    add("--prompts", type=int, metavar="N", help="of each set, 4 at most (1, of the speeds 2)")
     add("--temperatures", type=_listed(float), default=[0.0, 0.8], metavar="X,…", help="of the speeds (0,0.8)")
     add("--tokens", type=int, metavar="N", help="of each reply of the speeds and the long prompt (48, with --quick 24)")
     add("--lookaheads", type=_listed(int), metavar="N,…", help="of the server's sweep (2,3,5,8)")
-    add("--sweeps", type=int, metavar="N", help="turns that choose the server's best setting (2, with --quick 1)")
+    add("--sweeps", type=int, default=1, metavar="N", help="turns that choose the server's best setting (1)")
     add("--threads", type=int, default=physical_cores(), metavar="N", help="of llama.cpp's server")
     add("--patience", type=float, default=60.0, metavar="S", help="to wait for other programs, of each pair (60)")
     add("--server", metavar="PROGRAM", help="a llama-server that is there; none: measure without it")
@@ -162,13 +171,11 @@ def _parse() -> argparse.Namespace:
     for name, known in (("only", PARTS), ("pairs", NAMES), ("sets", SETS)):
         if not set(getattr(args, name)) <= set(known):
             parser.error(f"--{name} takes {', '.join(known)}")
-    args.prompts = args.prompts or (1 if args.quick else 2)
-    args.sweeps = args.sweeps or (1 if args.quick else 2)
     args.tokens = args.tokens or (24 if args.quick else 48)
     args.lookaheads = args.lookaheads or list((3, 5) if args.quick else against_server.LOOKAHEADS)
     if args.quick:
-        args.temperatures, args.sets = args.temperatures[:1], args.sets[:2]
-    if min(args.prompts, args.tokens, args.sweeps, args.threads, *args.lookaheads, args.turns or 1) < 1:
+        args.temperatures, args.sets = args.temperatures[:1], args.sets[:1]
+    if min(args.prompts or 1, args.tokens, args.sweeps, args.threads, *args.lookaheads, args.turns or 1) < 1:
         parser.error("the sizes must be above 0")
     if args.turns == 1 and "auto" in args.only:
         parser.error("auto takes 2 turns at least: the best is chosen on some and compared on the others")
@@ -204,6 +211,9 @@ def _run_part(
 ) -> None:
     args = copy(args)
     args.turns = args.turns or (part.quick_turns if args.quick else part.turns)
+    args.prompts = args.prompts or (1 if args.quick else part.prompts)
+    if args.quick and not part.each_pair:
+        pairs = [min(pairs, key=lambda pair: pair.size)]
     try:
         lines = part.run(pairs, program, args, found)
         found.parts += 1
