@@ -4,12 +4,16 @@ import argparse
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean, median
 from time import perf_counter
 from typing import Any
 
+import psutil
+
+from benchmarks.machine import Quiet
 from benchmarks.peers.server_figures import show_median, show_ratio
 from benchmarks.peers.server_options import say
 from benchmarks.peers.serving import served
@@ -63,6 +67,7 @@ def measure_beside(pair: RealPair, args: argparse.Namespace) -> Beside:
     """Measure a pair, or a target alone, in turns. Raises LoadFailed and its kinds, NotServed."""
     speeds: dict[tuple[str, str, str], list[float]] = {}
     loops, _ = loops_of()
+    quiet = Quiet(args.patience, helping_s=_children_s)
     with opened(pair) as decoder:
         assert decoder.target is not None
         prompts, _ = prepare(decoder.target, real_prompts(args.sets, 1))
@@ -77,7 +82,7 @@ def measure_beside(pair: RealPair, args: argparse.Namespace) -> Beside:
                         stack.enter_context(busy_loops(loops))
                     ask = stack.enter_context(_asking(side, pair, prompt))
                     if state == BUSY_LATER:
-                        _note(speeds, side, QUIET, ways, ask)
+                        _note(speeds, side, QUIET, ways, _quietly(quiet, ask))
                         stack.enter_context(busy_loops(loops))
                     _note(speeds, side, state, ways, ask)
         say(f"{pair.name}: turn {turn + 1} of {args.turns}")
@@ -88,6 +93,21 @@ def _note(speeds: dict[tuple[str, str, str], list[float]], side: str, state: str
     for way in ways:
         ask(way, WARM_UP)
         speeds.setdefault((side, state, way), []).append(ask(way, TOKENS))
+
+
+def _children_s() -> float:
+    """Return the processor time of the programs that this one has started and that are running."""
+    seconds = 0.0
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            times = child.cpu_times()
+            seconds += times.user + times.system
+    return seconds
+
+
+def _quietly(quiet: Quiet, ask: Ask) -> Ask:
+    """Return what asks while other programs are quiet, and again where they were not."""
+    return lambda way, most: quiet.measure(lambda: ask(way, most))
 
 
 @contextmanager
@@ -153,6 +173,7 @@ def measure_afterwards(pair: RealPair, args: argparse.Namespace) -> Afterwards:
     """Measure a pair. Raises LoadFailed and its kinds."""
     found: dict[str, list[list[Later]]] = {_AFTER: [], _FRESH: []}
     _, loops = loops_of()
+    quiet = Quiet(args.patience)
     for turn in range(args.turns):
         for name in list(found)[:: 1 if turn % 2 else -1]:
             with fresh_caches():
@@ -160,8 +181,8 @@ def measure_afterwards(pair: RealPair, args: argparse.Namespace) -> Afterwards:
                     with busy_loops(loops), opened(pair) as decoder:
                         decoder.generate(_prompts(decoder)[0].tokens, max_tokens=TOKENS, max_time=_MOST_S)
                 with opened(pair) as decoder:
-                    prompts = _prompts(decoder)
-                    found[name].append([_later(decoder, prompt, place) for place, prompt in enumerate(prompts)])
+                    ways = [partial(_later, decoder, *each) for each in enumerate(_prompts(decoder))]
+                    found[name].append([quiet.measure(way) for way in ways])
         say(f"{pair.name}, afterwards: turn {turn + 1} of {args.turns}")
     return Afterwards(pair, found[_AFTER], found[_FRESH])
 
@@ -171,7 +192,7 @@ def _prompts(decoder: SpeculativeDecoder) -> list[PreparedPrompt]:
     return prepare(decoder.target, real_prompts(SETS, 1))[0]
 
 
-def _later(decoder: SpeculativeDecoder, prompt: PreparedPrompt, place: int) -> Later:
+def _later(decoder: SpeculativeDecoder, place: int, prompt: PreparedPrompt) -> Later:
     auto, told = _stream(decoder, prompt, {})
     plain, _ = _stream(decoder, prompt, {"lookahead": 0})
     return Later(place, auto, plain, told)

@@ -52,9 +52,8 @@ T = TypeVar("T")
 
 @dataclass
 class Found:
-    """Collect the lines of the section, the musts, the rows of README's table, and how many parts were measured."""
+    """Collect the musts, the rows of README's table, and how many parts were measured."""
 
-    lines: list[str]
     musts: list[Must]
     rows: list[str]
     parts: int = 0
@@ -140,11 +139,15 @@ def main() -> int:
         say(f"None of the models is in {folder}: {FOLDER_VARIABLE} names another folder.")
         return NOT_MEASURED
     program, without = _server(args)
-    found = Found([], [], [])
+    files = ", ".join(dict.fromkeys(path.name for pair in pairs for path in (pair.target, pair.draft) if path))
+    print(f"## Published models\n\n{files}. {without}".rstrip())
+    found = Found([], [])
     for name in args.only:
         say(f"{name}…")
-        _run_part(PARTS[name], pairs, program, args, found)
-    print(_text(pairs, without, found, args))
+        lines = _run_part(PARTS[name], pairs, program, args, found)
+        # What was measured is not lost where somebody ends the rest.
+        print("\n".join(["", f"### {PARTS[name].title}", "", *lines]), flush=True)
+    print("\n".join(_conclusions(found, args)))
     if not found.parts:
         return NOT_MEASURED
     return MEASURED if all(must.met for must in found.musts) else MUST_NOT_MET
@@ -208,7 +211,8 @@ def _server(args: argparse.Namespace) -> tuple[Path | None, str]:
 
 def _run_part(
     part: RealPart, pairs: Sequence[RealPair], program: Path | None, args: argparse.Namespace, found: Found
-) -> None:
+) -> list[str]:
+    """Measure a part; return its lines, which say why where it could not be measured."""
     args = copy(args)
     args.turns = args.turns or (part.quick_turns if args.quick else part.turns)
     args.prompts = args.prompts or (1 if args.quick else part.prompts)
@@ -216,21 +220,18 @@ def _run_part(
         pairs = [min(pairs, key=lambda pair: pair.size)]
     try:
         lines = part.run(pairs, program, args, found)
-        found.parts += 1
     except (EngineError, ServerFailed, NotServed, NoReply) as error:
-        lines = [f"Not measured: {error}"]
-        say(lines[0])
-    found.lines += ["", f"### {part.title}", "", *lines]
+        say(f"Not measured: {error}")
+        return [f"Not measured: {error}"]
+    found.parts += 1
+    return lines
 
 
-def _text(pairs: Sequence[RealPair], without: str, found: Found, args: argparse.Namespace) -> str:
-    files = ", ".join(dict.fromkeys(path.name for pair in pairs for path in (pair.target, pair.draft) if path))
-    lines = ["## Published models", "", f"{files}.{f' {without}' if without else ''}", *found.lines]
-    if found.musts:
-        lines += ["", "Musts, by what is lowest:", "", *map(must_line, found.musts)]
+def _conclusions(found: Found, args: argparse.Namespace) -> list[str]:
+    lines = ["", "Musts, by what is lowest:", "", *map(must_line, found.musts)] if found.musts else []
     if args.readme:
         lines += ["", "README's table:", "", "| models | compared with | times as fast |", "|---|---|---|", *found.rows]
-    return "\n".join(lines)
+    return lines
 
 
 if __name__ == "__main__":

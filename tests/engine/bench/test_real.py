@@ -234,7 +234,8 @@ def test_the_readme_has_a_row_for_each_comparison() -> None:
 def test_tables_say_what_was_not_compared() -> None:
     alone = long_prompt.Long(PAIR, {(OURS, AUTO): [1.0]}, {(OURS, AUTO): [30.0]})
     assert long_prompt.show([alone])[-1] == f"| {PAIR.title}, ours, auto | 1.00 | – | 30.0 | – |"
-    drafting = {(SERVER, PLAIN): [10.0], (SERVER, 3): [20.0], (OURS, PLAIN): [15.0], (OURS, AUTO): [30.0]}
+    drafting: dict[Way, list[float]] = {(SERVER, PLAIN): [10.0], (SERVER, 3): [20.0]}
+    drafting |= {(OURS, PLAIN): [15.0], (OURS, AUTO): [30.0]}
     both = long_prompt.show([long_prompt.Long(PAIR, drafting, drafting)])
     assert both[-1].endswith("| 30.0 | 1.50 (1.50–1.50) |")
     target, draft = bundled_pair()
@@ -249,7 +250,7 @@ def test_tables_say_what_was_not_compared() -> None:
 
 
 def _real(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, ROOT / "tests" / "benchmarks" / "run.py", "real", *arguments]
+    command = [sys.executable, str(ROOT / "tests" / "benchmarks" / "run.py"), "real", *arguments]
     environment = os.environ | {"REAL_MODELS": str(folder)}
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240, env=environment)
 
