@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Event as Flag
 from time import perf_counter
 from types import TracebackType
-from typing import Any, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from engine.backends.base import Backend
 from engine.backends.heads import HeadBackend
@@ -26,22 +26,25 @@ from engine.config import (
 )
 from engine.errors import Cancelled, IncompatiblePair
 from engine.events import Finished, GenerationResult, LoadProgress
-from engine.generation.loop import Events, GenerationLoop
 from engine.generation.occupancy import Occupancy, ReplyRef, RunningReply
-from engine.generation.planner import Models, make_plan, make_request, settle_lookahead
 from engine.generation.questions import TargetQuestions
 from engine.generation.reply_calls import ReplyCalls
 from engine.generation.responder import EVERYTHING, Capabilities
 from engine.library.compat import Fit, judge_backends, require_usable
 from engine.loading.heads import open_found_heads, open_heads
-from engine.loading.open import ModelSource, notes_on_models
+from engine.loading.open import ModelSource, may_load_together, notes_on_models
 from engine.loading.sharing import Holder
 from engine.loading.streams import open_pairs
-from engine.lookahead.knowledge import PairKnowledge, learn_pair
+from engine.lookahead.knowledge import PairKnowledge, learn_pair, recall_pair
 from engine.methods import AUTO, PLAIN, find_method
 from engine.options import GenerationOptions, LoadOptions, load_config
 from engine.stats import GenerationStats
+from engine.system.machine import machine_watch
 from engine.translatable import Translatable
+
+if TYPE_CHECKING:  # Imported while the weights are read: see engine.loading.open.
+    from engine.generation.loop import Events
+    from engine.generation.planner import Models
 
 _MEASURED_FROM = 16
 """Plain tokens that a reply must have for its speed to count as measured."""
@@ -79,7 +82,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         self._plain_tokens_per_second: float | None = None
         self._configs: dict[str, LoadConfig | None] = {}
         self._knowledge: PairKnowledge | None = None
-        self._calibrated = False
+        self._calibrated = self._guesses = False
         self._occupancy = Occupancy()
         self._answer_now = Flag()
         self._holder = Holder()
@@ -141,6 +144,38 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         backend, config = None, self._configs.get("draft")
         if model is not None:
             backend, config = self._holder.open(model, "draft", progress, cancel or self.cancel_token)
+        self._use_draft(backend, config)
+
+    def attach_pair(
+        self,
+        target: ModelSource,
+        draft: ModelSource,
+        *,
+        progress: Callable[[LoadProgress], None] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> None:
+        """Load a target and its draft as `attach_target` and `attach_draft` do, side by side where memory has room.
+
+        The target stays where only the draft fails. Raises what they raise.
+        """
+        token = cancel or self.cancel_token
+        if not may_load_together(target, draft):
+            self.attach_target(target, progress=progress, cancel=token)
+            self.attach_draft(draft, progress=progress, cancel=token)
+            return
+        there = Flag()
+
+        def report(done: LoadProgress) -> None:
+            if progress is not None and there.is_set():  # One at a time, as both are not drawn.
+                progress(done)
+
+        with self._holder.opening(draft, "draft", report) as loaded:
+            self.attach_target(target, progress=progress, cancel=token)
+            there.set()
+            self._use_draft(*loaded(token))
+
+    def _use_draft(self, backend: Backend | None, config: LoadConfig | None) -> None:
+        """Attach a loaded draft, which is let go where it cannot draft for the target. None: no draft."""
         with self._occupancy.change():
             fit: Fit | None = None
             if backend is not None and self.target is not None:
@@ -201,7 +236,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         if self._knowledge is not None:
             self._knowledge.save(at_once=True)
         self._knowledge = None
-        self._calibrated = False
+        self._calibrated = self._guesses = False
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -239,6 +274,9 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         reply: ReplyRef,
     ) -> Events:
         started = perf_counter()
+        from engine.generation.loop import GenerationLoop  # noqa: PLC0415 - see the top
+        from engine.generation.planner import make_plan, make_request, settle_lookahead  # noqa: PLC0415 - as above
+
         request = make_request(prompt, options, self._sampling, self._speculation)
         token = cancel or self.cancel_token
         if self._seat is not None:  # A stream does one thing at a time.
@@ -267,34 +305,52 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
                     answer = yield event
 
     def _models(self, request: GenerationRequest, cancel: CancelToken) -> Models:
+        from engine.generation.planner import Models  # noqa: PLC0415 - see the top
+
         target = self._loaded()
         models = Models(target, self.draft, self.heads, through_text=self._through_text, past=self._past)
         if request.speculation.lookahead != "auto":
             return models
-        if self._knowledge is None:
+        if self._knowledge is None:  # A first reply begins at once, with what was learned earlier or a guess.
+            configs = self._configs.get("target"), self._configs.get("draft")
+            self._knowledge = recall_pair(target, self.draft, configs)
+            self._calibrated = self._knowledge is not None
+            self._guesses = not self._calibrated
+            self._knowledge = self._knowledge or PairKnowledge()
+        elif self._guesses and not self._knowledge.busy():
             self._learn(target, cancel)
         return replace(models, knowledge=self._knowledge)
 
     def calibrate(self, *, cancel: CancelToken | None = None) -> None:
         """Find out what the loaded models cost here, as lookahead 'auto' needs it: once a pair, two seconds at most.
 
-        The first reply with 'auto' does this where it was not done; after a call that was cancelled, replies learn the
-        costs from their own rounds, until this is called again. Does nothing where it is known already.
+        The second reply with 'auto' does this where it was not done; the first begins with a guess. After a call that
+        was cancelled, replies learn the costs from their own rounds, until this is called again. Does nothing where it
+        is known already, and beside other programs, whose share would be learned as the models' costs.
         Raises ModelNotLoaded, DecoderBusy (while a reply is being written), Cancelled.
         """
         token = cancel or self.cancel_token
         with self._occupancy.use(token, _BUSY), self._holder.use(self.target, self.draft):
             try:
-                if not self._calibrated:
-                    self._learn(self._loaded(), token)
+                target = self._loaded()
+                if not self._calibrated and not machine_watch().busy():
+                    self._learn(target, token)
             except Cancelled:
-                self._knowledge = self._knowledge or PairKnowledge()
+                self._knowledge, self._guesses = self._knowledge or PairKnowledge(), False
                 raise
+
+    def settle_costs(self, cancel: CancelToken) -> None:
+        """Calibrate, where a reply began with a guess; what cancels that ends it, and nothing else."""
+        if self._guesses:
+            with suppress(Cancelled):
+                self.calibrate(cancel=cancel)
 
     def _learn(self, target: Backend, cancel: CancelToken) -> None:
         configs = self._configs.get("target"), self._configs.get("draft")
-        self._knowledge = learn_pair(target, self.draft, configs, cancel)
-        self._calibrated = True
+        guess, self._knowledge = self._knowledge, learn_pair(target, self.draft, configs, cancel)
+        if self._guesses and guess is not None:
+            self._knowledge.go_on_from(guess)
+        self._calibrated, self._guesses = True, False
 
     # Replies beside each other ----------------------------------------------------------------------------------------
 
@@ -391,9 +447,10 @@ def load(
 
     decoder = SpeculativeDecoder(speculation, sampling)
     try:
-        decoder.attach_target(configured(target), progress=progress, cancel=cancel)
-        if draft is not None:
-            decoder.attach_draft(configured(draft, here=True), progress=progress, cancel=cancel)
+        if draft is None:
+            decoder.attach_target(configured(target), progress=progress, cancel=cancel)
+        else:
+            decoder.attach_pair(configured(target), configured(draft, here=True), progress=progress, cancel=cancel)
     except BaseException:
         decoder.close()
         raise

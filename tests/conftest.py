@@ -21,9 +21,9 @@ import pytest
 
 from helpers import xvfb
 from helpers.paths import BUNDLED_MODELS, SHARED_MODELS
-from helpers.strict import no_processes_left, no_threads_left, no_unexpected_logs, renderer
+from helpers.strict import no_other_programs, no_processes_left, no_threads_left, no_unexpected_logs, renderer
 
-__all__ = ["no_processes_left", "no_threads_left", "no_unexpected_logs", "renderer"]
+__all__ = ["no_other_programs", "no_processes_left", "no_threads_left", "no_unexpected_logs", "renderer"]
 pytest_plugins = ["helpers.campaigns", "pytester"]
 sys.dont_write_bytecode = False
 

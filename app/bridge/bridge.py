@@ -208,8 +208,8 @@ class EngineBridge(Responders):
     def measure(self) -> Job[None]:
         """Find out what the loaded pair costs, for lookahead auto, in the background. Raises Cancelled.
 
-        A reply that interrupts it does without; one that comes before it measures itself. What is known already, from
-        earlier runs too, takes no time.
+        A reply that interrupts it, or comes before it, does without. What is known already, from earlier runs too,
+        takes no time.
         """
         return self._worker.submit(Job(self._loop, self._measure, background=True))
 
@@ -344,8 +344,6 @@ class EngineBridge(Responders):
         self, messages: Sequence[Message], lookahead: Lookahead, choice: GenerationChoice, cancel: CancelToken
     ) -> GenerationResult:
         options = choice.options(lookahead if self._remote is None else "auto")
-        if options["lookahead"] in ("auto", "default") and not self._put_off:
-            self._measure(cancel)
         note = self._events.append
         result: GenerationResult | None = None
         for event in self._answering.stream(choice.messages(messages), cancel=cancel, top=TOP, **options):

@@ -86,17 +86,31 @@ class Responders:
         target = wanted.target
         try:
             if target is not None and (target, how.target) != (self._local.target, self._how.target):
-                config = self._config(target, how.target, how)
-                self._decoder.attach_target(config, progress=self._note_progress, cancel=cancel)
-                self.token_names = {}
-                self._how = replace(self._how, target=how.target)
-                self._note_loaded(target, _sources(self._local, self._how))
+                self._load_target(target, _sources(wanted, how), how, cancel)
             cancel.check()
             self._load_drafts(_sources(wanted, how), how, cancel)
         finally:
             self.progress = None
         self._leave_server()
         return self.loaded
+
+    def _load_target(self, target: Path, wanted: Sources, how: LoadWay, cancel: CancelToken) -> None:
+        """Load a target, and a draft model beside it where only that is to draft and is not there yet."""
+        before, there = self._decoder.target, _sources(self._local, self._how)
+        config = self._config(target, how.target, how)
+        path, options = wanted[1] if wanted[0] == _NOTHING and wanted[1] != there[1] else _NOTHING
+        try:
+            if path is None:
+                self._decoder.attach_target(config, progress=self._note_progress, cancel=cancel)
+            else:
+                draft = self._config(path, options, how)
+                self._decoder.attach_pair(config, draft, progress=self._note_progress, cancel=cancel)
+                there = (_NOTHING, (path, options))
+        finally:
+            if self._decoder.target is not before:
+                self.token_names = {}
+                self._how = replace(self._how, target=how.target)
+                self._note_loaded(target, there)
 
     def _load_drafts(self, wanted: Sources, how: LoadWay, cancel: CancelToken) -> None:
         """Load heads and a draft model, or one of them, in the place of what drafted before; what is there stays.

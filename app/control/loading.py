@@ -41,6 +41,7 @@ class Loader(QObject):
         self.job: Job[Loaded] | None = None
         self._shared: Job[Loaded] | None = None
         self._unloading: Job[Loaded] | None = None
+        self._chosen = models.selection
         self._accepted: set[tuple[Loaded, LoadWay]] = set()
 
     # What is known ----------------------------------------------------------------------------------------------------
@@ -154,7 +155,9 @@ class Loader(QObject):
         if error is None or isinstance(error, Cancelled):
             self._rest()
         else:
-            refused = self._models.selection if isinstance(error, ModelTooLarge) else None
+            if self._models.selection.target == wanted.target:  # Not so where a question asks for it once more.
+                self._chosen = self._models.selection
+            refused = self._chosen if isinstance(error, ModelTooLarge) else None
             self._enter(LoadState("failed", wanted, error=error, refused=refused))
         return self.state
 

@@ -96,31 +96,28 @@ class ModelController(QObject):
         self._tell_selection()
 
     def choose_target(self, path: Path) -> None:
-        """Use this target from the next message on."""
+        """Use this target, and load it now, with the draft that fits it; after a reply that is being written."""
         self._opened = self._wish = None
         self.list.choose(target=path)
         if self.list.selection.drafting == "automatic" or is_server(path):
             self.list.choose_drafting("automatic")
         self._remember()
-        self._tasks.start(self._judge(new_target=True))
+        self._tasks.start(self._load_judged(path))
 
-    def use_target(self, path: Path) -> None:
-        """Use this target, and load it now, with the draft that fits it."""
-        self.choose_target(path)
-        self._tasks.start(self._load_judged())
-
-    async def _load_judged(self) -> None:
-        await self._judge()
-        await self._load_ahead()
+    async def _load_judged(self, target: Path) -> None:
+        await self._judge(new_target=True)
+        if self.list.selection.target == target:  # Nothing else was chosen meanwhile.
+            await self._load_ahead()
 
     def choose_draft(self, draft: DraftKey) -> None:
-        """Use this draft from the next message on, or "automatic", a method of MODEL_FREE, or None for none."""
+        """Use this draft, and load it now, or "automatic", a method of MODEL_FREE, or None for none."""
         self._wish = None
         if isinstance(draft, Path | HeadAndModel):
             self.list.choose(draft=draft)
         else:
             self.list.choose_drafting(draft or "none")
         self._remember()
+        self.load_now()
 
     def choose_lookahead(self, lookahead: Lookahead) -> None:
         """Set how many tokens are proposed per round, from the next message on."""
@@ -132,14 +129,14 @@ class ModelController(QObject):
         """Offer a server as the target, now and in later runs, and use it."""
         others = (each for each in self.list.servers if each.key != server.key)
         self._set_servers((*others, server))
-        self.use_target(server.key)
+        self.choose_target(server.key)
 
     def remove_server(self, key: Path) -> None:
         """Offer it no more; where it is the target, what is loaded here is, or the bundled target."""
         self._set_servers(tuple(each for each in self.list.servers if each.key != key))
         local = self._bridge.local.target or (self.list.bundled or (None,))[0]
         if self.list.selection.target == key and local is not None:
-            self.use_target(local)
+            self.choose_target(local)
 
     def _set_servers(self, servers: tuple[Server, ...]) -> None:
         self.list.servers = self._bridge.servers = servers
@@ -215,6 +212,10 @@ class ModelController(QObject):
         """
         self.loader.asks = self.isSignalConnected(QMetaMethod.fromSignal(self.announce))
         return self.loader.load(wanted)
+
+    def measure_costs(self) -> None:
+        """Measure in the background what the loaded pair costs, where that is not known: a reply is over."""
+        self._costs.begin()
 
     def load_now(self) -> None:
         """Load what is chosen, without waiting for the next message."""
@@ -339,7 +340,8 @@ class ModelController(QObject):
             return
         try:
             await job.result
-            self._costs.begin()
+            if not self.loader.is_shared(job):  # Behind the reply that waits for it, not before.
+                self._costs.begin()
         except Cancelled:
             pass
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the window

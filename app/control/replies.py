@@ -244,6 +244,8 @@ class ReplyQueue(QObject):
         if self.running is not None:
             self.running.first.set()
             self._wake()
+        elif pending.result is not None:
+            self._models.measure_costs()
 
     # The display clock ------------------------------------------------------------------------------------------------
 

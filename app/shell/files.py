@@ -52,11 +52,9 @@ def take_dropped(program: Program, found: Dropped) -> None:
 def _tell_target(program: Program, models: tuple[Path, ...]) -> None:
     window = program.window
     name = program.models.name_of(models[0])
-    text = window.tr("{model} is now the target. It is loaded with the next message.")
+    text = window.tr("{model} is now the target.")
     if len(models) > 1:
-        text = window.tr(
-            "{model} is now the target; the other models were ignored. It is loaded with the next message."
-        )
+        text = window.tr("{model} is now the target; the other models were ignored.")
     window.notice.show_good_news(text.format(model=name))
 
 

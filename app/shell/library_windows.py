@@ -100,7 +100,7 @@ class LibraryWindows(QObject):
 
         library, models = LibraryDialog(self._theme, self._window), self._models
         library.shown.connect(self._fill)
-        library.target_wanted.connect(models.use_target)
+        library.target_wanted.connect(models.choose_target)
         library.draft_wanted.connect(models.choose_draft)
         library.options_wanted.connect(self.open_options)
         library.load_wanted.connect(models.load_now)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from engine.cancel import CancelToken
 from engine.errors import BackendFailure, NotAvailable
+from engine.formats.vocabulary import Vocabulary
 from engine.sampling.rows import NUMPY, Rows
 from engine.translatable import Translatable
 
@@ -136,7 +137,7 @@ class Backend(ABC):
     called); own_kernels (whether this project's kernels compute: verifying costs less); row_difference (by how much a
     logit of a token fed with four others differs from that of the token alone, at most, as measured after loading; None
     where it was not measured); hidden_states (which ones can be shown, None where none can); keeper (of caches that
-    were displaced, None: they are not kept).
+    were displaced, None: they are not kept); vocabulary (by the header of its file, None where that was not read).
     """
 
     name: str
@@ -157,6 +158,7 @@ class Backend(ABC):
     row_difference: float | None = None
     hidden_states: HiddenStates | None = None
     keeper: CacheKeeper | None = None
+    vocabulary: Vocabulary | None = None
 
     @property
     def batch_invariant(self) -> bool | None:

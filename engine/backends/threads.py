@@ -1,4 +1,8 @@
-"""Give a loaded model the number of processor threads that is quickest here, by timing forwards of it."""
+"""Give a loaded model the number of processor threads that is quickest here, by timing forwards of it.
+
+`choose_threads` does it once, on a quiet machine; a `ThreadFollower` goes on while replies are written, where other
+programs, the window's own painting among them, take cores and give them back.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import cycle, islice
 from math import inf, log2
+from statistics import fmean
+from time import perf_counter
 from typing import Self
 
 from engine.backends.base import Backend
@@ -96,3 +102,71 @@ def choose_threads(backend: Backend, meter: Meter, budget_s: float, *, drafts: b
     finally:
         backend.set_threads(best)
     return best
+
+
+class ThreadFollower:
+    """Compute with fewer threads while forwards are quicker so, as beside programs that take cores.
+
+    Threads meet after every operation: one that another program holds up holds up all. Each forward's time is compared
+    with the quickest one of its size, so that forwards of any size tell. `usual`: the number on a quiet machine, with
+    which it begins; `busy`: tells that others take cores, where times alone cannot. `clock` counts seconds.
+
+    Attributes: threads (to compute the next forward with).
+    """
+
+    TRY, SLOWED, BETTER = 6, 1.4, 0.93
+    """Forwards that a number is judged by; times of the quickest ones at which fewer threads are tried; the share of
+    the time of the number in use below which another one is taken."""
+    CHECK_S, CHECK_SHARE, RISE = 1.0, 0.05, 1.003
+    """Seconds between two checks of another number, at least, and the share of the time that they take at most; how a
+    quickest time grows with each forward, as contexts do."""
+
+    def __init__(self, usual: int, busy: Callable[[], bool] = lambda: False, clock: Clock = perf_counter) -> None:
+        self.threads = self._usual = usual
+        self._busy, self._clock = busy, clock
+        self._quickest: dict[int, float] = {}
+        self._shares: list[float] = []  # times of the quickest, of the last forwards with `threads`
+        self._kept, self._level = usual, 0.0  # the number in use, and its mean share while another one is tried
+        self._left: list[int] = []  # numbers still to be tried
+        self._noticed, self._next_s, self._began_s = False, 0.0, 0.0
+
+    def observe(self, size: int, ms: float) -> None:
+        """Learn that a forward of `size` tokens took `ms` milliseconds with `threads`."""
+        known = self._quickest.get(size, ms) * self.RISE
+        if self.threads == self._usual:
+            self._quickest[size] = min(known, ms)
+        elif size not in self._quickest:
+            return
+        self._shares = [*self._shares[1 - self.TRY :], ms / self._quickest[size]]
+        if self._usual == 1 or len(self._shares) < self.TRY:
+            return
+        if self.threads != self._kept or self._left:
+            self._judge()
+        elif self._clock() >= self._next_s and (self._kept != self._usual or self._is_slowed()):
+            if not self._noticed:  # Those before belong in part to a quieter moment.
+                self._noticed, self._shares = True, []
+                return
+            self._noticed = False
+            self._level, self._began_s = fmean(self._shares), self._clock()
+            usual = self._usual
+            self._left = [usual] if self._kept != usual else sorted({usual - 1, (usual + 1) // 2}, reverse=True)
+            self._try()
+
+    def _is_slowed(self) -> bool:
+        return fmean(self._shares) > self.SLOWED or self._busy()
+
+    def _try(self) -> None:
+        self.threads, self._shares = self._left.pop(0), []
+
+    def _judge(self) -> None:
+        """Keep the number that was tried if it is quicker, try the next one, or go back."""
+        level = fmean(self._shares)
+        if level < self._level * (1.0 if self.threads == self._usual else self.BETTER):
+            self._kept, self._level, self._left = self.threads, level, []
+        if self._left:
+            self._try()
+            return
+        now = self._clock()
+        self._next_s = now + max(self.CHECK_S, (now - self._began_s) / self.CHECK_SHARE)
+        if self.threads != self._kept:
+            self.threads, self._shares = self._kept, []

@@ -28,12 +28,14 @@ _START_LIMIT_S = 30.0
 _MEMORY_BYTES = 400 * 2**20
 """The whole child, where it cannot limit itself."""
 _POLL_S = 0.02
-_END_BY_TIME = -getattr(signal, "SIGXCPU", 0)
+_PATIENCE = 10.0
+"""Times its limit that an answer may take by the clock: other programs may leave the child a small part of a core."""
+_END_BY_TIME = -getattr(signal, "SIGPROF", 0)
 _END_S = 1.0
 
 
 class OutOfTime(Exception):
-    """Report that the limit of time is reached."""
+    """Report that the limit of processor time is reached, or a far longer one by the clock."""
 
 
 class LimitedChild:
@@ -60,19 +62,19 @@ class LimitedChild:
         if self._ready:
             return
         try:
-            greeting = self._await(lambda: read_message(self._output, 100), monotonic() + _START_LIMIT_S, cancel)
+            greeting = self._await(lambda: read_message(self._output, 100), _START_LIMIT_S, cancel)
         except OutOfTime:
             raise _unavailable(Translatable("it took too long")) from None
         if greeting is None:
             raise _unavailable(f"it ended with {self._code()}")
         self._ready = True
 
-    def ask(self, request: Callable[[float], bytes], limit: float, cancel: CancelToken | None) -> dict[str, Any]:
-        """Return its answer to a request, until `limit` (monotonic).
+    def ask(self, request: Callable[[float], bytes], seconds: float, cancel: CancelToken | None) -> dict[str, Any]:
+        """Return its answer to a request, for which it may compute `seconds`, however busy the machine is.
 
-        `request` gives the message from the seconds that are left. Raises OutOfTime, ChatTemplateFailed, Cancelled.
+        `request` gives the message from that limit. Under "used" the answer has the seconds that it took of it.
+        Raises OutOfTime, ChatTemplateFailed, Cancelled.
         """
-        seconds = limit - monotonic()
         if seconds <= 0:
             raise OutOfTime
         asked = request(seconds)
@@ -81,7 +83,7 @@ class LimitedChild:
             write_message(self._input, asked)
             return read_message(self._output, 2**30)
 
-        answer = self._await(exchange, limit, cancel)
+        answer = self._await(exchange, _PATIENCE * seconds, cancel)
         if answer is not None:
             said = dict(json.loads(answer))
             self.spent = "spent" in said
@@ -95,11 +97,12 @@ class LimitedChild:
         end_child(self._process)
         self._watch.close()
 
-    def _await(self, work: Callable[[], bytes | None], limit: float, cancel: CancelToken | None) -> bytes | None:
+    def _await(self, work: Callable[[], bytes | None], seconds: float, cancel: CancelToken | None) -> bytes | None:
         """Return what `work` gives, done on a thread; None where the child ends. Raises OutOfTime, Cancelled.
 
         Reading a pipe cannot be given up, on Windows in no way at all, but the child can be ended.
         """
+        limit = monotonic() + seconds
         done: SimpleQueue[bytes | None] = SimpleQueue()
         thread = threading.Thread(target=_deliver, args=(work, done), name="outrider-render", daemon=True)
         thread.start()

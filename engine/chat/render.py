@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from time import monotonic
 
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
@@ -27,7 +25,7 @@ from engine.messages.message import Message
 from engine.translatable import Translatable, unpacked
 
 LIMIT_S = 2.0
-"""How long all renderings of one call may take together; more where the conversation is long."""
+"""Processor time of all renderings of one call together; more where the conversation is long."""
 _LETTERS_PER_S = 1_000_000
 _ENDLESS = Translatable("it does not terminate")
 _LETTERS_AT_LEAST, _LETTERS_A_LETTER, _LETTERS_A_MESSAGE = 500_000, 4, 1_000
@@ -54,7 +52,7 @@ class Rendering:
     def request(self, seconds: float) -> bytes:
         """Return the message that asks the child for it; it computes for `seconds` at most."""
         room = _LETTERS_AT_LEAST + _LETTERS_A_LETTER * self.letters + _LETTERS_A_MESSAGE * self.messages
-        limits = json.dumps({"template": self.template, "letters": room, "seconds": math.ceil(seconds) + 1})
+        limits = json.dumps({"template": self.template, "letters": room, "seconds": seconds})
         return f'{limits[:-1]}, "variables": {self.variables}}}'.encode()
 
 
@@ -67,7 +65,7 @@ class Renderer:
 
     def __init__(self, cancel: CancelToken | None = None) -> None:
         self._cancel = cancel
-        self._began: float | None = None
+        self._used_s = 0.0
         self.timed_out = False
         self.notes: tuple[str, ...] = ()
 
@@ -105,9 +103,9 @@ class Renderer:
         try:
             with limited_child.pool.lent() as child:
                 child.wait_until_ready(self._cancel)
-                self._began = self._began or monotonic()
-                limit = self._began + LIMIT_S + asked.letters / _LETTERS_PER_S
-                said = child.ask(asked.request, limit, self._cancel)
+                left = LIMIT_S + asked.letters / _LETTERS_PER_S - self._used_s
+                said = child.ask(asked.request, left, self._cancel)
+                self._used_s += float(said["used"])
         except OutOfTime:
             self.timed_out = True
             raise ChatTemplateFailed(_ENDLESS) from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from time import process_time
 from typing import Any
 
 from engine.chat import door_child, sandbox
@@ -38,22 +39,24 @@ def run(_argument: str) -> int:
         write_message(out, b"{}")
         with os.fdopen(0, "rb", closefd=False) as requests:
             while (data := read_message(requests, _MOST_REQUEST_BYTES)) is not None:
-                write_message(out, _answer(data))
+                began = process_time()
+                said = _answer(data)
+                write_message(out, json.dumps(said | {"used": process_time() - began}).encode())
     except (OSError, MemoryError):  # The parent is gone, or the request itself is too large.
         return 1
     return 0
 
 
-def _answer(data: bytes) -> bytes:
+def _answer(data: bytes) -> dict[str, Any]:
     said: dict[str, Any]
     try:
         asked = json.loads(data)
         limit_seconds(asked["seconds"])
         if "reply" in asked:
-            return json.dumps(door_child.answer(asked)).encode()
+            return door_child.answer(asked)
         text = sandbox.render(asked["template"], asked["variables"])
         if len(text) <= asked["letters"]:
-            return json.dumps({"text": text}).encode()
+            return {"text": text}
         said = {"reason": packed(Translatable("its text is far longer than the chat"))}
     except MemoryError:
         said = {"reason": packed(Translatable("it takes too much memory")), "spent": True}
@@ -61,7 +64,7 @@ def _answer(data: bytes) -> bytes:
         said = {"reason": packed(Translatable("it nests too deeply"))}
     except Exception as error:  # noqa: BLE001 - a template can raise whatever Python can
         said = {"reason": _reason(error), "raised": True}
-    return json.dumps(said).encode()
+    return said
 
 
 def _reason(error: Exception) -> object:

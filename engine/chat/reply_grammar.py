@@ -7,7 +7,6 @@ where it does not. It runs the template for that, so it is asked in the child th
 from __future__ import annotations
 
 import json
-import math
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -298,12 +297,12 @@ def _ask(grammar: dict[str, Any], text: str) -> dict[str, Any]:
     """Return what the child says. Raises ChatTemplateFailed."""
 
     def request(seconds: float) -> bytes:
-        return json.dumps({"grammar": grammar, "reply": text, "seconds": math.ceil(seconds) + 1}).encode()
+        return json.dumps({"grammar": grammar, "reply": text, "seconds": seconds}).encode()
 
     try:
         with limited_child.pool.lent() as child:
             child.wait_until_ready(None)
-            said = child.ask(request, monotonic() + _LIMIT_S + len(text) / _LETTERS_PER_S, None)
+            said = child.ask(request, _LIMIT_S + len(text) / _LETTERS_PER_S, None)
     except OutOfTime:
         raise ChatTemplateFailed(Translatable("it does not terminate")) from None
     if "reason" in said:

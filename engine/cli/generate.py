@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -18,7 +18,6 @@ from engine.cancel import CancelToken
 from engine.cli.arguments.models import NamedModels, add_models, add_speculation, load_models, settings_of
 from engine.cli.arguments.prompts import read_messages, read_told, with_system
 from engine.cli.arguments.replies import add_reply_options, reply_options, system_of
-from engine.cli.arguments.server_target import connect_to_target
 from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
 from engine.config import GenerationRequest, SamplingConfig, freeze_prompt
 from engine.decoder import SpeculativeDecoder
@@ -27,7 +26,9 @@ from engine.events import Finished, GenerationResult, TextEvent, TokenEvent
 from engine.generation.responder import Responder
 from engine.messages.message import Message
 from engine.remote.address import is_server_address
-from engine.remote.client import RemoteDecoder
+
+if TYPE_CHECKING:
+    from engine.remote.client import RemoteDecoder
 
 _SCHEMA = 1
 """Of the JSON: raised where a key changes its meaning or goes. New keys do not raise it."""
@@ -122,6 +123,8 @@ def run(args: argparse.Namespace) -> int:
             for sampling in _seeded(settings.sampling, args.replies):
                 if output.answer(prompt, sampling=sampling).finish_reason == "cancelled":
                     return EXIT_CANCELLED
+            if isinstance(decoder, SpeculativeDecoder):  # With the text on the screen: the next start knows the costs.
+                decoder.settle_costs(cancel)
             return EXIT_DONE
 
     return run_cancellable(work, cancel)
@@ -147,6 +150,8 @@ def _responder(
 ) -> SpeculativeDecoder | RemoteDecoder:
     """Return what answers: models that are loaded, or the server that --target names."""
     if is_server_address(settings.target):
+        from engine.cli.arguments.server_target import connect_to_target  # noqa: PLC0415 - for servers alone
+
         return connect_to_target(args, str(settings.target), settings.sampling, cancel)
     if args.model is not None:
         raise InvalidRequest("--model names a model of a server: pass its address as --target.")

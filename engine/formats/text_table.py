@@ -95,6 +95,16 @@ class TextTable:
             hashes[long] ^= np.fromiter(map(zlib.crc32, self._some(long)), np.uint64, len(long)) * _FACTOR
         return hashes
 
+    def beginning_with(self, marks: Sequence[bytes]) -> NDArray[np.bool_]:
+        """Return which texts begin with one of these marks of at most eight bytes, shape (count,)."""
+        padded = self._data + bytes(_WORD)
+        words: NDArray[np.uint64] = np.ndarray(len(padded) - _WORD + 1, "<u8", padded, strides=(1,))
+        first, found = words[self._starts], np.zeros(len(self), np.bool_)
+        for mark in marks:
+            here = (first & _MASKS[len(mark)]) == np.uint64(int.from_bytes(mark, "little"))
+            found |= here & (self._lengths >= len(mark))
+        return found
+
     def fingerprints(self) -> NDArray[np.uint32]:
         """Return numbers that are equal where token texts are, shape (count,); 0 for padding: empty texts and [PAD…].
 

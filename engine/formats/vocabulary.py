@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,8 @@ class Vocabulary:
     `kind`: the tokenizer's name in words, '' where only a loaded model is known. `begin_id`, `end_id`: the tokens that
     the tokenizer itself puts before and behind a text, None if it puts none. `fingerprints`: uint32, shape (size,),
     equal where the token texts are equal, 0 for padding. `digest`: equal for vocabularies that are equal but for the
-    padding behind them.
+    padding behind them. Of a GGUF file, `control`: the tokens that add nothing to a text; `special`: all that may have
+    a meaning of their own, so that nobody need ask for each of a hundred thousand.
     """
 
     kind: str
@@ -28,6 +30,15 @@ class Vocabulary:
     end_id: int | None
     digest: str
     fingerprints: NDArray[np.uint32] = field(repr=False, compare=False)
+    control: tuple[int, ...] = field(default=(), repr=False, compare=False)
+    special: tuple[int, ...] = field(default=(), repr=False, compare=False)
+
+    @cached_property
+    def texts_only(self) -> Vocabulary:
+        """Return it with its control tokens as padding: the draft of a variant may call its own otherwise."""
+        prints = self.fingerprints.copy()
+        prints[list(self.control)] = 0
+        return make_vocabulary(self.kind, self.begin_id, self.end_id, prints)
 
 
 def vocabulary_from_tokens(

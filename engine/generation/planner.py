@@ -260,7 +260,9 @@ def _make_policy(
         part.name: known.acceptance(_known_as(part, models), greedy=greedy) for part in parts if part is not index
     }
     claims = known.claims(NGRAM.name if index is None else index.name, greedy=greedy)
-    return AutoLookahead(known.costs, drafts, known.allowance, index=index, claims=claims, trees=trees)
+    return AutoLookahead(
+        known.costs, drafts, known.allowance, index=index, claims=claims, trees=trees, costs_now=known.costs_now
+    )
 
 
 def _known_as(part: Drafter, models: Models) -> str:

@@ -89,7 +89,12 @@ def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:
 
 
 def judge_backends(target: Backend, draft: Backend) -> Fit:
-    """Return whether these two loaded models can be paired, by what their tokenizers answer."""
+    """Return whether these two loaded models can be paired: by the headers of their files, or by their tokenizers.
+
+    Where only one is of a GGUF file, their tokenizers answer for each token, which takes a second.
+    """
+    if target.vocabulary is not None and draft.vocabulary is not None:
+        return judge_vocabularies(target.vocabulary.texts_only, draft.vocabulary.texts_only)
     return judge_vocabularies(vocabulary_of_backend(target), vocabulary_of_backend(draft))
 
 

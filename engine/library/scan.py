@@ -9,12 +9,13 @@ from pathlib import Path
 from engine.cancel import CancelToken
 from engine.errors import LoadFailed
 from engine.formats.gguf.model import HeaderReader, inspect_gguf
+from engine.formats.gguf.parts import split_parts
 from engine.formats.model_file import ModelFile, file_title, is_lasting, printable, problem_of
 from engine.formats.safetensors.heads import with_head
 from engine.formats.safetensors.model import folder_name, inspect_safetensors, read_safetensors_folder
 from engine.formats.safetensors.mtp import with_inner_head
 from engine.library.scan_cache import Entry, LibraryCache
-from engine.library.walk import FoundModel, find_models, is_as_found
+from engine.library.walk import FoundModel, find_models, found_file, is_as_found
 from engine.system.files import expanded
 from engine.system.installation import extra_advice, extra_installed
 from engine.translatable import Translatable
@@ -51,6 +52,25 @@ def inspect_model(path: str | Path) -> ModelFile:
     """
     path = Path(path)
     return inspect_safetensors(path) if path.is_dir() else inspect_gguf(path)
+
+
+def known_model(path: Path) -> ModelFile:
+    """Describe one model as `inspect_model` does, without reading a file again that is as it was when it was sound.
+
+    Raises ModelFileBroken, ModelNotSupported.
+    """
+    if path.is_dir():
+        return inspect_model(path)
+    now, found = time.time_ns(), found_file(path.absolute(), split_parts(path))
+    cache = LibraryCache(Path(found.path))
+    known = _known.get(found.path)
+    if known is None or known.stamps != found.stamps:
+        known = cache.entry(found.path, found.stamps)
+    if known is None or not known.model.usable:
+        known = Entry(found.stamps, inspect_model(path))
+        if known.model.usable and _settled(found, now):
+            cache.save({found.path: known})
+    return replace(known.model, path=path)
 
 
 def _without_extra(model: ModelFile) -> ModelFile:

@@ -166,9 +166,8 @@ def _read_vocabulary(path: Path, name: str) -> Vocabulary | None:
         stored = json.loads(line)
         if stored["check"] != zlib.crc32(prints):
             return None
-        vocabulary = Vocabulary(
-            **stored["facts"], fingerprints=np.frombuffer(prints, "<u4").astype(np.uint32, copy=False)
-        )
+        facts = stored["facts"] | {name: tuple(stored["facts"][name]) for name in ("control", "special")}
+        vocabulary = Vocabulary(**facts, fingerprints=np.frombuffer(prints, "<u4").astype(np.uint32, copy=False))
         good = vocabulary.size == len(vocabulary.fingerprints) and _name(vocabulary) == name
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -68,6 +68,11 @@ def is_as_found(found: FoundModel) -> bool:
     """Return whether the files are still there, and as they were when they were found."""
     folder = Path(found.path) if found.kind == "safetensors" else Path(found.path).parent
     return all(_stamp_of(folder / name) == stamp for name, stamp in found.stamps)
+
+
+def found_file(path: Path, parts: Iterable[Path]) -> FoundModel:
+    """Return a GGUF model, of these files, as it is now."""
+    return FoundModel(os.fspath(path), "gguf", tuple((part.name, _stamp_of(part)) for part in parts))
 
 
 def _check_folder(root: Path) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 from engine.backends.base import Backend, Embedder
 from engine.backends.invariance import note_row_difference
@@ -23,18 +26,21 @@ from engine.errors import (
     PairWarning,
 )
 from engine.events import LoadProgress
+from engine.formats.model_file import ModelFile
 from engine.formats.safetensors.reader import model_folder
 from engine.library.compat import Fit
 from engine.library.names import resolve_source
-from engine.loading.trial import check_model_file, check_model_header, library_missing
+from engine.loading.trial import check_model_file, check_model_header, checked_file, library_missing, needs_of
 from engine.methods import DRAFT_METHODS
 from engine.options import load_config
 from engine.system.files import expanded
 from engine.system.installation import extra_advice
+from engine.system.machine import available_memory
 from engine.system.processor import check_processor
 from engine.translatable import Translatable
 
 ModelSource = str | Path | LoadConfig | Backend
+_SHARE_OF_MEMORY = 0.8
 BACKENDS = {
     "llama.cpp": ("engine.backends.llama_cpp.backend", "LlamaCppBackend"),
     "transformers": ("engine.backends.transformers.backend", "TransformersBackend"),
@@ -78,6 +84,10 @@ LAZY_MODULES = (
     "uvicorn.protocols.http.h11_impl",
 )
 """Every module that is imported by its name when it is first needed: whoever freezes the program must put them in."""
+_NEEDED_NEXT = {
+    *("engine.generation.loop", "engine.generation.planner"),
+    *("engine.drafting.draft_model", "engine.drafting.ngram"),
+}
 _EXTRA = {"torch", "transformers", "safetensors", "tokenizers"}
 
 
@@ -91,6 +101,7 @@ class _Opens(Protocol):
         *,
         progress: Callable[[float], None] | None = None,
         cancel: CancelToken | None = None,
+        **known: Any,
     ) -> Backend:
         """Load a model."""
 
@@ -151,8 +162,29 @@ def open_backend(
     if config.rpc:  # It runs in a child process anyway, and its weights need not fit here.
         check_model_header(config.path)
         return _open("machines", config, progress, cancel)
-    check_model_file(config, cancel=cancel, progress=_stage(progress, "checking"))
-    return _open("llama.cpp", config, progress, cancel)
+    checked = checked_file(config, cancel=cancel, progress=_stage(progress, "checking"))
+    return _open("llama.cpp", config, progress, cancel, checked)
+
+
+def may_load_together(target: ModelSource, draft: ModelSource) -> bool:
+    """Return whether both may be loaded at the same time: sound GGUF files that leave memory to spare.
+
+    Others are loaded one after the other: what a load needs is then told by the memory that the one before left.
+    """
+    needed = 0
+    models: tuple[tuple[ModelSource, Literal["target", "draft"]], ...] = ((target, "target"), (draft, "draft"))
+    for model, part in models:
+        if isinstance(model, Backend):
+            return False
+        config = model if isinstance(model, LoadConfig) else load_config(model, {})
+        try:
+            path = expanded(resolve_source(config.path, part))
+            if config.rpc or config.despite_memory or path.suffix.lower() != ".gguf":
+                return False
+            needed += needs_of(check_model_header(path), config).in_memory
+        except (LoadFailed, OSError):
+            return False
+    return needed < _SHARE_OF_MEMORY * available_memory()
 
 
 def open_embedder(config: LoadConfig, *, cancel: CancelToken | None = None) -> Embedder:
@@ -167,19 +199,49 @@ def open_embedder(config: LoadConfig, *, cancel: CancelToken | None = None) -> E
     return cast(Embedder, module.LlamaCppEmbedder.open(config, cancel=cancel))
 
 
+_LOADED = 0.97
+"""The share of a load that the library below tells of; behind it come the cache and a first forward."""
+
+
 def _open(
-    name: str, config: LoadConfig, progress: Callable[[str, float], None] | None, cancel: CancelToken | None
+    name: str,
+    config: LoadConfig,
+    progress: Callable[[str, float], None] | None,
+    cancel: CancelToken | None,
+    checked: AbstractContextManager[ModelFile] | None = None,
 ) -> Backend:
-    backend = _backend(name).open(config, progress=_stage(progress, "loading"), cancel=cancel)
-    try:
-        note_row_difference(backend, config, cancel)
-    except BackendFailure as error:
-        backend.close()
-        raise LoadFailed(config.path, str(error)) from error
-    except BaseException:
-        backend.close()
-        raise
+    """Load a model with its backend. `checked`: within, its file may be loaded; after it, it may compute."""
+    report = _stage(progress, "loading")
+    most = None if report is None else lambda fraction: report(_LOADED * fraction)
+    with ExitStack() as failed:
+        with checked or nullcontext() as model:
+            known = {} if model is None else {"vocabulary": model.vocabulary}
+            opens = _backend(name)
+            with _importing_the_rest():
+                backend = opens.open(config, progress=most, cancel=cancel, **known)
+            failed.callback(backend.close)
+        try:
+            note_row_difference(backend, config, cancel)
+        except BackendFailure as error:
+            raise LoadFailed(config.path, str(error)) from error
+        failed.pop_all()
+    if report is not None:
+        report(1.0)
     return backend
+
+
+@contextmanager
+def _importing_the_rest() -> Iterator[None]:
+    """Import what the first reply needs on another thread meanwhile: the library reads without the interpreter."""
+    if sys.modules.keys() >= _NEEDED_NEXT:
+        yield
+        return
+    thread = threading.Thread(target=lambda: [*map(importlib.import_module, _NEEDED_NEXT)], name="outrider-import")
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
 
 
 def _backend(name: str) -> type[_Opens]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent import futures
 from contextlib import ExitStack, contextmanager
 from typing import Literal
 
@@ -16,6 +17,7 @@ from engine.events import LoadProgress
 from engine.loading.open import ModelSource, open_model
 from engine.translatable import Translatable
 
+_POLL_S = 0.02
 _lock = threading.RLock()
 _holders: weakref.WeakKeyDictionary[Backend, weakref.WeakSet[Holder]] = weakref.WeakKeyDictionary()
 _users: weakref.WeakKeyDictionary[Backend, Holder] = weakref.WeakKeyDictionary()
@@ -54,6 +56,38 @@ class Holder:
                 else:
                     cancel.clear()
         return backend, config
+
+    @contextmanager
+    def opening(
+        self, model: ModelSource, part: Literal["target", "draft"], progress: Callable[[LoadProgress], None] | None
+    ) -> Iterator[Callable[[CancelToken], tuple[Backend, LoadConfig | None]]]:
+        """Load a model on a thread of its own; yield what waits for it, and raises what `open` raises.
+
+        A model that was not waited for within is cancelled, or let go.
+        """
+        token = CancelToken()
+        taken = False
+
+        def taken_when_loaded(cancel: CancelToken) -> tuple[Backend, LoadConfig | None]:
+            nonlocal taken
+            while not futures.wait([future], _POLL_S).done:
+                if cancel.cancelled:
+                    token.cancel()
+            taken = True
+            try:
+                return future.result()
+            except Cancelled:
+                cancel.clear()
+                raise
+
+        with futures.ThreadPoolExecutor(1, "outrider-load") as pool:
+            future = pool.submit(self.open, model, part, progress, token)
+            try:
+                yield taken_when_loaded
+            finally:
+                token.cancel()
+                if not taken and future.exception() is None:
+                    self.let_go(future.result()[0])
 
     def cancel_loads(self) -> None:
         """Cancel what is being loaded on other threads: none of it will be held."""

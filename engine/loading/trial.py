@@ -14,8 +14,8 @@ import os
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -27,8 +27,8 @@ from engine.config import LoadConfig
 from engine.errors import LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge, NotAvailable
 from engine.formats.gguf.parts import split_parts
 from engine.formats.model_file import ModelFile
-from engine.library.memory_needs import memory_needs
-from engine.library.scan import inspect_model
+from engine.library.memory_needs import MemoryNeeds, memory_needs
+from engine.library.scan import known_model
 from engine.system.cache_files import cache_folder, write_file
 from engine.system.child import child_command, start_child
 from engine.system.hidden_commands import TRIAL, VERDICT_MARK
@@ -46,6 +46,8 @@ _KEPT_LINES = 40
 _TRIAL = 1
 """Counts up when the trial tries more than it did."""
 _REMEMBERED = 512
+_ROOM_FOR_BOTH = 5
+"""Times its memory must be free for a file to be loaded here and in the child, and a draft beside it."""
 _NO_MEMORY = Translatable(
     "memory ran out while it was tested. Close other programs, or choose a shorter context or a smaller model."
 )
@@ -68,38 +70,62 @@ def check_model_file(
     progress: Callable[[float], None] | None = None,
     embeds: bool = False,
 ) -> None:
-    """Return when a model file may be loaded in this process with these settings.
+    """Return when a model file may be loaded in this process with these settings, and compute. As `checked_file`."""
+    with checked_file(config, cancel=cancel, progress=progress, embeds=embeds):
+        pass
+
+
+@contextmanager
+def checked_file(
+    config: LoadConfig,
+    *,
+    cancel: CancelToken | None = None,
+    progress: Callable[[float], None] | None = None,
+    embeds: bool = False,
+) -> Iterator[ModelFile]:
+    """Yield what the header says when a model file may be loaded in this process; end when it may compute too.
 
     Reads the header, compares the memory that it needs with what is free, and tries the file in a child process
-    unless `config.trusted` or it passed before. `embeds`: it is to make vectors of texts. `progress` is told a fraction
-    0..1.
+    unless `config.trusted` or it passed before. What the child has loaded may be loaded here while the child computes,
+    where memory has room for both. `embeds`: it is to make vectors of texts. `progress` is told a fraction 0..1.
     Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable (llama.cpp itself), Cancelled.
     """
     model = check_model_header(config.path, embeds=embeds)
     if config.trusted:
+        yield model
         return
     _check_cancel(cancel)
-    if not config.despite_memory:
-        needs = memory_needs(
-            model,
-            context_length=config.context_length,
-            cache_type=config.cache_type,
-            gpu_layers=0 if config.device == "cpu" else config.gpu_layers,
-        )
-        free = available_memory()
-        if needs.in_memory > free:
-            raise ModelTooLarge(config.path, needs.in_memory, free)
+    free, needed = available_memory(), needs_of(model, config).in_memory
+    if not config.despite_memory and needed > free:
+        raise ModelTooLarge(config.path, needed, free)
     key = passed_key(config, model) + ("-embeds" if embeds else "")
     if has_passed(key):
+        yield model
         return
     command = _command(config) if not embeds else _embedder_command(config)
-    _try_in_child(config, model.size_bytes, cancel, progress, command)
+    with closing(_try_in_child(config, model.size_bytes, cancel, progress, command)) as trial:
+        if free > _ROOM_FOR_BOTH * needed and not _uses_card(config):
+            next(trial, None)
+        else:
+            deque(trial, maxlen=0)
+        yield model
+        deque(trial, maxlen=0)
     remember_passed(key)
+
+
+def needs_of(model: ModelFile, config: LoadConfig) -> MemoryNeeds:
+    """Return what a model takes when it is loaded with these settings."""
+    return memory_needs(
+        model,
+        context_length=config.context_length,
+        cache_type=config.cache_type,
+        gpu_layers=0 if config.device == "cpu" else config.gpu_layers,
+    )
 
 
 def check_model_header(path: Path, *, embeds: bool = False) -> ModelFile:
     """Return what the header of a model file says. Raises ModelFileBroken, ModelNotSupported."""
-    model = inspect_model(path)
+    model = known_model(path)
     if not model.usable and not (embeds and model.role == "embedding"):
         raise ModelNotSupported(path, as_clause(model.problem or Translatable("it is not a model.")))
     return model
@@ -111,7 +137,8 @@ def _try_in_child(
     cancel: CancelToken | None,
     progress: Callable[[float], None] | None,
     command: list[str],
-) -> None:
+) -> Generator[None]:
+    """Try the file; yield when the child has loaded it, and end when it is found good."""
     limit = monotonic() + (_LEAST_LIMIT_S + size / _BYTES_PER_S) * (_SHADERS if _uses_card(config) else 1)
     noise, begun = _Noise(), False
     with _child(config, command) as (process, lines):
@@ -133,7 +160,9 @@ def _try_in_child(
             if "verdict" in said:
                 _obey(config, said)
                 return
-            if progress is not None:
+            if "loaded" in said:
+                yield
+            elif progress is not None:
                 progress(float(said.get("progress", 0.0)))
         raise _death(config, process.wait(), noise, begun=begun)
 

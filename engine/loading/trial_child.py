@@ -133,6 +133,7 @@ def _try_model(config: LoadConfig, out: BinaryIO) -> None:
 
     shown = [-1]
     backend = LlamaCppBackend.open(config, progress=loading)
+    _say(out, loaded=True)
     with contextlib.closing(backend):
         if backend.tokenizer.chat_template is not None:
             keep_warm(backend)  # It starts while the tokenizer is tried.
@@ -190,7 +191,7 @@ def _try_template(backend: Backend) -> None:
 def _try_forward(backend: Backend, batch: int) -> None:
     """Try batches of all the sizes that a chat uses, and going back."""
     first = np.linspace(0, backend.vocab_size - 1, batch, dtype=np.int64).tolist()
-    for count in (1, 2, _SHORT_BATCH, batch):
+    for count in dict.fromkeys((1, 2, _SHORT_BATCH, batch)):
         if backend.length + count <= backend.context_length:
             _check(backend.forward(first[:count], min(count, MAX_LOOKAHEAD + 1)))
     backend.truncate(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
@@ -23,7 +23,7 @@ from engine.lookahead.calibration import NONE, Free, Loaded, calibrate, free_mod
 from engine.lookahead.costs import CostModel
 from engine.lookahead.policy import Allowance
 from engine.system.cache_files import cache_folder, forget_oldest, read_json, write_json
-from engine.system.machine import describe_machine, logical_cores, physical_cores
+from engine.system.machine import describe_machine, logical_cores, machine_watch, physical_cores
 
 Known = Mapping[str, AcceptanceModel] | tuple[()]
 CONTINUES = 0.9  # share of the last prompt that one begins with where it goes on with the conversation
@@ -33,19 +33,36 @@ SAVE_EVERY_S, MOST_REMEMBERED = 30.0, 256  # seconds between two saves; pairs th
 class PairKnowledge:
     """Knows a target and its draft; with a `key`, beyond the program's end. Attributes: costs, allowance.
 
-    `acceptance`: what earlier runs learned, by source and way of drawing. `clock` counts seconds.
+    `acceptance`: what earlier runs learned, by source and way of drawing. `clock` counts seconds. `busy` tells whether
+    other programs take cores now: what rounds cost then is learned apart, and forgotten when they have ended.
     """
 
     def __init__(
-        self, costs: CostModel | None = None, key: str | None = None, acceptance: Known = (), clock: Clock = monotonic
+        self,
+        costs: CostModel | None = None,
+        key: str | None = None,
+        acceptance: Known = (),
+        clock: Clock = monotonic,
+        busy: Callable[[], bool] | None = None,
     ) -> None:
         self.costs, self.allowance = costs or CostModel(), Allowance()
+        self.busy = busy or machine_watch().busy
+        self._costs_beside: CostModel | None = None
         self._key, self._clock, self._pair = key, clock, dict(acceptance)
         self._conversation: dict[str, AcceptanceModel] = {}
         self._apart: dict[str, PairKnowledge] = {}
         self._claims: defaultdict[tuple[str, bool], ClaimModel] = defaultdict(ClaimModel)
         self._prompt: Sequence[int] = ()
         self._saved_at, self._saved = clock(), self._content()
+
+    def costs_now(self) -> CostModel:
+        """Return the costs to plan with: beside other programs a copy of what is known, which learns on its own."""
+        if not self.busy():
+            self._costs_beside = None
+            return self.costs
+        if self._costs_beside is None:
+            self._costs_beside = deepcopy(self.costs)
+        return self._costs_beside
 
     def begin(self, prompt: Sequence[int]) -> None:
         """Begin a reply to this prompt. A new conversation begins with what is known of the pair."""
@@ -65,6 +82,11 @@ class PairKnowledge:
     def claims(self, source: str, *, greedy: bool) -> ClaimModel:
         """Return what the source's own estimates are worth in this conversation: texts differ in what they repeat."""
         return self._claims[source, greedy]
+
+    def go_on_from(self, guess: PairKnowledge) -> None:
+        """Take over what replies learned of acceptance before the costs were measured."""
+        self._pair |= guess._pair
+        self._conversation, self._claims, self._prompt = guess._conversation, guess._claims, guess._prompt
 
     def save(self, *, at_once: bool = False) -> None:
         """Keep what has changed for the next start: not too often, or `at_once` (before closing)."""
@@ -103,6 +125,14 @@ def learn_pair(
         if isinstance(error, Cancelled):
             raise
         return PairKnowledge()
+
+
+def recall_pair(target: Backend, draft: Backend | None, configs: Sequence[LoadConfig | None]) -> PairKnowledge | None:
+    """Learn what earlier runs knew of these models, without measuring; None where they knew nothing, or not enough."""
+    loaded = {"target": (target, configs[0]), "draft": (draft, configs[1])}
+    key = costs_key(loaded)
+    known = key is None or recall(key, free_models(loaded)) is not None
+    return learn_pair(target, draft, configs, CancelToken()) if known else None
 
 
 def costs_for(

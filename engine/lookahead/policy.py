@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from time import perf_counter
 from typing import Any
@@ -108,7 +108,8 @@ class AutoLookahead(LookaheadPolicy):
     `drafts`: what was accepted of each source that takes time (None: of a draft model). A draft goes on while what it
     may still win, several tokens on, is worth more than its time. Only kept tokens and the promise of the `index`
     before any draw are looked at, so nothing is bent. Where nothing beats plain decoding, only rounds that the
-    `allowance` bears propose; looks at the sources take no more than its share either.
+    `allowance` bears propose; looks at the sources take no more than its share either. `costs_now` gives the costs that
+    hold, which are others than `costs` beside other programs; of a round in which they change no time is learned.
     """
 
     speedup: float
@@ -128,11 +129,14 @@ class AutoLookahead(LookaheadPolicy):
         index: Index | None = None,
         claims: ClaimModel | None = None,
         trees: TreePrices | None = None,
+        costs_now: Callable[[], CostModel] | None = None,
     ) -> None:
-        self.costs, self.acceptance = costs or CostModel(), AcceptanceModel()
+        self._steady, self.acceptance = costs or CostModel(), AcceptanceModel()
+        self._costs_now = costs_now or (lambda: self._steady)
+        self.costs = self._costs_now()
         self._drafts = {DRAFT_MODEL.name: self.acceptance} if drafts is None else drafts
         self._allowance, self._claims = allowance or Allowance(), claims or ClaimModel()
-        self._index, self._trees, self.lookahead, self.speedup = index, trees, 0, 1.0
+        self._index, self._trees, self.lookahead, self.speedup, self._gain = index, trees, 0, 1.0, 1.0
         self._round = self._plan_at = self._look_at = self._try_at = self._proposed = 0
         self._seen: dict[int, int] = {}  # by K, the round in which it was proposed last
         self._used: dict[str, int] = {}  # by source that takes time, that in which it is known to have been no better
@@ -168,7 +172,9 @@ class AutoLookahead(LookaheadPolicy):
             self._allowance.sleep, self.asleep, self._proposed = self._pause, True, 0
             self._allowance.spend(-self._allowance.SHARE * self._pause)
         self.source = self._index.name if offered and self._index else self.follower
-        self.speedup, self.lookahead = max(self._worth * self._plain, 1.0), chosen
+        self._gain, self.lookahead = max(self._worth * self._plain, 1.0), chosen
+        measured = self._scaled and self.costs.knows(chosen + 1)
+        self.speedup = self._gain if measured else 1.0  # What was not measured is not told.
         self.limit = chosen if not chosen or self._exactly is not None else MAX_LOOKAHEAD
         if self._trees and self.follower:
             rate, each = self._worth * (self.limit > chosen), self.costs.draft(self.follower)
@@ -202,7 +208,13 @@ class AutoLookahead(LookaheadPolicy):
     ) -> None:
         began = perf_counter()
         before, self._proposed = self._proposed, proposed
-        if proposed or not before:  # A first plain round behind others takes longer, and plain decoding has none such.
+        known, self.costs = self.costs, self._costs_now()
+        same = self.costs is known
+        if not same:
+            self._seen, self._used, self._plan_at = {}, {}, self._round
+        elif (
+            proposed or not before
+        ):  # A first plain round behind others takes longer, and plain decoding has none such.
             if self._finding_out and target_ms < (1.0 - self.SURPRISE) * self.costs.verify(proposed + 1):
                 self._try_at = self._plan_at = self._round
                 self._allowance.spend(-2.0)
@@ -211,15 +223,17 @@ class AutoLookahead(LookaheadPolicy):
             self.costs.observe_verify(max(proposed, nodes) + 1, target_ms)
             self.costs.observe_rest(proposed, rest_ms + self._learning_ms * (proposed > 0))
         time, name = draft_ms + target_ms + rest_ms, self.follower or ""
-        lost = time / self._plain - (accepted + 1) / self.speedup if self._finding_out else 0.0
+        lost = time / self._plain - (accepted + 1) / self._gain if self._finding_out else 0.0
         if self._promised:
             self._claims.observe(proposed, accepted, self._promised)
         elif proposed:
-            if name == self._ready:  # Otherwise the time is also that of catching up.
+            if name == self._ready and same:  # Otherwise the time is also that of catching up.
                 self.costs.observe_draft(proposed, draft_ms, name)
             if lost >= 0.0 and name in self.costs.drafts:  # What turned out better is tried again at once.
                 self._used[name] = self._round
-            self.acceptance.observe(proposed, accepted, sure, self._planned * time * (self._scaled and not self._rival))
+            judged = self._scaled and same and self.costs is self._steady and not self._rival
+            expected = self._planned * time * judged
+            self.acceptance.observe(proposed, accepted, sure, expected)
             for other in self._drafts.keys() - {name}:
                 self._drafts[other].fade()
             self._judge()

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import platform
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
@@ -15,12 +18,15 @@ import psutil
 from engine._version import __version__
 
 _TINY_MODEL = 32 * 2**20
+_SPINS = 3000
+"""Looks at what a thread waits for before it sleeps: 0.05 to 0.2 ms, about what it takes to wake a thread up."""
 _ROOT = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
 _NO_MEMORY = re.compile(
     r"bad_alloc|insufficient memory|out of memory|(failed|unable) to (allocate|reserve memory)|cannot allocate memory"
     r"|MemoryError|failed to map segment|memory allocation (still )?failed|(mem_buffer|galloc\S*) != NULL"
-    r"|can't start new thread|pthread_create failed|resource temporarily unavailable",
+    r"|can't start new thread|pthread_create failed|resource temporarily unavailable"
+    r"|CUBLAS_STATUS_(NOT_INITIALIZED|ALLOC_FAILED)",
     re.IGNORECASE,
 )
 _LIBRARIES = ("llama-cpp-python", "numpy", "torch", "transformers")
@@ -40,6 +46,7 @@ def describe_machine() -> dict[str, Any]:
     }
 
 
+@cache
 def _version(package: str) -> str | None:
     try:
         return version(package)
@@ -74,6 +81,34 @@ class OtherPrograms:
         """Return how many of the processors since then: 0.5 is half of one."""
         taken = (_busy_seconds() - self._busy) - (_own_seconds() - self._own)
         return max(taken / (perf_counter() - self._began), 0.0)
+
+
+class BusyWatch:
+    """Tell whether other programs take processor time now: half of a core counts, a quarter of a second back at least.
+
+    A look costs a tenth of a millisecond and comes no more often than that, so `busy` may be asked in each round.
+    """
+
+    EVERY_S, STALE_S, CORES = 0.25, 2.0, 0.5
+
+    def __init__(self) -> None:
+        self._others, self._at, self._busy = OtherPrograms(), perf_counter(), False
+
+    def busy(self) -> bool:
+        """Return the state at the last look. What was long ago is no look: then the next one is awaited."""
+        now = perf_counter()
+        age = now - self._at
+        if age >= self.EVERY_S:
+            if age < self.STALE_S:
+                self._busy = self._others.cores() >= self.CORES
+            self._others, self._at = OtherPrograms(), now
+        return self._busy
+
+
+@cache
+def machine_watch() -> BusyWatch:
+    """Return the one of this process."""
+    return BusyWatch()
 
 
 def _own_seconds() -> float:
@@ -112,6 +147,24 @@ def default_threads(model_bytes: int) -> int:
 def is_tiny(model_bytes: int) -> bool:
     """Return whether a model is of a few megabytes only, so that its operations are over in microseconds."""
     return model_bytes < _TINY_MODEL
+
+
+@contextmanager
+def short_spins() -> Iterator[None]:
+    """Let the OpenMP library (GNU's) that is loaded within have its threads sleep soon where they wait for each other.
+
+    Left to itself a thread spins for 5 to 20 ms at each barrier. Where another program has taken the core of the thread
+    that it waits for, that is most of its own time: beside two busy programs on two cores a token took 50 times as long
+    as alone. It reads the variable once, when it is loaded; what somebody has set stays.
+    """
+    if {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
+        yield
+        return
+    os.environ["GOMP_SPINCOUNT"] = str(_SPINS)
+    try:
+        yield
+    finally:
+        del os.environ["GOMP_SPINCOUNT"]
 
 
 # Memory ---------------------------------------------------------------------------------------------------------------

@@ -1095,8 +1095,8 @@
             <translation>Seinen Speicher freigeben</translation>
         </message>
         <message>
-            <source>Load the chosen models now instead of with the next message</source>
-            <translation>Die gewählten Modelle jetzt laden statt erst mit der nächsten Nachricht</translation>
+            <source>Load the chosen models now</source>
+            <translation>Die gewählten Modelle jetzt laden</translation>
         </message>
         <message>
             <source>There are no models yet. Add a folder with GGUF models, or drop a model onto the window.</source>
@@ -1421,12 +1421,12 @@
             <translation>{name} kann nicht geöffnet werden: Es ist keine lesbare Datei und kein lesbarer Ordner.</translation>
         </message>
         <message>
-            <source>{model} is now the target. It is loaded with the next message.</source>
-            <translation>{model} ist jetzt das Zielmodell. Es wird mit der nächsten Nachricht geladen.</translation>
+            <source>{model} is now the target.</source>
+            <translation>{model} ist jetzt das Zielmodell.</translation>
         </message>
         <message>
-            <source>{model} is now the target; the other models were ignored. It is loaded with the next message.</source>
-            <translation>{model} ist jetzt das Zielmodell; die anderen Modelle wurden ignoriert. Es wird mit der nächsten Nachricht geladen.</translation>
+            <source>{model} is now the target; the other models were ignored.</source>
+            <translation>{model} ist jetzt das Zielmodell; die anderen Modelle wurden ignoriert.</translation>
         </message>
         <message>
             <source>Only files and folders on this computer can be dropped here.</source>
@@ -1570,8 +1570,8 @@
             <translation>Zielmodell wählen</translation>
         </message>
         <message>
-            <source>It is loaded with the next message.</source>
-            <translation>Es wird mit der nächsten Nachricht geladen.</translation>
+            <source>It is not loaded yet.</source>
+            <translation>Es ist noch nicht geladen.</translation>
         </message>
     </context>
     <context>
@@ -5554,10 +5554,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Embedding-Modelle sind hier GGUF-Dateien.</translation>
         </message>
         <message>
-            <source>llama.cpp cannot be loaded ({reason}). A build for graphics cards needs the card's driver; install that, or Outrider again.</source>
-            <translation>llama.cpp kann nicht geladen werden ({reason}). Ein Build für Grafikkarten braucht den Treiber der Karte: Installieren Sie ihn oder Outrider erneut.</translation>
-        </message>
-        <message>
             <source>memory ran out while it was tested. Close other programs, or choose a shorter context or a smaller model.</source>
             <translation>der Arbeitsspeicher reichte bei der Prüfung nicht aus. Schließen Sie andere Programme, oder wählen Sie einen kürzeren Kontext oder ein kleineres Modell.</translation>
         </message>
@@ -5572,6 +5568,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>llama.cpp took too long to load it.</source>
             <translation>llama.cpp hat zu lange gebraucht, um es zu laden.</translation>
+        </message>
+        <message>
+            <source>llama.cpp cannot be loaded ({reason}). A build for graphics cards needs the card's driver; install that, or Outrider again.</source>
+            <translation>llama.cpp kann nicht geladen werden ({reason}). Ein Build für Grafikkarten braucht den Treiber der Karte: Installieren Sie ihn oder Outrider erneut.</translation>
         </message>
         <message>
             <source>this build of llama.cpp uses instructions that this processor lacks. Install Outrider again on this computer (from its sources: make setup).</source>

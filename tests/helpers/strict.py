@@ -12,6 +12,7 @@ from weakref import WeakSet
 import pytest
 
 from engine.chat import limited_child, render
+from engine.system import machine
 
 THREAD_GRACE_S = 10.0
 _popen = subprocess.Popen.__init__
@@ -73,6 +74,12 @@ def renderer() -> Iterator[None]:
     limited_child.pool._keepers.add(owner)  # It starts with the first test that needs it.
     yield
     render.let_go(owner)
+
+
+@pytest.fixture(autouse=True)
+def no_other_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test learn otherwise because another one runs beside it."""
+    monkeypatch.setattr(machine.BusyWatch, "busy", lambda _watch: False)
 
 
 @pytest.fixture(autouse=True)

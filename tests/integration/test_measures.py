@@ -1,8 +1,8 @@
-"""The measures of the house: sizes, rooms and their descriptions, names, circles; and proof that each can fail."""
+"""The measures of the house: rooms and their descriptions, names, circles; and proof that each can fail."""
 
 import ast
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from graphlib import CycleError, TopologicalSorter
@@ -15,8 +15,6 @@ from helpers.paths import ROOT
 
 FOLDERS = ("app", "docs", "engine", "packaging", "resources", "tests")
 PACKAGES = ("engine", "app")
-MOST_FILES = 15
-MOST_LINES = 400
 PARTS_OF_A_ROOM = ("", "Door: ", "Never imported here: ")
 
 # Classes of one name in two modules that mean the same on purpose, with the reason.
@@ -30,18 +28,6 @@ def _modules(root: Path, *folders: str) -> Iterator[Path]:
 
 def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
-
-
-def crowded(root: Path) -> dict[str, int]:
-    """Return the folders that hold too many Python files, with the number."""
-    counts = Counter(path.parent.relative_to(root).as_posix() for path in _modules(root, *FOLDERS))
-    return {folder: count for folder, count in counts.items() if count > MOST_FILES}
-
-
-def long_files(root: Path) -> dict[str, int]:
-    """Return the Python files that are too long, with the number of their lines."""
-    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in _modules(root, *FOLDERS)}
-    return {path.relative_to(root).as_posix(): lines for path, lines in lengths.items() if lines > MOST_LINES}
 
 
 def only_forwards(source: str) -> bool:
@@ -168,14 +154,6 @@ def circle(imports: Mapping[str, AbstractSet[str]]) -> list[str]:
     return []
 
 
-def test_no_folder_is_crowded() -> None:
-    assert not crowded(ROOT)
-
-
-def test_no_file_is_long() -> None:
-    assert not long_files(ROOT)
-
-
 def test_no_module_only_forwards() -> None:
     face = ROOT / "engine" / "__init__.py"
     modules = [path for path in _modules(ROOT, *FOLDERS) if path != face]
@@ -213,18 +191,6 @@ def _write(root: Path, sources: Mapping[str, str]) -> None:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(source, encoding="utf-8")
-
-
-def test_a_crowded_folder_is_seen(tmp_path: Path) -> None:
-    _write(tmp_path, {f"tests/engine/test_{number}.py": "" for number in range(MOST_FILES)})
-    assert not crowded(tmp_path)
-    _write(tmp_path, {"tests/engine/conftest.py": ""})
-    assert crowded(tmp_path) == {"tests/engine": MOST_FILES + 1}
-
-
-def test_a_long_file_is_seen(tmp_path: Path) -> None:
-    _write(tmp_path, {"packaging/fits.py": "x = 1\n" * MOST_LINES, "packaging/long.py": "x = 1\n" * (MOST_LINES + 1)})
-    assert long_files(tmp_path) == {"packaging/long.py": MOST_LINES + 1}
 
 
 @pytest.mark.parametrize(

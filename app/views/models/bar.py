@@ -193,5 +193,5 @@ class ModelBar(QFrame):
         if detail:
             lines.append(str(detail))
         if not there and loaded.target is not None:
-            lines.append(self.tr("It is loaded with the next message."))
+            lines.append(self.tr("It is not loaded yet."))
         picker.setToolTip("\n".join(lines))

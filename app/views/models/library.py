@@ -241,11 +241,7 @@ class LibraryDialog(Dialog):
         unload = row is not None and bool(row.loaded)
         self.load_button.setText(self.tr("Unload") if unload else self.tr("Load"))
         self.load_button.setEnabled(not self._busy and row is not None and bool(row.loaded or (row.chosen and usable)))
-        self.load_button.setToolTip(
-            self.tr("Free its memory")
-            if unload
-            else self.tr("Load the chosen models now instead of with the next message")
-        )
+        self.load_button.setToolTip(self.tr("Free its memory") if unload else self.tr("Load the chosen models now"))
         self._copy.setEnabled(row is not None)
 
     def _show_page(self) -> None:

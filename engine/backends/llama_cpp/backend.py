@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from time import perf_counter
 from typing import Any, NoReturn
 
 import llama_cpp
@@ -22,6 +23,7 @@ from engine.backends.llama_cpp.recurrent import RecurrentState, worth_saving
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
 from engine.backends.llama_cpp.trees import SEQUENCES, TreeSequences
 from engine.backends.prefix import common_prefix
+from engine.backends.threads import ThreadFollower
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
 from engine.errors import (
@@ -33,9 +35,12 @@ from engine.errors import (
     RewindNotSupported,
     TokenOutOfRange,
 )
+from engine.formats.vocabulary import Vocabulary
+from engine.system.machine import machine_watch
 from engine.translatable import Translatable
 
 _NEVER = (ctypes.c_char * 2)()
+_MOST_VERIFIED = MAX_LOOKAHEAD + 1
 _LONGEST_REPLAY = 16
 """A replay rides in the next forward, together with what was accepted since, until it is this long."""
 _STATUS_ABORTED = 2
@@ -47,9 +52,18 @@ class LlamaCppBackend(Backend):
     """Run a GGUF model with its context (see engine.backends.base.Backend). Made by `open`, and `config` says how."""
 
     config: LoadConfig | None = None
+    _follower: ThreadFollower | None = None
 
     def __init__(
-        self, model: Any, context: Any, name: str, context_length: int, batch_size: int, device: str = "cpu"
+        self,
+        model: Any,
+        context: Any,
+        name: str,
+        context_length: int,
+        batch_size: int,
+        device: str = "cpu",
+        *,
+        vocabulary: Vocabulary | None = None,
     ) -> None:
         self.rows = library_rows()
         self._log = prepare_library()
@@ -67,7 +81,7 @@ class LlamaCppBackend(Backend):
         for index in range(batch_size):
             self._batch.seq_id[index][0] = 0
         self.name = name
-        self.tokenizer = self._tokenizer = LlamaCppTokenizer(model)
+        self.tokenizer = self._tokenizer = LlamaCppTokenizer(model, vocabulary)
         self.vocab_size = self._tokenizer.vocab_size
         self.eos_token_ids = self._tokenizer.eos_token_ids
         self.context_length = context_length
@@ -101,8 +115,12 @@ class LlamaCppBackend(Backend):
         *,
         progress: Callable[[float], None] | None = None,
         cancel: CancelToken | None = None,
+        vocabulary: Vocabulary | None = None,
     ) -> LlamaCppBackend:
-        """Load a model. `progress` is told a fraction 0..1. Raises LoadFailed, ModelNotSupported, Cancelled."""
+        """Load a model. `progress` is told a fraction 0..1. Raises LoadFailed, ModelNotSupported, Cancelled.
+
+        `vocabulary`: by the header of its file, where that was read.
+        """
         log = prepare_library()
         model = load_model(config, log, progress, cancel)
         try:
@@ -110,8 +128,10 @@ class LlamaCppBackend(Backend):
         except LoadFailed:
             llama_cpp.llama_model_free(model)
             raise
-        backend = cls(model, context, config.path.stem, context_length, batch_size, device_name(config))
-        backend.notes, backend.config = notes_on(model, config), config
+        device = device_name(config)
+        backend = cls(model, context, config.path.stem, context_length, batch_size, device, vocabulary=vocabulary)
+        backend.notes, backend.config, backend.vocabulary = notes_on(model, config), config, vocabulary
+        backend._follower = backend._follow()
         backend.hidden_states = with_shared_keys(backend.hidden_states, model, config.path)
         return backend
 
@@ -134,6 +154,13 @@ class LlamaCppBackend(Backend):
         # cache among the threads when it is asked for a single token.
         if self.threads_adjustable:
             self.threads = n
+            self._follower = self._follow()
+
+    def _follow(self) -> ThreadFollower | None:
+        """Return what lowers the number of threads beside other programs; None where it is not ours to choose."""
+        chosen = self.config is not None and self.config.threads is not None
+        # Without our attention a row's bits may depend on the number.
+        return None if chosen or not self.own_kernels else ThreadFollower(self.threads, machine_watch().busy)
 
     def show_states(self, reader: StateReader | None) -> None:
         if reader is self._reader:
@@ -217,9 +244,12 @@ class LlamaCppBackend(Backend):
             positions[index] = position + index
             outputs[index] = index >= silent
         self._compute_with(count)
+        began = perf_counter()
         status = llama_cpp.llama_decode(self._context, self._batch)
         if status != 0:
             self._failed(status, position)
+        if self._follower is not None and count <= _MOST_VERIFIED:
+            self._follower.observe(count, 1000.0 * (perf_counter() - began))
         if self._state is not None:
             self._state.decoded(count)
         if self._shown is not None and self._reader is not None:
@@ -231,7 +261,10 @@ class LlamaCppBackend(Backend):
 
     def _compute_with(self, count: int) -> None:
         """Set the number of threads for so many tokens."""
-        threads = self.threads if count <= MAX_LOOKAHEAD + 1 else max(self.threads, self._threads_loaded)
+        if count > _MOST_VERIFIED:
+            threads = max(self.threads, self._threads_loaded)
+        else:
+            threads = self.threads if self._follower is None else self._follower.threads
         if threads != self._threads_set:
             llama_cpp.llama_set_n_threads(self._context, threads, threads)
             self._threads_set = threads

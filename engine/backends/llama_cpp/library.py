@@ -11,7 +11,9 @@ import ctypes
 import logging
 import os
 import sys
+import threading
 from collections import deque
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -27,6 +29,7 @@ from engine.translatable import Translatable
 
 _log = logging.getLogger(__name__)
 _LOG_WARN, _LOG_ERROR = 3, 4
+_LAST_WORDS = b"CUDA error: "
 _KEPT = 20
 _CARDS = (1, 2)
 """ggml's types of devices that are graphics cards: with memory of their own, and integrated."""
@@ -39,31 +42,43 @@ STOCK_BUILD = (
 class LibraryLog:
     """Keep the last warnings and errors of llama.cpp. Whoever wants those of one call clears it before.
 
-    llama.cpp has one receiver of its messages in a process: the log that was made last. None reaches the terminal.
+    Two models can be loaded at once: a thread clears and is told what llama.cpp said on it.
+    llama.cpp has one receiver of its messages in a process: the log that was made last. None reaches the terminal but
+    an error behind which CUDA's part of llama.cpp ends the process: it says why, and the trial reads it there.
     """
 
     def __init__(self) -> None:
-        self._lines: deque[str] = deque(maxlen=_KEPT)
+        self._lines: deque[tuple[int, str]] = deque(maxlen=_KEPT)
         self._receiver = llama_cpp.llama_log_callback(self._keep)
         llama_cpp.llama_log_set(self._receiver, ctypes.c_void_p(0))
 
     def _keep(self, level: int, text: bytes, _data: object) -> None:
+        if text.startswith(_LAST_WORDS):
+            with suppress(OSError):
+                os.write(2, text)
         if level in (_LOG_WARN, _LOG_ERROR):
-            self._lines.append(text.decode("utf-8", "replace").strip())
+            self._lines.append((threading.get_ident(), text.decode("utf-8", "replace").strip()))
 
     def clear(self) -> None:
         """Forget what was said before."""
-        self._lines.clear()
+        for line in self._own():
+            with suppress(ValueError):
+                self._lines.remove(line)
+
+    def _own(self) -> list[tuple[int, str]]:
+        return [line for line in self._lines.copy() if line[0] == threading.get_ident()]
 
     @property
     def last(self) -> str | None:
         """Return the last message, None where there was none."""
-        return self._lines[-1] if self._lines else None
+        lines = self._own() or list(self._lines.copy())
+        return lines[-1][1] if lines else None
 
     @property
     def error(self) -> str | None:
         """Return the first message that tells of an error or a failure, None where none does."""
-        return next((line for line in self._lines if "error" in line.lower() or "failed" in line.lower()), None)
+        said = (line for _, line in self._own())
+        return next((line for line in said if "error" in line.lower() or "failed" in line.lower()), None)
 
 
 @cache

@@ -68,9 +68,9 @@ def load_weights(
     params.n_gpu_layers = gpu_layers(config)
     if not pack_weights(params, config):
         params.use_extra_bufts = not computes_alike()
-    if config.rpc:
-        machines = machine_devices(config)  # Named, so that it is not freed.
-        params.devices = ctypes.cast(machines, ctypes.c_void_p)
+    devices = _devices(config)  # Named, so that it is not freed.
+    if devices is not None:
+        params.devices = ctypes.cast(devices, ctypes.c_void_p)
     entries = _overrides(entries_to_load(config.path))
     params.kv_overrides = entries
     if config.in_memory and not config.rpc and _fits_in_memory(config):
@@ -92,6 +92,17 @@ def load_weights(
     if not model:
         raise LoadFailed(config.path, reason_of(config, log, Translatable("llama.cpp cannot read it")))
     return model
+
+
+def _devices(config: LoadConfig) -> Any:
+    """Return the list of what a model is loaded to beside the processor; None is llama.cpp's choice. Raises LoadFailed.
+
+    A model without layers on a card must not know of it: llama.cpp would compute forwards of 32 tokens and more on the
+    card, whose rows differ, and read the weights into the card's host memory, where our kernels cannot pack them.
+    """
+    if config.rpc:
+        return machine_devices(config)
+    return None if gpu_layers(config) else (ctypes.c_void_p * 1)(None)
 
 
 def pack_weights(params: Any, config: LoadConfig) -> bool:

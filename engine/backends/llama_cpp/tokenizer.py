@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +15,7 @@ import llama_cpp
 from engine.backends.base import AddedToken
 from engine.errors import BackendClosed, BackendFailure, InvalidRequest, TextNotEncodable
 from engine.formats.turns import assumed_templates
+from engine.formats.vocabulary import Vocabulary
 from engine.translatable import Translatable
 
 _SPACE = "\u2581"
@@ -36,15 +37,17 @@ characters pass and 40,000 end the process on the usual stack of 8 MiB (measured
 class LlamaCppTokenizer:
     """Convert text to token ids and back (see engine.backends.base.Tokenizer), as long as the model is loaded.
 
-    Once its model is freed it raises BackendClosed.
+    Once its model is freed it raises BackendClosed. `vocabulary`: by the header of its file, where that was read.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, vocabulary: Vocabulary | None = None) -> None:
         self._lock = threading.RLock()
         self._closed = False
         self._model = model
         self._vocab: Any = llama_cpp.llama_model_get_vocab(model)
         self._size = int(llama_cpp.llama_vocab_n_tokens(self._vocab))
+        known = vocabulary is not None and vocabulary.size == self._size
+        self._special: Sequence[int] = vocabulary.special if vocabulary and known else range(self._size)
         self._pieces: dict[int, bytes] = {}
         self._known: frozenset[str] | None = None
         self._added: dict[str, AddedToken] | None = None
@@ -78,7 +81,9 @@ class LlamaCppTokenizer:
         """Return every token that ends a turn or a text."""
         is_end = llama_cpp.llama_vocab_is_eog
         with self._open():
-            return frozenset(token for token in range(self._size) if is_end(self._vocab, token))
+            named = (llama_cpp.llama_vocab_eos(self._vocab), llama_cpp.llama_vocab_eot(self._vocab))
+            asked = {*self._special, *(token for token in named if 0 <= token < self._size)}
+            return frozenset(token for token in asked if is_end(self._vocab, token))
 
     @property
     def chat_template(self) -> str | None:
@@ -115,7 +120,7 @@ class LlamaCppTokenizer:
         with self._open():
             if self._added is None:
                 self._added = {}
-                for token in range(self._size):
+                for token in self._special:
                     kind = int(llama_cpp.llama_vocab_get_attr(self._vocab, token))
                     if kind & (_CONTROL | _USER_DEFINED):
                         self._added.setdefault(self._text(token), AddedToken(token, bool(kind & _CONTROL)))
@@ -189,7 +194,7 @@ class LlamaCppTokenizer:
         kind = llama_cpp.llama_vocab_type(self._vocab)
         if kind not in (llama_cpp.LLAMA_VOCAB_TYPE_SPM, llama_cpp.LLAMA_VOCAB_TYPE_UGM):
             return False
-        texts = self._all_texts()
+        texts = {self._text(token) for token in self._special}
         return any(f"<0x{byte:02X}>" not in texts for byte in range(256))
 
     def _all_texts(self) -> frozenset[str]:
@@ -201,7 +206,7 @@ class LlamaCppTokenizer:
         """Raise TextNotEncodable at the first character that neither a token nor byte tokens can write."""
         known = self._all_texts()
         if parse_special:
-            control = [token for token in range(self._size) if llama_cpp.llama_vocab_is_control(self._vocab, token)]
+            control = [token for token in self._special if llama_cpp.llama_vocab_is_control(self._vocab, token)]
             names = sorted(
                 (re.escape(name) for name in map(self._text, control) if name),
                 key=len,

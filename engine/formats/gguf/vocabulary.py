@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.formats.gguf.reader import GgufFile
 from engine.formats.vocabulary import Vocabulary, make_vocabulary
 
 TOKENS_KEY = "tokenizer.ggml.tokens"
 TYPES_KEY = "tokenizer.ggml.token_type"
-_UNUSED_TYPE = 5
+_NORMAL_TYPE, _UNKNOWN_TYPE, _CONTROL_TYPE, _UNUSED_TYPE = 1, 2, 3, 5
+_MARKS = (b"<", b"[", b"_<", "▁<".encode())
+"""How the texts begin that llama.cpp takes for control tokens whatever the file calls them. Source: its vocabulary
+loader."""
 
 BEGIN_BY_DEFAULT = frozenset({"llama", "bert"})
 """Tokenizers that put the begin token in front of a text unless the file says otherwise."""
@@ -56,12 +62,27 @@ def vocabulary_of_file(header: GgufFile) -> Vocabulary | None:
     adds_end = header.flag("tokenizer.ggml.add_eos_token")
     if adds_end is None:
         adds_end = tokenizer in END_BY_DEFAULT
-    return make_vocabulary(
+    vocabulary = make_vocabulary(
         _KIND_NAMES.get(tokenizer, tokenizer),
         begin if adds_begin else None,
         end if adds_end else None,
         prints,
     )
+    if texts is None:
+        return vocabulary
+    marked = np.zeros(len(prints), np.bool_)
+    control = marked.copy()
+    if kinds is not None and len(kinds) == len(prints):
+        control = (kinds == _CONTROL_TYPE) | (kinds == _UNKNOWN_TYPE)
+        marked = kinds != _NORMAL_TYPE
+    named = [id_ for id_ in (begin, end) if id_ is not None and 0 <= id_ < len(prints)]
+    marked[named] = True
+    special = np.flatnonzero(marked | texts.beginning_with(_MARKS))
+    return replace(vocabulary, control=_ids(np.flatnonzero(control)), special=_ids(special))
+
+
+def _ids(places: NDArray[np.int64]) -> tuple[int, ...]:
+    return tuple(places.tolist())
 
 
 def special_ids(header: GgufFile, tokenizer: str) -> tuple[int | None, int | None]:

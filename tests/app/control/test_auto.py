@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
 
 from app.settings.settings import Settings
 from app.views.widgets.labels import FixedHeightLabel
@@ -115,17 +114,16 @@ def test_a_measurement_can_be_cancelled(open_window: OpenWindow) -> None:
     assert script.measured == ["cancelled"], "nor does the reply measure then"
 
 
-def test_a_reply_with_a_new_pair_says_that_it_measures(open_window: OpenWindow) -> None:
+def test_a_new_pair_is_measured_behind_its_first_reply(open_window: OpenWindow) -> None:
     script = Script(measure_s=20.0)
     window = open_window(script, settings=Settings(lookahead=4))
-    window.main.bar.draft.chosen.emit("ngram")
-    window.ask("Load it")
     window.models.list.choose(lookahead="auto")
-    exchange = window.send("Hello")
+    exchange = window.ask("Hello")
+    assert (exchange.status, script.measured) == ("done", [])
     window.wait(lambda: measuring(window))
-    window.key(Qt.Key.Key_Escape)
-    window.ended(exchange)
-    assert exchange.status == "cancelled"
+    window.click(window.main.strip.button)
+    window.ready()
+    assert script.measured == ["cancelled"]
     assert window.ask("Hello again").status == "done"
 
 

@@ -84,11 +84,11 @@ def test_both_are_chosen_and_remembered(
     bar = window.main.bar
     assert bar.draft.currentText() == BOTH
     assert "each round takes the one that promises more" in bar.draft.toolTip()
-    assert "It is loaded with the next message." in bar.draft.toolTip()
+    assert "It is not loaded yet." in bar.draft.toolTip()
     decoder = window.program.bridge._decoder
     exchange = window.ask(PROMPT)
     assert window.models.list.loaded == Loaded(target, head, draft)
-    assert "It is loaded with the next message." not in bar.draft.toolTip()
+    assert "It is not loaded yet." not in bar.draft.toolTip()
     methods = {each.name for each in window.stats(exchange).by_method}
     assert methods == {"autoregressive", "eagle3"}, "a head with a fixed lookahead begins behind the first token"
     kept = window.program.conversations.open

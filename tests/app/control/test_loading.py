@@ -133,6 +133,39 @@ def test_unloading_waits_for_a_reply(open_window: OpenWindow, demo_pair: Pair) -
     window.wait(lambda: window.models.list.loaded == Loaded())
 
 
+def test_what_is_chosen_is_loaded_at_once(open_window: OpenWindow, tmp_path: Path) -> None:
+    script = Script()
+    window = open_window(script)
+    script.loads.clear()
+    script.load_s = 30.0
+    first, second = tmp_path / "first.gguf", tmp_path / "second.gguf"
+    window.models.choose_target(first)
+    window.wait(lambda: script.loads == [("target", first)])
+    script.load_s = 0.0
+    window.models.choose_target(second)
+    window.wait(lambda: window.models.list.loaded.target == second)
+    window.wait(lambda: window.models.settled)
+    assert script.prompts == [], "nobody sent a message"
+    script.loads.clear()
+    window.models.choose_draft(first)
+    window.wait(lambda: window.models.list.loaded == Loaded(second, first))
+    assert script.loads == [("draft", first)]
+    assert window.notices() == []
+
+
+def test_choosing_does_not_disturb_a_reply(open_window: OpenWindow, tmp_path: Path) -> None:
+    script = Script("A sentence of a reply that goes on. " * 20, round_s=0.01)
+    window = open_window(script)
+    other = tmp_path / "other.gguf"
+    exchange = window.send("Hello")
+    window.wait(lambda: exchange.reply)
+    assert not exchange.ended
+    window.models.choose_target(other)
+    window.ended(exchange)
+    assert (exchange.status, exchange.reply) == ("done", script.reply)
+    window.wait(lambda: window.models.list.loaded.target == other)
+
+
 def test_a_load_shows_progress_and_can_be_cancelled(open_window: OpenWindow, tmp_path: Path) -> None:
     script = Script()
     window = open_window(script)

@@ -49,6 +49,12 @@ def window(open_window: OpenWindow, demo_pair: Pair, memory: Memory, copy: Path)
 announced: list[str] = []
 
 
+def waits_for_the_load(window: Window) -> bool:
+    """Whether the question waits for the load that choosing began."""
+    running = window.controller.replies.running
+    return running is not None and running.job is not None
+
+
 def test_a_load_that_would_not_fit_is_announced_before_it_is_tried(window: Window, memory: Memory, copy: Path) -> None:
     memory.free = 50_000_000
     window.models.choose_target(copy)
@@ -81,7 +87,7 @@ def test_the_user_may_leave_it(window: Window, memory: Memory, copy: Path, demo_
     memory.free = 50_000_000
     window.models.choose_target(copy)
     exchange = window.send("Hello!")
-    window.wait(lambda: announced)
+    window.wait(lambda: announced and waits_for_the_load(window))
     window.models.decline_load()
     window.ended(exchange)
     assert exchange.status == "cancelled"
@@ -94,7 +100,7 @@ def test_cancelling_the_question_ends_the_announcement(window: Window, memory: M
     memory.free = 50_000_000
     window.models.choose_target(copy)
     exchange = window.send("Hello!")
-    window.wait(lambda: announced)
+    window.wait(lambda: announced and waits_for_the_load(window))
     window.main.cancel_wanted.emit()
     window.ended(exchange)
     assert exchange.status == "cancelled"

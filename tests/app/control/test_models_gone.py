@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def settings_for(copies: Pair) -> Settings:
 def window(open_window: OpenWindow, copies: Pair, demo_pair: Pair) -> Window:
     """A window with the copies loaded: without a trial in a process of its own, as it is known that they are sound."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("engine.loading.open.check_model_file", lambda *_, **__: None)
+        patch.setattr("engine.loading.open.checked_file", lambda *_, **__: nullcontext())
         window = open_window(pair=demo_pair, settings=settings_for(copies))
     assert window.models.list.loaded == Loaded(*copies)
     return window

@@ -66,8 +66,8 @@ def test_after_a_failed_load_the_pickers_tell_what_is_loaded(open_window: OpenWi
     script.load_errors.append(ModelFileBroken(tmp_path / "bad.gguf", "it is cut off."))
     window.models.choose_target(tmp_path / "bad.gguf")
     assert window.main.bar.target.currentText() == "bad"
-    exchange = window.ask("With the broken one")
-    assert window.said(exchange) == "Cannot load bad.gguf: it is cut off."
+    window.wait(window.notices)
+    assert window.notices() == ["Cannot load bad.gguf: it is cut off."]
     assert window.models.list.loaded == good
     assert window.main.bar.target.currentData() is None or window.main.bar.target.currentText() == "big"
     assert window.ask("With the good one").status == "done"
@@ -78,8 +78,8 @@ def test_models_that_do_not_fit(open_window: OpenWindow, tmp_path: Path) -> None
     window = open_window(script)
     script.load_errors.append(VocabularyMismatch("big", "other", "They do not share a vocabulary."))
     window.models.choose_draft(tmp_path / "other.gguf")
-    exchange = window.ask("Pair them")
-    assert "do not share a vocabulary" in window.said(exchange)
+    window.wait(window.notices)
+    assert "do not share a vocabulary" in window.notices()[0]
     assert window.main.bar.draft.currentText() == "small"
 
 

@@ -70,10 +70,14 @@ class Answer:
 
 
 class Server:
-    """A server that runs, until `close`. Raises ServerFailed. Attributes: settings."""
+    """A server that runs, until `close`. Raises ServerFailed. Attributes: settings.
 
-    def __init__(self, program: Path, settings: Settings) -> None:
+    `poll_s`: how often it is asked whether it is ready.
+    """
+
+    def __init__(self, program: Path, settings: Settings, poll_s: float = 0.1) -> None:
         self.settings = settings
+        self._poll_s = poll_s
         self._port = _free_port()
         handle, name = mkstemp(prefix="llama-server-", suffix=".log")
         self._log = Path(name)
@@ -121,6 +125,11 @@ class Server:
         }
         return read_answer(self._ask("POST", "/completion", request, _REPLY_S))
 
+    def first_token(self, question: str) -> None:
+        """Wait for the first token of the reply to a question. Raises ServerFailed."""
+        messages = [{"role": "user", "content": question}]
+        self._ask("POST", "/v1/chat/completions", {"messages": messages, "max_tokens": 1, "temperature": 0.0}, _REPLY_S)
+
     def processor_s(self) -> float:
         """Seconds of processor time that it has taken so far."""
         times = self._process.cpu_times()
@@ -146,7 +155,7 @@ class Server:
             with suppress(OSError, HTTPException, ServerFailed):
                 self._ask("GET", "/health", None, 5.0)
                 return
-            sleep(0.1)
+            sleep(self._poll_s)
         raise ServerFailed(f"llama-server was not ready after {_LOAD_S:.0f} s: {self._last_words()}")
 
     def _ask(self, method: str, path: str, body: dict[str, Any] | None, patience_s: float) -> dict[str, Any]:

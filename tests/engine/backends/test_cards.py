@@ -29,6 +29,7 @@ pytestmark = [
     pytest.mark.skipif(LIBRARIES is None, reason="OUTRIDER_CARDS_LLAMA names no build for graphics cards"),
 ]
 ALL = ("--gpu-layers", "99")
+TARGET = str(BUNDLED_MODELS / "demo-target.Q8_0.gguf")
 PROMPT = "Tell me a story about a fox."
 OFFLOADED = """
 import ctypes, sys
@@ -41,6 +42,52 @@ keep = llama_cpp.llama_log_callback(lambda level, text, data: said.append(text.d
 llama_cpp.llama_log_set(keep, ctypes.c_void_p(0))
 LlamaCppBackend.open(LoadConfig(Path(sys.argv[1]), gpu_layers=99, trusted=True)).close()
 print([line for line in said if "offloaded" in line][-1])
+"""
+
+BESIDE = """
+import ctypes, json, sys
+from pathlib import Path
+import llama_cpp
+from engine.backends.llama_cpp.backend import LlamaCppBackend
+from engine.backends.llama_cpp.library import card_names, computes_alike
+from engine.config import LoadConfig
+said = []
+keep = llama_cpp.llama_log_callback(lambda level, text, data: said.append(text.decode("utf-8", "replace")))
+llama_cpp.llama_log_set(keep, ctypes.c_void_p(0))
+backend = LlamaCppBackend.open(LoadConfig(Path(sys.argv[1]), gpu_layers=0, trusted=True))
+tokens = list(range(100, 133))
+together = backend.forward(tokens, 33)[-1].copy()
+backend.truncate(32)
+same = bool((backend.forward(tokens[32:], 1)[0] == together).all())
+names = {name.rstrip("0123456789") for name in card_names()}
+used = [line for line in said if "buffer size" in line and any(name in line.lower() for name in names)]
+facts = {"device": backend.device, "own": backend.own_kernels, "ours": computes_alike(), "same": same, "used": used}
+print(json.dumps(facts))
+backend.close()
+"""
+AGAIN = """
+import json, sys
+from engine import load
+asked = {"lookahead": 4, "temperature": 0.0, "max_tokens": 24}
+replies = []
+for layers in (-1, -1, 2, -1):
+    with load("demo", "demo", gpu_layers=layers) as decoder:
+        replies.append(decoder.generate("Tell me a story about a fox.", **asked).tokens)
+with load("demo", "demo") as one, load("demo", "demo") as two:
+    replies += [each.generate("Tell me a story about a fox.", **asked).tokens for each in (one, two)]
+print(json.dumps([list(reply) for reply in replies]))
+"""
+FULL = """
+import ctypes, sys
+driver = ctypes.CDLL("libcuda.so.1")
+device, context, free, total, place = ctypes.c_int(), ctypes.c_void_p(), *(ctypes.c_size_t() for _ in range(3))
+assert not driver.cuInit(0) and not driver.cuDeviceGet(ctypes.byref(device), 0)
+assert not driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device) and not driver.cuCtxSetCurrent(context)
+assert not driver.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
+left = int(sys.argv[1])
+assert not driver.cuMemAlloc_v2(ctypes.byref(place), ctypes.c_size_t(free.value - left))
+print("full", flush=True)
+sys.stdin.read()
 """
 
 
@@ -69,13 +116,33 @@ def _reply(environment: dict[str, str], *options: str) -> dict[str, Any]:
     return reply
 
 
-def test_all_layers_are_on_the_card(environment: dict[str, str]) -> None:
-    target = str(BUNDLED_MODELS / "demo-target.Q8_0.gguf")
-    asked = [sys.executable, "-c", OFFLOADED, target]
+def _script(environment: dict[str, str], script: str, *arguments: str) -> str:
+    """What a script prints that has this build in a process of its own."""
     own = {**environment, "LLAMA_CPP_LIB_PATH": str(LIBRARIES), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(asked, env=own, capture_output=True, text=True, check=True)
-    first, second = done.stdout.split("offloaded ")[1].split(" ")[0].split("/")
+    command = [sys.executable, "-c", script, *arguments]
+    done = subprocess.run(command, env=own, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_all_layers_are_on_the_card(environment: dict[str, str]) -> None:
+    told = _script(environment, OFFLOADED, TARGET)
+    first, second = told.split("offloaded ")[1].split(" ")[0].split("/")
     assert int(first) == int(second) > 0
+
+
+def test_beside_the_card_the_processor_computes_as_without_one(environment: dict[str, str]) -> None:
+    """Its kernels pack the weights, and no forward goes to the card: of 32 tokens llama.cpp would lend it one."""
+    facts = json.loads(_script(environment, BESIDE, TARGET))
+    assert (facts["device"], facts["used"]) == ("cpu", [])
+    assert facts["own"] == facts["ours"]
+    assert facts["same"] or not facts["ours"]
+
+
+def test_models_are_loaded_again_shared_and_twice_at_once(environment: dict[str, str]) -> None:
+    first, again, shared, last, *both = json.loads(_script(environment, AGAIN))
+    assert first == again == last == both[0] == both[1]
+    assert len(shared) == len(first)
 
 
 def test_drafts_change_no_reply_wherever_they_compute(environment: dict[str, str]) -> None:
@@ -127,6 +194,25 @@ def test_a_card_without_memory_is_one_line(environment: dict[str, str]) -> None:
     assert done.returncode == 2
     assert "Give it fewer layers (GPU layers)" in line
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("left_mib", [100, 600])
+def test_a_card_that_others_fill_is_one_line(environment: dict[str, str], left_mib: int) -> None:
+    """With 100 MiB there is no room for a context of CUDA's, with more for some of what a model takes."""
+    if not any(Path(str(LIBRARIES)).glob("libggml-cuda*")):
+        pytest.skip("not CUDA")
+    command = [sys.executable, "-c", FULL, str(left_mib * 2**20)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "full\n"
+        done = _run(environment, "generate", *ALL, "--max-tokens", "4", "A")
+        other.communicate("")
+    assert "Traceback" not in done.stderr
+    if done.returncode != 0:
+        (line,) = [line for line in done.stderr.splitlines() if line.startswith("outrider-engine:")]
+        assert done.returncode == 2
+        assert "Give it fewer layers (GPU layers)" in line
+    assert done.returncode == 2 or left_mib > 100
 
 
 def test_without_a_driver_the_processor_computes_and_a_line_says_so(environment: dict[str, str]) -> None:

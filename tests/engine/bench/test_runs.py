@@ -171,14 +171,15 @@ def test_draws_repeat_and_change_with_the_turn() -> None:
 
 
 class TwoBest(ScriptedBackend):
-    """Behind the token 3, the tokens 1 and 2 lie `gap` apart; several tokens at once `alters` one of them."""
+    """Behind the token 3, the tokens 1 and 2 lie `gap` apart; `several` tokens at once `alters` one of them."""
 
     gap = 0.0
     alters = 0.0
+    several = 2
 
     def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
         rows = super().forward(tokens, n_outputs).copy()
-        rows[:, 1] -= self.alters * (len(tokens) > 1)
+        rows[:, 1] -= self.alters * (len(tokens) >= self.several)
         return rows
 
     def row(self, history: Sequence[int]) -> Logits:
@@ -227,6 +228,17 @@ def test_where_rows_depend_on_the_batch_a_tie_is_what_that_changes() -> None:
     assert _compared((3, 2, 7), 0.1, alters=0.04) == DIFFERENT
     assert _compared((3, 5, 7), 0.1, alters=0.07) == DIFFERENT
     assert _compared((3, 2, 7), 0.5 * CLOSE, alters=0.0) == NEAR_TIE
+
+
+@pytest.mark.parametrize("several", [9, 17])
+def test_what_only_long_drafts_change_makes_a_tie_too(several: int) -> None:
+    target, plain = TwoBest(letters(), recite((3, 1, *[4] * 20))), (3, 1, *[4] * 20)
+    target.gap, target.row_difference, target.alters, target.several = 0.1, 1e-6, 0.07, several
+    with SpeculativeDecoder() as decoder:
+        decoder.attach_target(target)
+        bench = Bench(decoder, (), [PreparedPrompt(ALL, 0, (0,), 40)], SamplingConfig())
+        found = compare_replies(bench, [_reply(PLAIN, plain), _reply("16", (3, 2, 7))])
+    assert [each and each.verdict for each in found] == [SAME, NEAR_TIE]
 
 
 def test_what_is_drawn_is_not_compared_and_what_is_penalised_not_excused() -> None:

@@ -146,6 +146,25 @@ def test_several_threads_at_once(pool: limited_child.ChildPool) -> None:
     render.let_go(pool)
 
 
+def test_waiting_for_a_busy_machine_does_not_count(
+    pool: limited_child.ChildPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A child that other programs keep from computing has used none of its time."""
+    monkeypatch.setattr(render, "LIMIT_S", 0.2)
+    render.keep_warm(pool)
+    assert answers(awaiting(""))
+    process = _process(pool)
+    process.send_signal(signal.SIGSTOP)
+    resume = threading.Timer(0.6, process.send_signal, [signal.SIGCONT])
+    resume.start()
+    try:
+        assert answers(awaiting("{{ 2 }}"))
+    finally:
+        resume.join()
+    assert _process(pool) is process
+    render.let_go(pool)
+
+
 def test_where_a_process_cannot_limit_itself_it_is_watched(
     pool: limited_child.ChildPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

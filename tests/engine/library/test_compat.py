@@ -301,6 +301,22 @@ def test_loaded_models_are_judged_by_their_tokenizers() -> None:
         require_usable(large, other)
 
 
+def test_loaded_models_of_files_are_judged_by_their_headers() -> None:
+    texts = {index: text.encode() for index, text in enumerate(TEXTS)}
+    marked, other = (
+        replace(vocabulary_from_tokens("byte-pair", texts | {8: name}, None, None), control=(8,))
+        for name in (b"<|fim|>", b"<|pad|>")
+    )
+    target, draft = FakeBackend(name="target"), FakeBackend(name="draft")
+    target.tokenizer = draft.tokenizer = PieceTokenizer([])  # Nobody asks them.
+    target.vocabulary, draft.vocabulary = marked, marked
+    assert judge_backends(target, draft) == Fit(True, "Same vocabulary.")
+    draft.vocabulary = other
+    assert judge_backends(target, draft) == Fit(True, "Same vocabulary."), "control tokens may have other names"
+    draft.vocabulary = vocabulary_from_tokens("rwkv", texts, None, None)
+    assert judge_backends(target, draft).through_text
+
+
 # Ranking ------------------------------------------------------------------------------------------------------------
 
 

@@ -14,11 +14,13 @@ from typing import Any
 import psutil
 import pytest
 
+from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import Cancelled, LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge, NotAvailable
 from engine.formats.gguf import model as gguf_model
 from engine.formats.gguf import types
+from engine.loading import open as opening
 from engine.loading import trial as probe
 from engine.loading.trial import check_model_file
 from engine.system.hidden_commands import run_hidden_command
@@ -241,12 +243,19 @@ def test_a_child_that_never_opened_the_file(tiny: Path, monkeypatch: pytest.Monk
     assert type(caught.value) is LoadFailed
 
 
+_SAID_BY_CUDA = (
+    "from engine.backends.llama_cpp.library import LibraryLog; LibraryLog()._keep(4, b'CUDA error: {}\\n', None)"
+)
+
+
 @pytest.mark.parametrize(
     ("ending", "words"),
     [
         ("os.kill(os.getpid(), 11)", "crashed .signal 11., perhaps in the graphics driver"),
         ("os.kill(os.getpid(), 9)", "Give it fewer layers .GPU layers."),
         ("print('GGML_ASSERT(a) failed', flush=True); os.abort()", "ASSERT"),
+        (f"{_SAID_BY_CUDA.format('CUBLAS_STATUS_NOT_INITIALIZED')}; os.abort()", "Give it fewer layers .GPU layers."),
+        (f"{_SAID_BY_CUDA.format('unspecified launch failure')}; os.abort()", "perhaps in the graphics driver"),
     ],
 )
 def test_a_driver_may_be_at_fault(tiny: Path, monkeypatch: pytest.MonkeyPatch, ending: str, words: str) -> None:
@@ -377,3 +386,36 @@ def test_the_memory_is_bounded() -> None:
     assert len(probe._passed()) == probe._REMEMBERED
     assert probe.has_passed(str(probe._REMEMBERED + 9))
     assert not probe.has_passed("0")
+
+
+def test_a_file_may_be_loaded_while_the_child_that_has_loaded_it_computes(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = tmp_path / "gate"
+    wait = f"import os, time\nwhile not os.path.exists({str(gate)!r}): time.sleep(0.01)\n"
+    child_is(monkeypatch, f"print('outrider-probe {{\"loaded\": true}}', flush=True)\n{wait}os.kill(os.getpid(), 11)")
+    with pytest.raises(ModelFileBroken, match="it ended with -11"), probe.checked_file(LoadConfig(tiny)):
+        gate.touch()  # The child lives until then.
+    monkeypatch.setattr(probe, "_ROOM_FOR_BOTH", 10**9)
+    with pytest.raises(ModelFileBroken, match="it ended with -11"), probe.checked_file(LoadConfig(tiny)):
+        pytest.fail("memory has no room for both: the verdict comes first")
+
+
+def test_what_was_loaded_is_freed_where_the_child_fails_afterwards(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Backend] = []
+    real = opening._backend("llama.cpp")
+
+    class Opens:
+        """The backend, which notes what it opened."""
+
+        @staticmethod
+        def open(*args: object, **options: object) -> Backend:
+            opened.append(real.open(*args, **options))  # type: ignore[arg-type]
+            return opened[-1]
+
+    monkeypatch.setattr(opening, "_backend", lambda _name: Opens)
+    loaded = "print('outrider-probe {\"loaded\": true}', flush=True)\n"
+    child_is(monkeypatch, loaded + "import os, time; time.sleep(0.2); os.kill(os.getpid(), 11)")
+    with pytest.raises(ModelFileBroken, match="it ended with -11"):
+        opening.open_backend(LoadConfig(tiny))
+    assert [backend.closed for backend in opened] == [True]

@@ -8,8 +8,11 @@ import pytest
 import engine.lookahead.knowledge
 from engine import Cancelled, EngineError, SpeculativeDecoder, bundled_pair, load
 from engine.cancel import CancelToken
+from engine.lookahead.acceptance import AcceptanceModel
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge, costs_for, learn_pair, remember, remembered_part
+from engine.lookahead.policy import AutoLookahead
+from engine.methods import DRAFT_MODEL
 from helpers.decoding.fake_backend import FakeBackend
 
 
@@ -145,3 +148,70 @@ def test_other_models_are_learned_anew() -> None:
         decoder.attach_draft(None)
         assert before is not None
         assert decoder._knowledge is None
+
+
+# Beside other programs ------------------------------------------------------------------------------------------------
+
+
+class Machine:
+    """A machine that other programs take over (`taken`): then five tokens cost seven times as much as one."""
+
+    taken = False
+
+    def busy(self) -> bool:
+        return self.taken
+
+
+def _reply(known: PairKnowledge, machine: Machine, rounds: int = 60) -> AutoLookahead:
+    """Write a reply of which nine of ten proposals are accepted."""
+    rng = random.Random(5)
+    acceptance = known.acceptance(DRAFT_MODEL.name, greedy=True)
+    policy = AutoLookahead(known.costs, {DRAFT_MODEL.name: acceptance}, known.allowance, costs_now=known.costs_now)
+    for _ in range(rounds):
+        proposed = 0
+        if policy.choose():
+            while policy.goes_on(proposed, None):
+                proposed += 1
+        accepted = next((n for n in range(proposed) if rng.random() > 0.9), proposed)
+        each = 90.0 + 90.0 * proposed if machine.taken else 30.0 + 1.5 * proposed
+        policy.observe(proposed, accepted, 4.0 * proposed, each * rng.uniform(1.0, 1.1))
+    return policy
+
+
+def test_a_busy_moment_is_not_learned_as_the_price_of_a_lookahead() -> None:
+    machine = Machine()
+    costs = CostModel({n: 30.0 + 1.5 * (n - 1) for n in range(1, 14)}, 4.0)
+    known = PairKnowledge(costs, busy=machine.busy)
+    before = _reply(known, machine).lookahead
+    kept = known.costs.to_json()
+    machine.taken = True
+    beside = _reply(known, machine)
+    assert beside.costs is not known.costs
+    assert beside.costs.verify(1) > 60.0
+    assert known.costs.to_json() == kept
+    machine.taken = False
+    after = _reply(known, machine)
+    assert after.costs is known.costs
+    assert min(before, after.lookahead) >= 6
+
+
+def test_costs_change_in_the_middle_of_a_reply() -> None:
+    machine = Machine()
+    known = PairKnowledge(CostModel({n: 30.0 + 1.5 * (n - 1) for n in range(1, 14)}, 4.0), busy=machine.busy)
+    policy = AutoLookahead(known.costs, costs_now=known.costs_now)
+    policy.choose()
+    machine.taken = True
+    policy.observe(4, 4, 16.0, 3000.0)  # Nobody knows to which of them this time belongs.
+    assert policy.costs is known.costs_now() is not known.costs
+    assert policy.costs.verify(5) == known.costs.verify(5) == pytest.approx(36.0)
+
+
+def test_a_speedup_is_told_once_its_lookahead_was_measured() -> None:
+    policy = AutoLookahead(CostModel(), {DRAFT_MODEL.name: AcceptanceModel(prior=0.9)})
+    told = []
+    for _ in range(40):
+        chosen = policy.choose()
+        told.append((policy.speedup, policy.costs.knows(1) and policy.costs.knows(chosen + 1)))
+        policy.observe(chosen, chosen, 2.0 * chosen, 30.0 + 3.0 * chosen)
+    assert all(speedup == 1.0 for speedup, measured in told if not measured)
+    assert told[-1][0] > 1.5

@@ -91,6 +91,13 @@ class ScriptedDecoder:
             self._load("draft", model.path, progress, cancel)
         self.draft = None if model is None else FakeBackend(name=model.path.stem)
 
+    def attach_pair(
+        self, target: LoadConfig, draft: LoadConfig, *, progress: Callable[..., None], cancel: CancelToken
+    ) -> None:
+        """Load both, with progress."""
+        self.attach_target(target, progress=progress, cancel=cancel)
+        self.attach_draft(draft, progress=progress, cancel=cancel)
+
     def _load(self, part: Any, path: Path, progress: Callable[..., None], cancel: CancelToken) -> None:
         self.script.threads.add(threading.current_thread().name)
         self.script.loads.append((part, path))

@@ -6,6 +6,16 @@
 # files `products_*.cpp` are the products of the formats: several, so that they can be compiled side by side.
 # `attention.cpp` takes the place of flash attention of ggml-cpu/ops.cpp in the same way.
 
+# llama.cpp's path for AMX dies of SIGILL in `tilezero` on processors that have it, and takes the weights that ours pack.
+# The option stands behind -march=native and behind those of llama.cpp's own variants, so it has the last word.
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-mno-amx-tile OUTRIDER_KNOWS_AMX)
+function(outrider_without_amx target)
+    if (OUTRIDER_KNOWS_AMX)
+        target_compile_options(${target} PRIVATE -mno-amx-tile -mno-amx-int8 -mno-amx-bf16)
+    endif()
+endfunction()
+
 function(outrider_add_kernels)
     set(source_dir "${PROJECT_SOURCE_DIR}/src")
     set(tiled "${source_dir}/ggml-cpu/tiled/tiled.cpp")
@@ -31,6 +41,7 @@ function(outrider_add_kernels)
                                   attention.cpp mul_mat.cpp packing.cpp rows.cpp draw.cpp)
                 target_sources(${target} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${part}")
             endforeach()
+            outrider_without_amx(${target})
             set(found TRUE)
         endif()
     endforeach()

@@ -102,17 +102,12 @@ bool multiply_packed_experts(const ggml_compute_params * params, ggml_tensor * d
 }
 
 ggml_backend_buffer_type_t packing_buffer_type() {
-    // AMX has a buffer type of its own, which would be asked first.
-#if defined(__AMX_INT8__)
-    return nullptr;
-#else
     static ggml_backend_buffer_type type = {
         {name, allocate, alignment, nullptr, nullptr, nullptr},
         ggml_backend_reg_dev_get(ggml_backend_cpu_reg(), 0),
         new Type(),
     };
     return PACKS ? &type : nullptr;
-#endif
 }
 
 }  // namespace outrider

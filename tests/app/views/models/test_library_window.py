@@ -188,14 +188,14 @@ def test_a_model_that_is_dropped_becomes_the_target(open_window: OpenWindow, dem
     copy.write_bytes(demo_pair[0].read_bytes())
     drop(window, QUrl.fromLocalFile(str(copy)))
     assert window.models.list.selection.target == copy
-    assert notice(window) == "copy is now the target. It is loaded with the next message."
+    assert notice(window) == "copy is now the target."
     assert window.prompt.edit.toPlainText() == "", "its name is no prompt"
     window.wait(lambda: window.models.settled)
     assert window.main.bar.target.currentText() == "copy · 8.2M Q8_0"
     assert window.main.bar.draft.currentText().startswith("automatic · demo-draft"), "a draft is found for it"
     dialog = open_library(window)
     choose(dialog, copy)
-    assert dialog.details.state.text() == "Target, not loaded yet"
+    assert dialog.details.state.text() == "Loaded as target"
     assert dialog.options_button.isEnabled()
 
 
@@ -266,8 +266,6 @@ def test_a_load_that_would_not_fit_is_announced(
     announced = window.main.findChild(LoadNotice, options=Qt.FindChildOption.FindChildrenRecursively)
     assert announced is not None
     window.models.choose_target(demo_pair[1])
-    window.wait(lambda: window.models.settled)
-    window.models.load_now()
     window.wait(announced.isVisible)
     assert announced.text.text().startswith("demo-draft needs about ")
     assert announced.text.text().endswith("1.0 MB are free. Loading it may slow down this computer or fail.")
