@@ -1,6 +1,6 @@
 """Measure published models as people run them: against llama.cpp's server, beside busy programs, from the first reply.
 
-    make bench ARGS="real [--only speeds,long,busy,auto,memory] [--quick] [--turns N] [--pairs qwen,smollm2,gemma]
+    make bench ARGS="real [--only speeds,long,busy,auto,cold,memory] [--quick] [--turns N] [--pairs qwen,smollm2,gemma]
                           [--sets code,editing,chat,German] [--server PROGRAM] [--readme]"
 
 The models are looked for in the folder that REAL_MODELS names (~/.cache/real-models): Qwen2.5-Coder 1.5B with 0.5B as
@@ -14,6 +14,7 @@ real_prompts.json.
 - busy: beside one loop a core that does nothing else, in the library and through our server; and quiet replies of a
   pair whose first reply ever was beside three loops a core.
 - auto: auto against the best fixed lookahead, in the first reply ever and from the second on.
+- cold: from the start to the first token, as the part `cold_start` measures it.
 - memory: the most that a process with the pair takes.
 
 Where a must is not met it gives 1; where nothing could be measured, 2. With the sizes that are set it takes
@@ -29,11 +30,13 @@ from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGTERM, signal
+from statistics import median
 from typing import TypeVar
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from benchmarks.peers import cold_start
 from benchmarks.peers.llama_programs import NotBuilt, build_server
 from benchmarks.peers.server_options import FOLDER, say
 from benchmarks.peers.server_program import ServerFailed
@@ -112,6 +115,32 @@ def _auto(pairs: Sequence[RealPair], program: Path | None, args: argparse.Namesp
     return first_replies.show(near)
 
 
+def _cold(pairs: Sequence[RealPair], program: Path | None, args: argparse.Namespace, found: Found) -> list[str]:
+    if program is None:
+        raise ServerFailed("cold starts are compared with llama.cpp's server, which is not there.")
+    # Qt takes its time in a short look.
+    args.ways = cold_start.WAYS[:2] if args.quick else cold_start.WAYS
+    cases = {pair.name: (pair.target, pair.draft) for pair in pairs if pair.name in cold_start.CASES}
+    try:
+        reports = [cold_start.measure(cold_start.CASES[name], models, program, args) for name, models in cases.items()]
+    except RuntimeError as error:
+        raise NoReply(str(error)) from None
+    found.musts += [
+        Must(
+            f"llama.cpp's server over ours to the first token, {when} start",
+            1.0 / limit,
+            {
+                f"{report['title']} {name}": 1.0 / median(ratios)
+                for report in reports
+                for name, ratios in report["ratios"].items()
+                if name.endswith(when)
+            },
+        )
+        for when, limit in cold_start.MUSTS.items()
+    ]
+    return cold_start.table(reports).splitlines()[2:]
+
+
 def _memory(pairs: Sequence[RealPair], program: Path | None, args: argparse.Namespace, found: Found) -> list[str]:
     return peak_memory.show([peak_memory.measure_memory(pair, program, args) for pair in pairs])
 
@@ -123,6 +152,7 @@ PARTS = {
     "long": RealPart("A prompt of 2,800 tokens", _long, 2, with_server=True, each_pair=False),
     "busy": RealPart("Beside programs that compute", _busy, 3, each_pair=False),
     "auto": RealPart("Auto from the first reply on", _auto, 6, 2),
+    "cold": RealPart("From the start to the first token", _cold, 5, with_server=True, each_pair=False),
     "memory": RealPart("Memory", _memory, 1, with_server=True),
 }
 
