@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from contextlib import closing, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Event as Flag
@@ -77,18 +77,17 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         self.draft: Backend | None = None
         self.heads: HeadBackend | None = None
         self.cancel_token = CancelToken()
-        self._stats = GenerationStats()
-        self._past = GenerationStats()
+        self._stats = self._past = GenerationStats()
         self._plain_tokens_per_second: float | None = None
         self._configs: dict[str, LoadConfig | None] = {}
         self._knowledge: PairKnowledge | None = None
-        self._calibrated = self._guesses = False
+        self._calibrated = self._guesses = self._through_text = False
         self._occupancy = Occupancy()
         self._answer_now = Flag()
         self._holder = Holder()
-        self._through_text = False
         self._warnings: tuple[str, ...] = ()
         self._streams: tuple[SpeculativeDecoder, ...] = ()
+        self.apart: Callable[[], AbstractContextManager[None]] = nullcontext
         self._seat: Seat | None = None
 
     # Models -----------------------------------------------------------------------------------------------------------
@@ -354,19 +353,20 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
 
     # Replies beside each other ----------------------------------------------------------------------------------------
 
-    def open_streams(self, count: int) -> tuple[SpeculativeDecoder, ...]:
+    def open_streams(self, count: int, *, midway: bool = False) -> tuple[SpeculativeDecoder, ...]:
         """Return decoders over the models of this one that write replies together; none where that cannot be.
 
         Each writes one reply at a time, on a thread of its own: what they compute at the same time becomes one forward.
         They cannot draft trees, nor with heads. This decoder ends them when it is closed or its models change.
-        Raises DecoderBusy (while a reply is being written).
+        `midway`: between two rounds of a reply, by its thread, the later ones within `apart()`. Raises DecoderBusy.
         """
-        with self._occupancy.use(CancelToken(), _BUSY), self._holder.use(self.target, self.draft):
-            opened = None if self.heads or self._streams else open_pairs(self._loaded(), self.draft, count)
-            if opened is not None:
-                meeting, pairs = opened
-                seats = (Seat(meeting, number) for number in range(len(pairs)))
-                self._streams = tuple(self._make_stream(seat, *pair) for seat, pair in zip(seats, pairs, strict=True))
+        if not midway:
+            with self._occupancy.use(CancelToken(), _BUSY), self._holder.use(self.target, self.draft):
+                return self.open_streams(count, midway=True)
+        opened = None if self.heads or self._streams else open_pairs(self._loaded(), self.draft, count)
+        if opened is not None:
+            self.apart = opened[0].apart
+            self._streams = tuple(self._make_stream(*place) for place in opened[1])
         return self._streams
 
     def _make_stream(self, seat: Seat, target: Backend, draft: Backend | None) -> SpeculativeDecoder:

@@ -144,8 +144,7 @@ class Responders:
         server = server_of(self.servers, key)
         if server is None:
             raise ServerRemoved
-        kept = self._keys.get(server.address)
-        return engine.connect_server(server.address, server.model, key=kept, cancel=cancel)
+        return engine.connect_server(server.address, server.model, key=self._key_of(server.address), cancel=cancel)
 
     def _leave_server(self) -> None:
         if self._remote is not None:
@@ -155,10 +154,14 @@ class Responders:
 
     def _find_server(self, address: str, key: str, cancel: CancelToken) -> FoundServer:
         """Ask a server what it has; a key that it takes is kept for this session. Raises what connecting raises."""
-        found = engine.find_server(address, key=key or None, cancel=cancel)
-        if key:
-            self._keys[found.address] = key
+        found = engine.find_server(address, key=key.strip() or self._key_of(address), cancel=cancel)
+        if key.strip():
+            self._keys[found.address] = key.strip()
         return found
+
+    def _key_of(self, address: str) -> str:
+        """Return the key that is for a server, '' where there is none: one for any server is sent to none."""
+        return self._keys.get(address) or engine.server_key(address, bound=True) or ""
 
     def _unload(self) -> Loaded:
         self._leave_server()

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cancel import CancelToken
-from engine.errors import BackendFailure, NotAvailable
+from engine.errors import BackendClosed, BackendFailure, NotAvailable
 from engine.formats.vocabulary import Vocabulary
 from engine.sampling.rows import NUMPY, Rows
 from engine.translatable import Translatable
@@ -253,6 +253,11 @@ class Backend(ABC):
     def keep(self) -> AbstractContextManager[object]:
         """Keep what was computed readable within: where the model is closed meanwhile, it is freed at the end."""
         return nullcontext()
+
+    def check_open(self) -> None:
+        """Raise BackendClosed where the model was closed; BackendFailure where more is known of why it is gone."""
+        if self.closed:
+            raise BackendClosed
 
     @abstractmethod
     def close(self) -> None:

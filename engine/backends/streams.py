@@ -78,6 +78,8 @@ class Meeting:
         self._ended = 0.0
         """When the last forward ended: a stream that it held up, or that was in it, is on its way."""
         self.forwards = self.together = 0
+        self._apart_at = 0
+        """How many forwards there had been when something else was computed last."""
 
     def forward(self, model: StreamModel, feed: Feed) -> Logits:
         """Return the logits of a feed, computed with those of the others. Raises the feed's error."""
@@ -116,6 +118,18 @@ class Meeting:
             try:
                 yield
             finally:
+                self._changed.notify_all()
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Compute something else within, in turns with the forwards: those that wait for one have it before."""
+        with self._changed:
+            last = self._apart_at
+            self._changed.wait_for(lambda: not self._computing and (not self._waiting or self.forwards != last))
+            try:
+                yield
+            finally:
+                self._apart_at = self.forwards
                 self._changed.notify_all()
 
     def _left(self) -> float:

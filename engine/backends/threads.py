@@ -59,8 +59,13 @@ class Meter:
         except RewindNotSupported:
             self._backend.truncate(0)
 
-    def forward(self, n: int) -> float:
-        """Return milliseconds of a forward of `n` tokens with n rows, which is taken back again."""
+    def forward(self, n: int, before: int = 0) -> float:
+        """Return milliseconds of a forward of `n` tokens with n rows, which is taken back again.
+
+        `before`: so many that are not timed come first.
+        """
+        for _ in range(before):
+            self.forward(n)
         self._cancel.check("Measuring")
         self._backend.mark()
         began = self.clock()

@@ -12,6 +12,7 @@ import sys
 from engine.backends.llama_cpp.machines import check_machines_usable, serve_machine
 from engine.errors import InvalidRequest
 from engine.system.machine import physical_cores
+from engine.system.ports import claim
 
 _PORT = 50052
 _WARNING = (
@@ -52,9 +53,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_free(host: str, port: int) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trial:
-        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            trial.bind((host, port))
+            claim(trial, host, port)
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise InvalidRequest(f"Cannot listen on {host}, port {port}: {reason}. Choose another port.") from None

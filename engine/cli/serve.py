@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="O",
-        help="web page that may use the server, such as https://example.org; can be repeated",
+        help="web page that may use the server, such as https://example.org, or * for any; can be repeated",
     )
     add("--model-name", metavar="M", help="name of the model in requests (default: the target's)")
     add("--embedding-model", metavar="E", help="GGUF file of a model that makes the vectors of /v1/embeddings")
@@ -129,6 +129,8 @@ def _limits(args: argparse.Namespace) -> Limits:
         key = read_text(args.api_key_file).strip()
         if not key:
             raise InvalidRequest(f"{args.api_key_file} holds no key.")
+        if not key.isprintable():
+            raise InvalidRequest(f"{args.api_key_file} must hold the key alone, in one line.")
     if key is None and not _is_loopback(args.host):
         raise InvalidRequest(f"Other machines could use {args.host}: name a key with --api-key-file, or omit --host.")
     return Limits(key, () if _is_address(args.host) else (args.host.lower(),), tuple(args.allow_origin))

@@ -12,7 +12,7 @@ from typing import Literal
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
-from engine.errors import BackendClosed, Cancelled, DecoderBusy
+from engine.errors import Cancelled, DecoderBusy
 from engine.events import LoadProgress
 from engine.loading.open import ModelSource, open_model
 from engine.translatable import Translatable
@@ -41,8 +41,7 @@ class Holder:
             self._loading.append(cancel)
         try:
             backend, config = open_model(model, part, progress, cancel)
-            if backend.closed:
-                raise BackendClosed
+            backend.check_open()
             with _lock:
                 _holders.setdefault(backend, weakref.WeakSet()).add(self)
                 cancelled = cancel not in self._loading
@@ -127,8 +126,7 @@ class Holder:
                 f"Another decoder is using the model {backend.name}. Wait for it, or load the model again."
             )
         try:
-            if backend.closed:
-                raise BackendClosed
+            backend.check_open()
             with backend.keep():
                 yield
         finally:

@@ -7,15 +7,18 @@ from collections.abc import Sequence
 from typing import cast
 
 from engine.backends.base import Backend
-from engine.backends.streams import Meeting
+from engine.backends.streams import Meeting, Seat
 
 _MODULES = {"LlamaCppBackend": "engine.backends.llama_cpp.streams"}
 
 
 def open_pairs(
     target: Backend, draft: Backend | None, count: int
-) -> tuple[Meeting, Sequence[tuple[Backend, Backend | None]]] | None:
-    """Return where streams of a target and its draft meet, and each one's backends; None where there can be none."""
+) -> tuple[Meeting, Sequence[tuple[Seat, Backend, Backend | None]]] | None:
+    """Return where streams of a target and its draft meet, and each one's seat and backends.
+
+    None where there can be none.
+    """
     meeting = Meeting()
     targets = _open(target, meeting, count)
     if targets is None:
@@ -25,7 +28,8 @@ def open_pairs(
         for stream in targets:
             stream.close()
         return None
-    return meeting, tuple(zip(targets, drafts, strict=True))
+    seats = (Seat(meeting, number) for number in range(count))
+    return meeting, tuple(zip(seats, targets, drafts, strict=True))
 
 
 def _open(backend: Backend, meeting: Meeting, count: int) -> list[Backend] | None:

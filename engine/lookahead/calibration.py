@@ -53,9 +53,7 @@ def calibrate(
             if backend in free.values():
                 choose_threads(backend, meter, budget_s * _SHARE, drafts=backend is draft)
             if meter.room and backend is target:
-                for _ in range(_before(target, 1) - 1):
-                    meter.forward(1)
-                times[1] = [meter.forward(1)]
+                times[1] = [meter.forward(1, _before(target, 1) - 1)]
             elif meter.room:
                 end = clock() + budget_s * _SHARE
                 draft_ms = _typical([meter.forward(1) for turn in range(_NEAR) if turn < 2 or clock() < end])
@@ -68,9 +66,7 @@ def calibrate(
                 before = _before(target, size)
                 if clock() + (before + 1) * expected / MS > deadline:
                     break
-                for _ in range(before):
-                    meter.forward(size)
-                milliseconds = meter.forward(size)
+                milliseconds = meter.forward(size, before)
                 times.setdefault(size, []).append(milliseconds)
     return CostModel({size: _typical(found) for size, found in times.items()}, draft_ms)
 

@@ -11,7 +11,7 @@ from engine.errors import InvalidRequest, ServerFailed
 from engine.remote.address import read_address
 from engine.remote.client import RemoteDecoder
 from engine.remote.http import Connection, Patience
-from engine.remote.keys import server_key
+from engine.remote.keys import key_to_send
 from engine.remote.kinds import UNKNOWN, ServerKind, kind_of
 from engine.remote.refusals import message_of, not_understood
 from engine.translatable import Translatable
@@ -40,7 +40,7 @@ def find_server(address: str, *, key: str | None = None, cancel: CancelToken | N
 
 def _open(address: str, key: str | None, patience: Patience | None) -> Connection:
     place = read_address(address)
-    return Connection(place, key if key is not None else server_key(str(place)), patience or Patience())
+    return Connection(place, key_to_send(str(place), key), patience or Patience())
 
 
 def connect_server(
@@ -55,7 +55,7 @@ def connect_server(
     """Return a decoder that has its replies written by a server with OpenAI's interface.
 
     `address`: http://host:port, with or without /v1. `model`: its name there; None: the only one that there is. `key`:
-    None: that of the keyring or of the environment (OUTRIDER_API_KEY), if any. Asks which models there are.
+    None: that of the keyring or of the environment (OUTRIDER_API_KEY), if any; "": none. Asks which models there are.
     Raises InvalidRequest, NotAvailable, ServerFailed, Cancelled.
     """
     connection = _open(address, key, patience)

@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.remote.heard import Heard
 from engine.remote.kinds import ServerKind
+from engine.remote.texts import count_of
 from engine.stats import GenerationStats, Untold
 
 _LINE = re.compile(r"vllm:(\w+?)(?:_total)?(?:\{(.*)\})? ([0-9.eE+-]+|[+-]?Inf|NaN)(?: \d+)?")
@@ -74,19 +75,19 @@ def figures(heard: Heard, kind: ServerKind, clock: Clock, counted: Counters | No
     `counted`: vLLM's counters since the request. They count only where they show that this was the only reply.
     """
     usage, timings, untold = heard.usage, heard.timings, list[Untold]()
-    written = _count(usage.get("completion_tokens"))
+    written = count_of(usage.get("completion_tokens"))
     if written is None:
-        written = _count(timings.get("predicted_n"))
-    prompt = _count(usage.get("prompt_tokens"))
+        written = count_of(timings.get("predicted_n"))
+    prompt = count_of(usage.get("prompt_tokens"))
     cached = _cached(usage, timings)
-    if prompt is None and _count(timings.get("prompt_n")) is not None and cached is not None:
-        prompt = cached + (_count(timings.get("prompt_n")) or 0)
+    if prompt is None and count_of(timings.get("prompt_n")) is not None and cached is not None:
+        prompt = cached + (count_of(timings.get("prompt_n")) or 0)
     drafted = _drafted(heard, kind, counted, written)
     untold += [] if prompt is not None else ["prompt"]
     untold += [] if cached is not None and prompt is not None else ["cached"]
     untold += [] if written is not None else ["tokens"]
     untold += [] if drafted is not None else ["acceptance"]
-    rounds = _count(heard.meta.get("spec_verify_ct"))
+    rounds = count_of(heard.meta.get("spec_verify_ct"))
     untold += [] if rounds else ["rounds"]
     untold += ["endings", "times"]
     proposed, accepted = (drafted.proposed, drafted.accepted) if drafted is not None else (0, 0)
@@ -125,7 +126,7 @@ def _drafted(heard: Heard, kind: ServerKind, counted: Counters | None, written: 
         (meta.get("spec_draft_token_num"), meta.get("spec_accept_token_num")),
     ]
     for told in pairs:
-        proposed, accepted = map(_count, told)
+        proposed, accepted = map(count_of, told)
         if proposed is not None and accepted is not None and accepted <= proposed:
             return _Drafted(proposed, accepted)
     if timings and kind.counts_drafts and "draft_n" not in timings:
@@ -133,10 +134,10 @@ def _drafted(heard: Heard, kind: ServerKind, counted: Counters | None, written: 
     if counted is None or written is None or not _is_alone(counted, written):
         return None
     names = ("num_drafts", "num_draft_tokens", "num_accepted_tokens")
-    drafts, proposed, accepted = (_count(counted.values.get(f"spec_decode_{name}")) for name in names)
+    drafts, proposed, accepted = (count_of(counted.values.get(f"spec_decode_{name}")) for name in names)
     if drafts is None or proposed is None or accepted is None or accepted > proposed:
         return None
-    places = [_count(each) for each in counted.by_position]
+    places = [count_of(each) for each in counted.by_position]
     # Only where all drafts were of one length it is known how many were proposed at each place.
     if places and None not in places and proposed == drafts * len(places):
         return _Drafted(proposed, accepted, (drafts,) * len(places), tuple(each or 0 for each in places))
@@ -151,8 +152,8 @@ def _is_alone(counted: Counters, written: int) -> bool:
 
 def _cached(usage: Mapping[str, Any], timings: Mapping[str, Any]) -> int | None:
     details = usage.get("prompt_tokens_details")
-    told = _count(details.get("cached_tokens")) if isinstance(details, Mapping) else None
-    return _count(timings.get("cache_n")) if told is None else told
+    told = count_of(details.get("cached_tokens")) if isinstance(details, Mapping) else None
+    return count_of(timings.get("cache_n")) if told is None else told
 
 
 def _times(timings: Mapping[str, Any], clock: Clock) -> tuple[float, float]:
@@ -161,12 +162,6 @@ def _times(timings: Mapping[str, Any], clock: Clock) -> tuple[float, float]:
     if prompt is None or written is None:
         return clock.first_ms, clock.total_ms
     return prompt, prompt + written
-
-
-def _count(value: object) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53 or value != int(value):
-        return None
-    return int(value)
 
 
 def _time(value: object) -> float | None:

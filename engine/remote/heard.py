@@ -6,19 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.errors import InvalidRequest
 from engine.events import Channel, FinishReason
 from engine.messages.parts import ToolCall
+from engine.remote.calls import CallPieces
+from engine.remote.texts import NotUnderstood, count_of, text_of
 from engine.translatable import Translatable
 
 Added = tuple[tuple[Channel, str], ...]
-_REASONS: Mapping[str, FinishReason] = {"length": "length", "max_tokens": "length"}
-_MOST_CALLS = 256
+_REASONS: Mapping[str, FinishReason] = {
+    **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens", "incomplete"), "length"),
+    **dict.fromkeys(("error", "failed", "abort", "aborted", "cancelled", "canceled", "network_error"), "error"),
+}
+"""How a reply ended that has no end of its own, by what servers call it; anything else is one."""
 _MOST_LETTERS = 64 * 2**20
-
-
-class NotUnderstood(Exception):
-    """Report a piece that is not as OpenAI's interface says. Its text is the reason."""
+_PIECE = 16
+_META = ("spec_verify_ct", "spec_draft_token_num", "spec_accept_token_num")
+"""What is read of SGLang's account of a reply."""
 
 
 @dataclass
@@ -26,7 +29,7 @@ class Heard:
     """Hold what was told of one reply.
 
     Attributes: usage, timings (llama.cpp's), meta (SGLang's), each as the server said it last; ended (its finish reason
-    as it said it, None before). `echo`: a message that the reply goes on with, which is left out where it is repeated.
+    as it said it, None before); calls. `echo`: a message that the reply goes on with, left out where it is repeated.
     """
 
     echo: str = ""
@@ -37,9 +40,8 @@ class Heard:
     timings: dict[str, Any] = field(default_factory=dict)
     meta: dict[str, Any] = field(default_factory=dict)
     ended: str | None = None
-    _calls: dict[int, dict[str, str]] = field(default_factory=dict)
+    calls: CallPieces = field(default_factory=CallPieces)
     _letters: int = 0
-    _echoed: str = ""
 
     def take(self, piece: object) -> Added:
         """Take one piece; return what it adds to the reasoning and to the content. Raises NotUnderstood."""
@@ -55,11 +57,12 @@ class Heard:
         for choice in choices[:1]:
             told = choice.get("meta_info") or piece.get("meta_info")
             if isinstance(told, dict):
-                self.meta |= told
+                self.meta |= {name: told[name] for name in _META if name in told}
             added += self._choice(choice)
             if isinstance(choice.get("finish_reason"), str):
                 self.ended = choice["finish_reason"]
-        self._letters += sum(len(text) for _, text in added)
+        # Of many pieces that say little what is kept of each weighs more than their letters.
+        self._letters += _PIECE + sum(len(text) + _PIECE for _, text in added)
         if self._letters > _MOST_LETTERS:
             raise NotUnderstood(Translatable("it is longer than any reply should be"))
         return tuple(added)
@@ -68,9 +71,9 @@ class Heard:
         said = choice.get("delta") or choice.get("message") or {}
         if not isinstance(said, dict):
             raise NotUnderstood(Translatable('"delta" is no object'))
-        thought = _text(said.get("reasoning_content") or said.get("reasoning"))
-        text = _text(said.get("content") if "text" not in choice else choice["text"])
-        self._take_calls(said.get("tool_calls"))
+        thought = text_of(said.get("reasoning_content") or said.get("reasoning"))
+        text = text_of(said.get("content") if "text" not in choice else choice["text"])
+        self._letters += self.calls.take(said.get("tool_calls"))
         added: list[tuple[Channel, str]] = []
         if thought:
             self.reasoning.append(thought)
@@ -83,33 +86,19 @@ class Heard:
         return tuple(added)
 
     def _without_echo(self, text: str) -> str:
-        if self.echo.startswith(text):
-            self.echo, self._echoed = self.echo[len(text) :], self._echoed + text
-            return ""
-        echo, self.echo = self.echo, ""
-        return text[len(echo) :] if text.startswith(echo) else self._echoed + text
+        """Return a text without the message that the reply goes on with, where the server shows that it repeats it.
 
-    def _take_calls(self, calls: object) -> None:
-        if calls is None:
-            return
-        if not isinstance(calls, list):
-            raise NotUnderstood(Translatable('"tool_calls" is no list'))
-        for place, told in enumerate(calls):
-            function = told.get("function") if isinstance(told, dict) else None
-            index = told.get("index", place) if isinstance(told, dict) else None
-            if not isinstance(function, dict) or not isinstance(index, int) or not 0 <= index < _MOST_CALLS:
-                raise NotUnderstood(Translatable("a tool call is malformed"))
-            call = self._calls.setdefault(index, {"id": "", "name": "", "arguments": ""})
-            call["id"] = call["id"] or _text(told.get("id"))
-            call["name"] += _text(function.get("name"))
-            arguments = _text(function.get("arguments"))
-            self._letters += len(arguments)
-            call["arguments"] += arguments
+        It does where the first of its text has more words than the tokens that it says to have written.
+        """
+        echo, self.echo = self.echo, ""
+        written = count_of(self.timings.get("predicted_n"))
+        repeats = written is not None and len(echo.split()) > written and text.startswith(echo)
+        return text[len(echo) :] if repeats else text
 
     @property
     def begun(self) -> bool:
         """Return whether anything of the reply has come."""
-        return bool(self.content or self.reasoning or self._calls)
+        return bool(self.content or self.reasoning or self.calls)
 
     @property
     def text(self) -> str:
@@ -123,23 +112,4 @@ class Heard:
 
     def tool_calls(self) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
         """Return the calls, and a note on those that are left out since they are not complete."""
-        calls, broken = [], []
-        for _, call in sorted(self._calls.items()):
-            try:
-                calls.append(ToolCall(call["id"], call["name"], call["arguments"]))
-            except InvalidRequest:
-                broken.append(call["name"])
-        note = Translatable("A call of {names} was left out: it is not complete.", names=", ".join(broken))
-        return tuple(calls), (note,) if broken else ()
-
-
-def _text(value: object) -> str:
-    """Return a text, also one that is told as a list of parts. Raises NotUnderstood."""
-    if value is None:
-        return ""
-    if isinstance(value, list):
-        texts = [part.get("text", "") for part in value if isinstance(part, dict) and part.get("type") == "text"]
-        value = "".join(text for text in texts if isinstance(text, str))
-    if not isinstance(value, str):
-        raise NotUnderstood(Translatable("a text in it is something else"))
-    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if not value.isascii() else value
+        return self.calls.finished()

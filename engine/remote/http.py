@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import httpx
 
 MOST_BYTES = 16 * 2**20
-"""Of an answer that is read whole, and of one line of a stream."""
+"""Of an answer that is read whole, and of one line and one event of a stream."""
 _LOOK_S = 0.05
 _WAITING = 64
 """Pieces that were read and not taken yet; then the server has to wait."""
@@ -100,12 +100,16 @@ class Connection:
                 yield whole.decode("utf-8", "replace")
                 return
             data: list[str] = []
+            held = 0
             for line in self._lines(pieces):
                 if line.startswith("data:"):
                     data.append(line[5:].removeprefix(" "))
+                    held += len(line)
+                    if held > MOST_BYTES:
+                        raise not_understood(self.address, Translatable("a piece of it is longer than any should be"))
                 elif not line and data:
                     yield "\n".join(data)
-                    data = []
+                    data, held = [], 0
             if data:
                 yield "\n".join(data)
 

@@ -27,7 +27,7 @@ class ServerKind:
 
     `name`: for people; `sampling`: how it calls our rules that OpenAI's interface does not have; `extras`: what every
     request asks for, so that it tells more; `usage`: the same in the options of a stream; `going_on`: how it is asked
-    to go on with a message, None where it cannot be; `echoes`: whether it repeats that message first; `template`:
+    to go on with a message, None where it cannot be; `echoes`: whether it may repeat that message first; `template`:
     whether arguments of the chat template can be given; `reasoning`: whether it reads what was thought before;
     `acceptance`: whether it can tell how many tokens were accepted; `counts_drafts`: whether it leaves the counts of
     drafts out where there were none; `plain`: whether plain decoding can be asked for; `metrics`: whether its counters
@@ -56,7 +56,7 @@ KINDS: Mapping[str, ServerKind] = {
         "llama.cpp",
         _LLAMA_CPP,
         {"timings_per_token": True, "return_progress": True},
-        going_on={},
+        going_on={**_FINAL, "echo": False},  # Servers from before May 2026 know neither, and repeat the message.
         echoes=True,
         template=True,
         reasoning=True,

@@ -106,7 +106,10 @@ def refused(address: Address, status: int, retry_after: str, body: bytes, *, wit
     if status in (401, 403) and with_key:
         said = Translatable("The server at {address} refuses the key. Check it.", address=place)
     elif status in (401, 403):
-        said = Translatable("The server at {address} wants a key. Enter it, or set OUTRIDER_API_KEY.", address=place)
+        said = Translatable(
+            "The server at {address} wants a key. Enter it, or set OUTRIDER_API_KEY and OUTRIDER_API_KEY_ADDRESS.",
+            address=place,
+        )
     elif status == 404:
         said = Translatable(
             "The server at {address} does not have what was asked for (404){words}", address=place, words=words

@@ -12,10 +12,11 @@ from engine.errors import Cancelled, ServerFailed
 from engine.events import Event, Finished, FinishReason, GenerationResult, PromptProgress, RoundEvent, TextEvent
 from engine.remote.body import Body
 from engine.remote.figures import Clock, Counters, figures
-from engine.remote.heard import Added, Heard, NotUnderstood
+from engine.remote.heard import Added, Heard
 from engine.remote.http import Connection
 from engine.remote.kinds import ServerKind
 from engine.remote.refusals import broke_off, failed_midway, not_understood
+from engine.remote.texts import NotUnderstood, count_of
 from engine.stats import GenerationStats
 from engine.translatable import Translatable
 
@@ -75,7 +76,7 @@ class RemoteReply:
                 self._finish = "stop"
                 return
             yield from self._rounds.of(heard)
-        if heard.ended is None:
+        if heard.ended is None or heard.finish_reason == "error":
             raise broke_off(self._connection.address)
 
     def _pieces(self) -> Iterator[object]:
@@ -148,8 +149,8 @@ class _Rounds:
 
     def of(self, heard: Heard) -> Iterator[RoundEvent]:
         """Return the round that ended with the last piece, if one did."""
-        proposed, accepted = heard.timings.get("draft_n"), heard.timings.get("draft_n_accepted")
-        if isinstance(proposed, int) and isinstance(accepted, int):
+        proposed, accepted = (count_of(heard.timings.get(name)) for name in ("draft_n", "draft_n_accepted"))
+        if proposed is not None and accepted is not None:
             yield from self._until(proposed, accepted)
 
     def rest(self, stats: GenerationStats) -> Iterator[RoundEvent]:
@@ -166,9 +167,9 @@ class _Rounds:
 
 
 def _text_event(added: Added, heard: Heard) -> TextEvent:
-    written = heard.usage.get("completion_tokens", heard.timings.get("predicted_n"))
+    written = count_of(heard.usage.get("completion_tokens", heard.timings.get("predicted_n")))
     text = "".join(text for channel, text in added if channel == "content")
-    return TextEvent(text, added[-1][0], added, written if isinstance(written, int) else None)
+    return TextEvent(text, added[-1][0], added, written)
 
 
 def _progress(piece: object) -> Iterator[PromptProgress]:
@@ -176,6 +177,6 @@ def _progress(piece: object) -> Iterator[PromptProgress]:
     told = piece.get("prompt_progress") if isinstance(piece, dict) else None
     if not isinstance(told, dict):
         return
-    total, cached, done = (told.get(name) for name in ("total", "cache", "processed"))
-    if isinstance(total, int) and isinstance(cached, int) and isinstance(done, int) and cached <= done <= total:
+    total, cached, done = (count_of(told.get(name)) for name in ("total", "cache", "processed"))
+    if total is not None and cached is not None and done is not None and cached <= done <= total:
         yield PromptProgress(done - cached, total - cached)

@@ -12,8 +12,22 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from engine.errors import BackendClosed, DecoderBusy, EngineError, ModelNotLoaded
-from engine.events import Event
+from engine.errors import (
+    BackendClosed,
+    Cancelled,
+    ChatTemplateFailed,
+    ContextFull,
+    DecoderBusy,
+    EngineError,
+    InvalidRequest,
+    ModelNotLoaded,
+    ModelTooLarge,
+    NotAvailable,
+    TextNotEncodable,
+    UnknownMethod,
+    UnknownPreset,
+)
+from engine.events import Event, Finished
 from engine.server.engine_thread import EngineThread
 from engine.server.interfaces.form import Form, error_body
 from engine.server.interfaces.requests import Asked
@@ -22,6 +36,14 @@ from engine.server.turns import TooMany
 
 _log = logging.getLogger("outrider.server")
 _GONE = 499
+_CANCELLED = "The reply was cancelled."
+_FAILED = "The server failed. Its log says more."
+_CLIENTS_FAULTS = (
+    *(InvalidRequest, ContextFull, TextNotEncodable, ChatTemplateFailed, NotAvailable, UnknownMethod, UnknownPreset),
+)
+"""Errors that the same request would meet again; every other one is the server's."""
+_FOR_NOW = (DecoderBusy, BackendClosed, ModelNotLoaded, ModelTooLarge, Cancelled)
+"""Errors that the same request may not meet later."""
 Refusal = Callable[..., dict[str, Any]]
 
 
@@ -30,9 +52,8 @@ async def answer(request: Request, engine: EngineThread, asked: Asked, form: For
     if asked.ignored:
         _log.info("%s: ignored fields: %s", request.url.path, ", ".join(asked.ignored))
     events = _events(engine, asked, form, client_of(request))
-    if asked.stream:
-        return await _stream(events, form)
-    return await unless_gone(request, _whole(events, form), form.refusal)
+    work = _stream(events, form) if asked.stream else _whole(events, form)
+    return await unless_gone(request, work, form.refusal)
 
 
 async def unless_gone(request: Request, work: Coroutine[Any, Any, Response], refusal: Refusal = error_body) -> Response:
@@ -61,7 +82,7 @@ async def _events(
         async with aclosing(engine.reply(wanted, client, form.model, form.noted, asked.infill)) as events:
             async for together in events:
                 yield index, together
-        if len(form.results) <= index:  # The server ends.
+        if len(form.results) <= index or form.broken:  # The server ends, or its models change.
             return
 
 
@@ -69,18 +90,16 @@ async def _whole(events: AsyncIterator[tuple[int, list[Event]]], form: Form) -> 
     async for index, together in events:
         for event in together:
             form.note(index, event)
-    return JSONResponse(form.whole()) if form.results else _cancelled(form)
+    return _cancelled(form) if form.broken or not form.results else JSONResponse(form.whole())
 
 
 def _cancelled(form: Form) -> Response:
-    return JSONResponse(form.refusal("The reply was cancelled.", "server_error"), 503)
+    return JSONResponse(form.refusal(_CANCELLED, "server_error"), 503)
 
 
 async def _stream(events: AsyncIterator[tuple[int, list[Event]]], form: Form) -> Response:
     try:
         first = await anext(events)  # What is wrong with the request is a status, not an event.
-    except (EngineError, TooMany) as error:
-        return refuse(error, form.refusal)
     except StopAsyncIteration:
         return _cancelled(form)
 
@@ -93,8 +112,11 @@ async def _stream(events: AsyncIterator[tuple[int, list[Event]]], form: Form) ->
                         yield said
             except (EngineError, TooMany) as error:
                 ending = form.failed(_sentence(error))
+            except Exception:  # noqa: BLE001 - the client is told, the log says which
+                _log.exception("A reply broke off")
+                ending = form.failed(_FAILED)
             else:
-                ending = form.end() if form.results else form.failed("The reply was cancelled.")
+                ending = form.failed(_CANCELLED) if form.broken or not form.results else form.end()
             for piece in ending:
                 yield piece
 
@@ -105,7 +127,9 @@ def _pieces(form: Form, index: int, together: list[Event]) -> bytes:
     pieces: list[bytes] = []
     for event in together:
         form.note(index, event)
-        pieces += form.pieces(index, event)
+        # What broke off has no end: a client that stops reading at one would take it for complete.
+        if not (isinstance(event, Finished) and form.broken):
+            pieces += form.pieces(index, event)
     return b"".join(pieces)
 
 
@@ -128,9 +152,11 @@ def refuse(error: Exception, refusal: Refusal = error_body) -> Response:
         return JSONResponse(refusal(said, "rate_limit_error"), 429, {"retry-after": "1"})
     if isinstance(error, NoSuchModel):
         return JSONResponse(refusal(said, code="model_not_found"), 404)
-    if isinstance(error, DecoderBusy | BackendClosed | ModelNotLoaded):
+    if isinstance(error, _FOR_NOW):
         return JSONResponse(refusal(said, "server_error"), 503)
-    return JSONResponse(refusal(said), 400)
+    if isinstance(error, _CLIENTS_FAULTS):
+        return JSONResponse(refusal(said), 400)
+    return JSONResponse(refusal(said, "server_error"), 500)
 
 
 def _sentence(error: Exception) -> str:

@@ -64,7 +64,8 @@ def make_app(engine: EngineThread, defaults: Defaults, limits: Limits) -> Starle
             *(Route(path, answered) for path, answered in gets.items()),
             *(Route(path, answered, methods=["POST"]) for path, answered in posts.items()),
         ],
-        middleware=[Middleware(Guard, limits=limits), *(cors if limits.origins else [])],
+        # Pages that may call it are told so with refusals too: without, they could not read why.
+        middleware=[*(cors if limits.origins else []), Middleware(Guard, limits=limits)],
         exception_handlers={404: _not_found, 405: _not_found, Exception: _failed},
         lifespan=routes.tidied,
     )
@@ -179,7 +180,8 @@ class Routes:
             return refuse(error)
 
         async def work() -> Response:
-            return JSONResponse(await self._engine.ask(model, client_of(request), lambda d: told_tokens(texts, d)))
+            # Also to write them down takes its time: not on the event loop.
+            return await self._engine.ask(model, client_of(request), lambda d: JSONResponse(told_tokens(texts, d)))
 
         return await unless_gone(request, work())
 

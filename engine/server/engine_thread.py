@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import AsyncExitStack, closing, contextmanager
 from dataclasses import replace
-from threading import Lock
 from typing import Protocol, TypeVar
 
 from engine.backends.base import Tokenizer
@@ -16,7 +15,7 @@ from engine.cancel import CancelToken
 from engine.config import GenerationRequest
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled
-from engine.events import Event, Finished, GenerationResult, RoundEvent, TokenEvent
+from engine.events import Event, Finished, GenerationResult, PromptProgress, RoundEvent, TokenEvent
 from engine.generation.questions import Infill
 from engine.server.gathered import GatheredEvents
 from engine.server.interfaces.form import Noted
@@ -26,6 +25,9 @@ from engine.server.streams import STREAMS, ReplyStreams
 from engine.server.turns import Turns
 
 T = TypeVar("T")
+Between = Callable[[SpeculativeDecoder], None]
+_QUESTIONS = 4
+"""How many questions are answered at once: one about a long text keeps nobody waiting."""
 _TIDY_S = 1.0
 """How often is looked whether a model is to be unloaded."""
 
@@ -57,12 +59,13 @@ class EngineThread:
         self._cache_bytes = cache_bytes
         self._streams = streams or ReplyStreams(STREAMS if runner is None else 1)
         self.turns, self.metrics = Turns(most_waiting, self._streams.count), ServerMetrics()
-        self._counting = Lock()
         self._lanes = ThreadPoolExecutor(self._streams.count, "outrider-stream")
         self._own = ThreadPoolExecutor(1, "outrider-serve") if runner is None else None
         self._thread: Runner = runner or self._own  # type: ignore[assignment]
-        self._questions = ThreadPoolExecutor(1, "outrider-questions")
+        self._questions = ThreadPoolExecutor(_QUESTIONS, "outrider-questions")
         self._cancels: set[CancelToken] = set()
+        self._waiting: dict[CancelToken, tuple[str, GenerationRequest]] = {}
+        """Model and request of each reply that has no turn yet."""
 
     async def reply(
         self, request: GenerationRequest, client: str, model: str, noted: Noted, infill: Infill | None = None
@@ -75,8 +78,8 @@ class EngineThread:
         """
         events, cancel = GatheredEvents(), CancelToken()
 
-        def write(decoder: SpeculativeDecoder) -> None:
-            self._write(decoder, request, noted, infill, cancel, events.put)
+        def write(decoder: SpeculativeDecoder, between: Between) -> None:
+            self._write(decoder, (request, infill), noted, cancel, events.put, between)
 
         async def run() -> None:
             try:
@@ -99,7 +102,7 @@ class EngineThread:
 
     async def _reply_in_turn(
         self,
-        write: Callable[[SpeculativeDecoder], None],
+        write: Callable[[SpeculativeDecoder, Between], None],
         request: GenerationRequest,
         model: str,
         client: str,
@@ -111,8 +114,12 @@ class EngineThread:
         def streamed() -> bool:
             return streams.there(shelf.at_hand(model), request)
 
-        async with self.turns.take(client, streamed) as shared:
-            beside = shared
+        async with AsyncExitStack() as having:
+            self._waiting[cancel] = model, request
+            try:
+                beside = shared = await having.enter_async_context(self.turns.take(client, streamed))
+            finally:
+                del self._waiting[cancel]
             if not shared and self.turns.waiting and streams.wanted(shelf.at_hand(model), request):
                 # Others wait: this is the moment to open streams, which this reply is the first to use.
                 await self._run(
@@ -125,32 +132,65 @@ class EngineThread:
                     self.turns.share()
             if beside:
                 with streams.lent(client) as stream:
-                    await self._run(self._lanes, lambda: write(stream), cancel)
+                    await self._run(self._lanes, lambda: write(stream, _nothing), cancel)
             else:
-                await self._run(self._thread, lambda: write(shelf.ready(model, cancel)), cancel)
+                with self._let_others_in(model) as between:
+                    await self._run(self._thread, lambda: write(shelf.ready(model, cancel), between), cancel)
+
+    @contextmanager
+    def _let_others_in(self, model: str) -> Iterator[Between]:
+        """Give what opens streams between two rounds of a reply that was begun alone, as soon as others wait."""
+        loop, over = asyncio.get_running_loop(), False
+
+        def share() -> None:
+            if not over:  # The turn may be somebody else's by now.
+                self.turns.share()
+
+        def between(decoder: SpeculativeDecoder) -> None:
+            waiting = [request for name, request in list(self._waiting.values()) if name == model]
+            if self._streams.open_midway(decoder, waiting):
+                loop.call_soon_threadsafe(share)
+
+        try:
+            yield between
+        finally:
+            over = True
 
     def _write(
         self,
         decoder: SpeculativeDecoder,
-        request: GenerationRequest,
+        wanted: tuple[GenerationRequest, Infill | None],
         noted: Noted,
-        infill: Infill | None,
         cancel: CancelToken,
         tell: Callable[[Event], None],
+        between: Between,
     ) -> None:
-        """Write a reply, on the thread that has the models."""
-        asked = request if infill is None else replace(request, prompt=tuple(decoder.infill_prompt(infill)))
+        """Write a reply, on the thread that has the models or of a stream; `between` is called between its rounds."""
+        asked, infill = wanted
+        if infill is not None:
+            asked = replace(asked, prompt=tuple(decoder.infill_prompt(infill)))
         keep_caches(decoder.target, decoder.draft, most_bytes=self._cache_bytes)
         tokenizer = decoder.target.tokenizer if decoder.target is not None else None
-        with closing(decoder.stream(asked, cancel=cancel)) as running:
+
+        def step(running: Iterator[Event]) -> bool:
+            """Go on to the end of the round; False: the reply is over."""
             for event in running:
                 if tokenizer is not None:
                     _note(event, noted, tokenizer)
                 if isinstance(event, Finished):
-                    with self._counting:
-                        self.metrics.count(event.result)
+                    self.metrics.count(event.result)
                 if not isinstance(event, RoundEvent):
                     tell(event)
+                if isinstance(event, RoundEvent | PromptProgress):
+                    return True
+            return False
+
+        with closing(decoder.stream(asked, cancel=cancel)) as running:
+            more = True
+            while more:
+                with decoder.apart():
+                    more = step(running)
+                between(decoder)
 
     async def ask(self, model: str, client: str, question: Callable[[SpeculativeDecoder], T]) -> T:
         """Answer a question that needs no forward: at once where the model is loaded, or else in turn.
@@ -222,6 +262,10 @@ class EngineThread:
         if self._own is not None:
             self._own.submit(self.shelf.close).result()
             self._own.shutdown()
+
+
+def _nothing(_: SpeculativeDecoder) -> None:
+    """Stand for what is done between rounds where nothing is."""
 
 
 def _note(event: Event, noted: Noted, tokenizer: Tokenizer) -> None:

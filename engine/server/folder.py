@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,23 +24,41 @@ Embed = Callable[[Path, CancelToken], Embedder]
 def folder_offers(folder: Path, load: Load, embed: Embed, *, drafts: bool = True) -> list[Offer]:
     """Return what the models of a folder, and of those in it, offer.
 
-    A model is named by its file without its ending, or its folder of safetensors; two of one name by the folder around
+    A model is named by its file without its ending, or its folder of safetensors; two of one name by the folders around
     them too. `load` is given a target and, with `drafts`, the best draft of its vocabulary in the folder. A GGUF file
     may be an embedding model whatever its architecture, which loading it tells. Raises FolderUnreadable.
     """
     models = [model for model in scan_folder(folder) if _offered(model)]
     best = judge_models(models).best if drafts else {}
-    titles = Counter(map(_title, models))
-    offers: dict[str, Offer] = {}
+    names = _names(models)
+    offers: list[Offer] = []
     for model in models:
         path, pair = model.path, best.get(model.path)
         draft = pair.draft.path if pair is not None and pair.fit.fits and pair.draft.usable else None
-        title = _title(model)
-        name = title if titles[title] == 1 else f"{path.parent.name}/{title}"
         writes = partial(load, path, draft) if model.role == "model" else None
         embeds = partial(embed, path) if model.file_format == "gguf" else None
-        offers.setdefault(name, Offer(name, writes, embeds, tuple(_details(model, draft).items())))
-    return list(offers.values())
+        offers.append(Offer(names[path], writes, embeds, tuple(_details(model, draft).items())))
+    return offers
+
+
+def _names(models: Sequence[ModelFile]) -> dict[Path, str]:
+    """Return a name for each model, as short as it is one model's alone: with as many folders around as that takes."""
+    names: dict[Path, str] = {}
+    for title, count in Counter(map(_title, models)).items():
+        paths = [model.path for model in models if _title(model) == title]
+        for folders in range(max(len(path.parts) for path in paths) if count > 1 else 1):
+            told = [_within(path, title, folders) for path in paths]
+            if len(set(told)) == count:
+                break
+        else:  # Of one folder: a file and a folder beside it, or two kinds of files.
+            told = [_within(path, path.name, folders) for path in paths]
+        names |= dict(zip(paths, told, strict=True))
+    return names
+
+
+def _within(path: Path, name: str, folders: int) -> str:
+    """Return a name with that of so many folders around it."""
+    return "/".join([*(folder.name for folder in reversed(path.parents[:folders]) if folder.name), name])
 
 
 def _offered(model: ModelFile) -> bool:

@@ -8,14 +8,18 @@ import ipaddress
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from engine.errors import InvalidRequest
 from engine.server.interfaces.form import error_body
 
 _LONGEST_PATH = 60
+ANY_ORIGIN = "*"
+_PORTS = {"http": 80, "https": 443}
 _OPEN = ("/health",)
 """Paths that need no key."""
 
@@ -25,8 +29,8 @@ class Limits:
     """Hold what is allowed.
 
     `key`: None where none is needed; `hosts`: names by which the server may be called, beside addresses and localhost;
-    `origins`: of web pages that may call it; `most_bytes` of a body, which comes within `body_seconds`; `note`: is told
-    the path, the status and the seconds of each request that was answered.
+    `origins`: of web pages that may call it, `*`: of any; `most_bytes` of a body, which comes within `body_seconds`;
+    `note`: is told the path, the status and the seconds of each request that was answered. Raises InvalidRequest.
     """
 
     key: str | None = None
@@ -35,6 +39,29 @@ class Limits:
     most_bytes: int = 16 * 2**20
     body_seconds: float = 30.0
     note: Callable[[str, int, float], None] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "origins", tuple(map(read_origin, self.origins)))
+
+
+def read_origin(text: str) -> str:
+    """Return an origin of web pages as browsers tell it, of what a person wrote. Raises InvalidRequest."""
+    written = text.strip()
+    if written in (ANY_ORIGIN, "null"):
+        return written
+    wrong = InvalidRequest(f"{text!r} is no web page's origin. Write it like https://example.org, or * for any page.")
+    try:
+        parts = urlsplit(written)
+        host, port = parts.hostname or "", parts.port
+        if not host.isascii():
+            host = host.encode("idna").decode()
+    except ValueError:
+        raise wrong from None
+    more = parts.path.strip("/") or parts.query or parts.fragment or parts.username or parts.password
+    if not parts.scheme or not host or more or any(map(str.isspace, written)):
+        raise wrong
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}" + ("" if port in (None, _PORTS.get(parts.scheme)) else f":{port}")
 
 
 class _Refused(Exception):
@@ -92,8 +119,10 @@ class Guard:
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._known_host(host):
             return 403, "This server is not called by that name.", "host_not_allowed"
-        if (origin is not None and origin not in limits.origins) or (
-            origin is None and headers.get("sec-fetch-site") in ("cross-site", "same-site")
+        pages = ANY_ORIGIN not in limits.origins
+        if pages and (
+            (origin is not None and origin not in limits.origins)
+            or (origin is None and headers.get("sec-fetch-site") in ("cross-site", "same-site"))
         ):
             return 403, "Web pages may not use this server. Name them with --allow-origin.", "origin_not_allowed"
         preflight = scope["method"] == "OPTIONS"
@@ -122,7 +151,11 @@ class Guard:
     def _has_key(self, headers: Mapping[str, str]) -> bool:
         kind, _, told = headers.get("authorization", "").partition(" ")
         given = told.strip() if kind.lower() == "bearer" else headers.get("x-api-key", "")
-        return hmac.compare_digest(given.encode("utf-8", "replace"), (self._limits.key or "").encode())
+        key = (self._limits.key or "").strip()
+        # A header is read as Latin-1; clients write letters beyond ASCII so, or in UTF-8.
+        forms = [key.encode()] + ([key.encode("latin-1")] if all(ord(letter) < 256 for letter in key) else [])
+        sent = given.encode("latin-1", "replace")
+        return sum(hmac.compare_digest(sent, form) for form in forms) > 0
 
     async def _body(self, scope: Scope, receive: Receive) -> Receive:
         """Read the body, and return what gives it again. Raises _Refused."""

@@ -11,9 +11,10 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from engine.errors import InvalidRequest
+from engine.server.connection import ConnectionLimits, connections_of
+from engine.system.ports import claim
 from engine.translatable import Translatable
 
-_MOST_CONNECTIONS = 512
 _MOST_HEADER_BYTES = 32_768
 _KEEP_ALIVE_S = 15
 _BACKLOG = 128
@@ -26,17 +27,16 @@ class Listener:
     Raises InvalidRequest where the address cannot be used.
     """
 
-    def __init__(self, app: ASGIApp, host: str, port: int) -> None:
+    def __init__(self, app: ASGIApp, host: str, port: int, limits: ConnectionLimits | None = None) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         # With the protocol named asyncio sends each piece at once; otherwise the second one waits some 40 ms.
         self._socket = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            self._socket.bind((host, port))
+            claim(self._socket, host, port)
             self._socket.listen(_BACKLOG)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             self._socket.close()
-            where = {"host": host, "port": str(port), "reason": str(error.strerror or error)}
+            where = {"host": host, "port": str(port), "reason": getattr(error, "strerror", None) or str(error)}
             raise InvalidRequest(
                 Translatable("Cannot listen on {host}, port {port}: {reason}. Choose another port.", **where)
             ) from None
@@ -44,7 +44,7 @@ class Listener:
         self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
         config = uvicorn.Config(
             app,
-            http="h11",
+            http=connections_of(limits or ConnectionLimits()),
             ws="none",
             lifespan="on",
             log_config=None,
@@ -53,7 +53,6 @@ class Listener:
             server_header=False,
             date_header=False,
             proxy_headers=False,
-            limit_concurrency=_MOST_CONNECTIONS,
             timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=_GRACE_S,
             backlog=_BACKLOG,

@@ -40,7 +40,9 @@ class ServerAddress:
             loopback = self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             loopback = False
-        if not loopback and not self.key:
+        if not self.key.isprintable():
+            raise InvalidRequest(Translatable("A key is one line of letters, digits and signs. Choose another one."))
+        if not loopback and not self.key.strip():
             raise InvalidRequest(Translatable("Other computers could use this address: set a key."))
         if not 0 <= self.port <= 65535:
             raise InvalidRequest(Translatable("The port must be a whole number from 0 to 65535."))
@@ -63,7 +65,7 @@ class LocalServer:
     def __init__(self, address: ServerAddress, decoder: Callable[[], SpeculativeDecoder | None], hand: Hand) -> None:
         self.address = address
         self._engine = EngineThread(_Own(decoder), runner=_Handed(hand))
-        limits = Limits(address.key or None, note=self._engine.metrics.note)
+        limits = Limits(address.key.strip() or None, note=self._engine.metrics.note)
         defaults = Defaults(SamplingConfig(), SpeculationConfig())
         self._listener = Listener(make_app(self._engine, defaults, limits), address.host, address.port)
         self.url = f"{self._listener.url}/v1"

@@ -11,7 +11,7 @@ from typing import Any
 from engine.backends.base import Embedder
 from engine.cancel import CancelToken
 from engine.decoder import SpeculativeDecoder
-from engine.errors import InvalidRequest
+from engine.errors import InvalidRequest, ModelNotSupported
 
 
 class NoSuchModel(InvalidRequest):
@@ -130,13 +130,19 @@ class ModelShelf:
             return self._decoder if self._decoder_name == name else None
 
     def embedder(self, name: str, cancel: CancelToken) -> Embedder:
-        """Return an embedding model, loaded now where it is not. Raises what loading raises."""
+        """Return an embedding model, loaded now where it is not.
+
+        Raises what loading raises, but InvalidRequest for a model that is none: it was asked for the wrong thing.
+        """
         self._used = monotonic()
         if self._embedder is not None and self._embedder_name == name:
             return self._embedder
         load = self._offers[self.find(name, embeds=True)].embed
         self._drop_embedder()
-        embedder = load(cancel) if load is not None else None
+        try:
+            embedder = load(cancel) if load is not None else None
+        except ModelNotSupported as error:
+            raise InvalidRequest(error.message) from None
         if embedder is None:
             raise NoSuchModel(name, self._offers)
         with self._lock:

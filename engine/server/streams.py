@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from engine.backends.saved import keep_caches
@@ -21,7 +21,8 @@ WORTH_BYTES = 32 * 2**20
 class ReplyStreams:
     """Hold the streams of the decoder that is loaded. `count`: how many; `least_bytes`: of a target that has any.
 
-    `open` is called where nobody uses the decoder, the rest on the event loop.
+    `open` is called where nobody uses the decoder, `open_midway` by the thread that writes a reply with it, the rest on
+    the event loop.
     """
 
     def __init__(self, count: int = STREAMS, least_bytes: int = WORTH_BYTES) -> None:
@@ -46,19 +47,33 @@ class ReplyStreams:
 
     def open(self, decoder: SpeculativeDecoder, request: GenerationRequest, cache_bytes: int) -> None:
         """Open the streams of a decoder, once, if they suit the request."""
-        if decoder in self._tried or not self._suits(decoder, request):
-            return
+        if self.wanted(decoder, request):
+            keep_caches(decoder.target, decoder.draft, most_bytes=cache_bytes)
+            self._open(decoder, midway=False)
+
+    def open_midway(self, decoder: SpeculativeDecoder, waiting: Iterable[GenerationRequest]) -> bool:
+        """Open the streams between two rounds of a reply, where they suit a request that waits; return whether any are.
+
+        What is left of that reply is written within `decoder.apart`.
+        """
+        suited = next((request for request in waiting if self.wanted(decoder, request)), None)
+        if suited is None:
+            return False
+        self._open(decoder, midway=True)
+        return self.there(decoder, suited)
+
+    def _open(self, decoder: SpeculativeDecoder, *, midway: bool) -> None:
         self._tried.add(decoder)
-        keep_caches(decoder.target, decoder.draft, most_bytes=cache_bytes)
         try:
-            opened = decoder.open_streams(self.count)
+            opened = decoder.open_streams(self.count, midway=midway)
         except EngineError as error:
             _log.info("Replies are written in turns: %s", error)
             return
         if not opened:
             _log.info("Replies are written in turns: this model or its memory has no room for several at once.")
             return
-        self._of, self._free = weakref.ref(decoder), [("", stream) for stream in opened]
+        self._free = [("", stream) for stream in opened]
+        self._of = weakref.ref(decoder)
         _log.info("Up to %d replies are written at once.", len(opened))
 
     @contextmanager

@@ -87,12 +87,13 @@ class Turns:
             del self._queues[client]
 
     def _pass_on(self) -> None:
-        """Give turns to the clients that have waited longest since their last ones, as far as they fit."""
-        for client in list(self._queues):
-            queue = self._queues[client]
+        """Give turns as far as they fit: to the client that has waited longest since its last one, and so on."""
+        while self._queues:
+            client, queue = next(iter(self._queues.items()))
             while queue and queue[0][0].done():
                 queue.popleft()
             if not queue:
+                del self._queues[client]
                 continue
             following, beside = queue[0]
             shared = beside()
@@ -102,5 +103,3 @@ class Turns:
             self._queues.move_to_end(client)
             self._begin(shared)
             following.set_result(shared)
-            if not shared:
-                return

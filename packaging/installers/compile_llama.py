@@ -16,7 +16,7 @@ from pathlib import Path
 
 import places  # noqa: F401 - it tells where the set-up's modules are
 from cards import prepare as prepare_for_cards
-from llama_build import KINDS, digest
+from llama_build import KINDS, digest, with_amx
 from llama_build import settings as shared_settings
 from messages import SetupError, step
 from pip_runner import run_pip
@@ -78,8 +78,19 @@ def compile_llama(python: Path, kind: str = "cpu") -> Llama:
             log=place / "compile.log",
             environment=_environment(source),
         )
+        _check_for_amx(next(unfinished.glob("*.whl")), place / "checked")
         unfinished.rename(finished)
     return Llama(next(finished.glob("*.whl")), source)
+
+
+def _check_for_amx(wheel: Path, place: Path) -> None:
+    """Raise SetupError where a library of the wheel carries AMX, which crashes on processors that have it."""
+    if sys.platform != "linux" or shutil.which("objdump") is None:
+        return
+    shutil.unpack_archive(wheel, place, "zip")
+    if found := with_amx(place):
+        raise SetupError(f"{', '.join(found)} was compiled with AMX. See kernels/ggml.cmake, which leaves it out.")
+    shutil.rmtree(place)
 
 
 def _key(settings: dict[str, str]) -> str:

@@ -1,6 +1,7 @@
 """How llama.cpp is compiled, for `make setup` and for the installers alike."""
 
 import hashlib
+import re
 import runpy
 import subprocess
 from collections.abc import Callable
@@ -15,6 +16,8 @@ KERNELS = ROOT / "engine" / "backends" / "llama_cpp" / "kernels"
 PROCESSOR = Path(__file__).parent / "processor.sh"
 DOOR = ROOT / "engine" / "chat" / "door"
 RULES = ROOT / "engine" / "sampling_rules.def"
+
+_AMX = re.compile(rb"\s(tilezero|tileloadd|tilestored|tilerelease|ldtilecfg|sttilecfg|tdp[bf]\w+)\b")
 
 KINDS: dict[str, dict[str, str]] = {
     "cpu": {},
@@ -35,6 +38,19 @@ def kernel_files() -> list[Path]:
     sources = (path for folder in (KERNELS, DOOR) for path in folder.iterdir())
     compiled = (path for path in sources if path.suffix in (".cmake", ".cpp", ".h"))
     return [*sorted(compiled, key=lambda path: path.name), RULES]
+
+
+def with_amx(folder: Path) -> list[str]:
+    """The libraries in a folder, and below it, that carry instructions of AMX. Raises OSError where objdump lacks.
+
+    llama.cpp's own code for AMX ends the process on processors that have it; ggml.cmake leaves it out.
+    """
+    found = []
+    for library in sorted(folder.rglob("*.so*")):
+        if not library.is_symlink():
+            told = subprocess.run(["objdump", "-d", "--no-show-raw-insn", library], capture_output=True, check=True)
+            found += [library.name] if _AMX.search(told.stdout) else []
+    return found
 
 
 def digest() -> str:

@@ -2631,8 +2631,8 @@
     <context>
         <name>Servers</name>
         <message>
-            <source>This computer has no keyring that Outrider can use: the key holds until Outrider ends. For later, set OUTRIDER_API_KEY.</source>
-            <translation>Dieser Computer hat keinen Schlüsselbund, den Outrider benutzen kann: Der Schlüssel gilt, bis Outrider endet. Setzen Sie für später OUTRIDER_API_KEY.</translation>
+            <source>This computer has no keyring that Outrider can use: the key holds until Outrider ends. For later, set OUTRIDER_API_KEY and OUTRIDER_API_KEY_ADDRESS.</source>
+            <translation>Dieser Computer hat keinen Schlüsselbund, den Outrider benutzen kann: Der Schlüssel gilt, bis Outrider endet. Setzen Sie für später OUTRIDER_API_KEY und OUTRIDER_API_KEY_ADDRESS.</translation>
         </message>
     </context>
     <context>
@@ -5786,6 +5786,18 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>{what}, mit einem Server als Zielmodell,</translation>
         </message>
         <message>
+            <source>A call of {names} was left out: it is not complete.</source>
+            <translation>Ein Aufruf von {names} wurde weggelassen: Er ist nicht vollständig.</translation>
+        </message>
+        <message>
+            <source>a tool call is malformed</source>
+            <translation>ein Werkzeugaufruf hat eine falsche Form</translation>
+        </message>
+        <message>
+            <source>"tool_calls" is no list</source>
+            <translation>„tool_calls“ ist keine Liste</translation>
+        </message>
+        <message>
             <source>This server is already asked for a reply. Wait for it, or cancel it.</source>
             <translation>Dieser Server schreibt schon eine Antwort. Warten Sie darauf, oder brechen Sie sie ab.</translation>
         </message>
@@ -5846,22 +5858,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>„delta“ ist kein Objekt</translation>
         </message>
         <message>
-            <source>"tool_calls" is no list</source>
-            <translation>„tool_calls“ ist keine Liste</translation>
-        </message>
-        <message>
-            <source>a tool call is malformed</source>
-            <translation>ein Werkzeugaufruf hat eine falsche Form</translation>
-        </message>
-        <message>
-            <source>A call of {names} was left out: it is not complete.</source>
-            <translation>Ein Aufruf von {names} wurde weggelassen: Er ist nicht vollständig.</translation>
-        </message>
-        <message>
-            <source>a text in it is something else</source>
-            <translation>ein Text darin ist etwas anderes</translation>
-        </message>
-        <message>
             <source>install httpx: pip install httpx</source>
             <translation>installieren Sie httpx: pip install httpx</translation>
         </message>
@@ -5878,12 +5874,20 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>sie ist kein JSON</translation>
         </message>
         <message>
+            <source>a piece of it is longer than any should be</source>
+            <translation>ein Stück davon ist länger, als eines sein sollte</translation>
+        </message>
+        <message>
             <source>a line of the reply is longer than any should be</source>
             <translation>eine Zeile der Antwort ist länger, als eine sein sollte</translation>
         </message>
         <message>
             <source>it is compressed, which was not asked for</source>
             <translation>sie ist komprimiert, was nicht verlangt war</translation>
+        </message>
+        <message>
+            <source>A key is one line of ASCII letters, digits and signs. Copy the key again.</source>
+            <translation>Ein Schlüssel ist eine Zeile aus ASCII-Buchstaben, Ziffern und Zeichen. Kopieren Sie den Schlüssel noch einmal.</translation>
         </message>
         <message>
             <source>What it wrote stays. Ask again to go on.</source>
@@ -5942,8 +5946,8 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Der Server {address} lehnt den Schlüssel ab. Prüfen Sie ihn.</translation>
         </message>
         <message>
-            <source>The server at {address} wants a key. Enter it, or set OUTRIDER_API_KEY.</source>
-            <translation>Der Server {address} verlangt einen Schlüssel. Geben Sie ihn ein, oder setzen Sie OUTRIDER_API_KEY.</translation>
+            <source>The server at {address} wants a key. Enter it, or set OUTRIDER_API_KEY and OUTRIDER_API_KEY_ADDRESS.</source>
+            <translation>Der Server {address} verlangt einen Schlüssel. Geben Sie ihn ein, oder setzen Sie OUTRIDER_API_KEY und OUTRIDER_API_KEY_ADDRESS.</translation>
         </message>
         <message>
             <source>The server at {address} does not have what was asked for (404){words}</source>
@@ -5978,6 +5982,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Der Server hat den Rest dieser Antwort zurückgehalten (content_filter).</translation>
         </message>
         <message>
+            <source>a text in it is something else</source>
+            <translation>ein Text darin ist etwas anderes</translation>
+        </message>
+        <message>
             <source>a probability is not a finite number</source>
             <translation>eine Wahrscheinlichkeit ist keine endliche Zahl</translation>
         </message>
@@ -5992,6 +6000,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>Cannot listen on {host}, port {port}: {reason}. Choose another port.</source>
             <translation>Der Server kann {host}, Port {port}, nicht benutzen: {reason}. Wählen Sie einen anderen Port.</translation>
+        </message>
+        <message>
+            <source>A key is one line of letters, digits and signs. Choose another one.</source>
+            <translation>Ein Schlüssel ist eine Zeile aus Buchstaben, Ziffern und Zeichen. Wählen Sie einen anderen.</translation>
         </message>
         <message>
             <source>Other computers could use this address: set a key.</source>

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from llama_build import with_amx
 
 from helpers.campaigns import Campaign
 from helpers.paths import BUNDLED_MODELS
@@ -106,6 +107,17 @@ def _with_other_encoding(folder: Path, settings: dict[str, str]) -> dict[str, st
     assembler.write_text(_ASSEMBLER.format(shutil.which("as")), encoding="utf-8")
     assembler.chmod(0o755)
     return settings | {"CMAKE_CXX_FLAGS": f"-B{folder}", "CMAKE_C_FLAGS": f"-B{folder}"}
+
+
+@pytest.mark.skipif(shutil.which("objdump") is None, reason="objdump is not installed")
+def test_compiled_for_a_processor_with_amx_there_is_none_of_it() -> None:
+    """As -march=native is on such a processor, and as llama.cpp's own variant for it."""
+    flags = "-march=sapphirerapids"
+    settings = {"CMAKE_C_FLAGS": flags, "CMAKE_CXX_FLAGS": flags, "GGML_NATIVE": "OFF"}
+    settings |= {"GGML_AMX_TILE": "ON", "GGML_AMX_INT8": "ON", "GGML_AMX_BF16": "ON", "BUILD_SHARED_LIBS": "ON"}
+    place = build("amx", settings)
+    assert list(place.rglob("libggml-cpu*.so*"))
+    assert not with_amx(place)
 
 
 def _note(campaign: Campaign, said: str) -> None:

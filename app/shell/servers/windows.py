@@ -73,7 +73,7 @@ class ServerWindows:
             text = QCoreApplication.translate(
                 "Servers",
                 "This computer has no keyring that Outrider can use: the key holds until Outrider ends. For later, set "
-                "OUTRIDER_API_KEY.",
+                "OUTRIDER_API_KEY and OUTRIDER_API_KEY_ADDRESS.",
             )
             self._program.window.notice.show_trouble(text)
 

@@ -30,7 +30,6 @@ from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
 from engine.errors import (
-    BackendClosed,
     BackendFailure,
     Cancelled,
     ContextFull,
@@ -153,7 +152,7 @@ class ApartBackend(Backend):
         self._tokens.extend(tokens)
 
     def _check(self, tokens: Sequence[int], n_outputs: int) -> None:
-        self._check_open()
+        self.check_open()
         count = len(tokens)
         if not count or not 0 <= n_outputs <= min(count, MAX_LOOKAHEAD + 1):
             raise BackendFailure(
@@ -170,7 +169,7 @@ class ApartBackend(Backend):
 
     def truncate(self, length: int) -> None:
         with self._lock:
-            self._check_open()
+            self.check_open()
             if not 0 <= length <= self.length or (0 < length < self.length and self.rewind.kind == "none"):
                 raise RewindNotSupported(length, self.length)
             if length == self.length:
@@ -185,12 +184,12 @@ class ApartBackend(Backend):
 
     def _ask(self, do: str, **what: Any) -> None:
         """Have the child do something. Raises BackendFailure, Cancelled."""
-        self._check_open()
+        self.check_open()
         answer = self._child.ask({"do": do, **what}, self._cancel)
         if answer is None:
             self._lost = True
             self.close()
-            self._check_open()
+            self.check_open()
             return
         del self._tokens[answer["length"] :]
         if answer.get("cancelled"):
@@ -201,7 +200,7 @@ class ApartBackend(Backend):
             reason = unpacked(answer["failed"])
             raise BackendFailure(Translatable("its process failed ({reason})", reason=reason), self.length)
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
         if self._lost:
             machines = ", ".join(self.config.rpc)
             raise BackendFailure(
@@ -211,13 +210,12 @@ class ApartBackend(Backend):
                     machines=machines,
                 )
             )
-        if self.closed:
-            raise BackendClosed
+        super().check_open()
 
     def close(self) -> None:
         with self._lock:
             self.closed = True
-            self._tokenizer.close()
+            self._tokenizer.close(self.check_open)
             self._free()
 
 

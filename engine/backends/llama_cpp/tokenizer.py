@@ -41,8 +41,11 @@ class LlamaCppTokenizer:
     """
 
     def __init__(self, model: Any, vocabulary: Vocabulary | None = None) -> None:
-        self._lock = threading.RLock()
+        self._changed = threading.Condition()
+        self._users: list[int] = []
+        """The threads that use the model now, which they may do at the same time: its vocabulary does not change."""
         self._closed = False
+        self._say_why: Callable[[], None] = _nothing
         self._model = model
         self._vocab: Any = llama_cpp.llama_model_get_vocab(model)
         self._size = int(llama_cpp.llama_vocab_n_tokens(self._vocab))
@@ -61,15 +64,27 @@ class LlamaCppTokenizer:
     @contextmanager
     def _open(self) -> Iterator[None]:
         """Keep the model from being freed within. Raises BackendClosed."""
-        with self._lock:
+        me = threading.get_ident()
+        with self._changed:
             if self._closed:
+                self._say_why()
                 raise BackendClosed
+            self._users.append(me)
+        try:
             yield
+        finally:
+            with self._changed:
+                self._users.remove(me)
+                if self._closed:
+                    self._changed.notify_all()
 
-    def close(self) -> None:
-        """Use the model no more. Waits for a call on another thread."""
-        with self._lock:
+    def close(self, say_why: Callable[[], None] | None = None) -> None:
+        """Use the model no more. Waits for a call on another thread. `say_why` raises what is known of why."""
+        me = threading.get_ident()
+        self._say_why = say_why or self._say_why
+        with self._changed:
             self._closed = True
+            self._changed.wait_for(lambda: all(user == me for user in self._users))
 
     @property
     def vocab_size(self) -> int:
@@ -224,6 +239,10 @@ class LlamaCppTokenizer:
         return all(f"<0x{byte:02X}>" in known or (byte < 128 and chr(byte) in known) for byte in data)
 
 
+def _nothing() -> None:
+    """Say nothing of why a model was closed."""
+
+
 def _with_deep_stack(work: Callable[[], list[int]], characters: int) -> list[int]:
     """Do `work` on a thread whose stack is deep enough for a text of so many characters."""
     if characters > _LONGEST_TEXT:
@@ -234,10 +253,11 @@ def _with_deep_stack(work: Callable[[], list[int]], characters: int) -> list[int
                 longest_text=_LONGEST_TEXT,
             )
         )
-    with _stack_lock, ThreadPoolExecutor(1, "outrider-tokenizer") as thread:
-        usual = threading.stack_size(2**24 + characters * _STACK_A_CHARACTER)
-        try:
-            task = thread.submit(work)
-        finally:
-            threading.stack_size(usual)
+    with ThreadPoolExecutor(1, "outrider-tokenizer") as thread:
+        with _stack_lock:  # Until the thread is there, and no longer: others have long texts too.
+            usual = threading.stack_size(2**24 + characters * _STACK_A_CHARACTER)
+            try:
+                task = thread.submit(work)
+            finally:
+                threading.stack_size(usual)
         return task.result()

@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from engine.events import Event, Finished, GenerationResult, TokenEvent
+from engine.events import Event, Finished, FinishReason, GenerationResult, TokenEvent
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+CUT: frozenset[FinishReason] = frozenset({"length", "context", "time"})
+"""How replies end that a limit cut."""
+_BROKEN: frozenset[FinishReason] = frozenset({"cancelled", "error"})
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 @dataclass(slots=True)
@@ -48,6 +51,11 @@ class Form(ABC):
         elif isinstance(event, Finished):
             self.results.append(event.result)
 
+    @property
+    def broken(self) -> bool:
+        """Return whether the last reply that has ended broke off: no interface has a word for that."""
+        return bool(self.results) and self.results[-1].finish_reason in _BROKEN
+
     @abstractmethod
     def whole(self) -> dict[str, Any]:
         """Return the replies, which have ended."""
@@ -72,7 +80,17 @@ class Form(ABC):
 
 def error_body(message: str, kind: str = "invalid_request_error", code: str | None = None) -> dict[str, Any]:
     """Return what says that a request failed, as OpenAI's interface has it."""
-    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+    return {"error": {"message": sayable(message), "type": kind, "param": None, "code": code}}
+
+
+def sayable(text: str) -> str:
+    """Return a text that can be sent: half a character in it is replaced."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def as_json(data: Mapping[str, Any]) -> bytes:
+    """Return JSON as it is sent."""
+    return _encode(data).encode("utf-8", "replace")
 
 
 def as_event(data: Mapping[str, Any] | str, name: str | None = None) -> bytes:

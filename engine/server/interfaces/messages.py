@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.errors import InvalidRequest
 from engine.events import Event, Finished, GenerationResult, PromptProgress, TokenEvent
-from engine.server.interfaces.form import Form, Noted, as_event, cached_tokens, call_ids, timings
+from engine.server.interfaces.form import CUT, Form, Noted, as_event, cached_tokens, call_ids, sayable, timings
 from engine.server.interfaces.requests import (
     COMMON,
     Asked,
@@ -30,7 +30,7 @@ def read_conversation(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     """Return what a body of /v1/messages asks for. Raises InvalidRequest and its kinds."""
     if body.get("max_tokens") is None:
         raise InvalidRequest('"max_tokens" is missing: how many tokens the reply may have.')
-    options = read_common(body)
+    options = read_common(body, _KNOWN)
     options["stop"] = body.get("stop_sequences") or ()
     thinking = body.get("thinking")
     if isinstance(thinking, Mapping) and thinking.get("type") in ("enabled", "disabled", "adaptive"):
@@ -184,7 +184,7 @@ class MessageForm(Form):
         return {"id": f"msg_{self.id}", "type": "message", "role": "assistant", "model": self.model}
 
     def _ending(self, result: GenerationResult) -> dict[str, Any]:
-        if result.finish_reason in ("length", "context"):
+        if result.finish_reason in CUT:
             return {"stop_reason": "max_tokens", "stop_sequence": None}
         if result.tool_calls:
             return {"stop_reason": "tool_use", "stop_sequence": None}
@@ -194,7 +194,7 @@ class MessageForm(Form):
     @staticmethod
     def refusal(message: str, kind: str = "invalid_request_error", code: str | None = None) -> dict[str, Any]:
         kind = {"model_not_found": "not_found_error"}.get(code or "") or _ERRORS.get(kind, "api_error")
-        return {"type": "error", "error": {"type": kind, "message": message}}
+        return {"type": "error", "error": {"type": kind, "message": sayable(message)}}
 
 
 _NOT_ENDED = {"stop_reason": None, "stop_sequence": None}

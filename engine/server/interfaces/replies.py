@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from engine.events import Event, Finished, FinishReason, GenerationResult, TokenEvent
-from engine.server.interfaces.form import Form, Noted, as_event, call_ids, error_body, timings, usage
+from engine.events import Event, Finished, GenerationResult, TokenEvent
+from engine.server.interfaces.form import CUT, Form, Noted, as_event, call_ids, error_body, timings, usage
 
 Kind = Literal["chat", "text"]
-_REASONS: dict[FinishReason, str] = {"stop": "stop", "length": "length", "context": "length", "cancelled": "stop"}
 _OBJECTS = {"chat": "chat.completion", "text": "text_completion"}
 
 
@@ -126,7 +125,7 @@ class InfillForm(Form):
             yield as_event(self._whole(event.result, ""))
 
     def _whole(self, result: GenerationResult, text: str) -> dict[str, Any]:
-        kind = "limit" if result.finish_reason in ("length", "context") else "word" if self.noted.stopped_by else "eos"
+        kind = "limit" if result.finish_reason in CUT else "word" if self.noted.stopped_by else "eos"
         return {
             "content": text,
             "stop": True,
@@ -164,4 +163,4 @@ def _calls(result: GenerationResult) -> list[dict[str, Any]]:
 def _reason(result: GenerationResult) -> str:
     if result.tool_calls and result.finish_reason == "stop":
         return "tool_calls"
-    return _REASONS.get(result.finish_reason, "stop")
+    return "length" if result.finish_reason in CUT else "stop"

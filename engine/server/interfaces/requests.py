@@ -19,6 +19,8 @@ from engine.messages.parts import ImagePart
 _SAMPLING = tuple(each.name for each in fields(SamplingConfig))
 _EFFORTS = {"none": "off", "minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high"}
 _MOST_COPIES = 16
+_DEEPEST = 100
+_MOST_BIAS = 1e9
 COMMON = {"model", "stream", "lookahead", "user", "metadata", *_SAMPLING}
 _BOTH = COMMON | {"stream_options", "stop", "max_tokens", "n", "logprobs", "repetition_penalty"}
 _CHAT = _BOTH | {
@@ -68,7 +70,7 @@ class Defaults:
 
 def read_chat(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     """Return what a body of /v1/chat/completions asks for. Raises InvalidRequest and its kinds."""
-    options = read_common(body)
+    options = read_common(body, _CHAT)
     messages = read_messages(body.get("messages"))
     most = body.get("max_completion_tokens")
     options |= {} if most is None else {"max_tokens": most}
@@ -84,7 +86,7 @@ def read_chat(body: Mapping[str, Any], defaults: Defaults) -> Asked:
 
 def read_completion(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     """Return what a body of /v1/completions asks for. Raises InvalidRequest and its kinds."""
-    options = read_common(body) | {"raw": True}
+    options = read_common(body, _COMPLETION) | {"raw": True}
     prompt = body.get("prompt")
     if isinstance(prompt, list) and len(prompt) == 1 and isinstance(prompt[0], str | list):
         prompt = prompt[0]
@@ -104,12 +106,12 @@ def read_completion(body: Mapping[str, Any], defaults: Defaults) -> Asked:
 
 def read_infill(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     """Return what a body of /infill asks for. Raises InvalidRequest and its kinds."""
-    options = read_common(body)
+    options = read_common(body, _INFILL)
     most = body.get("n_predict")
     if most is not None and most != -1:
         options["max_tokens"] = most
     asked = make_asked([0], options, body, defaults, logprobs=False, known=_INFILL)
-    return replace(asked, infill=read_infill_parts(body), copies=1)
+    return replace(asked, infill=read_infill_parts(body))
 
 
 def read_infill_parts(body: Mapping[str, Any]) -> Infill:
@@ -146,28 +148,28 @@ def make_asked(
     known: AbstractSet[str],
 ) -> Asked:
     """Return what a body asks for, of a prompt and the options of its request. Raises InvalidRequest and its kinds."""
-    told = body.get("stream_options")
-    usage = isinstance(told, Mapping) and told.get("include_usage") is True
+    told = body.get("stream_options") if "stream_options" in known else None
+    usage = isinstance(told, Mapping) and read_flag(told, "include_usage")
     request = make_request(prompt, options, defaults.sampling, defaults.speculation)
     ignored = tuple(sorted(name[:40] for name in body if name not in known))
-    copies = body.get("n", 1)
+    copies = body.get("n") if "n" in known else None
     copies = 1 if copies is None else copies
     if type(copies) is not int or not 1 <= copies <= _MOST_COPIES:
         raise InvalidRequest(f'"n" must be a whole number from 1 to {_MOST_COPIES}.')
     return Asked(request, read_flag(body, "stream"), copies, usage, logprobs, ignored, body)
 
 
-def read_common(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that the interfaces share. Raises InvalidRequest."""
+def read_common(body: Mapping[str, Any], known: AbstractSet[str]) -> dict[str, Any]:
+    """Return the options that interfaces share, as far as this one has them (`known`). Raises InvalidRequest."""
     if not isinstance(body.get("model", ""), str | type(None)):
         raise InvalidRequest('"model" must be the name of a model.')
     options = {rule: body[rule] for rule in _SAMPLING if body.get(rule) is not None}
-    if body.get("repetition_penalty") is not None:
+    if "repetition_penalty" in known and body.get("repetition_penalty") is not None:
         options.setdefault("repeat_penalty", body["repetition_penalty"])
     if "logit_bias" in options:
         options["logit_bias"] = _bias(options["logit_bias"])
     for plain in ("max_tokens", "stop", "lookahead"):
-        if body.get(plain) is not None:
+        if plain in known and body.get(plain) is not None:
             options[plain] = body[plain]
     return options
 
@@ -175,7 +177,7 @@ def read_common(body: Mapping[str, Any]) -> dict[str, Any]:
 def read_flag(body: Mapping[str, Any], name: str) -> bool:
     """Return a member that is true or false; false where it is not there. Raises InvalidRequest."""
     value = body.get(name)
-    if value not in (None, True, False):
+    if value is not None and not isinstance(value, bool):  # 1 == True, but it is no flag.
         raise InvalidRequest(f'"{name}" must be true or false.')
     return value is True
 
@@ -183,24 +185,31 @@ def read_flag(body: Mapping[str, Any], name: str) -> bool:
 def read_top(value: object) -> int:
     """Return how many alternatives a token are asked for. Raises InvalidRequest."""
     top = 0 if value is None else value
-    if not isinstance(top, int) or not 0 <= top <= MAX_TOP:
+    if type(top) is not int or not 0 <= top <= MAX_TOP:
         raise InvalidRequest(f"At most {MAX_TOP} alternatives a token can be told.")
     return top
 
 
 def _bias(value: object) -> dict[int, float]:
     try:
-        return {int(token): amount for token, amount in dict(value).items()}  # type: ignore[call-overload]
+        amounts = {int(token): amount for token, amount in dict(value).items()}  # type: ignore[call-overload]
     except (TypeError, ValueError):
         raise InvalidRequest('"logit_bias" must be an object of token ids with numbers.') from None
+    return {token: _bounded(amount) for token, amount in amounts.items()}
+
+
+def _bounded(amount: Any) -> Any:
+    """Return an amount that a logit can still be added to: what is meant by more is always, or never."""
+    is_number = isinstance(amount, int | float) and not isinstance(amount, bool)
+    return max(-_MOST_BIAS, min(_MOST_BIAS, amount)) if is_number else amount
 
 
 def _thinking(body: Mapping[str, Any]) -> dict[str, Any]:
     effort, told = body.get("reasoning_effort"), body.get("chat_template_kwargs")
     if effort is not None:
         return {"thinking": read_effort(effort)}
-    if isinstance(told, Mapping) and isinstance(told.get("enable_thinking"), bool):
-        return {"thinking": "on" if told["enable_thinking"] else "off"}
+    if isinstance(told, Mapping) and told.get("enable_thinking") is not None:
+        return {"thinking": "on" if read_flag(told, "enable_thinking") else "off"}
     return {}
 
 
@@ -239,11 +248,30 @@ def read_format(value: object) -> Constraint | None:
 
 
 def read_json(data: bytes) -> Mapping[str, Any]:
-    """Return the object of a body. Raises InvalidRequest."""
+    """Return the object of a body: nothing in it is other than JSON can say again. Raises InvalidRequest."""
     try:
         body = json.loads(data)
     except (ValueError, RecursionError):
         raise InvalidRequest("The body is not JSON.") from None
     if not isinstance(body, dict):
         raise InvalidRequest("The body must be a JSON object.")
+    if _is_deep(body):
+        raise InvalidRequest(f"The body is nested too deeply: the limit is {_DEEPEST} levels.")
+    try:
+        json.dumps(body, allow_nan=False, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise InvalidRequest("The body has half a character in it (a lone surrogate). Leave it out.") from None
+    except ValueError:
+        raise InvalidRequest("The body has a number that JSON does not have (NaN or infinity).") from None
     return body
+
+
+def _is_deep(body: object) -> bool:
+    """Return whether lists and objects are nested more deeply than whatever reads them can follow."""
+    level: list[Any] = [body]
+    for _ in range(_DEEPEST):
+        inner = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [child for children in inner for child in children if isinstance(child, dict | list)]
+        if not level:
+            return False
+    return True

@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.errors import InvalidRequest
 from engine.events import Event, Finished, GenerationResult, TokenEvent
-from engine.server.interfaces.form import Form, Noted, as_event, cached_tokens, call_ids, timings
+from engine.server.interfaces.form import CUT, Form, Noted, as_event, cached_tokens, call_ids, timings
 from engine.server.interfaces.requests import (
     COMMON,
     Asked,
@@ -32,7 +32,7 @@ def read_responses(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     """Return what a body of /v1/responses asks for. Raises InvalidRequest and its kinds."""
     if body.get("previous_response_id") or body.get("conversation") or body.get("background"):
         raise InvalidRequest("This server keeps no responses: send the whole conversation as input.")
-    options = read_common(body)
+    options = read_common(body, _KNOWN)
     given, instructions = body.get("input"), body.get("instructions")
     if isinstance(given, str):
         given = [{"role": "user", "content": given}]
@@ -275,7 +275,7 @@ class ResponsesForm(Form):
     def _response(self, result: GenerationResult | None) -> dict[str, Any]:
         """Return the response as it is now; `result` None: it is being written."""
         body = self._body
-        cut = result is not None and result.finish_reason in ("length", "context")
+        cut = result is not None and result.finish_reason in CUT
         response: dict[str, Any] = {
             "id": f"resp_{self.id}",
             "object": "response",

@@ -37,7 +37,7 @@ def read_texts(body: Mapping[str, Any]) -> Texts:
         raise InvalidRequest('/tokenize needs a text as "content", or "messages".')
     _check_model(body)
     special = read_flag(body, "add_special") or read_flag(body, "add_special_tokens")
-    parse = body.get("parse_special") is not False
+    parse = body.get("parse_special") is None or read_flag(body, "parse_special")
     pieces = read_flag(body, "with_pieces") or read_flag(body, "return_token_strs")
     return Texts(text, messages, special, parse, pieces)
 
@@ -49,8 +49,10 @@ def told_tokens(wanted: Texts, decoder: SpeculativeDecoder) -> dict[str, Any]:
     else:
         tokens = decoder.encode(wanted.text, add_special=wanted.add_special, parse_special=wanted.parse_special)
     length = 0 if decoder.target is None else decoder.target.context_length
-    listed: list[Any] = [{"id": token, "piece": decoder.token_text(token)} for token in tokens]
-    return {"tokens": listed if wanted.pieces else tokens, "count": len(tokens), "max_model_len": length}
+    listed: list[Any] = list(tokens)
+    if wanted.pieces:
+        listed = [{"id": token, "piece": decoder.token_text(token)} for token in tokens]
+    return {"tokens": listed, "count": len(tokens), "max_model_len": length}
 
 
 def count_prompt(request: GenerationRequest, decoder: SpeculativeDecoder) -> int:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import psutil
 import pytest
@@ -115,11 +115,31 @@ def test_a_machine_that_goes_away(two: list[Machine], bundled_target: Path, bund
         assert third.address in said
         assert "\n" not in said
         assert said.endswith("load the model again, or choose another one.")
-        with pytest.raises(BackendFailure):
-            decoder.generate(QUESTION, **GREEDY)
+        for again in (lambda: decoder.generate(QUESTION, **GREEDY), lambda: decoder.encode("Hi")):
+            with pytest.raises(BackendFailure) as later:
+                again()
+            assert str(later.value) == said, "not only that it was closed"
         decoder.attach_target(LoadConfig(bundled_target, threads=1))
         local = decoder.generate(QUESTION, lookahead=4, **GREEDY)
         assert local.text.startswith("".join(written[:3]))
+
+
+@pytest.mark.parametrize("lookahead", ["auto", 0])
+def test_a_machine_that_goes_away_before_the_first_token(
+    two: list[Machine],
+    bundled_target: Path,
+    lookahead: Literal["auto", 0],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """Also while it is found out what tokens cost, or the prompt is read, the sentence says what was lost."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # Nothing is known of what tokens cost.
+    with machines(1) as (third,), SpeculativeDecoder() as decoder:
+        decoder.attach_target(LoadConfig(bundled_target, threads=1, rpc=(two[0].address, third.address)))
+        third.end()
+        with pytest.raises(BackendFailure) as failed:
+            decoder.generate("word " * 900, lookahead=lookahead, max_tokens=4)
+        assert third.address in str(failed.value)
 
 
 def test_what_cannot_be_loaded_is_said(two: list[Machine], bundled_target: Path, tmp_path: Path) -> None:

@@ -5,13 +5,14 @@ import gzip
 import json
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from engine.cancel import CancelToken
 from engine.errors import Cancelled, EngineError, ServerFailed
-from engine.events import Finished, TextEvent
+from engine.events import Finished, PromptProgress, RoundEvent, TextEvent
 from engine.remote import heard, http
 from engine.remote.connect import connect_server
 from engine.remote.http import Patience
@@ -20,6 +21,16 @@ from helpers.remote.scripted import CUT, HANG, Scripted, Step, answer, as_json, 
 QUESTION = "Hello"
 GOOD = stream([piece("Fine.", finish="stop")])
 BEGUN = [piece("Once"), piece(" upon")]
+
+
+def event(value: Any) -> bytes:
+    return f"data: {json.dumps(value)}\n\n".encode()
+
+
+def calls(told: list[Any]) -> bytes:
+    return event({"choices": [{"delta": {"tool_calls": told}}]})
+
+
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 
 
@@ -76,8 +87,12 @@ def test_each_way_to_fail_is_one_sentence(steps: list[Step], said: str) -> None:
         ([chunk({"error": {"message": "out of memory"}})], "failed: out of memory."),
         ([chunk({"choices": [{"delta": {"content": {}}}]})], "a text in it is something else"),
         ([HANG], "has sent nothing for 0.3 seconds"),
+        *(
+            ([chunk(piece(finish=reason)), chunk("[DONE]"), b"0\r\n\r\n"], "broke off in the middle")
+            for reason in ("error", "abort", "cancelled")
+        ),
     ],
-    ids=["reset", "closed", "nonsense", "error", "wrong type", "silence"],
+    ids=["reset", "closed", "nonsense", "error", "wrong type", "silence", "as error", "as abort", "as cancelled"],
 )
 def test_what_came_before_stays(end: list[Step], said: str) -> None:
     with Scripted() as server:
@@ -192,3 +207,55 @@ def test_half_a_character_is_replaced() -> None:
     with Scripted() as server:
         server.chats(*stream([r'{"choices": [{"delta": {"content": "a\ud83d b"}, "finish_reason": "stop"}]}']))
         assert connect_server(server.url).generate(QUESTION).text == "a� b"
+
+
+NAMED = {"function": {"name": "n" * 300, "arguments": "a" * 300}}
+FLOODS: dict[str, Callable[[int], bytes]] = {
+    "lines of one event": lambda _: b"data: x\n" * 100,
+    "empty lines of one event": lambda _: b"data:\n" * 100,
+    "names": lambda _: calls([{"index": 0, "id": "a", "function": {"name": "n" * 300}}]),
+    "arguments": lambda _: calls([{"index": 0, "id": "a", **NAMED}]),
+    "ids": lambda _: calls([{"index": 0, "id": "i" * 900}]),
+    "calls": lambda number: calls([{"id": str(number), **NAMED}]),
+    "short pieces": lambda _: event(piece("a")),
+    "short thoughts": lambda _: event(piece(thought="a")),
+    "empty pieces": lambda _: event(piece()),
+    "rounds": lambda number: event(piece(timings={"draft_n": number, "draft_n_accepted": number})),
+}
+
+
+@pytest.mark.parametrize("name", FLOODS)
+def test_floods_of_every_kind_are_cut(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Whatever grows while a reply comes is bounded: lines of one event, calls, names, and pieces that say little."""
+    monkeypatch.setattr(http, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(heard, "_MOST_LETTERS", 10_000)
+    with Scripted() as server:
+        remote = connect_server(server.url)
+        server.chats(HEAD, *map(FLOODS[name], range(5000)))
+        with pytest.raises(ServerFailed, match=r"longer than any|malformed"):
+            remote.generate(QUESTION)
+        server.chats(*GOOD)
+        assert remote.generate(QUESTION).text == "Fine."
+
+
+def test_what_is_kept_of_an_account_does_not_grow() -> None:
+    told = heard.Heard()
+    for number in range(1000):
+        told.take({"choices": [{"delta": {}, "meta_info": {f"name {number}": "x" * 100, "spec_verify_ct": number}}]})
+    assert told.meta == {"spec_verify_ct": 999}
+
+
+def test_counts_that_nobody_can_have_counted_are_not_told() -> None:
+    odd: list[Any] = [True, -1, 2**60, 10**400, 1e300, "7", None, {}]
+    pieces = [
+        piece("a", timings={"draft_n": value, "draft_n_accepted": value, "predicted_n": value})
+        | {"prompt_progress": each}
+        for value in odd
+        for each in ({"total": value, "cache": value, "processed": value}, {"total": 9, "cache": 0, "processed": value})
+    ]
+    with Scripted() as server:
+        server.chats(*stream([*pieces, piece("", finish="stop")]))
+        events = list(connect_server(server.url).stream(QUESTION))
+    assert not [each for each in events if isinstance(each, RoundEvent)]
+    assert {each.tokens for each in events if isinstance(each, TextEvent)} == {None}
+    assert all(each.evaluated == each.total == 0 for each in events if isinstance(each, PromptProgress))

@@ -1,11 +1,19 @@
 """Keys of servers: a keyring in the place of the system's, whole, refusing and missing; and the environment."""
 
+import asyncio
 import sys
 from types import SimpleNamespace
 
 import pytest
 
-from engine.remote.keys import ENVIRONMENT, keep_server_key, server_key
+from app.bridge.bridge import EngineBridge
+from app.state.models.selection import Loaded
+from app.state.models.servers import Server
+from engine.errors import InvalidRequest
+from engine.remote import keys
+from engine.remote.connect import connect_server, find_server
+from engine.remote.keys import ENVIRONMENT, ITS_ADDRESS, keep_server_key, server_key
+from helpers.remote.scripted import Scripted
 
 PLACE = "http://a:1"
 
@@ -57,3 +65,90 @@ def test_without_a_keyring_the_environment_is_left(monkeypatch: pytest.MonkeyPat
     assert server_key(PLACE) is None
     monkeypatch.setenv(ENVIRONMENT, "secret")
     assert server_key(PLACE) == "secret"
+
+
+# A key is one server's ------------------------------------------------------------------------------------------------
+
+
+def sent(server: Scripted) -> str | None:
+    """The key that came with the last request."""
+    return server.asked[-1].headers.get("authorization")
+
+
+@pytest.fixture
+def _unbound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "_first", {})
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    monkeypatch.setenv(ENVIRONMENT, "secret")
+
+
+@pytest.mark.usefixtures("_unbound")
+def test_the_key_of_the_environment_goes_to_one_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Scripted() as first, Scripted() as second:
+        for ask in (connect_server, find_server, connect_server):
+            ask(first.url)
+            assert sent(first) == "Bearer secret"
+            ask(f"{second.url}/v1")
+            assert sent(second) is None
+        monkeypatch.setenv(ITS_ADDRESS, f"{second.url}/v1/")
+        for ask in (connect_server, find_server):
+            ask(second.url)
+            assert sent(second) == "Bearer secret"
+            ask(first.url)
+            assert sent(first) is None
+        find_server(first.url, key="own")
+        assert sent(first) == "Bearer own"
+        find_server(second.url, key="")
+        assert sent(second) is None
+        assert server_key(second.url) == server_key(second.url, bound=True) == "secret"
+        assert server_key(first.url) is None
+        monkeypatch.delenv(ITS_ADDRESS)
+        assert (server_key(first.url), server_key(first.url, bound=True)) == ("secret", None)
+        monkeypatch.setenv(ITS_ADDRESS, "somewhere")
+        with pytest.raises(InvalidRequest, match="'somewhere' is no address of a server"):
+            find_server(first.url)
+
+
+@pytest.mark.usefixtures("_unbound")
+@pytest.mark.asyncio
+async def test_the_window_sends_a_key_only_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
+    bridge = EngineBridge(asyncio.get_running_loop(), trusted=())
+    try:
+        with Scripted() as typed, Scripted() as own:
+            await bridge.find_server(typed.url, "").result
+            assert sent(typed) is None
+            await bridge.find_server(own.url, " entered\n").result
+            assert sent(own) == "Bearer entered"
+            await bridge.find_server(typed.url, "").result
+            assert sent(typed) is None
+            monkeypatch.setenv(ITS_ADDRESS, typed.url)
+            await bridge.find_server(typed.url, "").result
+            assert sent(typed) == "Bearer secret"
+            bridge.servers = (Server(own.url, "one", "Own"), Server(typed.url, "one", "Typed"))
+            monkeypatch.delenv(ITS_ADDRESS)
+            for server, key in ((own, "Bearer entered"), (typed, None)):
+                await bridge.load(Loaded(Server(server.url, "one", "").key)).result
+                assert sent(server) == key
+    finally:
+        assert await asyncio.to_thread(bridge.close, 10)
+
+
+@pytest.mark.usefixtures("_unbound")
+@pytest.mark.parametrize("key", ["schlüssel", "a\nb", "a\0b", "a\x7fb", "ключ", "a\r\nX-Other: b"])
+def test_a_key_that_cannot_be_sent_is_named(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    with Scripted() as server:
+        for ask in (
+            lambda: connect_server(server.url, key=key),
+            lambda: find_server(server.url, key=key),
+            lambda: keep_server_key(server.url, key),
+        ):
+            with pytest.raises(InvalidRequest, match="Copy the key again") as failure:
+                ask()
+            assert key not in str(failure.value)
+        if "\0" not in key:
+            monkeypatch.setenv(ENVIRONMENT, key)
+            with pytest.raises(InvalidRequest, match="Copy the key again"):
+                find_server(server.url)
+        assert not server.asked
+        find_server(server.url, key="  fine\n")
+        assert sent(server) == "Bearer fine"

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ import pytest
 from engine.backends.base import Embedder
 from engine.cancel import CancelToken
 from engine.decoder import SpeculativeDecoder
-from engine.errors import ModelNotSupported
+from engine.errors import BackendClosed, ModelNotSupported
+from engine.library.names import bundled_pair
 from engine.server.folder import folder_offers
 from engine.server.guard import Limits
 from engine.server.shelf import ModelShelf
@@ -85,7 +87,7 @@ def test_a_model_that_is_gone_leaves_the_others(folder: Path) -> None:
     with served(ModelShelf(folder_offers(folder, loads.load, loads.embed)), Limits()) as url:
         (folder / f"{OTHER}.gguf").unlink()
         status, answer = written(url, OTHER)
-        assert status == 400
+        assert status == 500, "the client did nothing wrong"
         assert OTHER in answer["error"]["message"]
         assert written(url, STORIES)[0] == 200
 
@@ -104,3 +106,89 @@ def test_the_command_serves_a_folder_until_it_is_ended(folder: Path) -> None:
         assert status == 200
         assert reply["usage"]["completion_tokens"] == 6
         assert process.wait(20) in (0, 130)
+
+
+def test_models_of_one_name_are_all_offered(folder: Path) -> None:
+    """Each has as many of the folders around it in its name as tell it from the others."""
+    source = folder / f"{STORIES}.gguf"
+    for place in ("a/quants", "b/quants", "c", "c/d/quants"):
+        (folder / place).mkdir(parents=True)
+        shutil.copy(source, folder / place)
+    source.unlink()
+    loads = Loads()
+    offers = folder_offers(folder, loads.load, loads.embed)
+    names = [offer.name for offer in offers]
+    assert len(set(names)) == len(names) == 6
+    same = {name for name in names if STORIES in name}
+    assert same == {f"{place}/{STORIES}" for place in ("a/quants", "b/quants", f"{folder.name}/c", "d/quants")}
+    assert {DRAFT, OTHER} <= set(names)
+    paths = set()
+    for offer in offers:
+        if offer.load is not None and STORIES in offer.name:
+            paths.add(offer.load.args[0])  # type: ignore[attr-defined]
+    assert len(paths) == 4
+
+
+def test_questions_about_long_texts_keep_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While one is tokenised, others are, replies are written, and tokens have their texts."""
+    began, over = threading.Event(), threading.Event()
+    with open_files(*bundled_pair()) as decoder, served(ModelShelf(decoder=decoder, name="demo"), Limits()) as url:
+        tokenizer: Any = decoder.target.tokenizer  # type: ignore[union-attr]
+        tokenize = tokenizer._tokenize
+
+        def slowly(text: str, *flags: bool) -> list[int]:
+            if len(text) > 100_000:
+                began.set()
+                assert over.wait(60)
+            found: list[int] = tokenize(text, *flags)
+            return found
+
+        monkeypatch.setattr(tokenizer, "_tokenize", slowly)
+        long = json.dumps({"content": "a b " * 50_000}).encode()
+        told: list[Any] = []
+        thread = threading.Thread(target=lambda: told.append(asked(url, "/tokenize", long)))
+        thread.start()
+        try:
+            assert began.wait(60)
+            assert asked(url, "/tokenize", b'{"content": "a", "with_pieces": true}')[0] == 200
+            middle = json.dumps({"content": "a b " * 10_000}).encode()
+            assert asked(url, "/tokenize", middle)[1]["count"] > 1000, "another long one has a stack of its own"
+            assert written(url)[0] == 200
+        finally:
+            over.set()
+            thread.join(60)
+        assert told[0][1]["count"] > 50_000
+
+
+def test_a_model_is_not_freed_while_its_tokenizer_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    began, over = threading.Event(), threading.Event()
+    decoder = open_files(*bundled_pair())
+    tokenizer: Any = decoder.target.tokenizer  # type: ignore[union-attr]
+    read = tokenizer._tokenize
+
+    def slowly(text: str, *flags: bool) -> list[int]:
+        began.set()
+        assert over.wait(60)
+        found: list[int] = read(text, *flags)
+        return found
+
+    def encode() -> list[int]:
+        found: list[int] = tokenizer.encode("a fox", add_special=False, parse_special=False)
+        return found
+
+    monkeypatch.setattr(tokenizer, "_tokenize", slowly)
+    read_tokens: list[list[int]] = []
+    reading = threading.Thread(target=lambda: read_tokens.append(encode()))
+    closing = threading.Thread(target=decoder.close)
+    reading.start()
+    assert began.wait(60)
+    closing.start()
+    closing.join(0.2)
+    assert closing.is_alive(), "it waits"
+    with pytest.raises(BackendClosed):
+        encode()
+    over.set()
+    for thread in (reading, closing):
+        thread.join(60)
+        assert not thread.is_alive()
+    assert read_tokens[0]

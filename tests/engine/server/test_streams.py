@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -150,3 +151,74 @@ def test_turns_beside_each_other_overtake_nobody() -> None:
     assert order.index("+c") > max(order.index("-a"), order.index("-b"))
     assert order.index("-c") < min(order.index("+d"), order.index("+e"))
     assert {order.index("+d"), order.index("+e")} == {6, 7}
+
+
+def test_turns_go_round_until_nothing_fits() -> None:
+    """A single client has as many turns beside each other as several ones."""
+    running: list[tuple[int, int]] = []
+
+    async def work(turns: Turns, client: str) -> None:
+        async with turns.take(client, lambda: True):
+            running.append((turns.running, turns.waiting))
+            await asyncio.sleep(0)
+
+    async def all_of_it(clients: str) -> None:
+        turns = Turns(99, 4)
+        async with turns.take("first"):
+            tasks = [asyncio.create_task(work(turns, client)) for client in clients]
+            await asyncio.sleep(0)
+        await asyncio.wait(tasks)
+        assert (turns.running, turns.waiting) == (0, 0)
+
+    for clients in ("a" * 24, "ab" * 12, "a" * 20 + "bcd"):
+        running.clear()
+        asyncio.run(all_of_it(clients))
+        assert len(running) == len(clients)
+        assert {together for together, waiting in running if waiting > 4} == {4}
+    order: list[str] = []
+
+    async def note(turns: Turns, client: str) -> None:
+        async with turns.take(client, lambda: True):
+            order.append(client)
+            await asyncio.sleep(0)
+
+    async def in_turn() -> None:
+        turns = Turns(99, 2)
+        async with turns.take("first"):
+            tasks = [asyncio.create_task(note(turns, client)) for client in "aaaabb"]
+            await asyncio.sleep(0)
+        await asyncio.wait(tasks)
+
+    asyncio.run(in_turn())
+    assert "".join(order[:4]) == "abab", "one of each client, again and again"
+
+
+@pytest.mark.parametrize("client", ["the same", "another"])
+def test_the_second_reply_does_not_wait_for_the_end_of_the_first(client: str) -> None:
+    """Streams open as soon as somebody waits, also while a reply is being written that began alone."""
+    long = {"prompt": "Once upon a time", "max_tokens": 1200, "logit_bias": {"4": -100}}
+    short = {"prompt": "The rain in the mountains was", "max_tokens": 12}
+    with open_files(*bundled_pair()) as decoder:
+        expected = [
+            decoder.generate(body["prompt"], raw=True, max_tokens=body["max_tokens"], logit_bias={4: -100}).text  # type: ignore[arg-type]
+            for body in (long, short)
+        ]
+        with served(decoder, Limits(), ReplyStreams(4, least_bytes=0)) as url:
+            got: list[tuple[int, str]] = []
+
+            def ask(number: int, body: dict[str, object], client: str) -> None:
+                told = json.dumps({**body, "logit_bias": {"4": -100}}).encode()
+                answer = asked(url, "/v1/completions", told, X_Client_Id=client)[1]
+                got.append((number, answer["choices"][0]["text"]))
+
+            threads = [threading.Thread(target=ask, args=(0, long, "the same"))]
+            threads[0].start()
+            while 'vllm:num_requests_running{model_name="demo"} 1' not in asked(url, "/metrics")[1]:
+                time.sleep(0.01)
+            for _ in range(5):
+                threads.append(threading.Thread(target=ask, args=(1, short, client)))
+                threads[-1].start()
+            for thread in threads:
+                thread.join(120)
+    assert [number for number, _ in got] == [1, 1, 1, 1, 1, 0]
+    assert all(text == expected[number] for number, text in got)

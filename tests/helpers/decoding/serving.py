@@ -10,6 +10,7 @@ from typing import Any
 from engine.config import SamplingConfig
 from engine.decoder import SpeculativeDecoder
 from engine.server.app import make_app
+from engine.server.connection import ConnectionLimits
 from engine.server.engine_thread import EngineThread
 from engine.server.guard import Limits
 from engine.server.interfaces.requests import Defaults
@@ -22,12 +23,15 @@ NAME = "demo"
 
 @contextmanager
 def served(
-    models: SpeculativeDecoder | ModelShelf, limits: Limits, streams: ReplyStreams | None = None
+    models: SpeculativeDecoder | ModelShelf,
+    limits: Limits,
+    streams: ReplyStreams | None = None,
+    connections: ConnectionLimits | None = None,
 ) -> Iterator[str]:
     """Serve a decoder, or the models of a shelf, on a free port of this machine."""
     shelf = models if isinstance(models, ModelShelf) else ModelShelf(decoder=models, name=NAME)
     engine = EngineThread(shelf, streams=streams)
-    with Listener(make_app(engine, Defaults(SamplingConfig()), limits), "127.0.0.1", 0) as listener:
+    with Listener(make_app(engine, Defaults(SamplingConfig()), limits), "127.0.0.1", 0, connections) as listener:
         thread = threading.Thread(target=listener.run)
         thread.start()
         try:
