@@ -15,7 +15,8 @@ _READING = """\
 `make bench` writes this page: it runs every part below in a process of its own, one after the other, in some 90
 minutes on two cores; the first time it also compiles llama.cpp's own programs (a quarter of an hour) and grows the
 models. Below each heading stands the command that repeats that part. `make bench ARGS="suite --only NAME,…"` repeats
-parts and puts them in their places here. The parts `heads`, `heads-128k` and `head_server-speeds` run only in that way.
+parts and puts them in their places here. The parts `cold_start`, `heads`, `heads-128k`, `head_server-speeds` and
+`real` run only so.
 
 Whatever is compared was measured in turns in one run, so read the ratios: a machine that is slow for a while slows both
 sides alike, while tokens/s of one day say little about those of another. Figures are medians; what stands in brackets

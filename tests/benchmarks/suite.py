@@ -5,7 +5,7 @@
     make bench ARGS="suite --quick"                   a short look at each part, which is printed and not kept
     make bench ARGS="suite --list"                    the parts, their commands and about how long they take
 
-The parts of draft heads on grown models run only where `--only` names them.
+The parts of draft heads on grown models, and those of published models, run only where `--only` names them.
 
 A part that cannot be measured here says so in its section, and the others go on; sections are written as they come, the
 file always whole. Gives 0 if everything was measured and all musts are met, 1 if a must is not met, 2 if a part was not
@@ -176,6 +176,7 @@ PARTS = (
         2,
         named=True,
     ),
+    Part("real", "Published models", "real", "real --quick", 45, 14, 2, named=True),
     Part("serving", "The local server beside the library", "serving", "serving --runs 1 --tokens 10", 0.3, 1, 1),
     Part(
         "assisted",
@@ -213,6 +214,7 @@ PARTS = (
         "cold_start --turns 1 --cases smollm2 --ways cli,library --patience 0",
         4,
         4,
+        named=True,
     ),
     Part("idle", "What the idle program takes", "idle", "idle --seconds 5 --rest 1 --cases panel", 3),
     Part("window", "The window while a reply streams", "window", "window --replies 2", 1),

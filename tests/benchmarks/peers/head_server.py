@@ -48,6 +48,7 @@ from benchmarks.peers.server_figures import (
     SWEEP,
     Group,
     Reply,
+    Setting,
     Way,
     choose_best,
     contenders,
@@ -241,7 +242,7 @@ class Comparison:
 
     def _row(self, prompts: Sequence[PreparedPrompt], group: Group) -> dict[str, Any]:
         replies: list[Reply] = []
-        lookaheads = list(self.servers)
+        lookaheads: list[Setting] = list(self.servers)
         for prompt in prompts:
             replies += self._turn([(SERVER, each) for each in lookaheads], prompt, group, SWEEP, 0)
             lookaheads = contenders(replies)

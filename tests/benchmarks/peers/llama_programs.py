@@ -2,7 +2,8 @@
 
 They are compiled with llama.cpp's own default options for this processor and on libraries of their own, not on those
 that the project compiles for itself (which have its kernels in them): what somebody gets who builds llama.cpp as its
-makers say. Only what no figure depends on is left out (the page in the browser, encrypted connections, tests).
+makers say. Only what no figure depends on is left out (the page in the browser, encrypted connections, tests), and on
+processors with AMX its products in tiles, which end this version by a signal there.
 """
 
 import json
@@ -17,6 +18,7 @@ from pathlib import Path
 PACKAGE = "llama-cpp-python"
 LIBRARIES = ("llama", "llama-common", "ggml", "ggml-base", "ggml-cpu")
 SOURCE = "vendor/llama.cpp"
+WITHOUT_AMX = "-mno-amx-tile -mno-amx-int8 -mno-amx-bf16"
 LEFT_OUT = ("LLAMA_BUILD_UI", "LLAMA_USE_PREBUILT_UI", "LLAMA_OPENSSL", "LLAMA_BUILD_TESTS", "LLAMA_BUILD_EXAMPLES")
 
 
@@ -26,7 +28,8 @@ class NotBuilt(Exception):
 
 def build_server(folder: Path) -> Path:
     """The server's program, compiled if it is not there yet (a quarter of an hour on two cores). Raises NotBuilt."""
-    place = folder / f"llama-server-{version(PACKAGE)}"
+    amx = has_amx()
+    place = folder / f"llama-server-{version(PACKAGE)}{'-without-amx' if amx else ''}"
     program = place / "llama-server"
     if program.exists():
         return program
@@ -39,6 +42,7 @@ def build_server(folder: Path) -> Path:
         "-DCMAKE_BUILD_TYPE=Release",
         "-DCMAKE_BUILD_RPATH_USE_ORIGIN=ON",
         *(f"-D{name}=OFF" for name in LEFT_OUT),
+        *(f"-DCMAKE_{language}_FLAGS={WITHOUT_AMX}" for language in ("C", "CXX") if amx),
     ]
     if shutil.which("ninja"):
         options += ["-G", "Ninja"]
@@ -47,6 +51,11 @@ def build_server(folder: Path) -> Path:
     (objects / "bin").rename(place)
     shutil.rmtree(objects)
     return program
+
+
+def has_amx(information: Path = Path("/proc/cpuinfo")) -> bool:
+    """Return True where Linux says that the processor has AMX."""
+    return information.is_file() and " amx_tile" in information.read_text(encoding="utf-8", errors="replace")
 
 
 def build_bench(folder: Path) -> Path:

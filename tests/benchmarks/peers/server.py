@@ -20,7 +20,7 @@ Gives 0 if the musts are met, 1 if not, 2 if it could not be measured.
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
@@ -45,6 +45,7 @@ from benchmarks.peers.server_figures import (
     SWEEP,
     Group,
     Reply,
+    Setting,
     Way,
     choose_best,
     contenders,
@@ -54,12 +55,13 @@ from benchmarks.peers.server_figures import (
 from benchmarks.peers.server_options import CONTEXT, FOLDER, TOP, parse, say, server_parser
 from benchmarks.peers.server_program import DEFAULT_LOOKAHEAD, Server, ServerFailed, Settings
 from engine import LoadConfig, SpeculativeDecoder, bundled_pair
-from engine.bench.prompts import bundled_prompts
-from engine.bench.runs import PreparedPrompt, prepare
+from engine.bench.prompts import BenchPrompt, bundled_prompts
+from engine.bench.runs import NGRAM, PreparedPrompt, prepare
 from engine.config import SamplingConfig, check_lookahead
 from engine.errors import GrowthError
 from engine.growth.arithmetic import FULL, GrownKind
 from engine.growth.grown import grown_target
+from engine.options import GenerationOptions
 from engine.system.machine import describe_machine
 
 LOOKAHEADS = (1, 2, DEFAULT_LOOKAHEAD, 5, 7, 11, 16)
@@ -99,7 +101,7 @@ def _parse() -> argparse.Namespace:
 
 def _measure_kind(path: Path, program: Path, args: argparse.Namespace) -> dict[str, Any]:
     """The figures of one target. Raises ServerFailed."""
-    _check_memory(path, len(args.lookaheads))
+    check_memory(path.stat().st_size, len(args.lookaheads))
     with ExitStack() as stack:
         servers = {}
         for lookahead in args.lookaheads:
@@ -110,12 +112,18 @@ def _measure_kind(path: Path, program: Path, args: argparse.Namespace) -> dict[s
         decoder = stack.enter_context(SpeculativeDecoder())
         decoder.attach_target(LoadConfig(path, context_length=CONTEXT, threads=args.threads, trusted=True))
         decoder.attach_draft(LoadConfig(bundled_pair()[1], context_length=CONTEXT, trusted=True))
-        return Comparison(servers, decoder, args).run()
+        wanted = bundled_prompts(args.prompts)
+        if args.categories:
+            wanted = tuple(prompt for prompt in wanted if prompt.category in args.categories)
+        return Comparison(servers, decoder, wanted, args).run()
 
 
-def _check_memory(path: Path, servers: int) -> None:
-    """Each process keeps weights of its own in the worst case. Raises ServerFailed where that does not fit."""
-    needed, free = 1.4 * path.stat().st_size * (servers + 1), psutil.virtual_memory().available
+def check_memory(size: int, servers: int) -> None:
+    """Check that so many servers of models of so many bytes fit beside our own program. Raises ServerFailed.
+
+    Each process keeps weights of its own in the worst case.
+    """
+    needed, free = 1.4 * size * (servers + 1), psutil.virtual_memory().available
     if needed > free:
         raise ServerFailed(
             f"{servers} servers and our own program may need {needed / 2**30:.0f} GiB, and {free / 2**30:.0f} GiB are "
@@ -126,14 +134,28 @@ def _check_memory(path: Path, servers: int) -> None:
 class Comparison:
     """All replies to one target. Raises ServerFailed.
 
-    Attributes: servers by lookahead, decoder (loaded), args; quiet, and idle (of each reply, the share of one
-    processor that the servers took whose turn it was not).
+    Attributes: servers by setting, decoder (loaded), wanted (the prompts), args (tokens, temperatures, sweeps, turns,
+    patience); ours: our ways, a lookahead or the n-gram index each; theirs: the server's settings that are compared
+    beside its best one; replies, and best (the server's setting of each group), once `run`; quiet, and idle (of each
+    reply, the share of one processor that the servers took whose turn it was not).
     """
 
-    def __init__(self, servers: dict[int, Server], decoder: SpeculativeDecoder, args: argparse.Namespace) -> None:
-        self.servers, self.decoder, self.args = servers, decoder, args
+    def __init__(
+        self,
+        servers: Mapping[Setting, Server],
+        decoder: SpeculativeDecoder,
+        wanted: Sequence[BenchPrompt],
+        args: argparse.Namespace,
+        *,
+        ours: Sequence[Setting] = (PLAIN, AUTO),
+        theirs: Sequence[Setting] = (PLAIN, DEFAULT_LOOKAHEAD),
+    ) -> None:
+        self.servers, self.decoder, self.wanted, self.args = servers, decoder, wanted, args
+        self.ours, self.theirs = [(OURS, way) for way in ours], theirs
         self.quiet = Quiet(args.patience, helping_s=self._servers_s, sample_s=0.1)
         self.idle: list[float] = []
+        self.replies: list[Reply] = []
+        self.best: dict[Group, Setting] = {}
         self._seed = 0
 
     def _servers_s(self) -> float:
@@ -142,13 +164,9 @@ class Comparison:
     def run(self) -> dict[str, Any]:
         """Measure everything: the figures of server_figures.summarise, and how quiet it was."""
         assert self.decoder.target is not None
-        wanted = bundled_prompts(self.args.prompts)
-        if self.args.categories:
-            wanted = tuple(prompt for prompt in wanted if prompt.category in self.args.categories)
-        prompts, _ = prepare(self.decoder.target, wanted, max_tokens=self.args.tokens)
+        prompts, _ = prepare(self.decoder.target, self.wanted, max_tokens=self.args.tokens)
         self._warm_up(prompts[0])
-        replies: list[Reply] = []
-        best: dict[Group, int] = {}
+        replies, best = self.replies, self.best
         for category in dict.fromkeys(prompt.category for prompt in prompts):
             for temperature in self.args.temperatures:
                 group = category, temperature
@@ -165,22 +183,21 @@ class Comparison:
         }
 
     def _warm_up(self, prompt: PreparedPrompt) -> None:
-        ways: list[Way] = [*((SERVER, lookahead) for lookahead in self.servers), (OURS, PLAIN), (OURS, AUTO)]
-        for way in ways:
+        for way in [*((SERVER, setting) for setting in self.servers), *self.ours]:
             self._reply(way, prompt, (prompt.category, 0.0), SWEEP, 0)
 
     def _sweep(self, prompts: Sequence[PreparedPrompt], group: Group) -> list[Reply]:
         found: list[Reply] = []
-        lookaheads = list(self.servers)
+        settings = list(self.servers)
         for prompt in prompts:
-            for turn in range(self.args.sweeps):
-                found += self._turn([(SERVER, lookahead) for lookahead in lookaheads], prompt, group, SWEEP, turn)
-                lookaheads = contenders(found)
+            for turn in range(self.args.sweeps if len(settings) > 1 else 0):
+                found += self._turn([(SERVER, setting) for setting in settings], prompt, group, SWEEP, turn)
+                settings = contenders(found)
         return found
 
-    def _compare(self, prompts: Sequence[PreparedPrompt], group: Group, best: int) -> Iterator[Reply]:
-        theirs = dict.fromkeys((PLAIN, DEFAULT_LOOKAHEAD, best))
-        ways: list[Way] = [*((SERVER, lookahead) for lookahead in theirs), (OURS, PLAIN), (OURS, AUTO)]
+    def _compare(self, prompts: Sequence[PreparedPrompt], group: Group, best: Setting) -> Iterator[Reply]:
+        theirs = [setting for setting in dict.fromkeys((*self.theirs, best)) if setting in self.servers]
+        ways: list[Way] = [*((SERVER, setting) for setting in theirs), *self.ours]
         for prompt in prompts:
             for turn in range(self.args.turns):
                 yield from self._turn(ways, prompt, group, COMPARED, turn)
@@ -210,20 +227,20 @@ class Comparison:
         self, way: Way, prompt: PreparedPrompt, temperature: float, most: int
     ) -> tuple[float, int, int, tuple[int, ...]]:
         sampling = {"temperature": temperature, "seed": self._seed, **TOP}
-        answer = self.servers[int(way[1])].complete(prompt.tokens, most, sampling)
+        answer = self.servers[way[1]].complete(prompt.tokens, most, sampling)
         return answer.speed, answer.proposed, answer.accepted, answer.tokens
 
     def _generate(
         self, way: Way, prompt: PreparedPrompt, temperature: float, most: int
     ) -> tuple[float, int, int, tuple[int, ...]]:
         sampling = SamplingConfig(temperature=temperature, seed=self._seed, **TOP)  # type: ignore[arg-type]
-        result = self.decoder.generate(
-            prompt.tokens, sampling=sampling, lookahead=check_lookahead(way[1]), max_tokens=most
-        )
+        options: GenerationOptions = {"sampling": sampling, "max_tokens": most}
+        options |= {"method": NGRAM} if way[1] == NGRAM else {"lookahead": check_lookahead(way[1])}
+        result = self.decoder.generate(prompt.tokens, **options)
         stats = result.stats
         return stats.tokens_per_second, stats.proposed, stats.accepted, result.tokens
 
-    def _progress(self, replies: list[Reply], group: Group, best: int) -> str:
+    def _progress(self, replies: list[Reply], group: Group, best: Setting) -> str:
         row = summarise([reply for reply in replies if reply.group == group], {group: best})["sets"][0]
         default, over_best = row["auto_over_default"], row["auto_over_best"]
         shown = [f"{each['median']:.2f}" if each else "–" for each in (default, over_best)]

@@ -1,6 +1,6 @@
 """What the replies of llama.cpp's server and ours say: the server's best lookahead, ratios, the musts, tables."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean, median
 from typing import Any
@@ -11,8 +11,10 @@ from engine.bench.figures import spread
 SERVER, OURS = "server", "ours"
 PLAIN, AUTO = 0, "auto"
 SWEEP, COMPARED = "sweep", "compared"
-Way = tuple[str, int | str]
-"""A side and its lookahead; 0 is plain decoding."""
+Setting = int | str
+"""A lookahead, 0 being plain decoding, or the name of another way to draft."""
+Way = tuple[str, Setting]
+"""A side and its setting."""
 Group = tuple[str, float]
 """A set of prompts and the temperature of their replies: what the musts call a set."""
 MEAN_OVER_DEFAULT, LEAST_OVER_BEST, MEAN_OVER_BEST = 1.15, 0.97, 1.0
@@ -39,22 +41,27 @@ class Reply:
     tokens: tuple[int, ...]
 
 
-def choose_best(swept: Sequence[Reply]) -> int:
-    """The lookahead with the highest median of ratios to the server's own plain decoding; 0 where none is above 1."""
+def choose_best(swept: Sequence[Reply]) -> Setting:
+    """The setting with the highest median of ratios to the server's own plain decoding; 0 where none is above 1."""
     medians = _swept_medians(swept)
     return max(medians, key=medians.__getitem__, default=PLAIN)
 
 
-def contenders(swept: Sequence[Reply]) -> list[int]:
-    """The lookaheads that are worth another turn: not far behind the best so far; and 0, which the rest is held to."""
+def contenders(swept: Sequence[Reply]) -> list[Setting]:
+    """The settings that are worth another turn: not far behind the best so far; and 0, which the rest is held to."""
     medians = _swept_medians(swept)
     least = FAR_BEHIND * max(medians.values(), default=0.0)
-    return [lookahead for lookahead, ratio in medians.items() if lookahead == PLAIN or ratio >= least]
+    return [setting for setting, ratio in medians.items() if setting == PLAIN or ratio >= least]
 
 
-def _swept_medians(swept: Sequence[Reply]) -> dict[int, float]:
-    ways = sorted({reply.way for reply in swept}, key=lambda way: int(way[1]))
-    return {int(way[1]): median(found) for way in ways if (found := ratios(swept, way, (SERVER, PLAIN)))}
+def _swept_medians(swept: Sequence[Reply]) -> dict[Setting, float]:
+    found = {setting: ratios(swept, (SERVER, setting), (SERVER, PLAIN)) for setting in _settings(swept)}
+    return {setting: median(each) for setting, each in found.items() if each}
+
+
+def _settings(swept: Sequence[Reply]) -> list[Setting]:
+    """Lookaheads first, the smallest at their head."""
+    return sorted({reply.way[1] for reply in swept}, key=lambda setting: (isinstance(setting, str), setting))
 
 
 def ratios(replies: Iterable[Reply], one: Way, other: Way) -> list[float]:
@@ -68,51 +75,50 @@ def ratios(replies: Iterable[Reply], one: Way, other: Way) -> list[float]:
     return [mine / theirs for mine, theirs in both if mine > 0.0 and theirs > 0.0]
 
 
-def summarise(replies: Sequence[Reply], best: dict[Group, int]) -> dict[str, Any]:
-    """The figures of one target. `best`: the server's lookahead that its sweep chose, of each group."""
+def summarise(replies: Sequence[Reply], best: Mapping[Group, Setting]) -> dict[str, Any]:
+    """The figures of one target. `best`: the server's setting that its sweep chose, of each group."""
     rows = [_row([r for r in replies if r.group == group], group, best[group]) for group in best]
-    return {"sets": rows, "same_text": _same_text(replies), "musts": judge(rows)}
+    return {"sets": rows, "same_text": same_text(replies), "musts": judge(rows)}
 
 
-def _row(replies: Sequence[Reply], group: Group, best: int) -> dict[str, Any]:
+def _row(replies: Sequence[Reply], group: Group, best: Setting) -> dict[str, Any]:
     compared = [reply for reply in replies if reply.phase == COMPARED]
     swept = [reply for reply in replies if reply.phase == SWEEP]
     ours, plain = (OURS, AUTO), (SERVER, PLAIN)
-    lookaheads = sorted(int(way[1]) for way in {reply.way for reply in swept})
     return {
         "category": group[0],
         "temperature": group[1],
         "best_lookahead": best,
         "tokens_per_second": {
-            "server_plain": _speed(compared, plain),
-            "server_default": _speed(compared, (SERVER, DEFAULT_LOOKAHEAD)),
-            "server_best": _speed(compared, (SERVER, best)),
-            "plain": _speed(compared, (OURS, PLAIN)),
-            "auto": _speed(compared, ours),
+            "server_plain": speed_of(compared, plain),
+            "server_default": speed_of(compared, (SERVER, DEFAULT_LOOKAHEAD)),
+            "server_best": speed_of(compared, (SERVER, best)),
+            "plain": speed_of(compared, (OURS, PLAIN)),
+            "auto": speed_of(compared, ours),
         },
         "auto_over_default": spread(ratios(compared, ours, (SERVER, DEFAULT_LOOKAHEAD))),
         "auto_over_best": spread(ratios(compared, ours, (SERVER, best))),
         "auto_over_plain": spread(ratios(compared, ours, (OURS, PLAIN))),
         "plain_over_server_plain": spread(ratios(compared, (OURS, PLAIN), plain)),
         "acceptance": {
-            "server_default": _acceptance(compared, (SERVER, DEFAULT_LOOKAHEAD)),
-            "auto": _acceptance(compared, ours),
+            "server_default": acceptance_of(compared, (SERVER, DEFAULT_LOOKAHEAD)),
+            "auto": acceptance_of(compared, ours),
         },
-        "sweep": {k: spread(ratios(swept, (SERVER, k), plain)) for k in lookaheads},
+        "sweep": {k: spread(ratios(swept, (SERVER, k), plain)) for k in _settings(swept)},
     }
 
 
-def _speed(replies: Sequence[Reply], way: Way) -> Spread:
+def speed_of(replies: Sequence[Reply], way: Way) -> Spread:
     return spread([reply.speed for reply in replies if reply.way == way and reply.speed > 0.0])
 
 
-def _acceptance(replies: Sequence[Reply], way: Way) -> float | None:
+def acceptance_of(replies: Sequence[Reply], way: Way) -> float | None:
     mine = [reply for reply in replies if reply.way == way]
     proposed = sum(reply.proposed for reply in mine)
     return sum(reply.accepted for reply in mine) / proposed if proposed else None
 
 
-def _same_text(replies: Sequence[Reply]) -> dict[str, int]:
+def same_text(replies: Sequence[Reply]) -> dict[str, int]:
     """How many greedy replies were our first plain one to that prompt, of each side."""
     greedy = [reply for reply in replies if reply.group[1] == 0.0]
     plain: dict[tuple[Group, int], tuple[int, ...]] = {}
@@ -201,11 +207,11 @@ def _line(row: dict[str, Any]) -> str:
     speeds, accepted = row["tokens_per_second"], row["acceptance"]
     cells = [
         f"{row['category']}, {row['temperature']:g}",
-        *(_median(speeds[name], 1) for name in ("server_plain", "server_default")),
-        f"{_median(speeds['server_best'], 1)} (at {row['best_lookahead']})",
-        *(_median(speeds[name], 1) for name in ("plain", "auto")),
-        *(_ratio(row[name]) for name in ("auto_over_default", "auto_over_best", "auto_over_plain")),
-        f"{_rate(accepted['server_default'])}, {_rate(accepted['auto'])}",
+        *(show_median(speeds[name], 1) for name in ("server_plain", "server_default")),
+        f"{show_median(speeds['server_best'], 1)} (at {row['best_lookahead']})",
+        *(show_median(speeds[name], 1) for name in ("plain", "auto")),
+        *(show_ratio(row[name]) for name in ("auto_over_default", "auto_over_best", "auto_over_plain")),
+        f"{show_rate(accepted['server_default'])}, {show_rate(accepted['auto'])}",
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -220,7 +226,7 @@ def _sweep_table(rows: Sequence[dict[str, Any]]) -> list[str]:
         "|" + "---|" * (len(lookaheads) + 1),
     ]
     for row in rows:
-        cells = " | ".join(_median(row["sweep"][k], 2) for k in lookaheads)
+        cells = " | ".join(show_median(row["sweep"][k], 2) for k in lookaheads)
         lines.append(f"| {row['category']}, {row['temperature']:g} | {cells} |")
     return lines
 
@@ -240,13 +246,13 @@ def _must_line(must: tuple[str, dict[str, Any]]) -> str:
     return f"- {_MUSTS[name]}: {measured}, must {found['least']:g}: {'met' if found['met'] else 'NOT met'}{misses}"
 
 
-def _ratio(found: Spread) -> str:
+def show_ratio(found: Spread) -> str:
     return "–" if found is None else f"{found['median']:.2f} ({found['low']:.2f}–{found['high']:.2f})"
 
 
-def _median(found: Spread, digits: int) -> str:
+def show_median(found: Spread, digits: int) -> str:
     return "–" if found is None else f"{found['median']:.{digits}f}"
 
 
-def _rate(rate: float | None) -> str:
+def show_rate(rate: float | None) -> str:
     return "–" if rate is None else f"{rate:.2f}"

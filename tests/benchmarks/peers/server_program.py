@@ -59,13 +59,14 @@ class Answer:
     """A reply of the server: its tokens, and tokens/s as the server itself gives it.
 
     That is every token but the first, over the time since the first was drawn, so that each counted token was paid
-    for. `proposed` and `accepted` count draft tokens.
+    for. `proposed` and `accepted` count draft tokens. `read_ms`: what reading the prompt took.
     """
 
     tokens: tuple[int, ...]
     speed: float
     proposed: int
     accepted: int
+    read_ms: float = 0.0
 
 
 class Server:
@@ -93,6 +94,11 @@ class Server:
             self.close()
             raise
 
+    @property
+    def pid(self) -> int:
+        """Return the id of its process."""
+        return int(self._process.pid)
+
     def __enter__(self) -> Self:
         return self
 
@@ -101,12 +107,17 @@ class Server:
     ) -> None:
         self.close()
 
-    def complete(self, prompt: Sequence[int], max_tokens: int, sampling: dict[str, Any]) -> Answer:
-        """Let it go on from token ids. `sampling`: temperature, top_k, top_p, min_p and seed. Raises ServerFailed."""
+    def complete(
+        self, prompt: Sequence[int], max_tokens: int, sampling: dict[str, Any], *, cached: bool = True
+    ) -> Answer:
+        """Let it go on from token ids. `sampling`: temperature, top_k, top_p, min_p and seed. Raises ServerFailed.
+
+        `cached`: what it has read of the prompt before is not read again.
+        """
         request = {
             "prompt": list(prompt),
             "n_predict": max_tokens,
-            "cache_prompt": True,
+            "cache_prompt": cached,
             "return_tokens": True,
             # The order in which we do it. The server's own default applies the temperature last.
             "samplers": ["top_k", "temperature", "top_p", "min_p"],
@@ -177,6 +188,7 @@ def read_answer(found: dict[str, Any]) -> Answer:
             counted / seconds if counted > 0 and seconds > 0.0 else 0.0,
             int(timings.get("draft_n", 0)),
             int(timings.get("draft_n_accepted", 0)),
+            float(timings.get("prompt_ms", 0.0)),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ServerFailed(f"llama-server's answer has no {error}.") from error

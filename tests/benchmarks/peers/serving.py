@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
+import re
 import subprocess
 import sys
 import tempfile
@@ -43,19 +43,26 @@ class Run:
     rate: float
 
 
+class NotServed(Exception):
+    """The server did not start; the message is its last words."""
+
+
 @contextmanager
-def served(path: Path) -> Iterator[HTTPConnection]:
-    """Run the command, and connect with it."""
-    command = [sys.executable, "-m", "engine", "serve", "--target", str(path), "--threads", "1", "--port", "0"]
+def served(path: Path, *options: str) -> Iterator[HTTPConnection]:
+    """Run the command with a target and these options, and connect with it. Raises NotServed."""
+    command = [sys.executable, "-m", "engine", "serve", "--target", str(path), *options, "--port", "0"]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        url = next((line for line in process.stderr if " on http://" in line), "").partition(" on http://")[2]
-        host, port = url.partition("/v1")[0].split(":")
         try:
-            with closing(HTTPConnection(host, int(port), timeout=120)) as connection:
+            said, address = "", None
+            while address is None and (line := process.stderr.readline()):
+                said, address = line.strip(), re.search(r" on http://([^:/]+):(\d+)/", line)
+            if address is None:
+                raise NotServed(said or "it ended without a word")
+            with closing(HTTPConnection(address[1], int(address[2]), timeout=600)) as connection:
                 yield connection
         finally:
-            process.send_signal(signal.SIGINT)
+            process.terminate()
 
 
 def of_library(decoder: SpeculativeDecoder, prompt: list[int], tokens: int) -> Run:
@@ -92,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder, SpeculativeDecoder() as decoder:
         path = write_random_model(Path(folder) / "random.gguf", SHAPE)
         decoder.attach_target(LoadConfig(path, threads=1, trusted=True))
-        with served(path) as connection:
+        with served(path, "--threads", "1") as connection:
             for number in range(args.runs + 1):
                 # Each run another prompt, so that both read it; the first one warms up.
                 prompt = [number + 1, *_PROMPT]

@@ -174,7 +174,7 @@ def show(reports: Reports, musts: list[Must], *, familiar: bool = False) -> str:
     for kind, by_temperature in reports.items():
         for temperature, report in by_temperature.items():
             lines += ["", *_tables(kind, temperature, report)]
-    lines += ["", "Musts, by the set that is lowest:", "", *map(_must_line, musts)]
+    lines += ["", "Musts, by the set that is lowest:", "", *map(must_line, musts)]
     return "\n".join(lines)
 
 
@@ -233,7 +233,8 @@ def _equality(equal: Mapping[str, Any]) -> str:
     )
 
 
-def _must_line(must: Must) -> str:
+def must_line(must: Must) -> str:
+    """A must for people: what was measured of the set that is lowest, whether it is met, which sets fall short."""
     if not must.measured:
         return f"- {must.name}: no such set"
     misses = f" (below: {', '.join(must.misses)})" if must.misses else ""
