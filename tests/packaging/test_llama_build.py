@@ -61,7 +61,8 @@ def test_amx_is_seen_and_its_flags_are_taken_back(tmp_path: Path) -> None:
     )
 
     def compiled(name: str, *flags: str) -> bool:
-        command = ["cc", "-O1", "-shared", "-fPIC", *AMX_FLAGS, *flags, "-o", tmp_path / f"{name}.so", source]
+        made = [*flags, "-o", str(tmp_path / f"{name}.so"), str(source)]
+        command = ["cc", "-O1", "-shared", "-fPIC", *AMX_FLAGS, *made]
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
     if not compiled("tile"):
