@@ -132,7 +132,7 @@ def _try_model(config: LoadConfig, out: BinaryIO) -> None:
             _say(out, progress=0.7 * fraction)
 
     shown = [-1]
-    backend = LlamaCppBackend.open(config, progress=loading)
+    backend = LlamaCppBackend.open(config, progress=loading, packed=False)
     _say(out, loaded=True)
     with contextlib.closing(backend):
         if backend.tokenizer.chat_template is not None:

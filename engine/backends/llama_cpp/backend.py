@@ -115,13 +115,15 @@ class LlamaCppBackend(Backend):
         progress: Callable[[float], None] | None = None,
         cancel: CancelToken | None = None,
         vocabulary: Vocabulary | None = None,
+        packed: bool = True,
     ) -> LlamaCppBackend:
         """Load a model. `progress` is told a fraction 0..1. Raises LoadFailed, ModelNotSupported, Cancelled.
 
-        `vocabulary`: by the header of its file, where that was read.
+        `vocabulary`: by the header of its file, where that was read. `packed`: the weights may be packed, which takes
+        time that a few forwards do not give back.
         """
         log = prepare_library()
-        model = load_model(config, log, progress, cancel)
+        model = load_model(config, log, progress, cancel, packed=packed)
         try:
             context, context_length, batch_size = make_context(model, config, log)
         except LoadFailed:

@@ -48,10 +48,15 @@ _CACHE_TYPES = {
 
 
 def load_model(
-    config: LoadConfig, log: LibraryLog, progress: Callable[[float], None] | None, cancel: CancelToken | None
+    config: LoadConfig,
+    log: LibraryLog,
+    progress: Callable[[float], None] | None,
+    cancel: CancelToken | None,
+    *,
+    packed: bool = True,
 ) -> Any:
     """Load the weights of a model that writes text. Raises LoadFailed, ModelNotSupported, Cancelled."""
-    model = load_weights(config, log, progress, cancel)
+    model = load_weights(config, log, progress, cancel, packed=packed)
     if not llama_cpp.llama_model_has_decoder(model) or llama_cpp.llama_model_has_encoder(model):
         llama_cpp.llama_model_free(model)
         raise ModelNotSupported(
@@ -61,12 +66,17 @@ def load_model(
 
 
 def load_weights(
-    config: LoadConfig, log: LibraryLog, progress: Callable[[float], None] | None, cancel: CancelToken | None
+    config: LoadConfig,
+    log: LibraryLog,
+    progress: Callable[[float], None] | None,
+    cancel: CancelToken | None,
+    *,
+    packed: bool = True,
 ) -> Any:
-    """Load the weights of any model. Raises LoadFailed, Cancelled."""
+    """Load the weights of any model, packed for our kernels or as in the file. Raises LoadFailed, Cancelled."""
     params = llama_cpp.llama_model_default_params()
     params.n_gpu_layers = gpu_layers(config)
-    if not pack_weights(params, config):
+    if not packed or not pack_weights(params, config):
         params.use_extra_bufts = not computes_alike()
     devices = _devices(config)  # Named, so that it is not freed.
     if devices is not None:
