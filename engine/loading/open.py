@@ -77,6 +77,8 @@ LAZY_MODULES = (
     "engine.backends.transformers.medusa",
     "engine.backends.transformers.mtp",
     "engine.chat.render_child",
+    "engine.generation.loop",
+    "engine.generation.planner",
     "engine.loading.trial_child",
     "rich.console",
     "llguidance",

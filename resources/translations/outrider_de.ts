@@ -4254,6 +4254,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>ihr fehlt der Tensor {name!r}.</translation>
         </message>
         <message>
+            <source>its table of draft tokens (d2t) is damaged.</source>
+            <translation>ihre Tabelle der Entwurfs-Tokens (d2t) ist beschädigt.</translation>
+        </message>
+        <message>
             <source>a head in a safetensors file needs a target in one. Choose such a folder as the target.</source>
             <translation>ein Kopf in einer safetensors-Datei braucht ein Zielmodell in einer. Wählen Sie einen solchen Ordner als Zielmodell.</translation>
         </message>
@@ -4356,6 +4360,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>the process that renders it cannot be started ({reason})</source>
             <translation>der Prozess, der sie ausführt, lässt sich nicht starten ({reason})</translation>
+        </message>
+        <message>
+            <source>The conversation uses all of Unicode's private characters.</source>
+            <translation>Das Gespräch verwendet alle privaten Zeichen von Unicode.</translation>
         </message>
         <message>
             <source>it does not terminate</source>
@@ -4616,6 +4624,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>The JSON schema must be an object.</source>
             <translation>Das JSON-Schema muss ein Objekt sein.</translation>
+        </message>
+        <message>
+            <source>A constraint cannot have the value {number}. Choose one nearer to 0.</source>
+            <translation>Eine Vorgabe kann den Wert {number} nicht haben. Wählen Sie einen, der näher bei 0 liegt.</translation>
         </message>
         <message>
             <source>This decoder is already generating a reply. Wait for it, or cancel it.</source>
@@ -4944,10 +4956,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>its header names no mask token.</source>
             <translation>ihr Kopfteil nennt kein Masken-Token.</translation>
-        </message>
-        <message>
-            <source>its table of draft tokens (d2t) is damaged.</source>
-            <translation>ihre Tabelle der Entwurfs-Tokens (d2t) ist beschädigt.</translation>
         </message>
         <message>
             <source>it has no draft heads.</source>
@@ -5562,6 +5570,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>beim Prüfen ging der Speicher aus, vielleicht der der Grafikkarte. Geben Sie ihr weniger Schichten (GPU-Schichten), oder wählen Sie einen kürzeren Kontext oder ein kleineres Modell.</translation>
         </message>
         <message>
+            <source>its cache cannot be {cache_type}: {count} of its numbers lie together, not a multiple of 32. Choose the cache type f16.</source>
+            <translation>der Cache kann nicht {cache_type} sein: {count} seiner Zahlen liegen beieinander, kein Vielfaches von 32. Wählen Sie den Cache-Typ f16.</translation>
+        </message>
+        <message>
             <source>it is not a model.</source>
             <translation>es ist kein Modell.</translation>
         </message>
@@ -5616,6 +5628,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>The beginning of the reply does not fit the constraint.</source>
             <translation>Der Anfang der Antwort passt nicht zur Vorgabe.</translation>
+        </message>
+        <message>
+            <source>Nothing that this model can write satisfies the constraint.</source>
+            <translation>Nichts, was dieses Modell schreiben kann, erfüllt die Vorgabe.</translation>
+        </message>
+        <message>
+            <source>The constraint cannot be used: {reason}.</source>
+            <translation>Die Vorgabe kann nicht verwendet werden: {reason}.</translation>
         </message>
         <message>
             <source>the model has no token for what the constraint demands here</source>
@@ -5700,6 +5720,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>The function {name} is not plain JSON.</source>
             <translation>Die Funktion {name} ist kein reines JSON.</translation>
+        </message>
+        <message>
+            <source>The function {name} is nested too deeply.</source>
+            <translation>Die Funktion {name} ist zu tief verschachtelt.</translation>
         </message>
         <message>
             <source>Draft model</source>
@@ -6012,6 +6036,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>The port must be a whole number from 0 to 65535.</source>
             <translation>Der Port muss eine ganze Zahl von 0 bis 65535 sein.</translation>
+        </message>
+        <message>
+            <source>Running models in a forked process</source>
+            <translation>Modelle in einem abgespaltenen Prozess auszuführen</translation>
+        </message>
+        <message>
+            <source>models were loaded before the fork, and their threads are lost. Start processes with multiprocessing's 'spawn', or load models only behind the fork.</source>
+            <translation>vor dem Abspalten (fork) wurden Modelle geladen, und ihre Threads sind verloren. Starten Sie Prozesse mit „spawn“ von multiprocessing, oder laden Sie Modelle erst danach.</translation>
         </message>
         <message>
             <source>This build of Outrider does not include PyTorch and transformers. Install the full flavour of Outrider.</source>

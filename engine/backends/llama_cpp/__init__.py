@@ -27,6 +27,8 @@ def _import_bindings() -> None:
         bindings = import_module("llama_cpp")
     finally:
         del sys.modules[program]
+    # It makes itself the receiver of llama.cpp's messages when it is imported: now, and not in the place of ours later.
+    import_module("llama_cpp._logger")
 
     def find(name: str) -> Any:
         if name.startswith("__"):
