@@ -123,7 +123,7 @@ def test_a_reply_while_it_is_written(open_pseudo: OpenWindow, left_out: LeftOut)
 
 @pytest.mark.logs("builtins.(RuntimeError|MemoryError)")
 def test_what_goes_wrong(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path) -> None:
-    script = Script(reply_errors=[ContextFull(5000, 4096), RuntimeError("zzz"), MemoryError()])
+    script = Script("zzzz", reply_errors=[ContextFull(5000, 4096), RuntimeError("zzz"), MemoryError()])
     window = open_pseudo(script)
     for _ in range(3):
         window.ask("zz")
@@ -237,7 +237,7 @@ def test_attached_files_and_those_that_are_not(open_pseudo: OpenWindow, left_out
 def test_memory_that_is_too_short(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path) -> None:
     script = Script()
     window = open_pseudo(script)
-    script.load_errors.append(ModelTooLarge(tmp_path / "xxhuge.gguf", 2**40, 2**30))
+    script.load_errors += [ModelTooLarge(tmp_path / "xxhuge.gguf", 2**40, 2**30)] * 2  # Chosen, and asked for.
     window.models.choose_target(tmp_path / "xxhuge.gguf")
     window.send("zz")
     window.qtbot.wait(300)
