@@ -38,8 +38,9 @@ from engine.translatable import Translatable, packed
 
 _UNKNOWN = re.compile(r"unknown (model architecture|pre-tokenizer type): '([^']{1,80})'")
 _LONG_BATCH = 128
-_SHORT_BATCH = 40
-_SMALL_MODEL = 500 * 2**20
+_SHORT_BATCH = 34
+_MOST_TOKENS = 5_000
+_SMALL_MODEL, _ONE_THREAD = 500 * 2**20, 2 * 2**30
 _TEXTS = (
     *("Once upon a time", " Hello, world!\n\n\tHow are you?  ", "\n", "\r\n", "\x00", "\u2581"),
     *("äöüß €", "你好世界", "🙂👩\u200d👩\u200d👧", "e\u0301", "\ufffd", "<s></s><unk>[INST]<|im_start|>"),
@@ -71,8 +72,8 @@ def run(settings: str) -> int:
             trusted=True,
             cache_type=wanted["cache_type"],
         )
-        if config.path.stat().st_size < _SMALL_MODEL:
-            # Several threads wait for each other in loops, which on a busy machine takes longer.
+        if config.path.stat().st_size < _ONE_THREAD:
+            # The other cores load the file, and a second one, in the parent meanwhile.
             config = replace(config, threads=1)
         _say(out, progress=0.0)  # From here on the file may be at fault for how this process ends.
         if wanted.get("embeds"):
@@ -162,8 +163,12 @@ def _check_vector(embedder: LlamaCppEmbedder, tokens: list[int]) -> None:
 
 
 def _try_tokenizer(backend: Backend) -> None:
-    """Try every token's text, and texts of every kind. What the vocabulary cannot write is no fault."""
-    for token in range(backend.vocab_size):
+    """Try tokens' texts, and texts of every kind. What the vocabulary cannot write is no fault.
+
+    llama.cpp makes the texts of all tokens while it loads; asking for each of 150,000 takes half a second.
+    """
+    most = backend.vocab_size
+    for token in {*range(0, most, 1 + most // _MOST_TOKENS), most - 1}:
         backend.tokenizer.piece(token)
     for text in _texts():
         for add_special in (True, False):
@@ -208,7 +213,7 @@ def _try_forward(backend: Backend, batch: int) -> None:
 def _try_reply(backend: Backend) -> None:
     """Try a reply of a few tokens."""
     token = max(0, min(1, backend.vocab_size - 1))
-    for _ in range(min(8, backend.context_length)):
+    for _ in range(min(4, backend.context_length)):
         rows = backend.forward([token], 1)
         _check(rows)
         token = int(np.argmax(rows[0]))
