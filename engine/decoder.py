@@ -291,21 +291,25 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
             request = settle_lookahead(request, has_draft=self.draft is not None or self.heads is not None)
             plan = make_plan(
                 request,
-                self._models(request, token),
+                self._models(request),
                 token,
                 answer_now=self._answer_now,
                 started=started,
                 plain_tokens_per_second=self._plain_tokens_per_second,
             )
+            cut_off = True
             with closing(GenerationLoop(plan).run()) as events, suppress(StopIteration):
                 answer: bool | None = None
                 while True:
                     event = events.send(answer)
                     if isinstance(event, Finished):
                         self._remember(event.result)
+                        cut_off = event.result.finish_reason in ("cancelled", "error")
                     answer = yield event
+            if self._guesses and not cut_off:
+                self._settle_costs(token)
 
-    def _models(self, request: GenerationRequest, cancel: CancelToken) -> Models:
+    def _models(self, request: GenerationRequest) -> Models:
         from engine.generation.planner import Models  # noqa: PLC0415 - see the top
 
         target = self._loaded()
@@ -318,16 +322,15 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
             self._calibrated = self._knowledge is not None
             self._guesses = not self._calibrated
             self._knowledge = self._knowledge or PairKnowledge()
-        elif self._guesses and not self._knowledge.busy():
-            self._learn(target, cancel)
         return replace(models, knowledge=self._knowledge)
 
     def calibrate(self, *, cancel: CancelToken | None = None) -> None:
         """Find out what the loaded models cost here, as lookahead 'auto' needs it: once a pair, two seconds at most.
 
-        The second reply with 'auto' does this where it was not done; the first begins with a guess. After a call that
-        was cancelled, replies learn the costs from their own rounds, until this is called again. Does nothing where it
-        is known already, and beside other programs, whose share would be learned as the models' costs.
+        The first reply with 'auto' begins with a guess, and does this behind its last event, where its consumer waits
+        for that. After a call that was cancelled, replies learn the costs from their own rounds, until this is called
+        again. Does nothing where it is known already, and beside other programs, whose share would be learned as the
+        models' costs.
         Raises ModelNotLoaded, DecoderBusy (while a reply is being written), Cancelled.
         """
         token = cancel or self.cancel_token
@@ -340,11 +343,13 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
                 self._knowledge, self._guesses = self._knowledge or PairKnowledge(), False
                 raise
 
-    def settle_costs(self, cancel: CancelToken) -> None:
-        """Calibrate, where a reply began with a guess; what cancels that ends it, and nothing else."""
-        if self._guesses:
-            with suppress(Cancelled):
-                self.calibrate(cancel=cancel)
+    def _settle_costs(self, cancel: CancelToken) -> None:
+        """Calibrate behind a reply that began with a guess: its text is there, and the next one need not wait."""
+        if not machine_watch().busy():
+            try:
+                self._learn(self._loaded(), cancel)
+            except Cancelled:
+                self._guesses = False
 
     def _learn(self, target: Backend, cancel: CancelToken) -> None:
         configs = self._configs.get("target"), self._configs.get("draft")

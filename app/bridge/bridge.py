@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
@@ -346,11 +346,14 @@ class EngineBridge(Responders):
         options = choice.options(lookahead if self._remote is None else "auto")
         note = self._events.append
         result: GenerationResult | None = None
-        for event in self._answering.stream(choice.messages(messages), cancel=cancel, top=TOP, **options):
-            self._name(event)
-            note((perf_counter(), event))
-            if isinstance(event, Finished):
-                result = event.result
+        with closing(self._answering.stream(choice.messages(messages), cancel=cancel, top=TOP, **options)) as events:
+            for event in events:
+                self._name(event)
+                note((perf_counter(), event))
+                if isinstance(event, Finished):
+                    result = event.result
+                    if result.finish_reason != "error":
+                        break  # Costs are measured when the window is idle, not while this reply is waited for.
         if result is None:
             raise EngineError("The reply ended without a result. Try again.")
         return result

@@ -85,13 +85,17 @@ class _Output:
             elif isinstance(event, Finished):
                 result = event.result
                 print(json.dumps(result.to_dict() | said_of(self.decoder)) if self.as_json else "", flush=True)
+                if not self.as_json and result.finish_reason != "error":
+                    self._tell(result)
         if result is None:
             raise Cancelled
-        for note in result.notes if not self.as_json else ():
-            self.console.print(f"outrider-engine: {note}", highlight=False, markup=False, soft_wrap=True)
-        if not self.as_json:
-            self.console.print(figures_line(result), style="dim", highlight=False, soft_wrap=True)
         return result
+
+    def _tell(self, result: GenerationResult) -> None:
+        """Print what to know of a reply, and its figures, at once: behind it the models may be measured."""
+        for note in result.notes:
+            self.console.print(f"outrider-engine: {note}", highlight=False, markup=False, soft_wrap=True)
+        self.console.print(figures_line(result), style="dim", highlight=False, soft_wrap=True)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -123,8 +127,6 @@ def run(args: argparse.Namespace) -> int:
             for sampling in _seeded(settings.sampling, args.replies):
                 if output.answer(prompt, sampling=sampling).finish_reason == "cancelled":
                     return EXIT_CANCELLED
-            if isinstance(decoder, SpeculativeDecoder):  # With the text on the screen: the next start knows the costs.
-                decoder.settle_costs(cancel)
             return EXIT_DONE
 
     return run_cancellable(work, cancel)

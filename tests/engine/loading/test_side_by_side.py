@@ -15,13 +15,14 @@ from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder, load
 from engine.errors import Cancelled, LoadFailed, ModelFileBroken
-from engine.events import LoadProgress
+from engine.events import Event, Finished, LoadProgress
 from engine.library import scan
 from engine.loading import open as opening
 from engine.loading import sharing, trial
 from engine.loading.open import may_load_together, open_backend
 from engine.lookahead import knowledge
 from engine.lookahead.calibration import calibrate
+from engine.system.machine import BusyWatch
 from helpers.paths import ROOT
 
 Find = Callable[[str], Path]
@@ -218,22 +219,31 @@ def test_a_first_reply_begins_before_anything_is_measured(
 
     monkeypatch.setattr(knowledge, "calibrate", measure)
     with load(*pair) as decoder:
-        first = decoder.generate("Once upon a time", max_tokens=12, temperature=0.0)
-        assert (measured, first.lookahead) == ([], "auto")
+        told = decoder.stream("Once upon a time", max_tokens=12, temperature=0.0)
+        last: Event = next(told)
+        while not isinstance(last, Finished):
+            last = next(told)
+        assert (measured, last.result.lookahead) == ([], "auto"), "behind the last event"
+        told.close()
+        assert measured == [], "nobody waited for it"
         guess = decoder._knowledge
         decoder.generate("Once upon a time", max_tokens=12, temperature=0.0)
-        assert measured == ["measured"], "the second reply wants to know"
+        assert measured == ["measured"]
         assert decoder._knowledge is not guess
         assert decoder._knowledge._pair.keys() >= guess._pair.keys()  # type: ignore[union-attr]
+        decoder.generate("Once upon a time", max_tokens=12, temperature=0.0)
     with load(*pair) as decoder:
-        decoder.generate("Once upon a time", max_tokens=4)
         decoder.generate("Once upon a time", max_tokens=4)
         decoder.calibrate()
     assert measured == ["measured"], "the next run knows it"
-    with load(pair[0]) as decoder:
-        decoder.settle_costs(CancelToken())
-        assert measured == ["measured"], "nothing was guessed"
-        decoder.generate("Once upon a time", max_tokens=4)
-        decoder.settle_costs(CancelToken())
-        decoder.generate("Once upon a time", max_tokens=4)
-    assert measured == ["measured", "measured"]
+
+
+def test_nothing_is_measured_beside_other_programs(
+    pair: tuple[LoadConfig, LoadConfig], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(knowledge, "calibrate", pytest.fail)
+    monkeypatch.setattr(BusyWatch, "busy", lambda _watch: True)
+    with load(*pair) as decoder:
+        decoder.calibrate()
+        decoder.generate("Once upon a time", max_tokens=12)
+        decoder.generate("Once upon a time", max_tokens=12)
