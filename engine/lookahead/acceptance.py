@@ -63,6 +63,11 @@ class AcceptanceModel:
             self._bin_odds[place] = _odds(model.bins[place].mean(model.mean, self.WEIGHT)) - _odds(model.mean)
         return _probability(self._bin_odds[place] + _odds(self.at(position)))
 
+    @property
+    def is_known(self) -> bool:
+        """Whether more outcomes of the pair were seen than what is assumed at first counts for."""
+        return self._all.trials > 2.0 * self.WEIGHT if self._parent is None else self._parent.is_known
+
     def observe(self, proposed: int, accepted: int, sure: Sequence[float] = (), expected: float = 0.0) -> None:
         """Learn from a round of which `expected` tokens were expected (0: nobody did)."""
         for position in range(min(proposed, accepted + 1, MAX_LOOKAHEAD)):  # Behind a rejection nothing was judged.

@@ -173,7 +173,7 @@ class AutoLookahead(LookaheadPolicy):
             self._allowance.spend(-self._allowance.SHARE * self._pause)
         self.source = self._index.name if offered and self._index else self.follower
         self._gain, self.lookahead = max(self._worth * self._plain, 1.0), chosen
-        measured = self._scaled and self.costs.knows(chosen + 1)
+        measured = self._scaled and self.costs.knows(chosen + 1) and (offered > 0 or self.acceptance.is_known)
         self.speedup = self._gain if measured else 1.0  # What was not measured is not told.
         self.limit = chosen if not chosen or self._exactly is not None else MAX_LOOKAHEAD
         if self._trees and self.follower:

@@ -207,11 +207,13 @@ def test_costs_change_in_the_middle_of_a_reply() -> None:
 
 
 def test_a_speedup_is_told_once_its_lookahead_was_measured() -> None:
-    policy = AutoLookahead(CostModel(), {DRAFT_MODEL.name: AcceptanceModel(prior=0.9)})
+    acceptance = AcceptanceModel(prior=0.9)
+    policy = AutoLookahead(CostModel(), {DRAFT_MODEL.name: acceptance})
     told = []
     for _ in range(40):
         chosen = policy.choose()
-        told.append((policy.speedup, policy.costs.knows(1) and policy.costs.knows(chosen + 1)))
+        measured = policy.costs.knows(1) and policy.costs.knows(chosen + 1)
+        told.append((policy.speedup, measured and acceptance.is_known))
         policy.observe(chosen, chosen, 2.0 * chosen, 30.0 + 3.0 * chosen)
     assert all(speedup == 1.0 for speedup, measured in told if not measured)
     assert told[-1][0] > 1.5
