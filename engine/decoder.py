@@ -345,9 +345,11 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
 
     def _settle_costs(self, cancel: CancelToken) -> None:
         """Calibrate behind a reply that began with a guess: its text is there, and the next one need not wait."""
+        target = self._loaded()
         if not machine_watch().busy():
+            target.show_states(None)  # Heads keep those of the text, and see none of what is measured with.
             try:
-                self._learn(self._loaded(), cancel)
+                self._learn(target, cancel)
             except Cancelled:
                 self._guesses = False
 

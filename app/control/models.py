@@ -65,6 +65,7 @@ class ModelController(QObject):
         self._bridge = bridge
         self._tasks = Tasks(loop)
         self._costs = CostController(bridge, models, self._tasks, failed=self.failed.emit, working=self.working.emit)
+        self._asked = 0  # How often a load was asked for or cancelled by hand.
         self._wish: Selection | None = None
         self._opened: Path | None = None
         self._before = self._told = models.selection
@@ -105,8 +106,9 @@ class ModelController(QObject):
         self._tasks.start(self._load_judged(path))
 
     async def _load_judged(self, target: Path) -> None:
+        asked = self._asked
         await self._judge(new_target=True)
-        if self.list.selection.target == target:  # Nothing else was chosen meanwhile.
+        if self.list.selection.target == target and self._asked == asked:  # Nothing else was chosen or asked meanwhile.
             await self._load_ahead()
 
     def choose_draft(self, draft: DraftKey) -> None:
@@ -170,6 +172,7 @@ class ModelController(QObject):
 
     def cancel(self) -> None:
         """Stop a load, else a measurement, else the scans."""
+        self._asked += 1
         if self.loader.job is not None:
             self.loader.cancel()
         elif self._costs.measuring:
@@ -219,6 +222,7 @@ class ModelController(QObject):
 
     def load_now(self) -> None:
         """Load what is chosen, without waiting for the next message."""
+        self._asked += 1
         self._tasks.start(self._load_ahead())
 
     def load_anyway(self) -> None:
