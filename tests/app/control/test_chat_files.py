@@ -133,7 +133,7 @@ def test_two_at_once_come_one_after_the_other(open_window: OpenWindow, tmp_path:
 def test_closing_the_window_leaves_nothing_of_it(open_window: OpenWindow, tmp_path: Path, share: float) -> None:
     window = open_window(Script(ECHO))
     window.ask("One")
-    window.controller.import_(_file(tmp_path / "long.json", chain(20_000)))
+    window.controller.import_(_file(tmp_path / "long.json", chain(40_000)))
     window.wait(lambda: (window.controller.activity.fraction or 0.0) >= share)
     assert window.close()
     window = open_window(Script(ECHO))
