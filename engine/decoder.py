@@ -306,7 +306,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
                         self._remember(event.result)
                         cut_off = event.result.finish_reason in ("cancelled", "error")
                     answer = yield event
-            if self._guesses and not cut_off:
+            if self._guesses and not cut_off and not self._streams:  # Those would wait for it.
                 self._settle_costs(token)
 
     def _models(self, request: GenerationRequest) -> Models:

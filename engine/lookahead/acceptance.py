@@ -65,7 +65,7 @@ class AcceptanceModel:
 
     @property
     def is_known(self) -> bool:
-        """Whether more outcomes of the pair were seen than what is assumed at first counts for."""
+        """True once more outcomes of the pair were seen than what is assumed at first counts for."""
         return self._all.trials > 2.0 * self.WEIGHT if self._parent is None else self._parent.is_known
 
     def observe(self, proposed: int, accepted: int, sure: Sequence[float] = (), expected: float = 0.0) -> None:

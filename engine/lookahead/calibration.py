@@ -72,7 +72,7 @@ def calibrate(
 
 
 def _before(target: Backend, size: int) -> int:
-    """Return how many forwards of a size come before the one that is timed.
+    """Count the forwards of a size that come before the one that is timed.
 
     After another size a small model takes half as long again for one token. On a card llama.cpp runs a size that is
     new, records its graph with the second forward and plays that back from the third on, as in a reply.

@@ -158,7 +158,7 @@ class LlamaCppBackend(Backend):
             self._follower = self._follow()
 
     def _follow(self) -> ThreadFollower | None:
-        """Return what lowers the number of threads beside other programs; None where it is not ours to choose."""
+        """Make the follower that lowers the number of threads beside other programs; None where somebody chose it."""
         chosen = self.config is not None and self.config.threads is not None
         # Without our attention a row's bits may depend on the number.
         return None if chosen or not self.own_kernels else ThreadFollower(self.threads, machine_watch().busy)
