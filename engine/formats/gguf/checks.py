@@ -21,6 +21,7 @@ from engine.formats.text_table import TextTable
 from engine.translatable import Translatable
 
 MAX_LAYERS = 512
+_LONGEST_ARCHITECTURE = 64
 _ESCAPES = {b"\\t": b"\\x09", b"\t": b"\\x09", b"\\n": b"\\x0a", b"\n": b"\\x0a", b"\\r": b"\\x0d", b"\r": b"\\x0d"}
 _MAX_EXPERTS = 1024
 _MAX_WIDTH = 2**20
@@ -51,7 +52,7 @@ def check_model(header: GgufFile, others: Sequence[GgufFile] = (), *, skip_vocab
         tensors |= part.tensors
     check_parts(header, others, len(tensors))
     architecture = header.text("general.architecture")
-    if not architecture:
+    if not architecture or len(architecture) > _LONGEST_ARCHITECTURE:
         raise ModelFileBroken(header.path, Translatable("its header does not name the model architecture."))
     # The first part of a split one may have none.
     if not tensors:
@@ -263,7 +264,7 @@ class HeaderChecks:
             )
         if tokenizer not in _TOKENIZERS:
             raise ModelNotSupported(
-                header.path, Translatable("its tokenizer {tokenizer!r} is unknown.", tokenizer=tokenizer)
+                header.path, Translatable("its tokenizer {tokenizer!r} is unknown.", tokenizer=tokenizer[:60])
             )
         value = header.metadata.get(TOKENS_KEY)
         if value is None or value.kind != types.STRING or not value.is_array or not value.length:

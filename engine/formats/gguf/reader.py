@@ -36,6 +36,7 @@ _MAX_ENTRIES = 65_536
 _MAX_STRINGS = 4 * 2**20
 _MAX_NAME = 1024
 _MAX_TENSOR_NAME = 63
+_SHOWN_NAME = 60
 _MAX_DIMENSIONS = 4
 _MAX_ALIGNMENT = 2**20
 _DEFAULT_ALIGNMENT = 32
@@ -127,7 +128,7 @@ class _Reader:
         for _ in range(value_count):
             key = self._name("an entry")
             if key in metadata:
-                raise self._broken(Translatable("the header entry {key!r} occurs twice.", key=key))
+                raise self._broken(Translatable("the header entry {key!r} occurs twice.", key=_shown(key)))
             metadata[key] = self._value(key)
         table = self._tensors(tensor_count)
         alignment = self._alignment(metadata)
@@ -227,13 +228,15 @@ class _Reader:
             try:
                 return Value(kind, self._string().decode())
             except UnicodeDecodeError:
-                raise self._broken(Translatable("the header entry {key!r} is not valid text.", key=key)) from None
+                raise self._broken(
+                    Translatable("the header entry {key!r} is not valid text.", key=_shown(key))
+                ) from None
         if kind == types.ARRAY:
             return self._array(key)
         number = _SCALARS.get(kind)
         if number is None:
             raise self._broken(
-                Translatable("the header entry {key!r} has the unknown type {kind}.", key=key, kind=kind)
+                Translatable("the header entry {key!r} has the unknown type {kind}.", key=_shown(key), kind=kind)
             )
         content: int | float = self._unpack(number)[0]
         return Value(kind, content != 0 if kind == types.BOOL else content)
@@ -249,7 +252,7 @@ class _Reader:
                 raise self._broken(
                     Translatable(
                         "the header entry {key!r} claims an impossible number of strings ({count}).",
-                        key=key,
+                        key=_shown(key),
                         count=count,
                     )
                 )
@@ -258,7 +261,9 @@ class _Reader:
         elif piece is None:
             if kind not in types.VALUE_SIZES:
                 raise self._broken(
-                    Translatable("the header entry {key!r} is a list of the unknown type {kind}.", key=key, kind=kind)
+                    Translatable(
+                        "the header entry {key!r} is a list of the unknown type {kind}.", key=_shown(key), kind=kind
+                    )
                 )
             self._take(count * types.VALUE_SIZES[kind])
             piece = self._remember((kind, count), start, None)
@@ -398,3 +403,8 @@ class _Reader:
 
 def _padded(size: int, alignment: int) -> int:
     return (size + alignment - 1) & -alignment
+
+
+def _shown(key: str) -> str:
+    """Cut a key to what a sentence can hold: damaged ones run on for a thousand bytes."""
+    return key if len(key) <= _SHOWN_NAME else f"{key[:_SHOWN_NAME]}…"

@@ -304,6 +304,16 @@ def test_refuses_lists_of_lists(tmp_path: Path) -> None:
     assert "unknown type 9" in reason_of(write(tmp_path / "x.gguf", content))
 
 
+@pytest.mark.parametrize("long", ["\0" * 1_000, "ä" * 500])
+def test_what_is_quoted_of_a_header_is_short(tmp_path: Path, long: str) -> None:
+    key = b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", len(long.encode())) + long.encode()
+    assert len(reason_of(write(tmp_path / "key.gguf", key + struct.pack("<I", 99)))) < 400
+    for name, kind in (("general.architecture", ModelFileBroken), ("tokenizer.ggml.model", ModelNotSupported)):
+        draft = tiny_draft()
+        draft.entries[name] = Entry(types.STRING, long)
+        assert len(reason_of(draft.write(tmp_path / "x.gguf"), kind)) < 400
+
+
 @pytest.mark.alone
 @pytest.mark.parametrize(("kind", "size"), [(types.STRING, 2**60), (types.FLOAT64, 2**61), (types.UINT8, 2**34)])
 def test_huge_claims_cost_nothing(tmp_path: Path, kind: int, size: int) -> None:
