@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
 from app.settings.settings import Settings
 from app.state.chat.transcript import Exchange
+from app.views.widgets.plain_style import plain_notification
 from app.words.figures import summary
 
 LONG_MS = 5_000.0
@@ -63,7 +64,7 @@ class Notifier(QObject):
             self._tray.activated.connect(self._clicked)
             QGuiApplication.instance().applicationStateChanged.connect(self._state_changed)  # type: ignore[union-attr]
         self._tray.show()
-        self._tray.showMessage(title, text, self._window.windowIcon(), _SHOWN_MS)
+        self._tray.showMessage(title, plain_notification(text), self._window.windowIcon(), _SHOWN_MS)
         self._over.start(2 * _SHOWN_MS)
 
     def _clicked(self) -> None:

@@ -28,7 +28,6 @@ class Application(QApplication):
         self.setApplicationDisplayName("Outrider")
         self.setApplicationVersion(__version__)
         self.setDesktopFileName("outrider")
-        self.setStyle("Fusion")
         with contextlib.suppress(ResourceDamaged):
             picture = QPixmap()
             picture.loadFromData(QByteArray(read_bytes("icons", "outrider.svg")))

@@ -81,9 +81,11 @@ def _show_with_qt(damage: InstallationDamaged, *, attended: bool) -> bool:
 
 def make_dialog(damage: InstallationDamaged) -> QMessageBox:
     """Return the dialog of Qt, with one button; it is not shown yet."""
-    from PySide6.QtWidgets import QMessageBox  # noqa: PLC0415 - Qt may be what is damaged
+    from PySide6.QtCore import Qt  # noqa: PLC0415 - Qt may be what is damaged
+    from PySide6.QtWidgets import QMessageBox  # noqa: PLC0415 - as above
 
     box = QMessageBox(QMessageBox.Icon.Critical, "Outrider", _SUMMARY)
+    box.setTextFormat(Qt.TextFormat.PlainText)
     *files, advice = explanation(damage).split("\n")
     box.setInformativeText("\n".join([*map(_in_one_line, files), advice]))
     button = box.addButton("Quit", QMessageBox.ButtonRole.AcceptRole)

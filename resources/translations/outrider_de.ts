@@ -1129,10 +1129,6 @@
             <translation>An diese Adresse schreiben?</translation>
         </message>
         <message>
-            <source>Open this link in your browser?</source>
-            <translation>Diesen Link im Browser öffnen?</translation>
-        </message>
-        <message>
             <source>Address</source>
             <translation>Adresse</translation>
         </message>
@@ -1147,6 +1143,10 @@
         <message>
             <source>Cancel</source>
             <translation>Abbrechen</translation>
+        </message>
+        <message>
+            <source>Open this link to {host} in your browser?</source>
+            <translation>Diesen Link zu {host} im Browser öffnen?</translation>
         </message>
     </context>
     <context>

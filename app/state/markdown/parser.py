@@ -27,6 +27,7 @@ Alignment = Literal["", "left", "center", "right"]
 
 _SAFE = re.compile(r"(https?://[^\s/]|mailto:[^\s])", re.IGNORECASE)
 _BARE = re.compile(r"\bhttps?://[^\s<>\"'`|\\^{}\[\]]{3,2000}", re.IGNORECASE)
+_PARTS = re.compile(r"(https?://)([^/?#]*)(.*)", re.IGNORECASE)
 _TASK = re.compile(r"\[([ xX])\]\s+")
 _SIGN = "\N{REPLACEMENT CHARACTER}"
 _CONTROL = (code for code in (*range(32), *range(127, 160)) if code not in {9, 10})
@@ -369,7 +370,13 @@ def _of_one(token: Token, look: Run, finder: SourceFinder) -> list[Run]:
         return [replace(look, text=f"[{about}]", link=look.link or address, start=start, end=finder.at)]
     if look.link:
         return _placed(replace(look, text=token.content), finder)
-    return [piece for run in _with_bare_links(token.content, look) for piece in _placed(run, finder)]
+    found: list[Run] = []
+    for run in _with_bare_links(token.content, look):
+        pieces = _placed(run, finder)
+        if run.link and run.link != run.text:
+            pieces = [replace(pieces[0], text=run.link, end=pieces[-1].end)]
+        found += pieces
+    return found
 
 
 def _placed(run: Run, finder: SourceFinder) -> list[Run]:
@@ -377,6 +384,16 @@ def _placed(run: Run, finder: SourceFinder) -> list[Run]:
     if not run.text:
         return []
     return [replace(run, text=text, start=start, end=end) for text, start, end in finder.pieces(run.text)]
+
+
+def _as_host(address: str) -> str:
+    """Return an address with its host in the letters of the network: letters of another script may look like these."""
+    scheme, host, rest = _PARTS.fullmatch(address).groups()  # type: ignore[union-attr]
+    if host.isascii():
+        return address
+    from markdown_it.common.normalize_url import normalizeLink  # noqa: PLC0415 - with the parser
+
+    return normalizeLink(f"{scheme.lower()}{host.lower()}") + rest
 
 
 def _with_bare_links(text: str, look: Run) -> list[Run]:
@@ -391,6 +408,6 @@ def _with_bare_links(text: str, look: Run) -> list[Run]:
         if not is_safe_link(address):
             continue
         end = match.start() + len(address)
-        found += [replace(look, text=text[at : match.start()]), replace(look, text=address, link=address)]
+        found += [replace(look, text=text[at : match.start()]), replace(look, text=address, link=_as_host(address))]
         at = end
     return [*found, replace(look, text=text[at:])]

@@ -118,10 +118,8 @@ class ShortcutSheet(Dialog):
         for row, (text, keys) in enumerate(lines, 1):
             word = QLabel(text, block)
             word.setWordWrap(True)
-            word.setTextFormat(Qt.TextFormat.PlainText)
             key = QLabel(keys, block)
             key.setObjectName("sheetKeys")
-            key.setTextFormat(Qt.TextFormat.PlainText)
             grid.addWidget(word, row, 0)
             grid.addWidget(key, row, 1, Qt.AlignmentFlag.AlignTrailing | Qt.AlignmentFlag.AlignTop)
         return block

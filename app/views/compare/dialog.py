@@ -96,7 +96,6 @@ class RunDialog(Dialog):
         self.problem = QLabel(self)
         self.problem.setObjectName("proofProblem")
         self.problem.setWordWrap(True)
-        self.problem.setTextFormat(Qt.TextFormat.PlainText)
         self.problem.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.problem.hide()
 

@@ -177,7 +177,6 @@ class RaceView(QWidget):
         self._clock.timeout.connect(self._tick)
         self.told = QLabel(self)
         self.told.setObjectName("caption")
-        self.told.setTextFormat(Qt.TextFormat.PlainText)
         self._lay_out()
         self.again.clicked.connect(self.play)
         self.picture.clicked.connect(self.picture_wanted)

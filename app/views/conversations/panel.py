@@ -217,7 +217,6 @@ class ConversationPanel(QFrame):
         self.undo_bar = QFrame(self)
         self.undo_bar.setObjectName("undo")
         self.undo_text = QLabel(self.tr("Deleted"), self.undo_bar)
-        self.undo_text.setTextFormat(Qt.TextFormat.PlainText)
         self.undo_button = QPushButton(self.tr("Undo"), self.undo_bar)
         self.undo_button.setObjectName("undoButton")
         room = QVBoxLayout(self.undo_bar)

@@ -10,6 +10,8 @@ from app.state.markdown.parser import is_safe_link
 
 _WIDTH = 420
 _MARGIN = 12
+_LONGEST_HOST = 60
+"""Characters of it that are shown: its end says whose it is."""
 _SHOWN = 4_000
 """Characters of an address that are shown."""
 
@@ -24,8 +26,9 @@ class LinkQuestion(QFrame):
         self.setAccessibleName(self.tr("Open this link?"))
         self.address = address
         mail = address.lower().startswith("mailto:")
-        title = QLabel(self.tr("Write to this address?") if mail else self.tr("Open this link in your browser?"), self)
+        title = QLabel(self.tr("Write to this address?") if mail else self._question(), self)
         title.setObjectName("linkTitle")
+        title.setWordWrap(True)
         self._text = QPlainTextEdit(address if len(address) <= _SHOWN else f"{address[:_SHOWN]}…", self)
         self._text.setReadOnly(True)
         self._text.setObjectName("linkAddress")
@@ -52,6 +55,12 @@ class LinkQuestion(QFrame):
         layout.addWidget(self._text)
         layout.addLayout(row)
         self.setFixedWidth(_WIDTH)
+
+    def _question(self) -> str:
+        """Return the question, with what counts in an address: it may begin with the name of another site."""
+        host = QUrl(self.address).host(QUrl.ComponentFormattingOption.FullyEncoded)
+        host = host if len(host) <= _LONGEST_HOST else f"…{host[-_LONGEST_HOST:]}"
+        return self.tr("Open this link to {host} in your browser?").format(host=host)
 
     def ask_at(self, place: QPoint) -> None:
         """Show it near a place on the screen, whole."""

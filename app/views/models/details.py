@@ -40,7 +40,6 @@ class LibraryDetails(QFrame):
         self.state = QLabel(self)
         self.state.setObjectName("loadState")
         for label in (self.name, self.facts, self.state):
-            label.setTextFormat(Qt.TextFormat.PlainText)
             label.setWordWrap(True)
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.star = icon_button(theme, "star", "", self)

@@ -22,6 +22,7 @@ from app.state.models.selection import PickerLine
 from app.system.translation import fill, say
 from app.views.widgets.keys import Dialog
 from app.views.widgets.picker import PATH_ROLE, Picker
+from app.views.widgets.plain_style import plain_title
 from app.views.widgets.scroll_page import ScrollPage
 from app.views.widgets.theme import Theme
 from engine import ModelFile, gpu_offload, usable_cache_types
@@ -43,7 +44,7 @@ class ModelOptionsDialog(Dialog):
         super().__init__(parent)
         self.setObjectName("modelOptions")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(self.tr("Options for {model}").format(model=say(shown_name(model))))
+        self.setWindowTitle(self.tr("Options for {model}").format(model=plain_title(say(shown_name(model)))))
         self._model = model
         self._free = free
         self._theme = theme

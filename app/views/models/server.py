@@ -48,7 +48,6 @@ class ServerDialog(Dialog):
         self.status = QLabel(self)
         self.status.setObjectName("serverStatus")
         self.status.setWordWrap(True)
-        self.status.setTextFormat(Qt.TextFormat.PlainText)
         self.status.setMinimumHeight(3 * self.status.fontMetrics().lineSpacing())
         self.status.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeading)
         for edit in (self.address, self.key):

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 from app.state.replay.timeline import Replay
 from app.views.replay.player import ReplayPlayer
 from app.views.widgets.keys import Dialog
+from app.views.widgets.plain_style import plain_title
 from app.views.widgets.theme import Theme
 
 _SIZE = QSize(760, 520)
@@ -22,8 +23,9 @@ class ReplayDialog(Dialog):
         self.setObjectName("proof")
         line = " ".join(replay.title.split())
         title = line if len(line) <= _LONGEST else line[:_LONGEST] + "…"
-        self.setWindowTitle(self.tr("Replay of “{title}”").format(title=title) if title else self.tr("Replay"))
-        heading = QLabel(self.windowTitle(), self)
+        words = self.tr("Replay of “{title}”").format(title=title) if title else self.tr("Replay")
+        self.setWindowTitle(plain_title(words))
+        heading = QLabel(words, self)
         heading.setObjectName("cardTitle")
         heading.setWordWrap(True)
         self.player = ReplayPlayer(theme, self)

@@ -43,7 +43,6 @@ class ReplayPlayer(QWidget):
         self.sentence = QLabel(self)
         self.sentence.setObjectName("hint")
         self.sentence.setWordWrap(True)
-        self.sentence.setTextFormat(Qt.TextFormat.PlainText)
         self.note = QLabel(
             self.tr("This record was written before rejected guesses were kept: only what was written is seen."), self
         )

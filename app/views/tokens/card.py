@@ -141,7 +141,6 @@ class TokenCard(QFrame):
         self.name = QLabel(self)
         keep_fixed(self.name)
         self.name.setObjectName("tokenName")
-        self.name.setTextFormat(Qt.TextFormat.PlainText)
         self.whence = QLabel(self)
         self.whence.setObjectName("caption")
         layout = self._rows = QVBoxLayout(self)
@@ -153,7 +152,6 @@ class TokenCard(QFrame):
         layout.addLayout(self._make_models())
         self.wanted = QLabel(self)
         self.wanted.setObjectName("caption")
-        self.wanted.setTextFormat(Qt.TextFormat.PlainText)
         self.wanted.setWordWrap(True)
         layout.addWidget(self.wanted)
         layout.addSpacing(8)
@@ -186,7 +184,6 @@ class TokenCard(QFrame):
         for row in range(TOP):
             name, bar, value = QLabel(self), ShareBar(self._theme, self), QLabel(self)
             keep_fixed(name)
-            name.setTextFormat(Qt.TextFormat.PlainText)
             value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             value.setMinimumWidth(value.fontMetrics().horizontalAdvance("< 0.1 %"))
             for column, widget in enumerate((name, bar, value)):

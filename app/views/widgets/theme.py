@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.settings.settings import Settings
+from app.views.widgets.plain_style import use_plain_style
 
 RADIUS = 8
 LINE_HEIGHT = 145
@@ -105,6 +106,7 @@ class Theme(QObject):
         self._scheme: str | None = None
         self.tokens = LIGHT
         self._app = app
+        use_plain_style(app)
         self._template = Template(style_sheet)
         app.styleHints().colorSchemeChanged.connect(self._apply)
         self.refresh()

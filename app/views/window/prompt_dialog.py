@@ -31,7 +31,6 @@ class PromptDialog(Dialog):
         self._read = read
         said = self.tr("{count} tokens. Control tokens are marked.")
         introduction = QLabel("\n".join([said.format(count=number(read.tokens)), *notes]), self)
-        introduction.setTextFormat(Qt.TextFormat.PlainText)
         introduction.setWordWrap(True)
         self.text = QPlainTextEdit(read.text, self)
         self.text.setReadOnly(True)

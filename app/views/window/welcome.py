@@ -33,7 +33,6 @@ class StarterCard(QPushButton):
         self._text = QLabel(self)
         self._text.setObjectName("cardText")
         for label in (title, self._text):
-            label.setTextFormat(Qt.TextFormat.PlainText)
             label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         layout = self._rows = QVBoxLayout(self)
         layout.setContentsMargins(12, 8, 12, 8)

@@ -123,6 +123,13 @@ def test_other_addresses_are_no_links(address: str) -> None:
         ("<me@b.c>", "mailto:me@b.c", "me@b.c"),
         ("see https://b.c/d_(e).", "https://b.c/d_(e)", "https://b.c/d_(e)"),
         ("(https://b.c/d)", "https://b.c/d", "https://b.c/d"),
+        # Cyrillic letters, of which all look like Latin ones.
+        (
+            "https://\u0430\u0440\u0440\u04cf\u0435.com/ä",
+            "https://xn--80ak6aa92e.com/ä",
+            "https://xn--80ak6aa92e.com/ä",
+        ),
+        ("[x](https://\u0430\u0440\u0440\u04cf\u0435.com)", "https://xn--80ak6aa92e.com", "x"),
         ("![a cat](http://b.c/d.png)", "http://b.c/d.png", "[a cat]"),
     ],
 )

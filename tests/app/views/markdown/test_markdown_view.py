@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextDocument, QTextTable
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from app.views.markdown import text as markdown_text
@@ -178,6 +178,9 @@ def test_links_ask_first(make_reply: MakeReply, opened: list[str]) -> None:
     question = ask(reply, "https://a.b/c?d=1")
     assert question is not None
     assert question._text.toPlainText() == "https://a.b/c?d=1"
+    title = question.findChild(QLabel, "linkTitle")
+    assert title is not None
+    assert "to a.b in" in title.text()
     assert not opened
     question.cancel_button.click()
     reply.qtbot.waitUntil(lambda: reply.window.findChild(LinkQuestion) is None)

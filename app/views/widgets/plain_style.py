@@ -1,0 +1,45 @@
+"""Keep text what it is: no label and no tooltip of the program reads its text as HTML."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QLabel, QProxyStyle
+
+_INSTALLED = "plainStyle"
+_WORD_JOINER = "\N{WORD JOINER}"
+
+
+class PlainStyle(QProxyStyle):
+    """Look as Fusion does, and show the text of every label as it is written.
+
+    Qt guesses for itself whether a text is HTML; titles of chats, names of models and words of servers are not.
+    Tooltips are labels of Qt, so each of them passes here before it is shown, whoever gave its text.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("Fusion")
+
+    def polish(self, what: Any) -> Any:
+        """Prepare a widget before it is shown (or the palette, or the application)."""
+        if isinstance(what, QLabel) and what.textFormat() == Qt.TextFormat.AutoText:
+            what.setTextFormat(Qt.TextFormat.PlainText)
+        return super().polish(what)
+
+
+def use_plain_style(app: QApplication) -> None:
+    """Give the application this style, once."""
+    if not app.property(_INSTALLED):
+        app.setProperty(_INSTALLED, True)
+        app.setStyle(PlainStyle())
+
+
+def plain_notification(text: str) -> str:
+    """Return a text in which a desktop that reads HTML in its notifications finds none; it looks the same."""
+    return text.replace("&", f"&{_WORD_JOINER}").replace("<", f"<{_WORD_JOINER}")
+
+
+def plain_title(text: str) -> str:
+    """Return a text for the title of a window, where Qt reads `[*]` as a mark of its own."""
+    return text.replace("[*]", "[*][*]")
