@@ -322,6 +322,14 @@ class ServerFailed(EngineError):
         super().__init__(message)
 
 
+class DownloadFailed(EngineError):
+    """Report models that cannot be listed or brought here. Attribute: status (the HTTP status, None: another cause)."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        self.status = status
+        super().__init__(message)
+
+
 class Cancelled(EngineError):
     """Report that the work was cancelled before there was anything to return."""
 

@@ -117,6 +117,8 @@ _COMMANDS = {
     "chat": "hold a conversation in the terminal",
     "bench": "measure plain and speculative decoding",
     "models": "list the models of a folder and which of them can be paired",
+    "search": "search the Hugging Face hub for models",
+    "get": "download a model from the Hugging Face hub",
     "presets": "list known pairs and which of them can be run",
     "calibrate": "measure the cost of a draft token and of a forward pass",
     "template": "print what a model reads of a conversation",

@@ -18,6 +18,7 @@ from engine.cancel import CancelToken
 from engine.errors import Cancelled, NotAvailable, ServerFailed
 from engine.remote.address import Address
 from engine.remote.refusals import broke_off, is_silent, not_understood, refused, unreachable
+from engine.system.certificates import system_certificates
 from engine.translatable import Translatable
 
 if TYPE_CHECKING:
@@ -225,17 +226,7 @@ def _client(connection: Connection) -> httpx.AsyncClient:
         headers=headers,
         timeout=httpx.Timeout(None, connect=connection.patience.connect),
         # Without TLS there is nothing to verify, and reading the certificates takes its time: a context without any.
-        verify=_certificates() if address.base.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        verify=system_certificates() if address.base.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         # No proxy stands between this machine and itself, whatever the environment says of the network.
         trust_env=not address.is_loopback,
     )
-
-
-def _certificates() -> ssl.SSLContext:
-    """Return the certificates that the system trusts; where it has none at its usual place, those of certifi."""
-    places = ssl.get_default_verify_paths()
-    if places.cafile or places.capath:
-        return ssl.create_default_context()
-    import certifi  # noqa: PLC0415 - as above; it comes with httpx
-
-    return ssl.create_default_context(cafile=certifi.where())

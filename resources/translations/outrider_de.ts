@@ -5322,6 +5322,194 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>{path} kann nicht geschrieben werden: {reason}.</translation>
         </message>
         <message>
+            <source>{folder} has another {name}: there is a newer file at the hub, or it is a different one. Add --replace to take the hub's.</source>
+            <translation>{folder} enthält ein anderes {name}: Beim Hub gibt es eine neuere Datei, oder es ist eine andere. Mit --replace wird die des Hubs genommen.</translation>
+        </message>
+        <message>
+            <source>{repository} has no {name} any more.</source>
+            <translation>{repository} enthält {name} nicht mehr.</translation>
+        </message>
+        <message>
+            <source>HF_ENDPOINT is no address: {address!r}.</source>
+            <translation>HF_ENDPOINT ist keine Adresse: {address!r}.</translation>
+        </message>
+        <message>
+            <source>search</source>
+            <translation>Suche</translation>
+        </message>
+        <message>
+            <source>{revision!r} is no revision.</source>
+            <translation>{revision!r} ist keine Revision.</translation>
+        </message>
+        <message>
+            <source>{name!r} is no name of a repository. Write it like OWNER/NAME or OWNER/NAME:Q4_K_M.</source>
+            <translation>{name!r} ist kein Name eines Repositorys. Schreiben Sie ihn wie OWNER/NAME oder OWNER/NAME:Q4_K_M.</translation>
+        </message>
+        <message>
+            <source>The server names a file {name!r}, which is no name for a file here. It is left out.</source>
+            <translation>Der Server nennt eine Datei {name!r}; so kann hier keine Datei heißen. Sie wird ausgelassen.</translation>
+        </message>
+        <message>
+            <source>{folder} has no room: {needed:.1f} MB more are needed, and {free:.1f} MB are free. Make room, or choose another folder.</source>
+            <translation>In {folder} ist kein Platz: {needed:.1f} MB werden noch gebraucht, {free:.1f} MB sind frei. Schaffen Sie Platz, oder wählen Sie einen anderen Ordner.</translation>
+        </message>
+        <message>
+            <source>The disk of {folder} is full. What came stays: make room, and ask again to go on.</source>
+            <translation>Der Datenträger von {folder} ist voll. Was schon da ist, bleibt: Schaffen Sie Platz, und beginnen Sie erneut, um fortzufahren.</translation>
+        </message>
+        <message>
+            <source>This file is being downloaded into {folder} already, by another program.</source>
+            <translation>Diese Datei wird bereits von einem anderen Programm nach {folder} geladen.</translation>
+        </message>
+        <message>
+            <source>Cannot write to {folder}: {reason}. Choose another folder.</source>
+            <translation>In {folder} kann nicht geschrieben werden: {reason}. Wählen Sie einen anderen Ordner.</translation>
+        </message>
+        <message>
+            <source>The folder {folder} is gone. Choose another one, or ask again when it is back.</source>
+            <translation>Der Ordner {folder} ist nicht mehr da. Wählen Sie einen anderen, oder versuchen Sie es erneut, wenn er wieder da ist.</translation>
+        </message>
+        <message>
+            <source>There is no connection to {server}: its name is not known. Check the network; everything that is on this machine works without it.</source>
+            <translation>Es gibt keine Verbindung zu {server}: Der Name ist unbekannt. Prüfen Sie das Netzwerk; alles, was auf diesem Computer ist, funktioniert auch ohne.</translation>
+        </message>
+        <message>
+            <source>{server} does not answer. Check the network, and ask again to go on.</source>
+            <translation>{server} antwortet nicht. Prüfen Sie das Netzwerk, und versuchen Sie es erneut, um fortzufahren.</translation>
+        </message>
+        <message>
+            <source>The proxy refuses the connection to {server} ({reason}). Check the proxy of this system.</source>
+            <translation>Der Proxy verweigert die Verbindung zu {server} ({reason}). Prüfen Sie den Proxy dieses Systems.</translation>
+        </message>
+        <message>
+            <source>The connection to {server} fails ({reason}). Check the network, and ask again to go on.</source>
+            <translation>Die Verbindung zu {server} scheitert ({reason}). Prüfen Sie das Netzwerk, und versuchen Sie es erneut, um fortzufahren.</translation>
+        </message>
+        <message>
+            <source>{server} breaks off in the middle, time and again. Ask again to go on.</source>
+            <translation>{server} bricht immer wieder mittendrin ab. Versuchen Sie es erneut, um fortzufahren.</translation>
+        </message>
+        <message>
+            <source>Cannot trust {server}: {reason}. Check the address, or name its certificates in SSL_CERT_FILE.</source>
+            <translation>{server} ist nicht vertrauenswürdig: {reason}. Prüfen Sie die Adresse, oder nennen Sie die Zertifikate in SSL_CERT_FILE.</translation>
+        </message>
+        <message>
+            <source>{server} is busy ({status}). Ask again later; what came stays.</source>
+            <translation>{server} ist ausgelastet ({status}). Versuchen Sie es später erneut; was schon da ist, bleibt.</translation>
+        </message>
+        <message>
+            <source>{server} is busy ({status}). Ask again in {seconds:.0f} s; what came stays.</source>
+            <translation>{server} ist ausgelastet ({status}). Versuchen Sie es in {seconds:.0f} s erneut; was schon da ist, bleibt.</translation>
+        </message>
+        <message>
+            <source>{server} leads from one address to another without end.</source>
+            <translation>{server} leitet endlos von einer Adresse zur nächsten weiter.</translation>
+        </message>
+        <message>
+            <source>{server} leads to an address that is none.</source>
+            <translation>{server} leitet zu einer Adresse weiter, die keine ist.</translation>
+        </message>
+        <message>
+            <source>{server} leads to an address without encryption, which is not followed.</source>
+            <translation>{server} leitet zu einer unverschlüsselten Adresse weiter; dem wird nicht gefolgt.</translation>
+        </message>
+        <message>
+            <source>A proxy of the kind {kind} cannot be used. Name an HTTP proxy in HTTPS_PROXY.</source>
+            <translation>Ein Proxy der Art {kind} kann nicht benutzt werden. Nennen Sie einen HTTP-Proxy in HTTPS_PROXY.</translation>
+        </message>
+        <message>
+            <source>The answer of {server} cannot be read: it is compressed, which was not asked for.</source>
+            <translation>Die Antwort von {server} ist nicht lesbar: Sie ist komprimiert, was nicht verlangt war.</translation>
+        </message>
+        <message>
+            <source>The answer of {server} cannot be read: it is longer than any should be.</source>
+            <translation>Die Antwort von {server} ist nicht lesbar: Sie ist länger, als eine sein sollte.</translation>
+        </message>
+        <message>
+            <source>The answer of {server} cannot be read: it is no listing of models. Check the address.</source>
+            <translation>Die Antwort von {server} ist nicht lesbar: Sie ist kein Verzeichnis von Modellen. Prüfen Sie die Adresse.</translation>
+        </message>
+        <message>
+            <source>{what} is gated: its authors want to know who takes it. Accept their terms on its page at {server}, and set HF_TOKEN to a token of yours.</source>
+            <translation>{what} ist zugangsbeschränkt: Die Autoren möchten wissen, wer es nimmt. Stimmen Sie den Bedingungen auf der Seite bei {server} zu, und setzen Sie HF_TOKEN auf ein Token von Ihnen.</translation>
+        </message>
+        <message>
+            <source>{server} refuses the token for {what}, or there is no {what}.</source>
+            <translation>{server} lehnt das Token für {what} ab, oder es gibt {what} nicht.</translation>
+        </message>
+        <message>
+            <source>There is no {what} at {server}, or it wants a token. Check the name; for a token of yours set HF_TOKEN.</source>
+            <translation>Bei {server} gibt es {what} nicht, oder es verlangt ein Token. Prüfen Sie den Namen; für ein Token von Ihnen setzen Sie HF_TOKEN.</translation>
+        </message>
+        <message>
+            <source>There is no {what} at {server}. Check the name.</source>
+            <translation>Bei {server} gibt es {what} nicht. Prüfen Sie den Namen.</translation>
+        </message>
+        <message>
+            <source>{server} refuses {what} ({status}){words}</source>
+            <translation>{server} verweigert {what} ({status}){words}</translation>
+        </message>
+        <message>
+            <source>{server} gives no parts of files, so this one cannot be read out of its package.</source>
+            <translation>{server} gibt keine Teile von Dateien heraus; so kann diese nicht aus ihrem Paket gelesen werden.</translation>
+        </message>
+        <message>
+            <source>{name} begins anew: the server cannot go on in the middle.</source>
+            <translation>{name} beginnt von vorn: Der Server kann nicht in der Mitte fortfahren.</translation>
+        </message>
+        <message>
+            <source>{server} says two things of {name}: its listing and the file itself differ. Ask again later.</source>
+            <translation>{server} sagt Widersprüchliches über {name}: Verzeichnis und Datei stimmen nicht überein. Versuchen Sie es später erneut.</translation>
+        </message>
+        <message>
+            <source>{name} changes while it is downloaded, time and again. Ask again later.</source>
+            <translation>{name} ändert sich beim Herunterladen immer wieder. Versuchen Sie es später erneut.</translation>
+        </message>
+        <message>
+            <source>What {server} sends as {name} is {why}. Nothing was kept.</source>
+            <translation>Was {server} als {name} sendet, ist {why}. Nichts wurde behalten.</translation>
+        </message>
+        <message>
+            <source>{name} came with a wrong checksum and was thrown away. Ask again; if it is wrong again, the file at {server} is damaged.</source>
+            <translation>{name} kam mit falscher Prüfsumme an und wurde verworfen. Versuchen Sie es erneut; ist sie wieder falsch, ist die Datei bei {server} beschädigt.</translation>
+        </message>
+        <message>
+            <source>{name} has changed at {server} since its download began, so it begins anew.</source>
+            <translation>{name} hat sich bei {server} geändert, seit das Herunterladen begann; es beginnt daher von vorn.</translation>
+        </message>
+        <message>
+            <source>a web page, no model</source>
+            <translation>eine Webseite, kein Modell</translation>
+        </message>
+        <message>
+            <source>a pointer to the model, not the model</source>
+            <translation>ein Verweis auf das Modell, nicht das Modell</translation>
+        </message>
+        <message>
+            <source>no GGUF file</source>
+            <translation>keine GGUF-Datei</translation>
+        </message>
+        <message>
+            <source>no safetensors file</source>
+            <translation>keine safetensors-Datei</translation>
+        </message>
+        <message>
+            <source>{name!r} is no quantisation.</source>
+            <translation>{name!r} ist keine Quantisierung.</translation>
+        </message>
+        <message>
+            <source>{repository} has no {quantisation}. It has: {there}.</source>
+            <translation>{repository} enthält kein {quantisation}. Vorhanden: {there}.</translation>
+        </message>
+        <message>
+            <source>{repository} has no model that can be used here: neither GGUF files nor safetensors.</source>
+            <translation>{repository} enthält kein Modell, das hier benutzt werden kann: weder GGUF-Dateien noch safetensors.</translation>
+        </message>
+        <message>
+            <source>{repository} has no file {name}. It has: {there}.</source>
+            <translation>{repository} enthält keine Datei {name}. Vorhanden: {there}.</translation>
+        </message>
+        <message>
             <source>{name} cannot be used: {problem}</source>
             <translation>{name} kann nicht verwendet werden: {problem}</translation>
         </message>

@@ -32,7 +32,7 @@ COMMANDS = (
         "serve",
         "rpc-server",
     ),
-    *("convert-head", "completion"),
+    *("convert-head", "completion", "get", "search"),
 )
 ELSEWHERE = frozenset(
     {"sudo", "ray", "vllm", "pip", "(cd", "cmake", "curl", "diff", "kernels-check", "python", "signtool"}

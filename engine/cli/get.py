@@ -1,0 +1,153 @@
+"""Run `get` and `search`: models from a hub, with the files that belong to them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import threading
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from engine.cancel import CancelToken
+from engine.cli.common import run_cancellable
+from engine.errors import InvalidRequest
+from engine.hub.get import GotFile, Manner, Order, get, order
+from engine.hub.hugging_face import HuggingFace, hub_address
+from engine.hub.transfer import DownloadProgress, Limit
+from engine.hub.wanted import read_wanted
+from engine.library.known import download_folder
+from engine.remote.keys import server_key
+from engine.system.files import expanded
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+_SPEED = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)b?(?:/s)?", re.IGNORECASE)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument(
+        "model", metavar="OWNER/NAME[:QUANT]", help="a repository of the Hugging Face hub, and which quantisation of it"
+    )
+    parser.add_argument(
+        "files", metavar="FILE", nargs="*", help="files of the repository, names or patterns (default: the best known "
+        "quantisation, with all its parts, its projector and its draft heads)"
+    )  # fmt: skip
+    parser.add_argument(
+        "--to", type=Path, metavar="FOLDER", help="where they go (default: OWNER/NAME in the folder for downloads)"
+    )
+    parser.add_argument("--limit", type=_speed, metavar="SPEED", help="bytes a second at most, for example 500K or 5M")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="how many files at once (default: 2)")
+    parser.add_argument("--replace", action="store_true", help="also where another file of this name is there")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=run)
+
+
+def _speed(text: str) -> float:
+    match = _SPEED.fullmatch(text.strip())
+    speed = 0.0 if match is None else float(match[1]) * {"": 1, "k": 1e3, "m": 1e6, "g": 1e9}[match[2].lower()]
+    if speed < 1:
+        raise argparse.ArgumentTypeError(f"must be a speed such as 500K or 5M, not {text!r}")
+    return speed
+
+
+def run(args: argparse.Namespace) -> int:
+    """Get what the arguments name. Raises InvalidRequest, DownloadFailed, Cancelled."""
+    if args.jobs < 1:
+        raise InvalidRequest("--jobs must be at least 1.")
+    wanted = read_wanted(args.model, args.files)
+    folder = download_folder() / wanted.repository if args.to is None else expanded(args.to)
+    cancel = CancelToken()
+    return run_cancellable(lambda: _get(args, folder.absolute(), cancel), cancel)
+
+
+def _get(args: argparse.Namespace, folder: Path, cancel: CancelToken) -> int:
+    hub = open_hub()
+    ordered = order(hub, read_wanted(args.model, args.files), cancel)
+    notes: list[str] = []
+
+    def note(text: str) -> None:
+        notes.append(str(text))
+        print(f"outrider-engine: {text}", file=sys.stderr)
+
+    limit = None if args.limit is None else Limit(args.limit)
+    with shown_progress(ordered.size) as show:
+        got = get(hub, ordered, folder, cancel, Manner(show, note, limit, args.replace, args.jobs))
+    if args.json:
+        print(json.dumps(_to_dict(ordered, folder, got, notes)))
+        return 0
+    for file in got:
+        print(f"{file.path}{' (was there)' if file.already else ''}")
+    return 0
+
+
+def open_hub() -> HuggingFace:
+    """Return the hub, with the token of the environment, or the one that the keyring has for it."""
+    address = hub_address()
+    return HuggingFace(address, server_key(address, bound=True))
+
+
+def _to_dict(ordered: Order, folder: Path, got: tuple[GotFile, ...], notes: list[str]) -> dict[str, Any]:
+    return {
+        "repository": ordered.repository.name,
+        "commit": ordered.repository.commit,
+        "licence": ordered.repository.licence or None,
+        "folder": str(folder),
+        "files": [
+            {"path": str(file.path), "size_bytes": file.size, "sha256": file.sha256, "already": file.already}
+            for file in got
+        ],
+        "notes": notes,
+    }
+
+
+# Progress -----------------------------------------------------------------------------------------------------------
+
+
+def shown_progress(total: int) -> AbstractContextManager[Any]:
+    """Return what shows the progress of downloads on a terminal, and nothing elsewhere."""
+    return _Shown(total) if sys.stderr.isatty() else nullcontext(None)
+
+
+class _Shown:
+    """Show a line for all files together."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done: dict[str, int] = {}
+        self._totals: dict[str, int] = {}
+        self._lock = threading.Lock()
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Any:
+        from rich.console import Console  # noqa: PLC0415 - only on a terminal
+        from rich.progress import (  # noqa: PLC0415 - as above
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            TimeRemainingColumn,
+            TransferSpeedColumn,
+        )
+
+        columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._progress.add_task("", total=self._total)
+        self._progress.start()
+        return self.show
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+    def show(self, told: DownloadProgress) -> None:
+        """Show how far a file is."""
+        with self._lock:
+            self._done[told.name], self._totals[told.name] = told.done, told.total
+            if self._progress is not None and self._task is not None:
+                total = max(self._total, sum(self._totals.values()))
+                self._progress.update(self._task, completed=sum(self._done.values()), total=total)

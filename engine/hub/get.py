@@ -1,0 +1,178 @@
+"""Get what is wanted of a hub: choose the files, see what is here already, bring the rest."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.cancel import CancelToken
+from engine.errors import DownloadFailed
+from engine.hub.hugging_face import HubFile, HuggingFace, Repository
+from engine.hub.names import path_inside
+from engine.hub.partial import bytes_here, check_room, trouble
+from engine.hub.transfer import DownloadProgress, Limit, Note, Source, Transfer
+from engine.hub.wanted import Wanted, chosen_files
+from engine.translatable import Translatable
+
+_SPARE = 2**24
+"""Bytes that stay free on a disk."""
+_PIECE = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class GotFile:
+    """Tell of a file that is here now. `already`: it was; `sha256`: None where the hub tells none."""
+
+    path: Path
+    size: int
+    sha256: str | None
+    already: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """Say how files are brought. `at_once`: how many; `replace`: also where another file has the name by now."""
+
+    progress: Callable[[DownloadProgress], None] | None = None
+    note: Note | None = None
+    limit: Limit | None = None
+    replace: bool = False
+    at_once: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Hold the files of a repository that are to be brought."""
+
+    repository: Repository
+    files: tuple[HubFile, ...]
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of all files, as far as they are told."""
+        return sum(file.size or 0 for file in self.files)
+
+
+def order(hub: HuggingFace, wanted: Wanted, cancel: CancelToken) -> Order:
+    """Return the files that are meant. Raises InvalidRequest, DownloadFailed, Cancelled."""
+    repository = hub.repository(wanted.repository, cancel)
+    return Order(repository, chosen_files(repository, wanted))
+
+
+def get(hub: HuggingFace, ordered: Order, folder: Path, cancel: CancelToken, manner: Manner) -> tuple[GotFile, ...]:
+    """Bring the files of an order into a folder; those that are there already stay.
+
+    Raises DownloadFailed, Cancelled. Then files that came whole are there, and what came of others is kept apart.
+    """
+    places = [path_inside(folder, file.path) for file in ordered.files]
+    there = [_is_here(path, file, cancel) for path, file in zip(places, ordered.files, strict=True)]
+    for path, same in zip(places, there, strict=True):
+        if same is False and not manner.replace:
+            raise DownloadFailed(
+                Translatable(
+                    "{folder} has another {name}: there is a newer file at the hub, or it is a different one. "
+                    "Add --replace to take the hub's.",
+                    folder=folder,
+                    name=path.name,
+                )
+            )
+    missing = [file for file, same in zip(ordered.files, there, strict=True) if not same]
+    if missing:
+        _make(folder)
+        come = sum(bytes_here(folder, path_inside(folder, file.path)) for file in missing)
+        check_room(folder, sum(file.size or 0 for file in missing) - come + _SPARE)
+    jobs = [_transfer(hub, ordered.repository, file, folder, cancel, manner) for file in missing]
+    _run(jobs, manner.at_once, cancel)
+    return tuple(
+        GotFile(path, _size(path), file.sha256, already=bool(same))
+        for path, file, same in zip(places, ordered.files, there, strict=True)
+    )
+
+
+def _transfer(
+    hub: HuggingFace, repository: Repository, file: HubFile, folder: Path, cancel: CancelToken, manner: Manner
+) -> Transfer:
+    def source(repository: Repository, file: HubFile) -> Source:
+        identity = f"{hub.address}/{repository.name}/{file.path}"
+        url = hub.file_address(repository, file.path)
+        return Source(file.path, url, identity, file.size, file.sha256, file.blob)
+
+    def renew() -> Source:
+        again = hub.repository(repository.name, cancel)
+        found = next((each for each in again.files if each.path == file.path), None)
+        if found is None:
+            raise DownloadFailed(
+                Translatable("{repository} has no {name} any more.", repository=again.name, name=file.path)
+            )
+        return source(again, found)
+
+    return Transfer(
+        source(repository, file), folder, hub.web, cancel, manner.progress, renew, manner.note, manner.limit
+    )
+
+
+def _run(jobs: Sequence[Transfer], at_once: int, cancel: CancelToken) -> None:
+    """Run transfers, some at once. The first error ends all of them."""
+    waiting = list(reversed(jobs))
+    errors: list[BaseException] = []
+    stop = CancelToken()
+
+    def work() -> None:
+        while waiting and not errors:
+            try:
+                job = waiting.pop()
+                job.cancel = stop
+                job.run()
+            except IndexError:
+                return
+            except BaseException as error:  # noqa: BLE001 - carried over to the one who waits
+                errors.append(error)
+                stop.cancel()
+
+    threads = [threading.Thread(target=work, name="outrider-get", daemon=True) for _ in jobs[: max(at_once, 1)]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(0.05)
+            if cancel.cancelled:
+                stop.cancel()
+    if errors:
+        raise errors[0]
+
+
+def _is_here(path: Path, file: HubFile, cancel: CancelToken) -> bool | None:
+    """Return whether a file is here as the hub has it; None: there is no file of this name."""
+    if not path.exists():
+        return None
+    try:
+        size = path.stat().st_size
+        if not path.is_file() or (file.size is not None and size != file.size):
+            return False
+        if file.sha256 is None and file.blob is None:
+            return True
+        digest = hashlib.sha256() if file.sha256 else hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+        with path.open("rb") as data:
+            while piece := data.read(_PIECE):
+                cancel.check("The download")
+                digest.update(piece)
+        return digest.hexdigest() == (file.sha256 or file.blob)
+    except OSError as error:
+        raise trouble(path.parent, error) from None
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise trouble(folder, error) from None
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

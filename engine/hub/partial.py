@@ -1,0 +1,273 @@
+"""Keep what came of a file until all of it is there: apart from the models, with a record by which it goes on.
+
+Beside the models lies a hidden folder, which no scan looks into. In it are the bytes that came and a small record of
+what they are the beginning of. Only a file that is whole and was checked gets its name among the models.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, Self
+
+from engine.cancel import CancelToken
+from engine.errors import DownloadFailed
+from engine.system.cache_files import read_json
+from engine.system.files import write_whole
+from engine.translatable import Translatable
+
+PARTIAL: Final = ".outrider-partial"
+_PIECE = 2**20
+_FULL = frozenset({errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})
+
+
+class PartialFile:
+    """Hold a file of which a part is here. Attributes: length (bytes that are here), record, path (its later place)."""
+
+    def __init__(self, folder: Path, path: Path) -> None:
+        """Take the part that an earlier run left, if any. Raises DownloadFailed, also where another program has it."""
+        self.path = path
+        self._folder = folder
+        self._home = folder / PARTIAL
+        self._part = _place(folder, path)
+        self._note = self._part.with_suffix(".json")
+        try:
+            self._file = _opened(self._part)
+            self.length = os.fstat(self._file.fileno()).st_size
+        except OSError as error:
+            raise trouble(folder, error) from None
+        self.record: dict[str, Any] = read_json(self._note) if self.length else {}
+        self._digests = self._blob = hashlib.sha256()
+        self._begin()
+
+    def __enter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of the part, which stays."""
+        self._file.close()
+        if not self.length:
+            self._remove()
+
+    def _begin(self, size: int = 0) -> None:
+        self._digests = hashlib.sha256()
+        self._blob = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+
+    def reread(self, cancel: CancelToken, size: int) -> None:
+        """Read what is here again, for the checksums. Raises DownloadFailed, Cancelled."""
+        self._begin(size)
+        buffer = memoryview(bytearray(_PIECE))
+        try:
+            self._file.seek(0)
+            left = self.length
+            while left > 0:
+                cancel.check("The download")
+                count = self._file.readinto(buffer[: min(left, _PIECE)])
+                self._hash(buffer[:count])
+                left -= count or left  # Cut short meanwhile: the checksum will tell.
+        except OSError as error:
+            raise trouble(self._folder, error) from None
+
+    def restart(self, record: Mapping[str, Any], size: int) -> None:
+        """Begin anew, with a record of what is to come. Raises DownloadFailed."""
+        self.record, self.length = dict(record), 0
+        self._begin(size)
+        try:
+            self._file.seek(0)
+            self._file.truncate()
+            write_whole(self._note, _json(self.record), lasting=False, private=True)
+        except OSError as error:
+            raise trouble(self._folder, error) from None
+
+    def append(self, piece: memoryview) -> None:
+        """Put the next bytes behind those that are here. Raises DownloadFailed."""
+        self._hash(piece)
+        rest = piece
+        try:
+            self._file.seek(self.length)
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError as error:
+            with suppress(OSError):
+                self._file.truncate(self.length)
+            raise trouble(self._folder, error) from None
+        self.length += len(piece)
+
+    def _hash(self, piece: memoryview) -> None:
+        self._digests.update(piece)
+        if self.record.get("blob"):
+            self._blob.update(piece)
+
+    @property
+    def sha256(self) -> str:
+        """Return the checksum of what is here."""
+        return self._digests.hexdigest()
+
+    @property
+    def blob(self) -> str:
+        """Return the name of what is here in git."""
+        return self._blob.hexdigest()
+
+    @property
+    def is_there(self) -> bool:
+        """Return whether the part still has its name: its folder may have gone."""
+        try:
+            return os.fstat(self._file.fileno()).st_ino == self._part.stat().st_ino
+        except OSError:
+            return False
+
+    def check_room(self, needed: int) -> None:
+        """Raise DownloadFailed where the disk has no room for so many bytes more."""
+        check_room(self._home, needed)
+
+    @property
+    def part(self) -> Path:
+        """Return where the bytes are."""
+        return self._part
+
+    def finish(self, made: Path | None = None) -> None:
+        """Give the file its name among the models. `made`: a file made of the part, to be taken in place of it.
+
+        Raises DownloadFailed.
+        """
+        try:
+            if made is None:
+                os.fsync(self._file.fileno())
+            self._file.close()
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            (made or self._part).replace(self.path)
+            with suppress(OSError):
+                descriptor = os.open(self.path.parent, os.O_RDONLY)
+                os.fsync(descriptor)
+                os.close(descriptor)
+        except OSError as error:
+            raise trouble(self._folder, error) from None
+        self._remove()
+
+    def discard(self) -> None:
+        """Throw the part away."""
+        self.length = 0
+        self._file.close()
+        self._remove()
+
+    def _remove(self) -> None:
+        for path in (self._part, self._note):
+            with suppress(OSError):
+                path.unlink()
+        with suppress(OSError):
+            self._home.rmdir()  # Only when nothing else is in it.
+
+
+def _place(folder: Path, path: Path) -> Path:
+    """Return where the part of a file is kept."""
+    key = hashlib.blake2b(os.fsencode(path.relative_to(folder)), digest_size=12).hexdigest()
+    return folder / PARTIAL / f"{key}.part"
+
+
+def bytes_here(folder: Path, path: Path) -> int:
+    """Return how much of a file an earlier run left."""
+    try:
+        return _place(folder, path).stat().st_size
+    except OSError:
+        return 0
+
+
+def check_room(folder: Path, needed: int) -> None:
+    """Raise DownloadFailed where the disk of a folder has no room for so many bytes."""
+    import shutil  # noqa: PLC0415 - it brings much, for one call
+
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise trouble(folder, error) from None
+    if needed > free:
+        raise DownloadFailed(
+            Translatable(
+                "{folder} has no room: {needed:.1f} MB more are needed, and {free:.1f} MB are free. Make room, or "
+                "choose another folder.",
+                folder=folder.parent if folder.name == PARTIAL else folder,
+                needed=needed / 1e6,
+                free=free / 1e6,
+            )
+        )
+
+
+def trouble(folder: Path, error: OSError) -> DownloadFailed:
+    """Return the error for a folder that cannot be written to."""
+    if error.errno in _FULL:
+        return DownloadFailed(
+            Translatable(
+                "The disk of {folder} is full. What came stays: make room, and ask again to go on.", folder=folder
+            )
+        )
+    if isinstance(error, BlockingIOError):
+        return DownloadFailed(
+            Translatable("This file is being downloaded into {folder} already, by another program.", folder=folder)
+        )
+    if isinstance(error, FileNotFoundError):
+        return gone(folder)
+    return DownloadFailed(
+        Translatable(
+            "Cannot write to {folder}: {reason}. Choose another folder.",
+            folder=folder,
+            reason=error.strerror or type(error).__name__,
+        )
+    )
+
+
+def gone(folder: Path) -> DownloadFailed:
+    """Return the error for a folder that is not there any more."""
+    return DownloadFailed(
+        Translatable("The folder {folder} is gone. Choose another one, or ask again when it is back.", folder=folder)
+    )
+
+
+def _json(record: Mapping[str, Any]) -> bytes:
+    import json  # noqa: PLC0415 - beside its one use
+
+    return json.dumps(record).encode()
+
+
+def _opened(path: Path) -> Any:
+    """Open a part, in a folder that is made where it is missing. Raises OSError."""
+    for _ in range(20):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):  # Another download has ended, and took the empty folder away.
+            return _locked(path)
+    return _locked(path)
+
+
+def _locked(path: Path) -> Any:
+    """Open a file for this process alone, and make it where it is missing. Raises OSError; BlockingIOError."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
+        file = os.fdopen(descriptor, "r+b", buffering=0)
+        try:
+            _lock(descriptor)
+            # Whoever had it may have finished meanwhile: then this is a model by now.
+            if path.exists() and os.fstat(descriptor).st_ino == path.stat().st_ino:
+                return file
+        except BaseException:
+            file.close()
+            raise
+        file.close()
+
+
+def _lock(descriptor: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt  # noqa: PLC0415 - where it is
+
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            raise BlockingIOError(errno.EAGAIN, "locked") from None
+    else:
+        import fcntl  # noqa: PLC0415 - where it is
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

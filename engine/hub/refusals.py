@@ -1,0 +1,181 @@
+"""Say in words what went wrong with a server that models come from. Names and passwords in addresses are never said."""
+
+from __future__ import annotations
+
+import json
+import socket
+from http.client import HTTPMessage
+from urllib.parse import urlsplit
+
+from engine.errors import DownloadFailed
+from engine.translatable import Translatable
+
+_LONGEST = 300
+
+
+def place(url: str) -> str:
+    """Return the name of a server, and its port where it is not the usual one."""
+    parts = urlsplit(url)
+    return parts.netloc.rpartition("@")[2] or "?"
+
+
+def unreachable(url: str, error: Exception) -> DownloadFailed:
+    """Return the error for a server that gives no answer, or ends one in the middle."""
+    if isinstance(error, socket.gaierror):
+        return DownloadFailed(
+            Translatable(
+                "There is no connection to {server}: its name is not known. Check the network; everything that is on "
+                "this machine works without it.",
+                server=place(url),
+            )
+        )
+    if isinstance(error, TimeoutError):
+        return DownloadFailed(
+            Translatable("{server} does not answer. Check the network, and ask again to go on.", server=place(url))
+        )
+    if isinstance(error, OSError) and str(error).startswith("Tunnel connection failed"):
+        return DownloadFailed(
+            Translatable("The proxy refuses the connection to {server} ({reason}). Check the proxy of this system.",
+                         server=place(url), reason=str(error).partition(": ")[2][:_LONGEST])
+        )  # fmt: skip
+    return DownloadFailed(
+        Translatable(
+            "The connection to {server} fails ({reason}). Check the network, and ask again to go on.",
+            server=place(url),
+            reason=getattr(error, "strerror", None) or type(error).__name__,
+        )
+    )
+
+
+def broke_off(url: str) -> DownloadFailed:
+    """Return the error for an answer that ends early, time and again."""
+    return DownloadFailed(
+        Translatable("{server} breaks off in the middle, time and again. Ask again to go on.", server=place(url))
+    )
+
+
+def untrusted(url: str, reason: str) -> DownloadFailed:
+    """Return the error for a certificate that is not trusted."""
+    return DownloadFailed(
+        Translatable(
+            "Cannot trust {server}: {reason}. Check the address, or name its certificates in SSL_CERT_FILE.",
+            server=place(url),
+            reason=reason.rstrip("."),
+        )
+    )
+
+
+def busy(url: str, status: int, after: float | None) -> DownloadFailed:
+    """Return the error for a server that takes no requests for now."""
+    if after is None:
+        return DownloadFailed(
+            Translatable(
+                "{server} is busy ({status}). Ask again later; what came stays.", server=place(url), status=status
+            ),
+            status,
+        )
+    return DownloadFailed(
+        Translatable(
+            "{server} is busy ({status}). Ask again in {seconds:.0f} s; what came stays.",
+            server=place(url),
+            status=status,
+            seconds=after,
+        ),
+        status,
+    )
+
+
+def endless(url: str) -> DownloadFailed:
+    """Return the error for redirects without an end."""
+    return DownloadFailed(Translatable("{server} leads from one address to another without end.", server=place(url)))
+
+
+def leads_nowhere(url: str) -> DownloadFailed:
+    """Return the error for an address that is none."""
+    return DownloadFailed(Translatable("{server} leads to an address that is none.", server=place(url)))
+
+
+def unencrypted(url: str) -> DownloadFailed:
+    """Return the error for a redirect that would give up encryption."""
+    return DownloadFailed(
+        Translatable("{server} leads to an address without encryption, which is not followed.", server=place(url))
+    )
+
+
+def strange_proxy(kind: str) -> DownloadFailed:
+    """Return the error for a proxy of a kind that cannot be used."""
+    return DownloadFailed(
+        Translatable("A proxy of the kind {kind} cannot be used. Name an HTTP proxy in HTTPS_PROXY.", kind=kind)
+    )
+
+
+def compressed(url: str) -> DownloadFailed:
+    """Return the error for an answer that is compressed though that was not asked for."""
+    return DownloadFailed(
+        Translatable("The answer of {server} cannot be read: it is compressed, which was not asked for.",
+                     server=place(url))
+    )  # fmt: skip
+
+
+def too_long(url: str) -> DownloadFailed:
+    """Return the error for a small answer that is none."""
+    return DownloadFailed(
+        Translatable("The answer of {server} cannot be read: it is longer than any should be.", server=place(url))
+    )
+
+
+def not_understood(url: str) -> DownloadFailed:
+    """Return the error for a listing that is none."""
+    return DownloadFailed(
+        Translatable(
+            "The answer of {server} cannot be read: it is no listing of models. Check the address.", server=place(url)
+        )
+    )
+
+
+def refused(url: str, status: int, headers: HTTPMessage, body: bytes, what: str, *, with_token: bool) -> DownloadFailed:
+    """Return the error for a status that is none of success. `what`: what was asked for, as a person names it."""
+    code, server = (headers.get("X-Error-Code") or ""), place(url)
+    if code == "GatedRepo" or (status == 403 and "gated" in _words(headers, body).casefold()):
+        said = Translatable(
+            "{what} is gated: its authors want to know who takes it. Accept their terms on its page at {server}, and "
+            "set HF_TOKEN to a token of yours.",
+            what=what,
+            server=server,
+        )
+    elif status in (401, 403) and with_token:
+        said = Translatable("{server} refuses the token for {what}, or there is no {what}.", server=server, what=what)
+    elif status in (401, 403):
+        said = Translatable(
+            "There is no {what} at {server}, or it wants a token. Check the name; for a token of yours set HF_TOKEN.",
+            what=what,
+            server=server,
+        )
+    elif status in (404, 410):
+        said = Translatable("There is no {what} at {server}. Check the name.", what=what, server=server)
+    else:
+        said = Translatable(
+            "{server} refuses {what} ({status}){words}",
+            server=server,
+            what=what,
+            status=status,
+            words=_quoted(_words(headers, body)),
+        )
+    return DownloadFailed(said, status)
+
+
+def _words(headers: HTTPMessage, body: bytes) -> str:
+    """Return what a server says of a refusal: one line, not too long."""
+    told: object = headers.get("X-Error-Message") or ""
+    if not told:
+        try:
+            read = json.loads(body[:65536])
+            told = read.get("error", "") if isinstance(read, dict) else ""
+        except (ValueError, RecursionError):
+            told = ""
+    line = " ".join("".join(c if c.isprintable() else " " for c in str(told)[: 4 * _LONGEST]).split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+def _quoted(words: str) -> str:
+    return "." if not words else ": " + (words if words[-1] in ".!?…" else words + ".")

@@ -1,0 +1,368 @@
+"""Ask servers over HTTP: follow redirects, try again, read small answers whole and large ones in large pieces.
+
+The standard library's client reads into large buffers of ours, which httpx has no way to do: a download is as quick as
+the connection. Each answer is read on a thread of its own, so that it can be cancelled at any moment.
+"""
+
+from __future__ import annotations
+
+import base64
+import queue
+import random
+import socket
+import ssl
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse, HTTPSConnection
+from ipaddress import ip_address
+from time import monotonic
+from typing import Final
+from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
+
+from engine._version import __version__
+from engine.cancel import CancelToken
+from engine.errors import DownloadFailed
+from engine.hub import refusals
+from engine.system.certificates import trusted
+
+_LOOK_S = 0.05
+_MOST_HOPS = 10
+_MOST_BYTES = 32 * 2**20
+"""Of an answer that is read whole."""
+_SMALLEST, _LARGEST = 64 * 2**10, 2**19
+"""Of the pieces in which an answer is read."""
+_WAITING = 2
+"""Pieces that were read and not taken yet. What a killed program loses is these and two more."""
+_AGAIN: Final = frozenset({408, 429, 500, 502, 503, 504})
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Hold how long to wait, in seconds, and how often to try again.
+
+    `connect`: for a connection; `silent`: for the next byte; `tries`: in a row without anything that came;
+    `first` and `most`: between two tries; `told`: the longest that a server may ask for.
+    """
+
+    connect: float = 15.0
+    silent: float = 45.0
+    tries: int = 7
+    first: float = 0.5
+    most: float = 30.0
+    told: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Hold how an answer begins. `url`: where it came from; `first`: the headers of the one who was asked first."""
+
+    status: int
+    headers: HTTPMessage
+    url: str
+    first: HTTPMessage
+
+    def number(self, name: str) -> int | None:
+        """Return a header that is a whole number; None where it is none."""
+        told = (self.headers.get(name) or "").strip()
+        return int(told) if told.isdecimal() and len(told) < 19 else None
+
+
+class Unfinished(Exception):
+    """Tell of a try that may go better the next time. Attributes: said (the error to raise if not), after (seconds)."""
+
+    def __init__(self, said: DownloadFailed, after: float | None = None) -> None:
+        super().__init__(str(said))
+        self.said = said
+        self.after = after
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """Ask servers. `authorization`: sent to the server at `home` alone (scheme, name and port), wherever it leads.
+
+    `bundle`: a file of further certificates that are trusted; `proxy`: in place of the environment's.
+    """
+
+    home: str = ""
+    authorization: str | None = field(default=None, repr=False)
+    patience: Patience = Patience()
+    bundle: str | None = None
+    proxy: str | None = None
+
+    def with_home(self, url: str) -> Web:
+        """Return the same for another server, whose name and password may stand in its address."""
+        parts = urlsplit(url)
+        login = None
+        if parts.username:
+            told = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            login = "Basic " + base64.b64encode(told.encode()).decode()
+        return replace(self, home=origin(url), authorization=login)
+
+    def read(self, url: str, cancel: CancelToken, headers: Mapping[str, str] | None = None) -> tuple[Head, bytes]:
+        """Return a small answer whole, with any status that tries again do not change.
+
+        Raises DownloadFailed, Cancelled.
+        """
+        tries = Tries(self.patience, cancel)
+        while True:
+            try:
+                return self._read_once(url, cancel, headers or {})
+            except Unfinished as problem:
+                tries.wait(problem)
+
+    def _read_once(self, url: str, cancel: CancelToken, headers: Mapping[str, str]) -> tuple[Head, bytes]:
+        with closing(self.pieces(url, cancel, headers)) as pieces:
+            head = next(pieces)
+            if not isinstance(head, Head):
+                raise TypeError
+            found = bytearray()
+            for piece in pieces:
+                if isinstance(piece, memoryview):
+                    found += piece
+                if len(found) > _MOST_BYTES:
+                    raise refusals.too_long(url)
+            length = head.number("content-length")
+            if length is not None and len(found) < length:
+                raise Unfinished(refusals.broke_off(head.url))
+            return head, bytes(found)
+
+    def pieces(
+        self, url: str, cancel: CancelToken, headers: Mapping[str, str]
+    ) -> Generator[Head | memoryview, None, None]:
+        """Return the head of an answer and then its bytes, each piece good until the next one is asked for.
+
+        An answer that ends early ends here too: whoever reads it knows how long it should be. Raises Unfinished where
+        another try may help; DownloadFailed, Cancelled.
+        """
+        reader = _Reader(self, url, headers)
+        reader.start()
+        try:
+            while True:
+                cancel.check("The download")
+                try:
+                    piece = reader.pieces.get(timeout=_LOOK_S)
+                except queue.Empty:
+                    continue
+                if piece is None:
+                    return
+                if isinstance(piece, Exception):
+                    raise _unfinished(url, piece)
+                if isinstance(piece, Head):
+                    _check_head(piece)
+                    yield piece
+                else:
+                    yield piece[0]
+                    reader.spare.put(piece[1])
+        finally:
+            reader.stop()
+            reader.join(2.0)
+
+
+class Tries:
+    """Count tries in a row that brought nothing, and wait between them."""
+
+    def __init__(self, patience: Patience, cancel: CancelToken) -> None:
+        self._patience = patience
+        self._cancel = cancel
+        self._failed = 0
+
+    def went_on(self) -> None:
+        """Note that something came."""
+        self._failed = 0
+
+    def wait(self, problem: Unfinished) -> None:
+        """Wait until the next try. Raises DownloadFailed where there were enough of them; Cancelled."""
+        self._failed += 1
+        patience = self._patience
+        if self._failed >= patience.tries or (problem.after or 0) > patience.told:
+            raise problem.said from None
+        grown = min(patience.first * 2 ** (self._failed - 1), patience.most)
+        end = monotonic() + (grown * random.uniform(0.75, 1.25) if problem.after is None else problem.after)  # noqa: S311
+        while (left := end - monotonic()) > 0:
+            self._cancel.check("The download")
+            threading.Event().wait(min(left, _LOOK_S))
+
+
+class _Reader(threading.Thread):
+    """Read one answer. Attributes: pieces (its head, views with their buffers, then None; or an error), spare."""
+
+    def __init__(self, web: Web, url: str, headers: Mapping[str, str]) -> None:
+        super().__init__(name="outrider-download", daemon=True)
+        self.pieces: queue.Queue[Head | tuple[memoryview, bytearray] | Exception | None] = queue.Queue(_WAITING)
+        self.spare: queue.SimpleQueue[bytearray] = queue.SimpleQueue()
+        self._web, self._url, self._headers = web, url, headers
+        self._stopped = False
+        self._connection: HTTPConnection | None = None
+
+    def run(self) -> None:
+        """Read it, to its end or until `stop`."""
+        try:
+            self._read()
+            self._put(None)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told to the one who waits
+            self._put(error)
+        finally:
+            if self._connection is not None:
+                self._connection.close()
+
+    def stop(self) -> None:
+        """Let go of the connection. From any thread."""
+        self._stopped = True
+        connection = self._connection
+        if connection is not None and connection.sock is not None:
+            with suppress(OSError):
+                connection.sock.shutdown(socket.SHUT_RDWR)
+
+    def _put(self, piece: Head | tuple[memoryview, bytearray] | Exception | None) -> None:
+        while not self._stopped:
+            with suppress(queue.Full):
+                self.pieces.put(piece, timeout=_LOOK_S)
+                return
+
+    def _read(self) -> None:
+        answer, head = self._answer()
+        self._put(head)
+        size = _SMALLEST
+        while not self._stopped:
+            try:
+                buffer = self.spare.get_nowait()
+            except queue.Empty:
+                buffer = bytearray(_LARGEST)
+            begun = monotonic()
+            length = answer.readinto(memoryview(buffer)[:size])
+            if not length:
+                return
+            self._put((memoryview(buffer)[:length], buffer))
+            # A piece comes whole or not at all: of a slow connection small ones are taken.
+            took = monotonic() - begun
+            size = min(size * 2, _LARGEST) if took < 0.05 else max(size // 2, _SMALLEST // 16) if took > 0.25 else size
+
+    def _answer(self) -> tuple[HTTPResponse, Head]:
+        url, first = self._url, None
+        for _ in range(_MOST_HOPS):
+            if self._connection is not None:
+                self._connection.close()
+            self._connection, target, extra = _connect(self._web, url)
+            headers = {"User-Agent": f"Outrider/{__version__}", "Accept-Encoding": "identity", "Connection": "close"}
+            headers |= {**extra, **self._headers}
+            if self._web.authorization is not None and origin(url) == self._web.home:
+                headers["Authorization"] = self._web.authorization
+            self._connection.request("GET", target, headers=headers)
+            answer = self._connection.getresponse()
+            first = first or answer.headers
+            location = answer.headers.get("Location")
+            if answer.status not in _REDIRECTS or location is None:
+                return answer, Head(answer.status, answer.headers, url, first)
+            url = _next_hop(url, location)
+            if self._connection.sock is not None:
+                self._connection.sock.settimeout(self._web.patience.connect)
+        raise refusals.endless(self._url)
+
+
+def _next_hop(url: str, location: str) -> str:
+    # What a header holds is Latin-1 to http.client, and UTF-8 to whoever wrote it.
+    found = urljoin(url, quote(location.encode("latin-1", "replace"), safe="%/:=&?~#+!$,;'@()*[]"))
+    before, after = urlsplit(url), urlsplit(found)
+    if after.scheme not in ("http", "https") or not after.hostname:
+        raise refusals.leads_nowhere(url)
+    if before.scheme == "https" and after.scheme == "http":
+        raise refusals.unencrypted(url)
+    return found
+
+
+def _connect(web: Web, url: str) -> tuple[HTTPConnection, str, dict[str, str]]:
+    """Return a connection, what to ask of it, and what a proxy wants to be told."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    target = urlunsplit(("", "", parts.path or "/", parts.query, ""))
+    proxy = _proxy(web, parts.scheme, host, parts.port)
+    secure = trusted(web.bundle) if parts.scheme == "https" else None
+    timeout = web.patience.connect
+    if proxy is None:
+        made: HTTPConnection = (
+            HTTPConnection(host, parts.port, timeout=timeout)
+            if secure is None
+            else HTTPSConnection(host, parts.port, timeout=timeout, context=secure)
+        )
+        extra: dict[str, str] = {}
+    else:
+        at = urlsplit(proxy if "//" in proxy else f"//{proxy}")
+        if at.scheme not in ("", "http") or not at.hostname:
+            raise refusals.strange_proxy(at.scheme or "?")
+        login = f"{unquote(at.username)}:{unquote(at.password or '')}" if at.username else None
+        told = {} if login is None else {"Proxy-Authorization": "Basic " + base64.b64encode(login.encode()).decode()}
+        if secure is None:
+            made, extra = HTTPConnection(at.hostname, at.port or 80, timeout=timeout), told
+            target = urlunsplit(("http", parts.netloc.rpartition("@")[2], parts.path or "/", parts.query, ""))
+        else:
+            made, extra = HTTPSConnection(at.hostname, at.port or 80, timeout=timeout, context=secure), {}
+            made.set_tunnel(host, parts.port or 443, told)
+    made.connect()
+    if made.sock is not None:
+        made.sock.settimeout(web.patience.silent)
+    return made, target, extra
+
+
+def _proxy(web: Web, scheme: str, host: str, port: int | None) -> str | None:
+    """Return the proxy of this system for a server. None stands between this machine and itself."""
+    if is_loopback(host):
+        return None
+    if web.proxy is not None:
+        return web.proxy or None
+    proxies = getproxies()
+    found = proxies.get(scheme) or proxies.get("all")
+    return None if not found or proxy_bypass(f"{host}:{port}" if port else host) else found
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this machine."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def origin(url: str) -> str:
+    """Return scheme, name and port of an address, as two that are one server have them alike."""
+    parts = urlsplit(url)
+    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
+    return f"{parts.scheme}://{(parts.hostname or '').casefold()}:{port}"
+
+
+def _check_head(head: Head) -> None:
+    """Raise Unfinished for what may be otherwise soon; DownloadFailed for an answer that is compressed."""
+    if head.status in _AGAIN:
+        after = retry_after(head.headers.get("Retry-After"))
+        raise Unfinished(refusals.busy(head.url, head.status, after), after)
+    if head.headers.get("Content-Encoding", "identity").strip().casefold() not in ("", "identity"):
+        raise refusals.compressed(head.url)
+
+
+def retry_after(told: str | None) -> float | None:
+    """Return the seconds that a server asks to wait: a number or a date; None where it says nothing of sense."""
+    text = (told or "").strip()
+    if text.isdecimal():
+        return float(text[:9])
+    try:
+        return max((parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds(), 0.0)
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _unfinished(url: str, error: Exception) -> Exception:
+    """Return what to raise for what a reader met."""
+    if isinstance(error, DownloadFailed | Unfinished):
+        return error
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return refusals.untrusted(url, error.verify_message)
+    if isinstance(error, OSError | HTTPException):
+        return Unfinished(refusals.unreachable(url, error))
+    if isinstance(error, ValueError):  # An address that is none: a port of letters, a name of 70 letters.
+        return refusals.leads_nowhere(url)
+    return error
