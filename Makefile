@@ -90,12 +90,12 @@ coverage: $(READY)
 		--include=$(subst $(EMPTY) $(EMPTY),$(COMMA),$(patsubst %,engine/%.py,$(RULES)))
 
 bench: $(READY)
-	@$(BIN)/python tests/benchmarks/run.py $(ARGS)
+	@$(BIN)/python benchmarks/run.py $(ARGS)
 
 lint: $(READY)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
-	@$(BIN)/mypy engine app resources packaging tests docs
+	@$(BIN)/mypy engine app resources packaging tests benchmarks docs
 	@$(BIN)/lint-imports
 
 # New texts are unfinished in the .ts files then; Qt Linguist, or any editor, finishes them, and this makes the .qm.

@@ -1,8 +1,6 @@
 """What a call is given and gives: options by name, errors that are ours, and the text that was told."""
 
-import subprocess
-import sys
-from contextlib import suppress
+from contextlib import aclosing, closing, suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
@@ -20,6 +18,7 @@ from engine import (
     SpeculationConfig,
     SpeculativeDecoder,
     TokenEvent,
+    bundled_pair,
     load,
 )
 from engine.backends.llama_cpp import loading
@@ -41,40 +40,21 @@ def test_the_options_are_the_fields() -> None:
     assert set(LoadOptions.__annotations__) == {field.name for field in fields(LoadConfig)} - {"path"}
 
 
-_USER = """
-import asyncio
-from contextlib import aclosing, closing
-from engine import bundled_pair, load
-
-async def main() -> None:
+async def _use_of_types() -> None:
+    """Never run: `make lint` checks its types, and complains of an `ignore` for what would be none."""
     with load(*bundled_pair(), in_memory=True, context_length=64) as decoder:
         async with aclosing(decoder.astream("Hello", max_tokens=2, stop="x")) as events:
-            async for event in events:
+            async for _event in events:
                 break
         with closing(decoder.stream("Hello", logit_bias={1: 2.0})) as more:
             next(more)
             more.close()
-        print(decoder.fit([{"role": "user", "content": "Hello"}]))
-        decoder.generate("Hello", max_token=3)
-
-asyncio.run(main())
-"""
+        decoder.fit([{"role": "user", "content": "Hello"}])
+        decoder.generate("Hello", max_token=3)  # type: ignore[call-arg]
 
 
-def test_type_checkers_know_the_options(tmp_path: Path) -> None:
+def test_type_checkers_look_at_the_engine() -> None:
     assert (ROOT / "engine" / "py.typed").is_file()
-    user = tmp_path / "user.py"
-    user.write_text(_USER)
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", str(user)],  # With what was found out about the engine before.
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
-    )
-    errors = [line for line in done.stdout.splitlines() if ": error:" in line]
-    assert len(errors) == 1, done.stdout + done.stderr
-    assert 'Unexpected keyword argument "max_token"' in errors[0]
 
 
 @pytest.mark.parametrize("option", ["stop", "stop_tokens", "sampling", "speculation"])

@@ -12,7 +12,9 @@ KERNELS = ROOT / "engine" / "backends" / "llama_cpp" / "kernels" / "README.md"
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-_PATH = re.compile(r"(?:(?<![\w./~-])|(?<=\$PWD/))(?:engine|app|docs|packaging|resources|tests)/[\w./-]*[\w/]")
+_PATH = re.compile(
+    r"(?:(?<![\w./~-])|(?<=\$PWD/))(?:engine|app|benchmarks|docs|packaging|resources|tests)/[\w./-]*[\w/]"
+)
 
 
 @dataclass(frozen=True)

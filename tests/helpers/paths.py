@@ -5,6 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
+BENCH = ROOT / "benchmarks" / "run.py"
 BUNDLED_MODELS = ROOT / "resources" / "models"
 
 # Small real models made by other people, not part of the project: tests skip without them.

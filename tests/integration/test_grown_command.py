@@ -24,7 +24,7 @@ ITSELF = GrownShape(4, 384, 704)
 
 
 def _run(*arguments: str | Path, script: str = "grown/grow") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, ROOT / "tests" / "benchmarks" / f"{script}.py", *arguments]
+    command = [sys.executable, ROOT / "benchmarks" / f"{script}.py", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from helpers.paths import ROOT
 
-FOLDERS = ("app", "docs", "engine", "packaging", "resources", "tests")
+FOLDERS = ("app", "benchmarks", "docs", "engine", "packaging", "resources", "tests")
 PACKAGES = ("engine", "app")
 PARTS_OF_A_ROOM = ("", "Door: ", "Never imported here: ")
 

@@ -13,7 +13,7 @@ from benchmarks.cards import card, card_figures
 from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.backends.llama_cpp.library import card_names, computes_alike, prepare_library
 from engine.config import LoadConfig
-from helpers.paths import ROOT
+from helpers.paths import BENCH, ROOT
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -24,7 +24,7 @@ def _library() -> None:
 def test_without_a_card_it_says_so_in_a_sentence() -> None:
     if card_names():
         pytest.skip("there is a card")
-    command = [sys.executable, str(ROOT / "tests" / "benchmarks" / "run.py"), "card"]
+    command = [sys.executable, str(BENCH), "card"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
     (line,) = done.stderr.splitlines()
     assert (done.returncode, done.stdout) == (2, "")

@@ -22,7 +22,7 @@ from benchmarks.real.real_models import RealPair, busy_loops, find_pairs, fresh_
 from engine import RoundEvent, bundled_pair
 from engine.bench.runs import NGRAM
 from engine.system.cache_files import cache_folder
-from helpers.paths import ROOT, TESTS
+from helpers.paths import BENCH, ROOT, TESTS
 
 PAIR = RealPair("qwen", "Target", Path("t.gguf"), "draft", Path("d.gguf"))
 FILES = (
@@ -250,7 +250,7 @@ def test_tables_say_what_was_not_compared() -> None:
 
 
 def _real(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "tests" / "benchmarks" / "run.py"), "real", *arguments]
+    command = [sys.executable, str(BENCH), "real", *arguments]
     environment = os.environ | {"REAL_MODELS": str(folder)}
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240, env=environment)
 

@@ -14,7 +14,6 @@ import pytest
 from benchmarks import suite
 from benchmarks.machine import has_own_kernels
 from benchmarks.results import (
-    PATH,
     Setting,
     compose,
     make_head,
@@ -26,7 +25,7 @@ from benchmarks.results import (
 )
 from benchmarks.suite import MEASURED, MUST_NOT_MET, NOT_MEASURED, ORDER, PARTS, Part, run_part
 from engine.system.machine import describe_machine
-from helpers.paths import ROOT
+from helpers.paths import BENCH, ROOT
 
 MACHINE = {
     "processor": "A processor",
@@ -82,23 +81,10 @@ def test_what_is_no_part_goes() -> None:
     assert list(read_sections(replace_sections(page, "# new", {"d": "## D"}, ("d", "a"), keep=False))) == ["d"]
 
 
-def _kept(page: str) -> str:
-    """The page as a rewrite that renews nothing leaves it."""
-    return replace_sections(page, page.partition("\n\n<!-- part")[0], {}, ORDER)
-
-
-def test_a_rewrite_of_the_page_of_now_keeps_every_line() -> None:
-    page = PATH.read_text(encoding="utf-8")
-    assert _kept(page) == page
-    assert all(text.count("\n## ") == 0 for text in read_sections(page).values())
-    beside = page.replace("<!-- part idle -->", "## By hand\n\n<!-- part idle -->")
-    assert _kept(beside) == page
-
-
 def test_on_another_machine_what_the_whole_suite_leaves_out_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = tmp_path / "RESULTS.md"
+    page = tmp_path / "results.md"
     sections = {"heads": "## H", "drawn": "## D"}
     handed: list[tuple[set[str], list[str]]] = []
 
@@ -124,7 +110,7 @@ def test_another_machine_is_told_by_processor_and_memory() -> None:
 
 
 def test_a_page_is_never_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "RESULTS.md"
+    path = tmp_path / "results.md"
     write_whole(path, "one\n")
 
     def full(self: Path, text: str, encoding: str) -> int:
@@ -198,7 +184,7 @@ def _told_commands(source: str) -> tuple[set[str], set[str]]:
 
 
 def test_every_benchmark_tells_how_it_is_called() -> None:
-    folder = ROOT / "tests" / "benchmarks"
+    folder = ROOT / "benchmarks"
     scripts = {path: path.read_text(encoding="utf-8") for path in folder.rglob("*.py") if path.name != "run.py"}
     assert len({path.stem for path in scripts}) == len(scripts), "`make bench` looks for names, in all folders"
     for path, source in scripts.items():
@@ -210,21 +196,21 @@ def test_every_benchmark_tells_how_it_is_called() -> None:
 
 
 def test_a_wrong_command_would_be_seen() -> None:
-    told = '"""Speed.\n\n    make bench ARGS="speed --json"\n    python tests/benchmarks/old.py [--json]\n"""\n'
-    assert _told_commands(told) == ({"speed"}, {"tests/benchmarks/old.py"})
+    told = '"""Speed.\n\n    make bench ARGS="speed --json"\n    python benchmarks/old.py [--json]\n"""\n'
+    assert _told_commands(told) == ({"speed"}, {"benchmarks/old.py"})
 
 
 def test_every_part_is_a_benchmark_that_takes_its_options() -> None:
     """Their names are those of files, each name is there once, and all of it takes some 100 minutes."""
     for part in PARTS:
-        assert list((ROOT / "tests" / "benchmarks").rglob(f"{part.options.split()[0]}.py"))
+        assert list((ROOT / "benchmarks").rglob(f"{part.options.split()[0]}.py"))
         assert not part.quick or part.quick.split()[0] == part.options.split()[0]
     assert len(set(ORDER)) == len(ORDER)
     assert sum(part.minutes for part in PARTS if not part.named) < 95
 
 
 def _suite(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, ROOT / "tests" / "benchmarks" / "run.py", "suite", *arguments]
+    command = [sys.executable, BENCH, "suite", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
@@ -233,7 +219,7 @@ def test_the_command(tmp_path: Path) -> None:
     strange = _suite("--only", "acceptance,none")
     assert strange.returncode == 2
     assert "parts are decoding," in strange.stderr
-    page = tmp_path / "RESULTS.md"
+    page = tmp_path / "results.md"
     page.write_text(compose(make_head(SETTING), SECTIONS), encoding="utf-8")
     refused = _suite("--only", "acceptance", "--results", page)
     assert refused.returncode == NOT_MEASURED
@@ -242,7 +228,7 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 def test_a_real_part_is_printed_and_not_kept(tmp_path: Path) -> None:
-    page = tmp_path / "RESULTS.md"
+    page = tmp_path / "results.md"
     done = _suite("--quick", "--only", "acceptance", "--results", page)
     assert done.returncode == MEASURED, done.stderr
     assert done.stdout.startswith("## Acceptance by rule")
