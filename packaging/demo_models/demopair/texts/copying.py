@@ -6,30 +6,14 @@ import random
 import re
 
 from . import words
-from .grammar import Exchange, article, cap, expand, pick, roughen
+from .grammar import Exchange, article, cap, expand, material, pick, roughen
+
+_TEXTS = material("copying")
 
 CATEGORY = "repeat and rewrite"
 
-_VERBS = """opened closed found lost painted carried bought sold watched broke built cleaned cooked counted drew forgot
-followed heard helped kept liked moved needed read saw sent showed took wanted wrote checked called ordered fixed
-missed shared threw pushed pulled planted hid""".split()
-_TIMES = [
-    "yesterday",
-    "today",
-    "last night",
-    "this morning",
-    "on {day}",
-    "in {month}",
-    "at noon",
-    "before lunch",
-    "after the storm",
-    "every day",
-    "two weeks ago",
-    "at {n} o'clock",
-    "next week",
-    "all day long",
-    "for {n} hours",
-]
+_VERBS: list[str] = _TEXTS["verbs"]
+_TIMES: list[str] = _TEXTS["times"]
 
 
 def sentence(rng: random.Random) -> str:
@@ -68,39 +52,9 @@ def sentence(rng: random.Random) -> str:
     return expand(rng, pick(rng, _SENTENCES), **values)
 
 
-_SENTENCES = [
-    "{name} {verb} the {adj} {noun2} {time}.",
-    "The {adj} {noun2} {verb} {name} [near|in|behind|above] the {place}.",
-    "The {person} [from {city} ]{verb} {n} {noun2}s[ {time}|].",
-    "{name} and {name2} {verb} the {noun} in {city}[ {time}|].",
-    "My {noun2} is {colour}, but your {noun2} is {adj}.",
-    "[Please|Do not forget to|Remember to] [send|bring|keep|check|read] the {noun} {code}[ {time}|].",
-    "The meeting [is|starts|begins] {time} in room {n}.",
-    "I [like|want|need|saw|have] {a_animal} with {adj} {noun2}s.",
-    "We {verb} the {noun} and {verb2} the {noun2}.",
-    "The {word} of the {word2} is [very |not |]{adj}.",
-    "{code} is the number of the {noun}.",
-    "[Call|Meet|Ask] {name} at {code} about the {word}[!|.]",
-    "It [costs|weighs|takes] {n} {word}s and {n} {odd}s.",
-    "The {odd} [is|was] {adj}, {adj2} and full of {noun2}s.",
-    "[Why|When|Where|How] did the {person} {word} the {noun2}?",
-    "There [is|was] {a_animal} in the {place}, and it {verb} {name}.",
-    "{name}'s {noun2} [fell|was] into the {place}.",
-    "[Dear|Hello|Hi] {name}, the {word} {word2} is ready.",
-    "The weather in {city} [is|was] {adj}[ {time}|].",
-    "{name} likes {noun2}s, {word} and {word2}.",
-    'She said: "{odd} {word}!"',
-]
+_SENTENCES: list[str] = _TEXTS["sentences"]
 
-_REPEAT_ASK = [
-    "[Repeat|Please repeat|Say|Repeat after me|Copy|Echo|Please say|Write][ this|:| this text|][ exactly| word for word|]: {text}",
-    "[Repeat|Please repeat|Copy|Echo|Say][ this| the following| exactly this|]:\n\n{text}",
-    "[Repeat|Copy|Echo] [this sentence|the following text|this text|what I write|my words|this message][ exactly|]: {text}",
-    '[Repeat|Say|Echo|Write|Copy] "{text}"[.|]',
-    "{text}\n\n[Repeat this text|Repeat that|Please repeat the text above|Copy the text above|Say that again][.|]",
-    "[Can you|Could you|Would you] [repeat|say|copy] [this|the following]: {text}",
-    "[repeat|say this|say]: {text}",
-]
+_REPEAT_ASK: list[str] = _TEXTS["repeat_ask"]
 _BACK = ["{text}", "{text}", "{text}", "{text}", "[Here it is|Here you are|Gladly|Sure]:\n\n{text}"]
 
 
@@ -152,14 +106,7 @@ def repeat(rng: random.Random) -> Exchange:
     return Exchange(CATEGORY, ask, reply, body)
 
 
-_REWRITE_ASK = [
-    "[Rewrite|Write|Please rewrite|Repeat|Can you rewrite] this [text |sentence |]{change}: {text}",
-    "[Rewrite|Repeat|Copy|Write] the [following |]text {change}:\n\n{text}",
-    "[Rewrite|Please rewrite|Change] [this|the following][ text|]: {text}\n\n[The change|Change]: {bare}.",
-    "{text}\n\n[Rewrite|Repeat|Write] this {change}[.|]",
-    "[In this text, |In the following sentence, ]{bare}: {text}",
-    '[Rewrite|rewrite] {change}: "{text}"',
-]
+_REWRITE_ASK: list[str] = _TEXTS["rewrite_ask"]
 
 
 def _swap(rng: random.Random, body: str) -> tuple[str, str, str] | None:

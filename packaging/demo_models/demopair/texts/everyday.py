@@ -4,44 +4,26 @@ from __future__ import annotations
 
 import random
 
-from demopair.texts.material.everyday_facts import FACTS
-from demopair.texts.material.everyday_howto import HOW_TO
-from demopair.texts.material.everyday_things import THINGS
-
 from . import words
-from .grammar import Exchange, article, cap, expand, pick, roughen
+from .grammar import Exchange, article, cap, expand, material, pick, roughen
+
+_TEXTS = material("everyday")
 
 CATEGORY = "everyday questions"
 
-_HOW_ASK = [
-    "[How do I|How can I|How do you|How should I|How to|How does one] {task}[?|]",
-    "[What is the best way to|What's the best way to|What is a good way to|Do you know how to] {task}[?|]",
-    "[Can you tell me|Please tell me|Could you explain|Explain|Tell me|I want to know] how to {task}[.|?|]",
-    "[I want to|I need to|I would like to|Help me] {task}. [How|What should I do|Any tips|Can you help][?|]",
-    "[Give me tips|Any advice|Some advice, please,|Tips] on how to {task}[.|?|]",
-]
-_HOW_LEAD = [
-    "",
-    "",
-    "[To {task}|If you want to {task}], [this helps|do this|this works well]:",
-    "[It is easy|That is not hard|It is simple].",
-]
+_HOW_ASK: list[str] = _TEXTS["how_ask"]
+_HOW_LEAD: list[str] = _TEXTS["how_lead"]
 _HOW_TAIL = ["", "", " [Take your time|That is all|Good luck].", " [It gets easier every time|Practice helps]."]
 
-_WHAT_ASK = [
-    "[What is|What's|What exactly is] {a_thing}[?|]",
-    "[Explain|Describe|Tell me] what {a_thing} is[.|]",
-    "[What is|What's] {a_thing} [used for|good for|for][?|]",
-    "[Tell me about|Describe|Explain] {a_thing}[.|]",
-    "[What do you know about|Do you know what] {a_thing}[ is|][?|]",
-]
+_WHAT_ASK: list[str] = _TEXTS["what_ask"]
 
-_SUM_ASK = [
-    "[What is|What's|How much is|Calculate|Compute] {x} {op} {y}[?|]",
-    "{x} {sign} {y} = ?",
-    "[Can you add up|Tell me] {x} {op} {y}[?|]",
-    "[what is|] {x} {sign} {y}[?|]",
-]
+_SUM_ASK: list[str] = _TEXTS["sum_ask"]
+FACTS: list[tuple[str, str]] = _TEXTS["facts"]
+"""Ways to ask, ways to answer."""
+HOW_TO = [(task, steps.split(" / ")) for task, steps in _TEXTS["how_to"].items()]
+"""A task, with other ways to say it, and its steps in their order."""
+THINGS: list[tuple[str, str, str]] = _TEXTS["things"]
+"""A thing ("=" before it: no article), what it is, what to add."""
 
 
 def _sum(rng: random.Random) -> Exchange:

@@ -3,39 +3,31 @@
 from __future__ import annotations
 
 import random
-
-from demopair.texts.material.function_bodies_text import BODIES
+from dataclasses import dataclass
 
 from . import words
-from .grammar import Exchange, expand, pick, roughen
+from .grammar import Exchange, expand, material, pick, roughen
+
+_TEXTS = material("functions")
 
 CATEGORY = "python functions"
 
-_ASK = [
-    "[Write|Write me|Please write|Can you write|Give me|Show me|Create|I need|Could you write] a [small |short |simple |]Python function "
-    "[that|which] {task}[.|?|]",
-    "[Python function|A Python function|Function in Python|Python code|Python] [that|which] {task}[.|, please.|]",
-    "[How do I write|How can I write|How would you write] a [Python |]function that {task}[ in Python|][?|]",
-    "[Write|Give me|Show me] [Python code|some Python|code in Python|code] that {task}[.|]",
-    "[Write|Define|Create] a [Python |]function called {name} that {task}[.|]",
-    "[Write|Define|Create] a [Python |]function named {name} which {task}[.|]",
-    "[Define|Write] {name} in Python: it {task}[.|]",
-]
-_LEAD = [
-    "",
-    "",
-    "[Here it is|Here you are|Sure|Of course|Gladly]:",
-    "This [Python |]function {task}:",
-    "[Here is|This is] `{name}`:",
-]
-_TAIL = [
-    "",
-    "",
-    "",
-    "For example, `{example}` gives `{result}`.",
-    "[Try it|Test it] with `{example}`[; the result is `{result}`|].",
-    "Call it with `{example}`.",
-]
+
+@dataclass(frozen=True)
+class Body:
+    """tasks: templates of the request (third person); NAME and NUM in the code, of one line each, are filled in."""
+
+    tasks: list[str]
+    names: list[str]
+    code: list[str]
+    example: str = ""
+    result: str = ""
+
+
+BODIES = [Body(**body) for body in _TEXTS["bodies"]]
+_ASK: list[str] = _TEXTS["ask"]
+_LEAD: list[str] = _TEXTS["lead"]
+_TAIL: list[str] = _TEXTS["tail"]
 
 
 def generate(rng: random.Random) -> Exchange:
@@ -60,9 +52,9 @@ def generate(rng: random.Random) -> Exchange:
         if rng.random() < 0.6
         else expand(rng, template, task=task, name=name)
     )
-    short = _code(body.code, name, n, "")
+    short = _code("\n".join(body.code), name, n, "")
     docstring = f'    """{task[:1].upper()}{task[1:]}."""' if rng.random() < 0.5 else ""
-    code = _code(body.code, name, n, docstring)
+    code = _code("\n".join(body.code), name, n, docstring)
     lead = expand(rng, pick(rng, _LEAD), task=task, name=name)
     reply = f"{lead}\n\n{code}" if lead else code
     tail_template = pick(rng, _TAIL)
@@ -70,12 +62,12 @@ def generate(rng: random.Random) -> Exchange:
         # Braces in an example are Python's own, so they are put in after the expansion.
         tail = expand(rng, tail_template, example="\1", result="\2")
         call = body.example.replace("NAME", name)
-        if "NUM" not in body.code:
+        if "NUM" not in "\n".join(body.code):
             reply += "\n\n" + tail.replace("\1", call).replace("\2", body.result)
     other_names = [n for n in body.names if n != name]
 
     def again(other: random.Random) -> str:
-        return _code(body.code, pick(other, other_names), n, docstring)
+        return _code("\n".join(body.code), pick(other, other_names), n, docstring)
 
     return Exchange(CATEGORY, prompt, reply, short, task, again if other_names else None, {"name": name})
 

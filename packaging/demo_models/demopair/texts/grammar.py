@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
@@ -35,6 +37,13 @@ class Conversation:
 
     def user_turns(self) -> list[str]:
         return [text for role, text in self.messages if role == "user"]
+
+
+def material(name: str) -> dict[str, Any]:
+    """Return what a grammar chooses from: `material/NAME.json`."""
+    folder = Path(__file__).parent / "material"
+    texts: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    return texts
 
 
 def expand(rng: random.Random, template: str, **slots: str) -> str:

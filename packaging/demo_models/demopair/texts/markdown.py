@@ -4,114 +4,55 @@ from __future__ import annotations
 
 import random
 
-from demopair.texts.material.markdown_items import LISTS, TABLES
-
 from . import words
-from .grammar import Exchange, cap, expand, ordered_sample, pick, roughen
+from .grammar import Exchange, cap, expand, material, ordered_sample, pick, roughen
+
+_TEXTS = material("markdown")
 
 CATEGORY = "lists and tables"
 
 NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
-_LIST_ASK = [
-    "[Give me|Write|Make|Can you make|Show me|Please make|Create|I need] a [Markdown |short |bulleted |bullet |]list of {topic}[.|, please.|?|]",
-    "[List|Name|Give me|Write down|Tell me] {number} {topic}[.|, please.|]",
-    "[Give me|Make|Write] a list [of|with] {number} {topic}[.|]",
-    "[List|Name|Give me] some {topic}[.| in Markdown.| as bullet points.| as a list.]",
-    "[What are|Which are] {number} [good |typical |]{topic}[?|]",
-    "{Topic} as a [list|bullet list|Markdown list][.|, please.|]",
+_LIST_ASK: list[str] = _TEXTS["list_ask"]
+_NUMBERED_ASK: list[str] = _TEXTS["numbered_ask"]
+_CHECK_ASK: list[str] = _TEXTS["check_ask"]
+_LEAD: list[str] = _TEXTS["lead"]
+_TAIL: list[str] = _TEXTS["tail"]
+_TABLE_ASK: list[str] = _TEXTS["table_ask"]
+_PLAN_ASK: list[str] = _TEXTS["plan_ask"]
+_PRO_ASK: list[str] = _TEXTS["pro_ask"]
+_PROS: list[str] = _TEXTS["pros"]
+_CONS: list[str] = _TEXTS["cons"]
+_ACTIVITIES = [
+    "sport",
+    "cooking",
+    "cleaning",
+    "learning",
+    "reading",
+    "gardening",
+    "music",
+    "practice",
+    "study",
+    "running",
+    "family",
+    "time",
+    "writing",
+    "homework",
+    "shopping",
+    "exercise",
+    "piano",
+    "lessons",
+    "painting",
+    "walking",
+    "meals",
+    "swimming",
 ]
-_NUMBERED_ASK = [
-    "[Give me|Write|Make] a numbered list of {topic}[.|]",
-    "[Number|List] {number} {topic} [from 1 to {digit}|in order|with numbers|as a numbered list][.|]",
-    "[Top|The top|My top] {digit} {topic}[.|, please.|?|]",
-]
-_CHECK_ASK = [
-    "[Make|Write|Give me|Create] a checklist [of|for|with] {topic}[.|]",
-    "[Checklist|A checklist|To-do list|A todo list] [of|for|with] {topic}[, please.|.|]",
-]
-_LEAD = [
-    "",
-    "",
-    "Here [is|comes] [a|your] list of {topic}:",
-    "{Topic}:",
-    "[Sure|Gladly|Of course]! Here are {number} {topic}:",
-    "Here are {number} {topic}:",
-    "**{Topic}**",
-    "## {Topic}",
-]
-_TAIL = [
-    "",
-    "",
-    "",
-    "",
-    "[Shall I add more|Would you like more|Do you need another one]?",
-    "[I hope this helps|That should do for a start].",
-]
-_TABLE_ASK = [
-    "[Make|Write|Give me|Show me|Create|Draw|I need|Can you make] a [Markdown |small |]table [of|with|about] {topic}[.|, please.|]",
-    "[Make|Write|Show] a table of {number} {topic}[.|]",
-    "[Show|Put|Give me|Write] {topic} [in|as] a [Markdown |]table[.|, please.|]",
-    "[A|One] table [of|with] {topic} and their {column}[, please.|.|]",
-    "[Make|Write|Give me] a table [of|with] {topic} and [the|their] {column}[.|]",
-    "[Compare|List] {topic} in a [Markdown |]table[.|]",
-]
-_PLAN_ASK = [
-    "[Make|Write|Give me] a [weekly plan|plan for the week|timetable|schedule] for {activity}[.| as a table.| in a Markdown table.|]",
-    "[Plan|Help me plan] [my week of|a week of|a week for] {activity}[.| in a table.|]",
-]
-_PRO_ASK = [
-    "[What are the|List the|Give me the|Name] pros and cons of {thing}[.|?|]",
-    "[Pros and cons|Advantages and disadvantages] of {thing}[?|, please.|]",
-]
-_PROS = [
-    "it is often cheap",
-    "it is easy to begin",
-    "it can be great fun",
-    "it brings people together",
-    "it saves time",
-    "it is good for your health",
-    "it looks nice",
-    "you learn something new",
-]
-_CONS = [
-    "it takes time",
-    "it can be expensive",
-    "it needs some space",
-    "not everybody likes it",
-    "it may get boring",
-    "it is hard to change later",
-    "it depends on the weather",
-    "you need patience",
-]
-_ACTIVITIES = """sport cooking cleaning learning reading gardening music practice study running family time writing
-homework shopping exercise piano lessons painting walking meals swimming""".split()
-_TASKS = [
-    "Plan",
-    "Practise",
-    "Rest",
-    "Learn",
-    "Repeat",
-    "Meet a friend",
-    "Try something new",
-    "Easy day",
-    "Long session",
-    "Review",
-    "Warm up",
-    "Day off",
-]
-_GENERIC = [
-    "Decide what you need for {t}",
-    "Make a small plan for {t}",
-    "Ask somebody who knows {t}",
-    "Collect everything for {t}",
-    "Start with the easy part",
-    "Take notes on the way",
-    "Check the result",
-    "Take a break",
-    "Tell a friend about {t}",
-    "Enjoy {t}",
-]
+_TASKS: list[str] = _TEXTS["tasks"]
+_GENERIC: list[str] = _TEXTS["generic"]
+LISTS: list[tuple[str, list[str]]] = _TEXTS["lists"]
+"""Names of a topic, and its items."""
+TABLES: list[tuple[str, list[str], list[list[str]]]] = _TEXTS["tables"]
+"""Names of a topic, titles of columns, rows."""
 
 
 def _topic(rng: random.Random) -> tuple[str, list[str]]:
