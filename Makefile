@@ -22,7 +22,7 @@ help:
 	@echo "make soak     the long tests"
 	@echo "make screenshots  a walk through the program, light and dark, at two scales: pictures in build/screenshots/"
 	@echo "make translations  bring the translations up to date with the texts of the sources"
-	@echo "make docs     write docs/api.md from the docstrings"
+	@echo "make docs     write the API reference from the docstrings: build/docs/engine.html"
 	@echo "make dist     build the installers, in dist/ (FLAVOUR=full: with torch and transformers)"
 	@echo "make setup    only prepare .venv, as all of the above do first (LLAMA=vulkan or cuda: for graphics cards too)"
 	@echo "make clean    remove .venv and everything that was built"
@@ -103,7 +103,7 @@ translations: $(READY)
 	@$(BIN)/python packaging/update_translations.py
 
 docs: $(READY)
-	@$(BIN)/python packaging/update_api_reference.py
+	@$(BIN)/pdoc engine --no-show-source -o build/docs
 
 # In an environment of its own, so .venv is not needed for it.
 dist:

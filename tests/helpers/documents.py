@@ -63,5 +63,5 @@ class Page:
 def pages() -> list[Page]:
     """Return all pages that are written by hand and that tell what is so now."""
     found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "packaging" / "README.md", KERNELS]
-    written = [path for path in found if path.name not in ("CHANGELOG.md", "api.md")]
+    written = [path for path in found if path.name != "CHANGELOG.md"]
     return [Page(path, path.read_text(encoding="utf-8")) for path in sorted(written)]

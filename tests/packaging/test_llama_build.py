@@ -47,6 +47,7 @@ needs_objdump = pytest.mark.skipif(shutil.which("objdump") is None, reason="objd
 AMX_FLAGS = ("-mamx-tile", "-mamx-int8")
 
 
+@pytest.mark.soak
 @needs_objdump
 def test_no_library_that_was_compiled_here_has_amx() -> None:
     assert list(module_folder().glob("libggml-cpu*"))
