@@ -45,7 +45,7 @@ from engine.translatable import Translatable
 
 if TYPE_CHECKING:  # Imported while the weights are read: see engine.loading.open.
     from engine.generation.loop import Events
-    from engine.generation.planner import Models
+    from engine.generation.sources import Models
 
 _MEASURED_FROM = 16
 """Plain tokens that a reply must have for its speed to count as measured."""
@@ -276,7 +276,8 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
     ) -> Events:
         started = perf_counter()
         from engine.generation.loop import GenerationLoop  # noqa: PLC0415 - see the top
-        from engine.generation.planner import make_plan, make_request, settle_lookahead  # noqa: PLC0415 - as above
+        from engine.generation.planner import make_plan  # noqa: PLC0415 - as above
+        from engine.generation.request import make_request, settle_lookahead  # noqa: PLC0415 - as above
 
         request = make_request(prompt, options, self._sampling, self._speculation)
         token = cancel or self.cancel_token
@@ -310,7 +311,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
                 self._settle_costs(token)
 
     def _models(self, request: GenerationRequest) -> Models:
-        from engine.generation.planner import Models  # noqa: PLC0415 - see the top
+        from engine.generation.sources import Models  # noqa: PLC0415 - see the top
 
         target = self._loaded()
         models = Models(target, self.draft, self.heads, through_text=self._through_text, past=self._past)

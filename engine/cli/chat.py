@@ -26,7 +26,7 @@ from engine.cli.generate import figures_line
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, EngineError, InvalidRequest
 from engine.events import Channel, Finished, GenerationResult, TokenEvent
-from engine.generation.planner import make_request
+from engine.generation.request import make_request
 from engine.messages.message import Message
 from engine.system.files import write_whole
 

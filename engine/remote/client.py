@@ -14,8 +14,8 @@ from engine.errors import BackendFailure, InvalidRequest, NotAvailable
 from engine.events import Event, Finished, GenerationResult, TextEvent
 from engine.generation.async_reply import AsyncReply
 from engine.generation.occupancy import Occupancy, ReplyRef, RunningReply
-from engine.generation.planner import make_request
 from engine.generation.questions import ReadPrompt
+from engine.generation.request import make_request
 from engine.generation.responder import Capabilities
 from engine.messages.message import Message
 from engine.options import GenerationOptions

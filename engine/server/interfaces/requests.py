@@ -11,8 +11,8 @@ from typing import Any
 from engine.config import MAX_TOP, GenerationRequest, SamplingConfig, SpeculationConfig, freeze_messages
 from engine.constraint import Constraint
 from engine.errors import InvalidRequest
-from engine.generation.planner import make_request
 from engine.generation.questions import Infill
+from engine.generation.request import make_request
 from engine.messages.message import Message
 from engine.messages.parts import ImagePart
 

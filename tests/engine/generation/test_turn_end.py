@@ -13,7 +13,7 @@ from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.events import GenerationResult
 from engine.formats.gguf import types
-from engine.generation.turn_end import TurnEnd, turn_end_of
+from engine.generation.reading import TurnEnd, turn_end_of
 from engine.messages.message import Message
 from helpers.decoding.fakes import PieceTokenizer, ScriptedBackend, recite
 from helpers.models.gguf_writer import Entry

@@ -1,0 +1,223 @@
+"""Find what a request has the target read, and what ends the reply: the model's end tokens, and its template's."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from engine.backends.base import Backend, Tokenizer
+from engine.cancel import CancelToken
+from engine.chat.context_fit import fit_turns, prompt_limit
+from engine.chat.inputs import PLAIN_INPUT, TemplateInput
+from engine.chat.render import Renderer
+from engine.chat.reply_grammar import GrammarRequest, TagGrammar, usable_grammar
+from engine.chat.reply_parts import PartedReply
+from engine.chat.template import choose_template, encode_prompt
+from engine.chat.thinking import thinking_input, thought_end
+from engine.checks import check_tokens
+from engine.config import GenerationRequest
+from engine.errors import ChatTemplateFailed, ContextFull, InvalidRequest
+from engine.masks.late_end import LateEnd
+from engine.masks.reply_masks import ReplyMasks
+from engine.masks.request_masks import masks_of
+from engine.messages.message import Message
+from engine.messages.tools import described
+from engine.translatable import Translatable
+
+_PROMPT_END = 64
+"""Tokens from which is seen how a prompt begins the reply."""
+_REPLY, _THOUGHT, _TOOL = "QRXYZ", "QTXYZ", "qfxyz"
+"""Texts that stand in no template."""
+_MARKERS_BEGIN = "<["
+_LONGEST = 64
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    """Hold what ends a reply beside the model's own end tokens: token ids, and texts where no token stands for them.
+
+    `marker`: the text of either, "" for nothing.
+    """
+
+    marker: str = ""
+    tokens: frozenset[int] = frozenset()
+    texts: tuple[str, ...] = ()
+
+
+_NOTHING = TurnEnd()
+_known: WeakKeyDictionary[Tokenizer, tuple[str, TurnEnd]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Hold what the target reads for a request, and what ends its reply.
+
+    Attributes: request (with the end tokens banned where it is to go on behind them); prompt (token ids); dropped_turns
+    (oldest turns that were left out); parted; stop_tokens; stop_texts; masks (those of a constraint); thought_end
+    (returns the tokens that end a thought and begin the answer); notes (sentences on how the prompt was made).
+    """
+
+    request: GenerationRequest
+    prompt: list[int]
+    dropped_turns: int
+    parted: PartedReply
+    stop_tokens: frozenset[int]
+    stop_texts: tuple[str, ...]
+    masks: ReplyMasks | LateEnd | None
+    thought_end: Callable[[], list[int]]
+    notes: tuple[str, ...]
+
+
+def read_request(request: GenerationRequest, target: Backend, cancel: CancelToken) -> Reading:
+    """Return what the target reads. Raises ContextFull, InvalidRequest and its kinds."""
+    tokenizer, renderer = target.tokenizer, Renderer(cancel)
+    _check_token_ids(request, target.vocab_size)
+    given = thinking_input(request.thinking, tokenizer, renderer) if _is_chat(request) else PLAIN_INPUT
+    given = replace(given, tools=request.tools or None)
+    tokens, dropped = _encode(request, target, renderer, given)
+    if not tokens:
+        raise InvalidRequest(Translatable("The prompt has no tokens. Enter some text first."))
+    parted, end = _parted(request, tokenizer, tokens, given), TurnEnd()
+    if _is_chat(request):
+        end = turn_end_of(tokenizer, target.eos_token_ids, parted.thought_ends, renderer)
+    ends = target.eos_token_ids | end.tokens
+    if request.ignore_eos:
+        request, ends, end = _without_end(request, ends), frozenset(), TurnEnd()
+    stop_tokens = ends | frozenset(request.stop_tokens)
+    return Reading(
+        request,
+        tokens,
+        dropped,
+        parted,
+        stop_tokens,
+        (*request.stop, *end.texts),
+        masks_of(request, target, parted, stop_tokens),
+        lambda: thought_end(tokenizer, Renderer(cancel), given, parted.thought_ends),
+        renderer.notes,
+    )
+
+
+def _check_token_ids(request: GenerationRequest, vocab_size: int) -> None:
+    """Check every token id of a request before any work. Raises TokenOutOfRange."""
+    sampling, prompt = request.sampling, request.prompt
+    given = () if isinstance(prompt, str) or isinstance(prompt[0], Message) else prompt
+    biased = (token for token, _ in sampling.logit_bias)
+    check_tokens(itertools.chain(given, biased, sampling.banned_tokens, request.stop_tokens), vocab_size)
+
+
+def _is_chat(request: GenerationRequest) -> bool:
+    """Return whether the prompt goes through the chat template."""
+    return not request.raw and (isinstance(request.prompt, str) or isinstance(request.prompt[0], Message))
+
+
+def _encode(
+    request: GenerationRequest, target: Backend, renderer: Renderer, given: TemplateInput
+) -> tuple[list[int], int]:
+    """Return the tokens of the prompt, and how many turns were left out of it."""
+    prompt, tokenizer = request.prompt, target.tokenizer
+    if isinstance(prompt, tuple) and isinstance(prompt[0], Message) and not request.raw:
+        length = target.context_length
+        tokens, dropped = fit_turns(prompt, tokenizer, length, request.max_tokens, renderer, given)
+        if dropped and not request.drop_turns:
+            whole = encode_prompt(prompt, tokenizer, raw=False, renderer=renderer, given=given)
+            raise ContextFull(len(whole), prompt_limit(length, request.max_tokens))
+        return tokens, dropped
+    return encode_prompt(prompt, tokenizer, raw=request.raw, renderer=renderer, given=given), 0
+
+
+def _parted(
+    request: GenerationRequest, tokenizer: Tokenizer, prompt: Sequence[int], given: TemplateInput
+) -> PartedReply:
+    """Return what parts the reply to a prompt, of these tokens, by what the chat template says."""
+    asked, before = request.prompt, ""
+    if isinstance(asked, tuple) and len(asked) > 1 and isinstance(asked[-1], Message):
+        before = asked[-1].content if asked[-1].role == "assistant" else ""
+    seen = prompt if before else prompt[-_PROMPT_END:]
+    data = b"".join(tokenizer.piece(token) or tokenizer.marker(token).encode() for token in seen)
+    end = data.decode("utf-8", "replace").removesuffix(before)
+    template = choose_template(tokenizer.chat_templates, given)
+    if template is None or not _is_chat(request):
+        return PartedReply(TagGrammar(opened=end.rstrip().endswith("<think>")), before)
+    wanted = GrammarRequest(
+        template,
+        tokenizer.bos_token,
+        tokenizer.eos_token,
+        described(request.tools),
+        thinking=request.thinking != "off",
+        options=given.arguments,
+    )
+    grammar, _ = usable_grammar(wanted, end)
+    return PartedReply(grammar, before)
+
+
+def _without_end(request: GenerationRequest, ends: frozenset[int]) -> GenerationRequest:
+    """Return the request with the model's end tokens banned."""
+    banned = ends.union(request.sampling.banned_tokens)
+    return replace(request, sampling=replace(request.sampling, banned_tokens=tuple(banned)))
+
+
+def turn_end_of(
+    tokenizer: Tokenizer, ends: AbstractSet[int], thought_ends: Sequence[str], renderer: Renderer
+) -> TurnEnd:
+    """Return what ends the replies of a model; found once for its template. Raises Cancelled.
+
+    `ends`: its own end tokens; `thought_ends`: markers that end a thought only. `renderer`: of the call that this is a
+    part of.
+    """
+    template = tokenizer.chat_template
+    if template is None:
+        return _NOTHING
+    kept = _known.get(tokenizer)
+    if kept is None or kept[0] != template:
+        kept = template, _find(template, tokenizer, ends, renderer)
+        if not renderer.timed_out:
+            _known[tokenizer] = kept
+    found = kept[1]
+    return _NOTHING if any(found.marker in marker for marker in thought_ends) else found
+
+
+def _find(template: str, tokenizer: Tokenizer, ends: AbstractSet[int], renderer: Renderer) -> TurnEnd:
+    def render(**reply: Any) -> str:
+        messages = [{"role": "user", "content": "Hello!"}, {"role": "assistant", "content": _REPLY, **reply}]
+        given = PLAIN_INPUT.variables(messages, tokenizer.bos_token, tokenizer.eos_token)
+        return renderer.render_variables(template, given | {"add_generation_prompt": False})
+
+    try:
+        _, written, behind = render().rpartition(_REPLY)
+    except ChatTemplateFailed:
+        return _NOTHING
+    marker = behind.strip()
+    known = [text for text, token in tokenizer.added_tokens.items() if token.id in ends]
+    whole = marker
+    while last := next((text for text in known if marker.endswith(text)), ""):
+        marker = marker.removesuffix(last).rstrip()
+    if not written or not marker or len(marker) > _LONGEST or " " in marker or "\n" in marker:
+        return _NOTHING
+    token = tokenizer.added_tokens.get(marker)
+    # A silent token before an end token may end something else, and does no harm.
+    if token is not None and token.control and marker != whole:
+        return _NOTHING
+    if token is None and (marker[0] not in _MARKERS_BEGIN or any(text in marker for text in tokenizer.added_tokens)):
+        return _NOTHING
+    if _divides(marker, render):
+        return _NOTHING
+    return TurnEnd(marker, texts=(marker,)) if token is None else TurnEnd(marker, frozenset({token.id}))
+
+
+def _divides(marker: str, render: Callable[..., str]) -> bool:
+    """Return whether a marker also stands between the parts of one reply: thought, text and calls of tools."""
+    call = {"type": "function", "id": "abcdefghi", "function": {"name": _TOOL, "arguments": {}}}
+    of_thought: dict[str, Any] = dict.fromkeys(("reasoning", "reasoning_content"), _THOUGHT)
+    for parts in (of_thought, {"tool_calls": [call]}):
+        try:
+            text = render(**parts)
+        except ChatTemplateFailed:
+            continue
+        places = sorted(place for part in (_THOUGHT, _REPLY, _TOOL) if (place := text.rfind(part)) >= 0)
+        if len(places) > 1 and marker in text[places[0] : places[-1]]:
+            return True
+    return False
