@@ -116,17 +116,10 @@ def build(
     autosave = Autosave(settings, settings_file)
     bundled = _or_none(bundled_pair, problems)
     starters = _or_none(starter_prompts, problems)
-    sheet = _or_none(lambda: read_text("styles", "window.qss"), problems)
-    icons = str(files("resources").joinpath("icons")).replace("\\", "/")
-    theme = Theme(app, sheet or "", icons, settings)
+    theme = _build_theme(app, settings, problems)
     autosave.changed.connect(theme.refresh)
-    listed = ModelList(bundled)
-    listed.servers = read_servers(settings.servers)
-    lost = _choose_as_before(listed, settings)
     bridge = EngineBridge(loop, trusted=bundled or (), make_decoder=make_decoder)
-    models = ModelController(loop, bridge, listed, settings)
-    if lost is not None:
-        models.wish(lost)
+    models = _build_models(loop, bridge, bundled, settings)
     if model is not None:
         models.open_model(model)
     conversations = ConversationController(loop, store)
@@ -157,6 +150,25 @@ def build(
     window.painted.connect(lambda: controller.restore(before))
     window.painted.connect(lambda: _begin(program, problems))
     return program
+
+
+def _build_theme(app: QApplication, settings: Settings, problems: list[Problem]) -> Theme:
+    sheet = _or_none(lambda: read_text("styles", "window.qss"), problems)
+    icons = str(files("resources").joinpath("icons")).replace("\\", "/")
+    return Theme(app, sheet or "", icons, settings)
+
+
+def _build_models(
+    loop: asyncio.AbstractEventLoop, bridge: EngineBridge, bundled: tuple[Path, Path] | None, settings: Settings
+) -> ModelController:
+    """Build the controller of the models, with what was chosen in the last run."""
+    listed = ModelList(bundled)
+    listed.servers = read_servers(settings.servers)
+    lost = _choose_as_before(listed, settings)
+    models = ModelController(loop, bridge, listed, settings)
+    if lost is not None:
+        models.wish(lost)
+    return models
 
 
 def _or_none(give: Callable[[], Any], problems: list[Problem]) -> Any:

@@ -13,7 +13,7 @@ from engine.backends.base import Backend
 from engine.config import LoadConfig
 from engine.formats.draft_head import NORMED
 from engine.loading.open import open_backend
-from helpers.heads.eagle import floats_of
+from helpers.heads.layouts import floats_of
 
 Array = NDArray[np.float32]
 

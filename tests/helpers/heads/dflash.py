@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
 from numpy.typing import NDArray
 
-from helpers.heads.eagle import copy_vocabulary, floats_of, number_of
+from helpers.heads.layouts import floats_of, instead, number_of, scaled, some_tokens, write_gguf
 
 Array = NDArray[np.float32]
 MASK = 0
@@ -39,107 +40,85 @@ def write_dflash(
     too. `changed`: tensors in place of those of the same name ("." as "__"), None to leave one out.
     """
     reader = gguf.GGUFReader(target)
-    found = {tensor.name: tensor for tensor in reader.tensors}
-    embedding, output = floats_of(found["token_embd.weight"]), floats_of(found["output.weight"])
-    vocabulary, width = embedding.shape
-    rng, inner = np.random.default_rng(seed), 2 * embedding.shape[1]
-
-    def random(rows: int, columns: int, scale: float = 1.0) -> Array:
-        return np.asarray(scale * rng.standard_normal((rows, columns)) / np.sqrt(columns), np.float32)
-
-    ones, mask = np.ones(width, np.float32), embedding[MASK] / np.linalg.norm(embedding[MASK])
-    tensors: dict[str, Array | None] = {
-        "token_embd.weight": embedding,
-        "output.weight": output,
-        "fc.weight": random(width, len(read) * width),
-        "enc.output_norm.weight": states * ones,
-        "output_norm.weight": floats_of(found["output_norm.weight"]),
-    }
+    found = {tensor.name: floats_of(tensor) for tensor in reader.tensors}
+    output, (vocabulary, width) = found["output.weight"], found["token_embd.weight"].shape
+    rng = np.random.default_rng(seed)
+    made = {name: found[name] for name in ("token_embd.weight", "output.weight", "output_norm.weight")}
+    made["fc.weight"] = scaled(rng, width, len(read) * width)
+    made["enc.output_norm.weight"] = states * np.ones(width, np.float32)
     for layer in range(depth):
-        carried = np.eye(width, dtype=np.float32) - np.outer(mask, mask) if layer == 0 else random(width, width, 0.1)
-        tensors |= {
-            f"blk.{layer}.{name}.weight": values
-            for name, values in {
-                "attn_norm": ones,
-                "ffn_norm": ones,
-                "attn_q_norm": ones * np.float32(0.3),
-                "attn_k_norm": ones,
-                "attn_q": random(width, width),
-                "attn_k": random(width, width),
-                "attn_v": np.asarray(carried, np.float32),
-                "attn_output": np.eye(width, dtype=np.float32) * np.float32(100 if layer == 0 else 1),
-                "ffn_gate": random(inner, width),
-                "ffn_up": random(inner, width),
-                "ffn_down": random(width, inner, 0.1),
-            }.items()
-        }
+        parts = _block(rng, made["token_embd.weight"], first=layer == 0)
+        made |= {f"blk.{layer}.{name}.weight": values for name, values in parts.items()}
     if markov:
-        tensors |= {"markov_w1.weight": random(vocabulary, 16, 2.0), "markov_w2.weight": random(vocabulary, 16, 2.0)}
+        made |= {f"markov_w{number}.weight": scaled(rng, vocabulary, 16, 2.0) for number in (1, 2)}
     if selector:
-        tensors |= _selector(rng, vocabulary, width, depth)
-    tensors |= {name.replace("__", "."): value for name, value in changed.items()}
-    writer = _head_writer(path, reader, width, inner, depth)
-    sizes = {"conv_kernel_size": KERNEL, "conv_group_size": GROUP, "selector_rank": RANK, "selector_top_k": selector}
-    for name, value in sizes.items() if selector else ():
-        writer.add_uint32(f"dflash.{name}", value)
-    writer.add_uint32("dflash.block_size", block)
-    writer.add_array("dflash.target_layers", list(read))
-    if markov:
-        writer.add_bool("dflash.sample_from_anchor", anchored)
-        writer.add_bool("dflash.has_confidence_head", False)
+        made |= _selector(rng, vocabulary, width, depth)
+    tensors: dict[str, NDArray[Any]] = {**instead(made, changed)}
     if kept is not None:
-        table = np.sort(rng.choice(vocabulary, kept, replace=False)).astype(np.int64)
-        tensors["output.weight"] = output[table]
-        if markov and tensors["markov_w2.weight"] is not None:
+        table = some_tokens(rng, vocabulary, kept)
+        tensors |= {"output.weight": output[table], "d2t": table}
+        if "markov_w2.weight" in tensors:
             tensors["markov_w2.weight"] = tensors["markov_w2.weight"][table]
-        writer.add_tensor("d2t", table)
-    for name, values in tensors.items():
-        if values is not None:
-            writer.add_tensor(name, values)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
+    entries = _entries(number_of(reader, "context_length"), width, depth)
+    entries |= {"block_size": block, "target_layers": read}
+    if selector:
+        sizes = {"conv_kernel_size": KERNEL, "conv_group_size": GROUP, "selector_rank": RANK}
+        entries |= sizes | {"selector_top_k": selector}
+    if markov:
+        entries |= {"sample_from_anchor": anchored, "has_confidence_head": False}
+    return write_gguf(path, "dflash", entries, tensors, reader)
+
+
+def _entries(context: int, width: int, depth: int) -> dict[str, Any]:
+    return {
+        "block_count": depth,
+        "context_length": context,
+        "embedding_length": width,
+        "feed_forward_length": 2 * width,
+        "attention.head_count": 1,
+        "attention.head_count_kv": 1,
+        "attention.key_length": width,
+        "attention.value_length": width,
+        "attention.layer_norm_rms_epsilon": 1e-5,
+        "rope.dimension_count": width,
+        "tokenizer.ggml.mask_token_id": MASK,
+    }
+
+
+def _block(rng: np.random.Generator, embedding: Array, *, first: bool) -> dict[str, Array]:
+    """Return the tensors of a layer; the first one carries the pending token's embedding to all masks."""
+    width = embedding.shape[1]
+    ones, mask = np.ones(width, np.float32), embedding[MASK] / np.linalg.norm(embedding[MASK])
+    carried = np.eye(width, dtype=np.float32) - np.outer(mask, mask) if first else scaled(rng, width, width, 0.1)
+    return {
+        "attn_norm": ones,
+        "ffn_norm": ones,
+        "attn_q_norm": ones * np.float32(0.3),
+        "attn_k_norm": ones,
+        "attn_q": scaled(rng, width, width),
+        "attn_k": scaled(rng, width, width),
+        "attn_v": np.asarray(carried, np.float32),
+        "attn_output": np.eye(width, dtype=np.float32) * np.float32(100 if first else 1),
+        "ffn_gate": scaled(rng, 2 * width, width),
+        "ffn_up": scaled(rng, 2 * width, width),
+        "ffn_down": scaled(rng, width, 2 * width, 0.1),
+    }
 
 
 def _selector(rng: np.random.Generator, vocabulary: int, width: int, depth: int) -> dict[str, Array]:
     """What DFlash2 has beside DFlash's: convolutions that pass on what they read, nearly, and codes of tokens."""
-
-    def random(rows: int, columns: int, scale: float) -> Array:
-        return np.asarray(scale * rng.standard_normal((rows, columns)) / np.sqrt(columns), np.float32)
-
     found = {
-        "selector_predecessor.weight": random(vocabulary, RANK, 1.0),
-        "selector_successor.weight": random(vocabulary, RANK, 0.5),
-        "selector_hidden.weight": random(RANK, width, 1.0),
+        "selector_predecessor.weight": scaled(rng, vocabulary, RANK, 1.0),
+        "selector_successor.weight": scaled(rng, vocabulary, RANK, 0.5),
+        "selector_hidden.weight": scaled(rng, RANK, width, 1.0),
     }
     for layer in range(depth):
         for part in ("attn", "ffn"):
             base = 0.1 * rng.standard_normal((2, KERNEL, width))
             base[:, 0] += 1.0
             found[f"blk.{layer}.{part}_conv_base"] = np.asarray(base, np.float32)
-            found[f"blk.{layer}.{part}_conv_proj.weight"] = random(2 * KERNEL * (width // GROUP), width, 0.1)
+            found[f"blk.{layer}.{part}_conv_proj.weight"] = scaled(rng, 2 * KERNEL * (width // GROUP), width, 0.1)
     return found
-
-
-def _head_writer(path: Path, reader: gguf.GGUFReader, width: int, inner: int, depth: int) -> gguf.GGUFWriter:
-    writer = gguf.GGUFWriter(path, "dflash")
-    writer.add_name("made DFlash head")
-    writer.add_file_type(gguf.LlamaFileType.ALL_F32)
-    writer.add_block_count(depth)
-    writer.add_context_length(number_of(reader, "context_length"))
-    writer.add_embedding_length(width)
-    writer.add_feed_forward_length(inner)
-    writer.add_head_count(1)
-    writer.add_head_count_kv(1)
-    writer.add_key_length(width)
-    writer.add_value_length(width)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_rope_dimension_count(width)
-    copy_vocabulary(reader, writer)
-    writer.add_mask_token_id(MASK)
-    return writer
 
 
 class DFlashReference:

@@ -1,12 +1,13 @@
 """EAGLE-3 heads for GGUF targets, made without training: they know how the last token goes on, and a little noise."""
 
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
 from numpy.typing import NDArray
 
-from helpers.models.random_model import write_vocabulary
+from helpers.heads.layouts import floats_of, instead, number_of, scaled, some_tokens, write_gguf
 
 Array = NDArray[np.float32]
 
@@ -34,134 +35,77 @@ def write_eagle3(
     found = {tensor.name: tensor for tensor in reader.tensors}
     embedding = floats_of(found["token_embd.weight"])
     output = floats_of(found.get("output.weight", found["token_embd.weight"]))
-    norm = floats_of(found["output_norm.weight"])
     vocabulary, width = embedding.shape
-    rng = np.random.default_rng(seed)
-    inner = 2 * width
-
-    def random(rows: int, columns: int, scale: float = 1.0) -> Array:
-        return np.asarray(scale * rng.standard_normal((rows, columns)) / np.sqrt(columns), np.float32)
-
-    look = 6.0 * random(width, width)
-    nothing = np.zeros((width, width), np.float32)
-    tensors: dict[str, Array | None] = {
-        "fc.weight": random(width, 3 * width, states),
-        "output_norm.weight": norm,
+    rng, inner = np.random.default_rng(seed), 2 * width
+    look, ones, same = 6.0 * scaled(rng, width, width), np.ones(width, np.float32), np.eye(width, dtype=np.float32)
+    looking = np.concatenate([look, np.zeros((width, width), np.float32)], axis=1)
+    made = {
+        "fc.weight": scaled(rng, width, 3 * width, states),
+        "output_norm.weight": floats_of(found["output_norm.weight"]),
         "output.weight": output,
         "token_embd.weight": embedding,
-        "blk.0.attn_norm.weight": np.ones(width, np.float32),
-        "blk.0.attn_norm_2.weight": np.ones(width, np.float32),
-        "blk.0.attn_q.weight": np.concatenate([look, nothing], axis=1),
-        "blk.0.attn_k.weight": np.concatenate([look, nothing], axis=1),
-        "blk.0.attn_v.weight": np.concatenate([np.eye(width, dtype=np.float32), random(width, width, states)], axis=1),
-        "blk.0.attn_output.weight": np.eye(width, dtype=np.float32),
-        "blk.0.ffn_norm.weight": np.ones(width, np.float32),
-        "blk.0.ffn_gate.weight": random(inner, width),
-        "blk.0.ffn_up.weight": random(inner, width),
-        "blk.0.ffn_down.weight": random(width, inner, 0.1),
+        "blk.0.attn_norm.weight": ones,
+        "blk.0.attn_norm_2.weight": ones,
+        "blk.0.attn_q.weight": looking,
+        "blk.0.attn_k.weight": looking,
+        "blk.0.attn_v.weight": np.concatenate([same, scaled(rng, width, width, states)], axis=1),
+        "blk.0.attn_output.weight": same,
+        "blk.0.ffn_norm.weight": ones,
+        "blk.0.ffn_gate.weight": scaled(rng, inner, width),
+        "blk.0.ffn_up.weight": scaled(rng, inner, width),
+        "blk.0.ffn_down.weight": scaled(rng, width, inner, 0.1),
     }
     if norm_before_fc:
-        tensors["enc.output_norm.weight"] = (1 + 0.1 * rng.standard_normal(3 * width)).astype(np.float32)
-    tensors |= {name.replace("__", "."): value for name, value in changed.items()}
-    writer = _head_writer(path, reader, width, inner, layers)
-    writer.add_bool("eagle3.norm_before_residual", norm_before_residual)
-    writer.add_bool("eagle3.norm_before_fc", norm_before_fc)
-    copy_vocabulary(reader, writer)
-    if kept is not None and tensors["output.weight"] is not None:
-        table = np.sort(rng.choice(vocabulary, kept, replace=False)).astype(np.int64)
-        tensors["output.weight"] = output[table]
-        writer.add_tensor("d2t", table)
-    for name, values in tensors.items():
-        if values is not None:
-            writer.add_tensor(name, values)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
+        made["enc.output_norm.weight"] = (1 + 0.1 * rng.standard_normal(3 * width)).astype(np.float32)
+    tensors: dict[str, NDArray[Any]] = {**instead(made, changed)}
+    if kept is not None and "output.weight" in tensors:
+        table = some_tokens(rng, vocabulary, kept)
+        tensors |= {"output.weight": output[table], "d2t": table}
+    entries = _sizes(1, number_of(reader, "context_length"), width, (1, 1, width)) | {
+        "target_layers": layers,
+        "target_hidden_size": width,
+        "norm_before_residual": norm_before_residual,
+        "norm_before_fc": norm_before_fc,
+    }
+    return write_gguf(path, "eagle3", entries, tensors, reader)
 
 
-def _head_writer(
-    path: Path, reader: gguf.GGUFReader, width: int, inner: int, layers: tuple[int, int, int]
-) -> gguf.GGUFWriter:
-    writer = gguf.GGUFWriter(path, "eagle3")
-    writer.add_name("made EAGLE-3 head")
-    writer.add_file_type(gguf.LlamaFileType.ALL_F32)
-    writer.add_block_count(1)
-    writer.add_context_length(number_of(reader, "context_length"))
-    writer.add_embedding_length(width)
-    writer.add_feed_forward_length(inner)
-    writer.add_head_count(1)
-    writer.add_head_count_kv(1)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_rope_dimension_count(width)
-    writer.add_array("eagle3.target_layers", list(layers))
-    writer.add_uint32("eagle3.target_hidden_size", width)
-    return writer
-
-
-def copy_vocabulary(reader: gguf.GGUFReader, writer: gguf.GGUFWriter) -> None:
-    """The tokenizer of another file."""
-    for name, field in reader.fields.items():
-        if name.startswith("tokenizer.") and "chat_template" not in name:
-            kind, *inner = field.types
-            writer.add_key_value(name, field.contents(), kind, inner[0] if inner else None)
-
-
-def floats_of(tensor: gguf.ReaderTensor) -> Array:
-    """Return the values of a tensor."""
-    if tensor.tensor_type == gguf.GGMLQuantizationType.I64:
-        return np.asarray(tensor.data).reshape(-1)
-    values: Array = gguf.dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
-    return values
-
-
-def number_of(reader: gguf.GGUFReader, key: str) -> int:
-    """Return a whole number of a file's architecture."""
-    architecture = reader.fields["general.architecture"].contents()
-    return int(reader.fields[f"{architecture}.{key}"].contents())
+def _sizes(blocks: int, context: int, width: int, heads: tuple[int, int, int]) -> dict[str, Any]:
+    """Return the entries of a header. `heads`: their number, that of keys, and how many numbers of one are turned."""
+    return {
+        "block_count": blocks,
+        "context_length": context,
+        "embedding_length": width,
+        "feed_forward_length": 2 * width,
+        "attention.head_count": heads[0],
+        "attention.head_count_kv": heads[1],
+        "attention.layer_norm_rms_epsilon": 1e-5,
+        "rope.dimension_count": heads[2],
+    }
 
 
 def write_plain_target(
     path: Path, *, layers: int = 4, width: int = 64, vocabulary: int = 320, mixing: float = 0.15, seed: int = 0
 ) -> Path:
     """A llama in float32 whose next token depends mostly on the last one: what a made head can guess."""
-    writer = gguf.GGUFWriter(path, "llama")
-    rng = np.random.default_rng(seed)
-    writer.add_name("plain target")
-    writer.add_file_type(gguf.LlamaFileType.ALL_F32)
-    writer.add_block_count(layers)
-    writer.add_context_length(256)
-    writer.add_embedding_length(width)
-    writer.add_feed_forward_length(2 * width)
-    writer.add_head_count(4)
-    writer.add_head_count_kv(2)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_rope_dimension_count(width // 4)
-    write_vocabulary(writer, vocabulary)
-
-    def add(name: str, rows: int, columns: int, scale: float) -> None:
-        writer.add_tensor(name, (scale * rng.standard_normal((rows, columns))).astype(np.float32))
-
-    add("token_embd.weight", vocabulary, width, 1.0)
-    add("output.weight", vocabulary, width, 2.5 * width**-0.5)
-    writer.add_tensor("output_norm.weight", np.ones(width, np.float32))
+    rng, ones = np.random.default_rng(seed), np.ones(width, np.float32)
+    tensors = {
+        "token_embd.weight": rng.standard_normal((vocabulary, width)).astype(np.float32),
+        "output.weight": (2.5 * width**-0.5 * rng.standard_normal((vocabulary, width))).astype(np.float32),
+        "output_norm.weight": ones,
+    }
+    shapes = {
+        "attn_q": (width, width),
+        "attn_k": (width // 2, width),
+        "attn_v": (width // 2, width),
+        "attn_output": (width, width),
+        "ffn_gate": (2 * width, width),
+        "ffn_up": (2 * width, width),
+        "ffn_down": (width, 2 * width),
+    }
     for layer in range(layers):
-        for name in ("attn_norm", "ffn_norm"):
-            writer.add_tensor(f"blk.{layer}.{name}.weight", np.ones(width, np.float32))
-        for name, rows, columns in (
-            ("attn_q", width, width),
-            ("attn_k", width // 2, width),
-            ("attn_v", width // 2, width),
-            ("attn_output", width, width),
-            ("ffn_gate", 2 * width, width),
-            ("ffn_up", 2 * width, width),
-            ("ffn_down", width, 2 * width),
-        ):
-            last = name in ("attn_output", "ffn_down")
-            add(f"blk.{layer}.{name}.weight", rows, columns, (mixing if last else 1.0) * columns**-0.5)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
+        tensors |= {f"blk.{layer}.{name}.weight": ones for name in ("attn_norm", "ffn_norm")}
+        for name, (rows, columns) in shapes.items():
+            scale = (mixing if name in ("attn_output", "ffn_down") else 1.0) * columns**-0.5
+            tensors[f"blk.{layer}.{name}.weight"] = (scale * rng.standard_normal((rows, columns))).astype(np.float32)
+    return write_gguf(path, "llama", _sizes(layers, 256, width, (4, 2, width // 4)), tensors, vocabulary)

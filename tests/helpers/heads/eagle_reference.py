@@ -7,7 +7,7 @@ import gguf
 import numpy as np
 from numpy.typing import NDArray
 
-from helpers.heads.eagle import floats_of
+from helpers.heads.layouts import floats_of
 
 Array = NDArray[np.float32]
 

@@ -5,13 +5,13 @@ The entries and tensors are those of llama.cpp's converter (conversion/gemma.py,
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
 from numpy.typing import NDArray
 
-from helpers.heads.eagle import copy_vocabulary, floats_of
-from helpers.models.random_model import write_vocabulary
+from helpers.heads.layouts import floats_of, instead, scaled, write_gguf
 
 Array = NDArray[np.float32]
 WINDOW = 16
@@ -59,42 +59,41 @@ def write_gemma4(path: Path, size: Gemma = PLAIN, *, seed: int = 0, kind: str = 
     rng = np.random.default_rng(seed)
     width, inner = size.width, size.inner
     tensors: dict[str, Array] = {
-        "token_embd.weight": _random(rng, size.vocabulary, width),
-        "output.weight": 2.5 * _random(rng, size.vocabulary, width),
+        "token_embd.weight": scaled(rng, size.vocabulary, width),
+        "output.weight": 2.5 * scaled(rng, size.vocabulary, width),
         "output_norm.weight": _norm(rng, width),
         "rope_freqs.weight": _frequencies(size.key),
     }
     if size.beside:
         rows = size.beside * size.layers
         tensors |= {
-            "per_layer_token_embd.weight": _random(rng, size.vocabulary, rows),
-            "per_layer_model_proj.weight": _random(rng, rows, width),
+            "per_layer_token_embd.weight": scaled(rng, size.vocabulary, rows),
+            "per_layer_model_proj.weight": scaled(rng, rows, width),
             "per_layer_proj_norm.weight": _norm(rng, size.beside),
         }
     for layer in range(size.layers):
         shared, key = size.shapes(layer)
         block = _block(rng, size.heads, key, width, inner)
         if layer < size.layers - size.borrowed:
-            block |= {"attn_k": _random(rng, shared * key, width), "attn_k_norm": _norm(rng, key)}
+            block |= {"attn_k": scaled(rng, shared * key, width), "attn_k_norm": _norm(rng, key)}
             if size.window(layer):  # A full layer's values are its keys before their norm.
-                block["attn_v"] = _random(rng, shared * key, width)
+                block["attn_v"] = scaled(rng, shared * key, width)
         if size.beside:
             block |= {
-                "inp_gate": _random(rng, size.beside, width),
-                "proj": _random(rng, width, size.beside),
+                "inp_gate": scaled(rng, size.beside, width),
+                "proj": scaled(rng, width, size.beside),
                 "post_norm": 0.03 * _norm(rng, width),
             }
         tensors |= {f"blk.{layer}.{name}.weight": values for name, values in block.items()}
-    writer = _writer(path, "gemma4", size, size.layers, kind)
-    writer.add_embedding_length(width)
-    writer.add_uint32("gemma4.attention.shared_kv_layers", size.borrowed)
-    writer.add_uint32("gemma4.embedding_length_per_layer_input", size.beside)
-    writer.add_float32("gemma4.final_logit_softcapping", 30.0)
-    writer.add_array("gemma4.attention.sliding_window_pattern", [size.window(each) for each in range(size.layers)])
-    writer.add_array("gemma4.attention.head_count_kv", [size.shapes(each)[0] for each in range(size.layers)])
-    write_vocabulary(writer, size.vocabulary)
-    _write(writer, tensors, kind)
-    return path
+    entries = _entries(size, size.layers) | {
+        "embedding_length": width,
+        "attention.shared_kv_layers": size.borrowed,
+        "embedding_length_per_layer_input": size.beside,
+        "final_logit_softcapping": 30.0,
+        "attention.sliding_window_pattern": [size.window(each) for each in range(size.layers)],
+        "attention.head_count_kv": [size.shapes(each)[0] for each in range(size.layers)],
+    }
+    return write_gguf(path, "gemma4", entries, tensors, size.vocabulary, kind)
 
 
 def write_assistant(
@@ -120,12 +119,12 @@ def write_assistant(
     rng = np.random.default_rng(seed + 1000)
     turned, _ = np.linalg.qr(rng.standard_normal((size.width, size.width)))
     narrow, inner = np.asarray(turned[:width], np.float32), 2 * width
-    into = np.concatenate([narrow, 0.1 * _random(rng, width, size.width)], axis=1)
-    tensors: dict[str, Array | None] = {
+    into = np.concatenate([narrow, 0.1 * scaled(rng, width, size.width)], axis=1)
+    tensors = {
         "token_embd.weight": output @ narrow.T,
         "output_norm.weight": _norm(rng, width),
         "nextn.pre_projection.weight": into,
-        "nextn.post_projection.weight": np.ascontiguousarray(narrow.T) + 0.1 * _random(rng, size.width, width),
+        "nextn.post_projection.weight": np.ascontiguousarray(narrow.T) + 0.1 * scaled(rng, size.width, width),
         "rope_freqs.weight": _frequencies(size.key),
     }
     for layer in range(layers):
@@ -133,32 +132,23 @@ def write_assistant(
         key = size.key_in_window if window else size.key
         block = _block(rng, size.heads, key, width, inner)
         tensors |= {f"blk.{layer}.{name}.weight": values for name, values in block.items()}
-    tensors |= {name.replace("__", "."): value for name, value in changed.items()}
-    numbers = {
+    windows = [layer < layers - 1 for layer in range(layers)]
+    merged = _entries(size, layers) | {
         "embedding_length": width,
         "embedding_length_out": size.width,
         "feed_forward_length": inner,
         "nextn_predict_layers": layers,
         "attention.shared_kv_layers": layers,
         "embedding_length_per_layer_input": 0,
-    } | (entries or {})
-    writer = _writer(path, "gemma4-assistant", size, layers, kind, numbers)
-    windows = [layer < layers - 1 for layer in range(layers)]
-    writer.add_array("gemma4-assistant.attention.sliding_window_pattern", windows)
-    shared = [size.shared_in_window if window else size.shared for window in windows]
-    writer.add_array("gemma4-assistant.attention.head_count_kv", shared)
-    copy_vocabulary(reader, writer)
-    _write(writer, {name: values for name, values in tensors.items() if values is not None}, kind)
-    return path
+        "attention.sliding_window_pattern": windows,
+        "attention.head_count_kv": [size.shared_in_window if window else size.shared for window in windows],
+        **(entries or {}),
+    }
+    return write_gguf(path, "gemma4-assistant", merged, instead(tensors, changed), reader, kind)
 
 
-def _writer(
-    path: Path, architecture: str, size: Gemma, layers: int, kind: str, numbers: dict[str, int] | None = None
-) -> gguf.GGUFWriter:
-    writer = gguf.GGUFWriter(path, architecture)
-    writer.add_name(f"made {architecture}")
-    writer.add_file_type(gguf.LlamaFileType.ALL_F32 if kind == "F32" else gguf.LlamaFileType[f"MOSTLY_{kind}"])
-    merged = {
+def _entries(size: Gemma, layers: int) -> dict[str, Any]:
+    return {
         "block_count": layers,
         "context_length": size.context,
         "feed_forward_length": size.inner,
@@ -170,47 +160,27 @@ def _writer(
         "attention.sliding_window": WINDOW,
         "rope.dimension_count": size.key,
         "rope.dimension_count_swa": size.key_in_window,
-    } | (numbers or {})
-    for key, value in merged.items():
-        writer.add_uint32(f"{architecture}.{key}", value)
-    writer.add_float32(f"{architecture}.rope.freq_base", BASE)
-    writer.add_float32(f"{architecture}.rope.freq_base_swa", BASE_IN_WINDOW)
-    writer.add_layer_norm_rms_eps(EPSILON)
-    return writer
-
-
-def _write(writer: gguf.GGUFWriter, tensors: dict[str, Array], kind: str) -> None:
-    for name, values in tensors.items():
-        stored = gguf.GGMLQuantizationType[kind]
-        if kind == "F32" or values.ndim < 2 or values.shape[1] % 32:
-            writer.add_tensor(name, values)
-        else:
-            writer.add_tensor(name, gguf.quantize(values, stored), raw_dtype=stored)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+        "rope.freq_base": BASE,
+        "rope.freq_base_swa": BASE_IN_WINDOW,
+        "attention.layer_norm_rms_epsilon": EPSILON,
+    }
 
 
 def _block(rng: np.random.Generator, heads: int, key: int, width: int, inner: int) -> dict[str, NDArray[np.float32]]:
     """The tensors that a layer of the target's and one of the assistant's have alike."""
     return {
         "attn_norm": _norm(rng, width),
-        "attn_q": _random(rng, heads * key, width),
-        "attn_output": _random(rng, width, heads * key),
+        "attn_q": scaled(rng, heads * key, width),
+        "attn_output": scaled(rng, width, heads * key),
         "attn_q_norm": 0.3 * _norm(rng, key),
         "post_attention_norm": 0.1 * _norm(rng, width),
         "layer_output_scale": np.asarray([0.9], np.float32),
         "ffn_norm": _norm(rng, width),
-        "ffn_gate": _random(rng, inner, width),
-        "ffn_up": _random(rng, inner, width),
-        "ffn_down": _random(rng, width, inner),
+        "ffn_gate": scaled(rng, inner, width),
+        "ffn_up": scaled(rng, inner, width),
+        "ffn_down": scaled(rng, width, inner),
         "post_ffw_norm": 0.03 * _norm(rng, width),
     }
-
-
-def _random(rng: np.random.Generator, rows: int, columns: int) -> Array:
-    return np.asarray(rng.standard_normal((rows, columns)) / np.sqrt(columns), np.float32)
 
 
 def _norm(rng: np.random.Generator, width: int) -> Array:

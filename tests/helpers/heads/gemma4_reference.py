@@ -11,8 +11,8 @@ from pathlib import Path
 import gguf
 import numpy as np
 
-from helpers.heads.eagle import floats_of
 from helpers.heads.gemma4 import BASE, BASE_IN_WINDOW, EPSILON, WINDOW, Array, Gemma
+from helpers.heads.layouts import floats_of
 
 Keys = tuple[Array, Array]
 

@@ -8,8 +8,8 @@ import gguf
 import numpy as np
 from numpy.typing import NDArray
 
+from helpers.heads.layouts import close_written, write_gguf
 from helpers.models.hybrid_model import ARCHITECTURES, Size, Tensors
-from helpers.models.random_model import write_vocabulary
 
 Array = NDArray[np.float32]
 SIZE = Size(layers=4)
@@ -45,37 +45,23 @@ def write_mtp_target(
     entries, _ = ARCHITECTURES["qwen35"](size)
     # All sixteen pairs of a head of 32 turn with the text's position; llama.cpp leaves those out that no section has.
     entries |= {"full_attention_interval": interval, "rope.dimension_sections": [6, 5, 5, 0]}
-    writer = gguf.GGUFWriter(path, "qwen35")
-    writer.add_name("made model with MTP")
-    writer.add_file_type(gguf.LlamaFileType.ALL_F32)
-    writer.add_block_count(size.layers + 1)
-    writer.add_context_length(256)
-    writer.add_embedding_length(size.width)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_uint32("qwen35.nextn_predict_layers", 1)
+    entries |= {
+        "block_count": size.layers + 1,
+        "context_length": 256,
+        "embedding_length": size.width,
+        "attention.layer_norm_rms_epsilon": 1e-5,
+        "nextn_predict_layers": 1,
+    }
     if by_layer:
         recurrent = [bool((layer + 1) % interval) for layer in range(size.layers)]
-        writer.add_array("qwen35.attention.recurrent_layers", [*recurrent, False])
-    for key, value in entries.items():
-        if isinstance(value, list):
-            writer.add_array(f"qwen35.{key}", value)
-        elif isinstance(value, float):
-            writer.add_float32(f"qwen35.{key}", value)
-        else:
-            writer.add_uint32(f"qwen35.{key}", value)
-    write_vocabulary(writer, size.vocabulary)
-    rng = np.random.default_rng(seed)
+        entries["attention.recurrent_layers"] = [*recurrent, False]
     tensors |= {
         "token_embd.weight": ((size.width, size.vocabulary), "embedding"),
         "output.weight": ((size.width, size.vocabulary), "output"),
     }
-    for name, (shape, kind) in tensors.items():
-        writer.add_tensor(name, _values(rng, name, shape, kind, mixing))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
+    rng = np.random.default_rng(seed)
+    made = {name: _values(rng, name, shape, kind, mixing) for name, (shape, kind) in tensors.items()}
+    return write_gguf(path, "qwen35", entries, made, size.vocabulary)
 
 
 def write_mtp_alone(path: Path, target: Path, *, without: str = "") -> Path:
@@ -90,10 +76,7 @@ def write_mtp_alone(path: Path, target: Path, *, without: str = "") -> Path:
     for tensor in reader.tensors:
         if (tensor.name.startswith(head) or not tensor.name.startswith("blk.")) and tensor.name != without:
             writer.add_tensor(tensor.name, np.asarray(tensor.data))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    close_written(writer)
     return path
 
 

@@ -16,7 +16,7 @@ from helpers.decoding.invariants import follow
 from helpers.decoding.joint import Prefix, two_sample_p
 
 PROMPT = [1, 40, 41, 42, 43, 44]
-SAMPLES = 600
+SAMPLES = 400
 PIECE = 16
 """Of so many tokens states behind the norm are computed too."""
 Chain = Callable[[Sequence[int], NDArray[np.float32], Sequence[int]], NDArray[np.float32]]

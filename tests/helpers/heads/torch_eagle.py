@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from helpers.heads.eagle_reference import EagleReference
+from helpers.heads.layouts import scaled, some_tokens, write_folder
 from helpers.heads.rope import turning_speeds
 from helpers.models.tiny_models import VOCABULARY, write_tiny
 
@@ -60,43 +61,32 @@ def write_torch_eagle(
     width, rng = embedding.shape[1], np.random.default_rng(seed)
     inner = 2 * width
 
-    def random(rows: int, columns: int, scale: float = 1.0) -> Array:
-        return np.asarray(scale * rng.standard_normal((rows, columns)) / np.sqrt(columns), np.float32)
-
-    look, nothing, ones = 6.0 * random(width, width), np.zeros((width, width), np.float32), np.ones(width, np.float32)
+    look, ones, same = 6.0 * scaled(rng, width, width), np.ones(width, np.float32), np.eye(width, dtype=np.float32)
+    looking = np.concatenate([look, np.zeros((width, width), np.float32)], axis=1)
     layer = {
         "input_layernorm": ones,
         "hidden_norm": ones,
         "post_attention_layernorm": ones,
-        "self_attn.q_proj": np.concatenate([look, nothing], axis=1),
-        "self_attn.k_proj": np.concatenate([look, nothing], axis=1),
-        "self_attn.v_proj": np.concatenate([np.eye(width, dtype=np.float32), random(width, width, states)], axis=1),
-        "self_attn.o_proj": np.eye(width, dtype=np.float32),
-        "mlp.gate_proj": random(inner, width),
-        "mlp.up_proj": random(inner, width),
-        "mlp.down_proj": random(width, inner, 0.1),
+        "self_attn.q_proj": looking,
+        "self_attn.k_proj": looking,
+        "self_attn.v_proj": np.concatenate([same, scaled(rng, width, width, states)], axis=1),
+        "self_attn.o_proj": same,
+        "mlp.gate_proj": scaled(rng, inner, width),
+        "mlp.up_proj": scaled(rng, inner, width),
+        "mlp.down_proj": scaled(rng, width, inner, 0.1),
     }
     prefix = "layers.0." if speculators else "midlayer."
     tensors = {f"{prefix}{name}.weight": np.asarray(values, np.float32) for name, values in layer.items()}
-    tensors |= {"fc.weight": random(width, 3 * width, states), "norm.weight": ones, "lm_head.weight": output}
+    tensors |= {"fc.weight": scaled(rng, width, 3 * width, states), "norm.weight": ones, "lm_head.weight": output}
     if own_embedding:
         tensors["embed_tokens.weight"] = embedding
     if norm_before_fc:
         tensors["input_norm.weight"] = np.asarray(1 + 0.1 * rng.standard_normal(3 * width), np.float32)
     if kept is not None:
-        table = np.sort(rng.choice(VOCABULARY, kept, replace=False))
+        table = some_tokens(rng, VOCABULARY, kept)
         offsets: Any = table - np.arange(kept)
         tensors |= {"d2t": offsets, "lm_head.weight": output[table]}
-    settings: dict[str, Any] = {
-        "hidden_size": width,
-        "intermediate_size": inner,
-        "num_attention_heads": 2,
-        "num_key_value_heads": 2,
-        "num_hidden_layers": 1,
-        "rms_norm_eps": 1e-5,
-        "rope_theta": 10000.0,
-        "vocab_size": VOCABULARY,
-    } | changed
+    settings = _settings(width) | changed
     top: dict[str, Any] = {
         "architectures": ["LlamaForCausalLMEagle3"],
         "draft_vocab_size": kept or VOCABULARY,
@@ -104,13 +94,20 @@ def write_torch_eagle(
         "norm_before_residual": norm_before_residual,
         "norm_before_fc": norm_before_fc,
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    config = top | ({"transformer_layer_config": settings} if speculators else settings)
-    (folder / "config.json").write_text(json.dumps(config), "utf-8")
-    safetensors_numpy.save_file(
-        {name: np.ascontiguousarray(each) for name, each in tensors.items()}, folder / "model.safetensors"
-    )
-    return folder
+    return write_folder(folder, top | ({"transformer_layer_config": settings} if speculators else settings), tensors)
+
+
+def _settings(width: int) -> dict[str, Any]:
+    return {
+        "hidden_size": width,
+        "intermediate_size": 2 * width,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 2,
+        "num_hidden_layers": 1,
+        "rms_norm_eps": 1e-5,
+        "rope_theta": 10000.0,
+        "vocab_size": VOCABULARY,
+    }
 
 
 class TorchEagleReference(EagleReference):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from helpers.heads.layouts import scaled, write_folder
 from helpers.heads.rope import turning_speeds
 from helpers.models.tiny_models import VOCABULARY
 
@@ -41,12 +42,9 @@ def write_torch_eagle2(
     inner, heads = 2 * width, 2
     kept = width // heads * (shared or heads)
 
-    def random(rows: int, columns: int, scale: float = 1.0) -> Array:
-        return np.asarray(scale * rng.standard_normal((rows, columns)) / np.sqrt(columns), np.float32)
-
     # Of a token of this target a feature is the normed embedding, with little else: fc looks through to it.
-    look = np.eye(width, dtype=np.float32) + random(width, width, 0.02)
-    tensors: dict[str, Array] = {"fc.weight": np.concatenate([look, random(width, width, states)], axis=1)}
+    look = np.eye(width, dtype=np.float32) + scaled(rng, width, width, 0.02)
+    tensors: dict[str, Array] = {"fc.weight": np.concatenate([look, scaled(rng, width, width, states)], axis=1)}
     if bias:
         tensors["fc.bias"] = np.asarray(0.05 * rng.standard_normal(width), np.float32)
     for layer in range(layers):
@@ -57,21 +55,28 @@ def write_torch_eagle2(
             "self_attn.v_proj": (kept, width),
         }
         sizes |= {"mlp.gate_proj": (inner, width), "mlp.up_proj": (inner, width)}
-        tensors |= {f"{prefix}{name}.weight": random(*size) for name, size in sizes.items()}
-        tensors[f"{prefix}self_attn.o_proj.weight"] = random(width, width, 0.2)
-        tensors[f"{prefix}mlp.down_proj.weight"] = random(width, inner, 0.2)
+        tensors |= {f"{prefix}{name}.weight": scaled(rng, *size) for name, size in sizes.items()}
+        tensors[f"{prefix}self_attn.o_proj.weight"] = scaled(rng, width, width, 0.2)
+        tensors[f"{prefix}mlp.down_proj.weight"] = scaled(rng, width, inner, 0.2)
         for name in ("post_attention_layernorm", *(("input_layernorm",) if layer else ())):
             tensors[f"{prefix}{name}.weight"] = np.asarray(1 + 0.1 * rng.standard_normal(width), np.float32)
         for name, rows in (("q", width), ("k", kept), ("v", kept)) if qkv_bias else ():
             tensors[f"{prefix}self_attn.{name}_proj.bias"] = np.asarray(0.3 * rng.standard_normal(rows), np.float32)
     if own_embedding:
         tensors["embed_tokens.weight"] = embedding
-    config: dict[str, Any] = {
+    config = _settings(width, heads, shared, layers) | changed
+    if config["num_key_value_heads"] is None:
+        del config["num_key_value_heads"]
+    return write_folder(folder, config, tensors, drop)
+
+
+def _settings(width: int, heads: int, shared: int | None, layers: int) -> dict[str, Any]:
+    return {
         "architectures": ["LlamaForCausalLM"],
         "model_type": "llama",
         "hidden_act": "silu",
         "hidden_size": width,
-        "intermediate_size": inner,
+        "intermediate_size": 2 * width,
         "num_attention_heads": heads,
         "num_key_value_heads": shared,
         "num_hidden_layers": layers,
@@ -79,14 +84,6 @@ def write_torch_eagle2(
         "rope_scaling": None,
         "vocab_size": VOCABULARY,
     }
-    config = {
-        name: value for name, value in (config | changed).items() if (name, value) != ("num_key_value_heads", None)
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(config), "utf-8")
-    stored = {name: np.ascontiguousarray(each) for name, each in tensors.items() if name not in drop}
-    safetensors_numpy.save_file(stored, folder / "model.safetensors")
-    return folder
 
 
 class TorchEagle2Reference:
