@@ -11,11 +11,12 @@ READY := $(VENV)/.ready
 SETUP := packaging/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test coverage lint bench soak screenshots translations docs dist clean
+.PHONY: help setup run test check coverage lint bench soak screenshots translations docs dist clean
 
 help:
 	@echo "make run      open the window (ARGS=... are passed on)"
 	@echo "make test     run the tests (ARGS=... are passed to pytest)"
+	@echo "make check    style, types and tests of what was changed and of its rooms: some two minutes"
 	@echo "make coverage the tests of the rules, and whether they reach every line and branch"
 	@echo "make lint     formatting, rules, types and the boundaries between the packages"
 	@echo "make bench    measure speed, 90 minutes (ARGS=\"suite --list\": its parts)"
@@ -62,6 +63,9 @@ else
 	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest $(ARGS)
 endif
 
+check: $(READY)
+	@QT_QPA_PLATFORM=offscreen $(BIN)/python packaging/check_changed.py
+
 # A share of the tries of the campaigns that keeps the whole below 90 minutes on two cores; ARGS may have another one.
 SOAK_SHARE := 0.2
 
@@ -95,6 +99,7 @@ bench: $(READY)
 lint: $(READY)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
+	@$(BIN)/python packaging/check_functions.py
 	@$(BIN)/mypy engine app resources packaging tests benchmarks docs
 	@$(BIN)/lint-imports
 

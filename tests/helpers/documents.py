@@ -4,12 +4,13 @@ import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import dedent
 
 from helpers.paths import ROOT
 
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
 KERNELS = ROOT / "engine" / "backends" / "llama_cpp" / "kernels" / "README.md"
-_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _PATH = re.compile(
@@ -29,7 +30,7 @@ class Page:
 
     def blocks(self, language: str) -> list[str]:
         """Return the code blocks in a language."""
-        return [code for kind, code in _BLOCK.findall(self.text) if kind == language]
+        return [dedent(code) for kind, code in _BLOCK.findall(self.text) if kind == language]
 
     @property
     def prose(self) -> str:

@@ -16,7 +16,13 @@ from helpers.processes import run_engine, run_python
 
 PAGES = pages()
 BY_NAME = {str(page): page for page in PAGES}
-SNIPPETS = [(page, number) for page in PAGES for number in range(len(page.blocks("python")))]
+RUN_SNIPPETS = """
+import contextlib, io, sys
+for number, snippet in enumerate(sys.argv[1:], 1):
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        exec(compile(snippet, f"snippet {number}", "exec"), {"__name__": "__main__"})
+    assert said.getvalue().strip(), f"snippet {number} prints nothing"
+"""
 MAKE = (ROOT / "Makefile").read_text(encoding="utf-8")
 COMMANDS = (
     *(
@@ -53,11 +59,11 @@ def usage(*command: str) -> str:
 # Python ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("page", "number"), SNIPPETS, ids=str)
-def test_snippets_run(page: Page, number: int) -> None:
-    done = run_python("-W", "error", "-c", page.blocks("python")[number])
+@pytest.mark.parametrize("page", [page for page in PAGES if page.blocks("python")], ids=str)
+def test_snippets_run(page: Page) -> None:
+    """Each prints something; one process runs those of a page, each with names of its own."""
+    done = run_python("-W", "error", "-c", RUN_SNIPPETS, *page.blocks("python"))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
     assert "Traceback" not in done.stderr
 
 
@@ -67,6 +73,14 @@ def test_pieces_of_files_are_python() -> None:
     assert len(pieces) >= 8
     for page, piece in pieces:
         assert ast.parse(dedent(piece)).body, page
+
+
+def test_files_that_contributing_shows_are_checked_by_lint() -> None:
+    """What it gives whole lies beside the examples too, where `make lint` checks its style and its types."""
+    shown = [dedent(piece) for piece in BY_NAME["CONTRIBUTING.md"].blocks("py") if dedent(piece).startswith('"""')]
+    files = [path.read_text("utf-8") for path in (ROOT / "docs" / "examples" / "contributing").glob("*.py")]
+    assert len(shown) > 1
+    assert sorted(shown) == sorted(files)
 
 
 def test_every_example_is_explained() -> None:

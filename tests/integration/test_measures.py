@@ -10,10 +10,10 @@ from pathlib import Path
 
 import grimp
 import pytest
+from check_functions import FOLDERS, MOST, long_functions
 
 from helpers.paths import ROOT
 
-FOLDERS = ("app", "benchmarks", "docs", "engine", "packaging", "resources", "tests")
 PACKAGES = ("engine", "app")
 PARTS_OF_A_ROOM = ("", "Door: ", "Never imported here: ")
 
@@ -154,6 +154,11 @@ def circle(imports: Mapping[str, AbstractSet[str]]) -> list[str]:
     return []
 
 
+def test_no_function_is_too_long() -> None:
+    """As `make lint` says too."""
+    assert not [line for folder in FOLDERS for line in long_functions(ROOT / folder)]
+
+
 def test_no_module_only_forwards() -> None:
     face = ROOT / "engine" / "__init__.py"
     modules = [path for path in _modules(ROOT, *FOLDERS) if path != face]
@@ -226,6 +231,15 @@ def test_an_undescribed_room_is_seen(tmp_path: Path, text: str | None, described
     if text is not None:
         _write(tmp_path, {"engine/new_room/__init__.py": text})
     assert undescribed(tmp_path) == ([] if described else ["engine/new_room"])
+
+
+def test_a_long_function_is_seen(tmp_path: Path) -> None:
+    body = "    pass\n" * (MOST - 1)
+    long = f"class A:\n  async def long(self):\n{body}    pass\n"
+    _write(tmp_path, {"a.py": f"def fits() -> None:\n{body}", "b.py": long})
+    assert [line.partition(": ")[2] for line in long_functions(tmp_path)] == [
+        f"long has {MOST + 1} lines, {MOST} are allowed"
+    ]
 
 
 def test_a_wrong_door_is_seen(tmp_path: Path) -> None:
