@@ -123,12 +123,6 @@ def _kill(folder: Path, pair: tuple[Path, Path], seed: int, kills: int) -> Count
     return home.ends
 
 
-@pytest.mark.timeout(120)
-def test_a_few_kills_of_commands(tmp_path: Path, bundled_target: Path, bundled_draft: Path) -> None:
-    ends = _kill(tmp_path / "commands", (bundled_target, bundled_draft), 3, 2)
-    assert ends.total() - ends["half written"] == 2
-
-
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
 def test_kills_of_commands(tmp_path: Path, bundled_target: Path, bundled_draft: Path, campaign: Campaign) -> None:

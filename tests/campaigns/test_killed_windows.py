@@ -184,13 +184,6 @@ def _kill(folder: Path, models: tuple[Path, ...], seed: int, kills: int) -> tupl
     return scripted.safe + real.safe, scripted.ends + real.ends
 
 
-@pytest.mark.timeout(120)
-def test_a_few_kills_of_a_window(tmp_path: Path, bundled_target: Path, bundled_draft: Path) -> None:
-    models = _copies(tmp_path / "models", bundled_draft, bundled_target)
-    safe, _ = _kill(tmp_path, models, 1, 2)
-    assert safe > 0
-
-
 @pytest.mark.soak
 @pytest.mark.timeout(5_400)
 def test_kills_of_a_window(tmp_path: Path, bundled_target: Path, bundled_draft: Path, campaign: Campaign) -> None:

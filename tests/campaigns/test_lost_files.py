@@ -123,10 +123,6 @@ def _run(folder: Path, campaign: Campaign, names: tuple[str, ...] | None = None)
     assert not wrong, f"seed {campaign.seed}: {len(wrong)} wrong\n" + "\n".join(wrong)
 
 
-def test_a_store_that_is_taken_away_is_written_again(tmp_path: Path) -> None:
-    _run(tmp_path / "profile", Campaign(21, 0.09), (_STORE, f"{_STORE}-wal"))
-
-
 @pytest.mark.soak
 @pytest.mark.timeout(5_400)
 def test_lost_files_lose_nothing(tmp_path: Path, campaign: Campaign) -> None:

@@ -2,21 +2,21 @@
 
 import doctest
 import importlib
-import pkgutil
 from pathlib import Path
 
 import pytest
 
 import engine
 
+FOLDER = Path(engine.__file__).parent
 LIGHT = [
-    found.name
-    for found in pkgutil.walk_packages(engine.__path__, "engine.")
-    if not found.name.startswith("engine.backends.") and found.name != "engine.__main__"
+    ".".join(path.relative_to(FOLDER.parent).with_suffix("").parts).removesuffix(".__init__")
+    for path in sorted(FOLDER.rglob("*.py"))
+    if ">>>" in path.read_text("utf-8") and "backends" not in path.parts
 ]
 
 
-@pytest.mark.parametrize("name", ["engine", *LIGHT])
+@pytest.mark.parametrize("name", LIGHT)
 def test_examples(name: str, request: pytest.FixtureRequest) -> None:
     module = importlib.import_module(name)
     examples = [test for test in doctest.DocTestFinder(exclude_empty=True).find(module) if test.examples]

@@ -11,7 +11,7 @@ from helpers.models.load_damaged import damaged_copy, damages_of, load_all
 from helpers.paths import BUNDLED_MODELS, SHARED_MODELS
 from helpers.processes import run_engine
 
-CUTS, CORRUPTIONS = 30, 30
+CUTS, CORRUPTIONS = 15, 15
 REAL_MODELS = [*sorted(BUNDLED_MODELS.glob("*.gguf")), *sorted(SHARED_MODELS.glob("gguf/**/*.gguf"))]
 CHOSEN = {"demo-target", "demo-draft", "stories260K-Q8_0", "stories-mamba131K-F32", "babyllama105-F32"}
 

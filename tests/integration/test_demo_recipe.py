@@ -117,6 +117,7 @@ def test_a_batch_pairs_each_position_with_the_token_after_it(words: Tokenizer) -
     assert tokenizer.special_ids(words)[tokenizer.PAD] not in flat[batch.picked].tolist()
 
 
+@pytest.mark.soak
 def test_a_short_training_lowers_the_loss_and_repeats(words: Tokenizer, tmp_path: Path) -> None:
     shape = ModelShape(4096, 64, 1, 1, 1, 96, tied=True)
     config = train.TrainConfig(steps=40, seed=SEED, tokens=256, warmup=5)

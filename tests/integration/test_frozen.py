@@ -16,6 +16,7 @@ def _passes(arguments: Sequence[str], capsys: pytest.CaptureFixture[str]) -> Non
     assert smoke_test.main(arguments) == 0, capsys.readouterr().out
 
 
+@pytest.mark.soak
 def test_source(capsys: pytest.CaptureFixture[str]) -> None:
     _passes(["--source", "--offscreen", "--stay", "1", sys.executable, "-m", "app"], capsys)
 

@@ -173,8 +173,8 @@ def _run_with(
     ("how", "times"),
     [
         ("killed", {"lasts": 600}),
-        ("stopped", {"silence": 3}),
-        ("waits_in_c", {"limit": 1}),
+        pytest.param("stopped", {"silence": 3}, marks=pytest.mark.soak),
+        pytest.param("waits_in_c", {"limit": 1}, marks=pytest.mark.soak),
     ],
 )
 def test_a_worker_that_dies_or_hangs_ends_the_run(tmp_path: Path, how: str, times: dict[str, int]) -> None:

@@ -179,7 +179,13 @@ def test_what_is_installed_there(user: Path) -> None:
 
 
 @ON_POSIX
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=pytest.mark.soak if path.stem == "mixed_backends" else ())
+        for path in EXAMPLES
+    ],
+)
 def test_examples_run(user: Path, path: Path) -> None:
     said = run_there(user, "-W", "error", path.name)
     assert len(said.split()) > 8
@@ -187,6 +193,7 @@ def test_examples_run(user: Path, path: Path) -> None:
     assert "not the same as plain" not in said
 
 
+@pytest.mark.soak
 @ON_POSIX
 def test_a_type_checker_finds_nothing_in_the_examples(user: Path) -> None:
     """The user's own type checker: the examples by the strictest rules, against what the wheel installs."""

@@ -59,7 +59,8 @@ def test_each_value_on_a_page_is_saved_and_loaded(open_window: OpenWindow, name:
     dialog = open_settings(window, "program.settings")
     page = {"general": dialog.general, "speculation": dialog.speculation}[str(SETTINGS[name].page)]
     picker = page.fields[name].picker
-    for row, option in enumerate(SETTINGS[name].choices()):
+    options = [*enumerate(SETTINGS[name].choices())]
+    for row, option in options if len(options) < 6 else (options[0], options[1], options[-1]):
         picker.setCurrentIndex(row)
         picker.activated.emit(row)
         assert getattr(window.program.settings, name) == option.value

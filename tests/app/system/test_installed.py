@@ -197,7 +197,7 @@ def test_a_changed_model_is_found_after_the_first_paint_and_never_loaded(bundle:
 @pytest.mark.usefixtures("demo_pair")
 def test_nothing_is_loaded_while_the_files_are_checked(tmp_path: Path) -> None:
     # So large that the first start has its time to load what is replayed there.
-    folder = make_bundle(tmp_path / "_internal", {MODEL: bytes(200_000_000), STYLE: b"QWidget {}"})
+    folder = make_bundle(tmp_path / "_internal", {MODEL: bytes(100_000_000), STYLE: b"QWidget {}"})
     with (folder / MODEL).open("r+b") as file:
         file.write(b"!")
     done = run_frozen("app.__main__", folder, "--smoke-test", env=os.environ | {"PYTHONPROFILEIMPORTTIME": "1"})

@@ -46,7 +46,7 @@ def reply(decoder: SpeculativeDecoder, **options: Any) -> GenerationResult:
     ("target", "draft"),
     [
         ("stories260K-F32", "stories-draft43K-F32"),
-        ("stories260K-F32", "stories-mamba131K-F32"),
+        pytest.param("stories260K-F32", "stories-mamba131K-F32", marks=pytest.mark.soak),
         ("stories-mamba131K-F32", "stories-draft43K-F32"),
         ("stories260K-F32", "babyllama361-F32"),
     ],

@@ -22,6 +22,7 @@ from engine.sampling.rows import Proposal
 from helpers.decoding.compiled_rows import compiled_rows
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.joint import LENGTH, PROMPT, Prefix, Setting, chi_square_p, draw_many
+from helpers.seldom import often
 
 SAMPLES, FEWER = 600, 300
 ENOUGH, BROKEN = 0.001, 1e-6
@@ -72,7 +73,7 @@ def test_the_constraint_leaves_much_out() -> None:
     assert len(_exact(FakeBackend(len(LETTERS), 11), FULL)) < 0.5 * len(LETTERS) ** LENGTH
 
 
-@pytest.mark.parametrize("sampling", RULES)
+@pytest.mark.parametrize("sampling", often(RULES, "all"))
 @pytest.mark.parametrize(
     "speculation",
     [
@@ -110,7 +111,7 @@ def test_padded_vocabularies(vocab_size: int) -> None:
     assert _p_value(setting, FEWER) >= ENOUGH
 
 
-@pytest.mark.parametrize("sampling", RULES)
+@pytest.mark.parametrize("sampling", often(RULES, "all"))
 @pytest.mark.parametrize("rule", ["rejection", "exact"])
 def test_compiled_functions(sampling: SamplingConfig, rule: Any) -> None:
     setting = replace(_setting(sampling, lookahead=4, acceptance=rule), rows=compiled_rows(whole_drafts=True))

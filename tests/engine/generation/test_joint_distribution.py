@@ -34,13 +34,14 @@ from helpers.decoding.joint import (
     two_sample_p,
     without_threads,
 )
+from helpers.seldom import often
 
 SAMPLES, MANY = 2_000, 12_000
 MOST = 10_000
 """For the break that shows least."""
 FEWER = 1_000
 """For what is not in question by itself, and for breaks: half as many leave no doubt of each of them."""
-THREADED, LONGER = 80, 12
+THREADED, LONGER = 40, 12
 """Replies that are drawn with a real thread, and their tokens."""
 ENOUGH = 0.001
 BROKEN = 1e-6
@@ -261,7 +262,7 @@ class Slow(FakeBackend):
         return super().forward(tokens, n_outputs)
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("sampling", often(SAMPLINGS, "t0.7-top-p0.9"))
 def test_overlap_draws_the_same_on_its_thread(sampling: SamplingConfig, overlapped: dict[str, Any]) -> None:
     setting = replace(_setting(sampling, **overlapped), draft=Slow(VOCABULARY, DRAFT_SEED))
     with remembered_distributions():
@@ -351,7 +352,7 @@ def test_dropping_an_unlikely_token_fails(sound: Setting) -> None:
     assert _broken_p_value(replace(sound, make_drafter=DropsUnlikely)) < BROKEN
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("sampling", often(SAMPLINGS, "t1"))
 def test_guess_with_old_probabilities_fails(sampling: SamplingConfig) -> None:
     setting = replace(_setting(sampling, overlap="on", lookahead=1), make_drafter=GuessesWithOldProbabilities)
     assert _broken_p_value(setting, MOST) < BROKEN

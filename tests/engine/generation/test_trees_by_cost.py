@@ -40,8 +40,11 @@ def _decoder(*, trees: bool = True) -> SpeculativeDecoder:
 
 @pytest.mark.parametrize(
     "options",
-    [{"sources": ("draft-model",)}, {"repeat_penalty": 1.3, "top_p": 0.95}, {"draft_temperature": 0.0}],
-    ids=["draft", "rules-and-index", "by-rank"],
+    [
+        pytest.param({"sources": ("draft-model",)}, id="draft", marks=pytest.mark.soak),
+        pytest.param({"repeat_penalty": 1.3, "top_p": 0.95}, id="rules-and-index"),
+        pytest.param({"draft_temperature": 0.0}, id="by-rank", marks=pytest.mark.soak),
+    ],
 )
 def test_the_distribution_is_the_targets(options: dict[str, Any]) -> None:
     decoder, counts = _decoder(), Counter[tuple[int, ...]]()

@@ -294,12 +294,12 @@ def test_drawn_text_is_the_targets(monkeypatch: pytest.MonkeyPatch) -> None:
     decoder._knowledge = PairKnowledge(Fixed(FLAT, 0.2))
     counts: Counter[tuple[int, ...]] = Counter()
     sources: Counter[str] = Counter()
-    for seed in range(2_500):
+    for seed in range(1_500):
         result = decoder.generate(REPETITIVE, temperature=1.0, lookahead="auto", max_tokens=6, seed=seed)
         counts[result.tokens[:3]] += 1
         sources.update({method.name: method.proposed for method in result.stats.by_method})
     assert chi_square_p(counts, exact_joint(target, SamplingConfig(temperature=1.0))) >= 0.001
-    assert min(sources["ngram"], sources["draft-model"]) > 600
+    assert min(sources["ngram"], sources["draft-model"]) > 360
 
 
 def test_real_pair_says_the_same_and_uses_both() -> None:

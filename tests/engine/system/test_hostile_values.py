@@ -138,7 +138,7 @@ def test_the_library_names_what_is_wrong(bundled_target: Path, bundled_draft: Pa
     assert json.loads(done.stdout) == []
 
 
-@pytest.mark.parametrize("token", _EDGES)
+@pytest.mark.parametrize("token", [4095, 4096, 2**40])
 def test_the_command_line_names_the_token(token: int) -> None:
     done = run_engine("generate", "--tokens", f"5,{token}", "-n", "2", "--lookahead", "0")
     assert done.returncode == (0 if 0 <= token < 4096 else 2), done.stderr

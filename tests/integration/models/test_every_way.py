@@ -12,6 +12,7 @@ from engine.decoder import SpeculativeDecoder
 from engine.events import GenerationResult
 from helpers.decoding.invariants import check_counters
 from helpers.models.pairs import assert_same_greedy
+from helpers.seldom import often
 
 STARTS = (
     *("Once upon a time", "One day", "The little dog", "Lily and Tom went", "She was very happy because"),
@@ -68,6 +69,12 @@ WAYS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     "rwkv-target-safetensors": (HF_RWKV, BYTES, {}),
 }
 TOKENS, FEWER = 60, 36
+OFTEN = (
+    *("gguf-overlap", "gguf-exact", "gguf-n1", "gguf-confidence", "gguf-penalties", "safetensors-overlap", "ngram"),
+    *("safetensors-with-gguf", "ngram-before-draft-overlap", "other-tokenizer", "other-tokenizer-ngram"),
+    *("recurrent-target-n1", "recurrent-draft", "rwkv-target", "rwkv-target-safetensors"),
+)
+"""One of each kind, and each option of the loop; the others differ by a model."""
 COMPARED_ELSEWHERE = frozenset({"gguf", "babyllama", "recurrent-target", "rwkv-draft"})
 """Ways that test_greedy_equality.py has, with these models and twice the lookaheads, in every run."""
 
@@ -126,7 +133,7 @@ def _check_done(name: str, replies: list[GenerationResult]) -> None:
         assert {"ngram", "draft-model"} <= methods
 
 
-@pytest.mark.parametrize("way", [name for name in WAYS if name not in COMPARED_ELSEWHERE], indirect=True)
+@pytest.mark.parametrize("way", often((name for name in WAYS if name not in COMPARED_ELSEWHERE), *OFTEN), indirect=True)
 def test_one_start(way: tuple[str, SpeculativeDecoder]) -> None:
     name, decoder = way
     starts = STARTS[:1] if "ngram" not in name else ("The dog ran to the dog and the dog ran to the",)

@@ -10,12 +10,13 @@ from engine.config import Prompt
 from engine.decoder import SpeculativeDecoder
 from helpers.decoding.invariants import check_counters
 from helpers.models.pairs import CLOSE, PAIRS, assert_same_greedy, held_out_prompts, open_files, open_shared
+from helpers.seldom import often
 
 LOOKAHEADS = (1, 2, 4, 8, 16, 32)
 PROMPTS = ("Once upon a time", "The little dog", "Lily and Tom went", "One day", "She was very happy because")
 
 
-@pytest.fixture(params=PAIRS, ids=lambda pair: f"{pair[0]}-with-{pair[1]}")
+@pytest.fixture(params=often(PAIRS, *PAIRS[::2], PAIRS[7]), ids=lambda pair: f"{pair[0]}-with-{pair[1]}")
 def pair(request: pytest.FixtureRequest, shared_gguf: Callable[[str], Path]) -> Iterator[SpeculativeDecoder]:
     for name in request.param:
         shared_gguf(name)

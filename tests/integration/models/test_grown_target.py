@@ -22,6 +22,7 @@ from engine.decoder import SpeculativeDecoder
 from engine.growth.arithmetic import EXACT, FULL, GrownKind, GrownShape, Growth, Kind, SmallModel
 from engine.growth.grown import grown_target
 from helpers.models.pairs import CLOSE, assert_same_greedy, held_out_prompts, open_files
+from helpers.seldom import often
 
 ITSELF = GrownShape(4, 384, 704)
 FOUR_TIMES = GrownShape(5, 1536, 736)
@@ -79,7 +80,7 @@ def _text_tokens(
 # What it writes -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", GGUF_KINDS)
+@pytest.mark.parametrize("kind", often(GGUF_KINDS, "q8_0"))
 def test_four_times_as_wide_the_logits_are_the_same_bits(grown: Grown, kind: GrownKind) -> None:
     prompts = held_out_prompts(3)
     with _both(grown, kind, FOUR_TIMES) as (small, large):
@@ -92,7 +93,7 @@ def test_four_times_as_wide_the_logits_are_the_same_bits(grown: Grown, kind: Gro
             assert np.array_equal(rows, others)
 
 
-@pytest.mark.parametrize("kind", GGUF_KINDS)
+@pytest.mark.parametrize("kind", often(GGUF_KINDS, "q4_0"))
 def test_of_another_width_it_writes_the_same_but_for_rounding(grown: Grown, kind: GrownKind) -> None:
     prompts = held_out_prompts(6)
     with _both(grown, kind, ODD) as (small, large):
@@ -213,6 +214,7 @@ BREAKAGES: dict[str, Callable[[gguf.GGUFReader], None]] = {
 }
 
 
+@pytest.mark.soak
 def test_everything_that_is_done_is_needed(grown: Grown, tmp_path: Path) -> None:
     whole = grown("q8_0", FOUR_TIMES)
     with open_files(grown("q8_0", ITSELF), None) as small:

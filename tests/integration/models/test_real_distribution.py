@@ -28,8 +28,8 @@ SAMPLINGS: list[dict[str, Any]] = [
 BEGINNING = "They"
 """Nearly anything may follow, and the drafts disagree with the targets on what."""
 NAMES = ["t1-top-k8", "t0.7-top-p0.9"]
-QUICKLY = {(0, 0), (0, 1), (1, 0), (2, 1)}
-"""Of `SHARED` and `SAMPLINGS`: all of either, those of recurrent models with one of the other."""
+QUICKLY = {(0, 0), (2, 1)}
+"""Of `SHARED` and `SAMPLINGS`: both samplings, a recurrent target among them."""
 
 
 def _draw(decoder: SpeculativeDecoder, samples: int, first_seed: int, **options: Any) -> Counter[Prefix]:

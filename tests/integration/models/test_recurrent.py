@@ -20,6 +20,7 @@ from engine.errors import Cancelled, RewindNotSupported
 from helpers.decoding.invariants import follow
 from helpers.models.hybrid_model import ARCHITECTURES, Size, write_hybrid_model
 from helpers.models.pairs import assert_same_greedy, open_files
+from helpers.seldom import often
 
 SIZE = Size(layers=6, inner=1536)
 SEED = 1
@@ -30,6 +31,8 @@ MORE_NOISE = 0.3
 """The same where tokens are drawn, which agree more easily."""
 DEPTHS = {"lfm2": 8, "nemotron_h": 4, "qwen35": 8}
 """Architectures of which llama.cpp keeps snapshots, and how many."""
+OFTEN = ("mamba", "rwkv7", "qwen35", "lfm2")
+"""Recurrent alone and with attention, with snapshots and without."""
 PROMPT = [1, 40, 41, 42, 43, 44]
 SAME = 1e-3
 """Rows of float32 models differ by less, however many tokens were fed at once."""
@@ -42,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("models")
 
 
-@pytest.fixture(scope="module", params=sorted(ARCHITECTURES))
+@pytest.fixture(scope="module", params=often(sorted(ARCHITECTURES), *OFTEN))
 def architecture(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -47,7 +47,7 @@ def test_thousands_of_entries_have_few_widgets(view: TranscriptView, qtbot: QtBo
     settle(view, qtbot)
     check_stack(view)
     assert entries[-1] in in_sight(view)
-    for value in (0, *range(17, bar.maximum(), bar.maximum() // 8), bar.maximum()):
+    for value in (0, *range(17, bar.maximum(), bar.maximum() // 3), bar.maximum()):
         bar.setValue(value)
         settle(view, qtbot)
         check_stack(view)
@@ -56,7 +56,7 @@ def test_thousands_of_entries_have_few_widgets(view: TranscriptView, qtbot: QtBo
 
 
 def test_every_height_is_the_right_one_once_it_was_seen(view: TranscriptView, qtbot: QtBot) -> None:
-    entries = talk(25)
+    entries = talk(12)
     view.show_all(entries)
     bar = view.verticalScrollBar()
     heights: dict[int, int] = {}
@@ -68,8 +68,8 @@ def test_every_height_is_the_right_one_once_it_was_seen(view: TranscriptView, qt
             break
         bar.setValue(bar.value() - 450)
     settle(view, qtbot)
-    assert sorted(heights) == list(range(25))
-    total = 2 * MARGIN + sum(heights.values()) + 24 * GAP
+    assert sorted(heights) == list(range(12))
+    total = 2 * MARGIN + sum(heights.values()) + 11 * GAP
     assert bar.maximum() == total - view.viewport().height()
 
 
@@ -98,7 +98,7 @@ def test_scrolling_up_moves_what_is_read_by_just_that_much(view: TranscriptView,
     view.show_all(entries)
     bar = view.verticalScrollBar()
     settle(view, qtbot)
-    for step in [90] * 16 + [333] * 6:
+    for step in [90] * 6 + [333] * 4:
         watched = in_sight(view)[0]
         before, value = place_on_screen(view, watched), bar.value()
         bar.setValue(value - step)
@@ -216,8 +216,8 @@ def test_what_is_selected_or_edited_is_not_taken_away(view: TranscriptView, qtbo
     text.setTextCursor(cursor)
     seen(view, second).question.edit()
     bar = view.verticalScrollBar()
-    for part in range(8):
-        bar.setValue(bar.maximum() * part // 10)
+    for part in range(4):
+        bar.setValue(bar.maximum() * part // 5)
         settle(view, qtbot)
     assert text.textCursor().hasSelection()
     assert seen(view, second).question.editor is not None
@@ -225,7 +225,7 @@ def test_what_is_selected_or_edited_is_not_taken_away(view: TranscriptView, qtbo
 
 def test_an_unfolded_thought_is_unfolded_when_its_view_comes_again(view: TranscriptView, qtbot: QtBot) -> None:
     thinking = asked(0, "<think>" + WORDS * 5 + "</think>\n\nSo it is.")
-    view.show_all([thinking, *talk(200)[1:]])
+    view.show_all([thinking, *talk(60)[1:]])
     bar = view.verticalScrollBar()
     bar.setValue(0)
     settle(view, qtbot)
@@ -236,8 +236,8 @@ def test_an_unfolded_thought_is_unfolded_when_its_view_comes_again(view: Transcr
     qtbot.waitUntil(lambda: seen(view, thinking).height() > low and not thought.busy)
     settle(view, qtbot)
     high = seen(view, thinking).height()
-    for part in range(12):
-        bar.setValue(bar.maximum() * (11 - part) // 12 + 5_000)
+    for part in range(6):
+        bar.setValue(bar.maximum() * (5 - part) // 6 + 5_000)
         settle(view, qtbot)
     assert view.view_of(thinking) is None
     bar.setValue(0)

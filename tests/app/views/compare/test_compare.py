@@ -162,7 +162,7 @@ def test_a_question_waits_and_can_be_cancelled_while_it_does(open_window: OpenWi
 
 
 def test_it_waits_for_a_reply_that_is_being_written(open_window: OpenWindow, proof: ScriptedCompare) -> None:
-    window = open_window(Script(reply="word " * 40, round_s=0.05))
+    window = open_window(Script(reply="word " * 20, round_s=0.05))
     exchange = window.send("Hi")
     window.wait(lambda: exchange.status == "writing")
     dialog = _compare(window)

@@ -358,7 +358,9 @@ ATTACKS = {
 }
 
 
-@pytest.mark.parametrize("streamed", [False, True], ids=["at once", "streamed"])
+@pytest.mark.parametrize(
+    "streamed", [pytest.param(False, id="at once", marks=pytest.mark.soak), pytest.param(True, id="streamed")]
+)
 @pytest.mark.parametrize("name", ATTACKS)
 def test_attacks_do_not_freeze_anything(make_reply: MakeReply, name: str, streamed: bool) -> None:
     if not WARM:  # What is imported and prepared once for all replies is not measured.

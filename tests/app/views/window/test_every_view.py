@@ -19,16 +19,12 @@ from helpers.paths import ROOT, TESTS
 
 PICTURES = os.environ.get("OUTRIDER_SCREENSHOTS", "")
 SCREEN = {"name": "one", "width": 3840, "height": 2160, "logicalDpi": 96, "logicalBaseDpi": 96, "dpr": 1}
-LOOKS = [
-    pytest.param(*look, scale, "en", id=f"{look[0]}-{look[1]}-{scale}x", marks=() if first else pytest.mark.soak)
-    for scale in (1, 2)
-    for look in looks()
-    for first in (look == ("dark", 720, 480) and scale == 1,)
-]
-LOOKS.append(pytest.param("light", 720, 480, 1, "de", id="light-720-1x-de", marks=pytest.mark.soak))
+LOOKS = [pytest.param(*look, scale, "en", id=f"{look[0]}-{look[1]}-{scale}x") for scale in (1, 2) for look in looks()]
+LOOKS.append(pytest.param("light", 720, 480, 1, "de", id="light-720-1x-de"))
 """Words of another language are longer."""
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("demo_pair")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(("theme", "width", "height", "scale", "language"), LOOKS)

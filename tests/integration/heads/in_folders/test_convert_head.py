@@ -15,6 +15,7 @@ from engine.errors import EngineError
 from helpers.heads.medusa import write_medusa
 from helpers.heads.replies import follow_heads
 from helpers.heads.torch_eagle import write_torch_eagle
+from helpers.seldom import often
 
 torch = pytest.importorskip("torch")
 safetensors_torch = pytest.importorskip("safetensors.torch")
@@ -30,7 +31,7 @@ def _pickled(folder: Path, *, nested: bool = False) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", ["medusa", "eagle3"])
+@pytest.mark.parametrize("kind", often(["medusa", "eagle3"], "eagle3"))
 def test_a_converted_head_drafts(target: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
     folder = (
         write_medusa(tmp_path / "head", target) if kind == "medusa" else write_torch_eagle(tmp_path / "head", target)

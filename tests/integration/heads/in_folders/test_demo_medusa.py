@@ -38,7 +38,9 @@ def on_transformers(bundled_target: Path, tmp_path: Path, monkeypatch: pytest.Mo
     return folder
 
 
-@pytest.mark.parametrize(("target", "every"), [("on_llama", 1), ("on_transformers", 3)])
+@pytest.mark.parametrize(
+    ("target", "every"), [("on_llama", 2), pytest.param("on_transformers", 3, marks=pytest.mark.soak)]
+)
 def test_they_pay_in_tokens_and_change_no_text(target: str, every: int, request: pytest.FixtureRequest) -> None:
     """A round gives nearly two tokens in the mean, and a tree more than a chain."""
     with SpeculativeDecoder() as decoder:
