@@ -171,6 +171,7 @@ def test_full_size_is_made_once_and_writes_what_the_demo_writes(tmp_path: Path) 
     assert replies[0].tokens == replies[1].tokens
 
 
+@pytest.mark.soak
 def test_the_pace_is_measured_with_a_sample_that_is_removed(tmp_path: Path, bundled_target: Path) -> None:
     pace = full_size._measured_pace(bundled_target, tmp_path / "made", CancelToken())
     assert 1e5 < pace < 1e9, "bytes in a millisecond"

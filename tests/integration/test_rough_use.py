@@ -108,6 +108,7 @@ def test_deleting_what_is_being_written(walk: Walk) -> None:
     assert walk.conversations() == []
 
 
+@pytest.mark.soak
 def test_what_is_damaged_and_what_is_long(walk: Walk, tmp_path: Path) -> None:
     walker = walk.walker
     damaged = tmp_path / "damaged.json"

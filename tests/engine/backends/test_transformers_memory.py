@@ -140,7 +140,9 @@ def test_plain_decoding_is_that_of_transformers(opened: Callable[[str], Opened],
 
 
 @pytest.mark.parametrize("kind", ["mistral", "mamba", "falcon_h1", "rwkv"])
-@pytest.mark.parametrize("seed", [0, 1], ids=["accepted", "rejected"])
+@pytest.mark.parametrize(
+    "seed", [pytest.param(0, id="accepted", marks=pytest.mark.soak), pytest.param(1, id="rejected")]
+)
 def test_speculative_decoding_is_plain_decoding(
     opened: Callable[[str], Opened], tmp_path: Path, kind: str, seed: int
 ) -> None:

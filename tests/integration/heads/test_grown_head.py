@@ -52,6 +52,7 @@ def test_it_proposes_what_the_small_one_does(tmp_path: Path, shape: GrownShape) 
     assert abs(kept[0] - kept[1]) <= 0.05 * proposed, "the target's last bits differ, hardly more"
 
 
+@pytest.mark.soak
 def test_a_layer_for_later_tokens_grows_with_its_target(tmp_path: Path) -> None:
     """The same text and guesses; the norms of queries and keys get another epsilon, which moves last bits."""
     found = []
@@ -75,6 +76,7 @@ def test_what_cannot_grow_is_refused(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.gguf"))
 
 
+@pytest.mark.soak
 def test_in_a_padded_vocabulary_it_proposes_the_same(tmp_path: Path) -> None:
     """Tokens that were added to the vocabulary never win, neither where the target draws nor where the head does."""
     tokens, known = 5_000, 4_096
@@ -142,6 +144,7 @@ def _write_random_medusa(folder: Path, target: Path) -> Path:
     return folder
 
 
+@pytest.mark.soak
 def test_medusa_grows_too(tmp_path: Path) -> None:
     """Behind the small target's state, with zeros in the channels that were added, its rows are the small one's."""
     target = bundled_pair()[0]

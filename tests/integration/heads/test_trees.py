@@ -23,6 +23,7 @@ from helpers.heads.mtp import write_mtp_target
 from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_in_folder, open_with_heads
 from helpers.heads.torch_eagle import TorchEagleReference, write_torch_eagle
 from helpers.models.pairs import assert_same_greedy, open_files, open_shared
+from helpers.seldom import often
 from helpers.weights.expert_model import TINY_GPT_OSS, write_expert_model
 
 ENOUGH = 0.001
@@ -30,7 +31,7 @@ HEADS = ["eagle3-gguf", "dflash-gguf", "dflash2-gguf", "medusa-gguf", "assistant
 SHAPES = ["1x4", "2x1", "3x3", "4x8"]
 
 
-@pytest.fixture(scope="module", params=HEADS)
+@pytest.fixture(scope="module", params=often(HEADS, "eagle3-gguf", "dflash-gguf", "assistant-gguf", "medusa"))
 def decoder(request: pytest.FixtureRequest, plain_target: Path, folder: Path) -> Iterator[SpeculativeDecoder]:
     if str(request.param).startswith("assistant"):
         target = write_gemma4(folder / "gemma4.gguf")

@@ -182,21 +182,21 @@ def _cycle(decoder: SpeculativeDecoder, number: int) -> str:
         decoder.cancel_token.clear()
 
 
-def test_a_hundred_starts_and_cancels_leave_nothing(shared_gguf: Callable[[str], Path]) -> None:
+def test_many_starts_and_cancels_leave_nothing(shared_gguf: Callable[[str], Path]) -> None:
     shared_gguf("stories260K-F32")
     process = psutil.Process(os.getpid())
     with open_shared("stories260K-F32", "stories-draft43K-F32") as decoder:
-        for number in range(100):
+        for number in range(30):
             _cycle(decoder, number)
         gc.collect()
         before, threads = process.memory_info().rss, process.num_threads()
-        ends = [_cycle(decoder, number) for number in range(100)]
+        ends = [_cycle(decoder, number) for number in range(60)]
         gc.collect()
         after = process.memory_info().rss
         assert process.num_threads() == threads
         assert decoder.generate([1, 403], max_tokens=4).stats.emitted == 4
     print(f"\nmemory {before / 2**20:.1f} to {after / 2**20:.1f} MiB, {ends.count('cancelled')} cancelled replies")
-    assert ends.count("cancelled") > 20
+    assert ends.count("cancelled") > 12
     assert after < before * MOST_GROWTH
 
 

@@ -258,6 +258,7 @@ def test_for_transformers(grown: Grown) -> None:
 
 
 @pytest.mark.leaves_threads
+@pytest.mark.soak
 def test_for_the_transformers_backend(grown: Grown) -> None:
     pytest.importorskip("torch")
     with _both(grown, "transformers", ODD) as (small, large):

@@ -19,6 +19,7 @@ from engine.loading.open import open_backend
 from helpers.decoding.invariants import check_counters
 from helpers.decoding.loop_plans import loop_plan
 from helpers.models.pairs import assert_same_greedy
+from helpers.seldom import often
 
 PAIRS = {
     ("stories260K-F32", "babyllama361-F32"): 0.4,
@@ -110,7 +111,7 @@ def test_greedy_text_is_the_targets(opened: Open, names: tuple[str, str]) -> Non
 
 
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
-@pytest.mark.parametrize("names", [*PAIRS][:3], ids="-with-".join)
+@pytest.mark.parametrize("names", often([*PAIRS][:3], next(iter(PAIRS))), ids="-with-".join)
 def test_odd_texts(opened: Open, names: tuple[str, str], text: str) -> None:
     target, draft = map(opened, names)
     prompt = _prompt(target, text)

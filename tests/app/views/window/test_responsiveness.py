@@ -49,6 +49,7 @@ def test_while_ten_thousand_tokens_arrive(open_window: OpenWindow) -> None:
     check(probe)
 
 
+@pytest.mark.soak
 def test_while_one_endless_paragraph_arrives(open_window: OpenWindow) -> None:
     window = open_window(Script("word after word " * 2_500, round_s=0.0005))
     probe = GapProbe()
