@@ -21,7 +21,7 @@ def changed_files() -> list[str]:
     return sorted(name for name in names if (ROOT / name).is_file())
 
 
-def tests_for(changed: Iterable[str]) -> list[str]:
+def rooms_tests(changed: Iterable[str]) -> list[str]:
     """Return the tests of these files: a test itself, those of a room, and those of the pages."""
     found = set(_ALWAYS)
     for name in map(Path, changed):
@@ -48,7 +48,7 @@ def main() -> int:
     if code:
         steps = [["ruff", "format", "--check", *code], ["ruff", "check", *code], ["mypy", *code]]
     marks = ["-m", "not soak and not alone"]
-    steps.append(["pytest", "-q", "-n", "2", "--dist", "loadfile", *marks, *tests_for(changed)])
+    steps.append(["pytest", "-q", "-n", "2", "--dist", "loadfile", *marks, *rooms_tests(changed)])
     for step in steps:
         print("$", " ".join(step[:6]), "…", flush=True)
         status = subprocess.run([*python, *step], cwd=ROOT, check=False).returncode
