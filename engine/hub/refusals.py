@@ -117,6 +117,14 @@ def compressed(url: str) -> DownloadFailed:
     )  # fmt: skip
 
 
+def no_parts(url: str) -> DownloadFailed:
+    """Return the error for a server that gives files only whole where a part was asked for."""
+    return DownloadFailed(
+        Translatable("{server} gives no parts of files, so this one cannot be read out of its package.",
+                     server=place(url))
+    )  # fmt: skip
+
+
 def too_long(url: str) -> DownloadFailed:
     """Return the error for a small answer that is none."""
     return DownloadFailed(

