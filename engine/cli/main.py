@@ -157,7 +157,10 @@ def make_parser(only: Sequence[str] | None = None) -> CommandParser:
         if only is not None and name not in only:
             continue
         if name == "models":
-            command.add_argument("folder", metavar="FOLDER", type=Path, help="the folder; all below it is listed too")
+            command.add_argument(
+                "folder", metavar="FOLDER", type=Path, nargs="?", help="the folder; all below it is listed too"
+            )
+            command.add_argument("--found", action="store_true", help="list what other programs keep on this machine")
             command.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
             command.set_defaults(run=_run_models)
         elif name == "presets":
@@ -193,6 +196,11 @@ def _run_presets(args: argparse.Namespace) -> int:
 
 
 def _run_models(args: argparse.Namespace) -> int:
+    if args.found == (args.folder is not None):
+        raise InvalidRequest("Name a folder, or --found for what other programs keep.")
+    if args.found:
+        args.folder = None
+        return _print("engine.cli.found", args)
     return _print("engine.cli.models", args)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.formats.model_file import ModelFile
-from engine.library.heads import HeadFit, judge_heads
+from engine.library.heads import judge_heads
 from engine.library.pairs import Pair, Pairs, judge_models
 from engine.library.scan import scan_folder
 from engine.system.files import expanded
@@ -25,7 +25,7 @@ def run(folder: str | Path, as_json: bool, console: Console) -> int:
         # Names of files may be no proper text, so nothing but ASCII is written.
         console.file.write(json.dumps(_report_to_dict(folder, models)) + "\n")
     elif not models:
-        console.print(f"There are no models in {_shown(str(folder))}.", highlight=False)
+        console.print(f"There are no models in {shown(str(folder))}.", highlight=False)
     else:
         console.print(_models_table(models, Path(folder)))
         _print_pairs(models, judge_models(models), Path(folder), console)
@@ -40,13 +40,15 @@ def _report_to_dict(folder: str | Path, models: Sequence[ModelFile]) -> dict[str
     pairs = judge_models(models)
     return {
         "folder": str(folder),
-        "models": [_model_to_dict(model, pairs, judge_heads(model, models)) for model in models],
+        "models": [model_to_dict(model, pairs, models) for model in models],
         "pairs": [_pair_to_dict(pair) for pair in pairs.listed],
         "pairs_shortened": pairs.shortened,
     }
 
 
-def _model_to_dict(model: ModelFile, pairs: Pairs, heads: Sequence[HeadFit]) -> dict[str, Any]:
+def model_to_dict(model: ModelFile, pairs: Pairs, models: Sequence[ModelFile]) -> dict[str, Any]:
+    """Return what is known of a model, for JSON. `models`: among which its heads are looked for."""
+    heads = judge_heads(model, models)
     vocabulary = model.vocabulary
     best = pairs.best.get(model.path)
     fits, through_text = pairs.counts.get(model.path, (0, 0))
@@ -98,27 +100,30 @@ def _how(pair: Pair) -> str:
 def _models_table(models: Sequence[ModelFile], folder: Path) -> Table:
     from rich.table import Table  # noqa: PLC0415 - JSON needs none
 
-    table = Table(title=f"Models in {_shown(str(folder))}", title_justify="left")
+    table = Table(title=f"Models in {shown(str(folder))}", title_justify="left")
     for column in ("model", "details", "size, memory needed"):
         table.add_column(column, overflow="fold")
     broken = any(model.problem for model in models)
     if broken:
         table.add_column("problem", overflow="fold")
     for model in models:
-        parameters = _with_unit(model.parameters, 1000, ("", "K", "M", "B", "T")) if model.parameters else ""
         context = f"context {model.context_length:,}" if model.context_length else ""
         template = {"": "", "template": "chat template"}.get(model.turns, f"chats as {model.turns}")
         row = [
             _name(model, folder),
-            " · ".join(filter(None, (_shown(model.architecture), parameters, _shown(model.quantisation))))
-            + "\n"
-            + " · ".join(filter(None, (context, template))),
+            model_details(model) + "\n" + " · ".join(filter(None, (context, template))),
             _bytes(model.size_bytes) + (f"\n{_bytes(model.memory_needed())}" if model.usable else ""),
         ]
         if broken:
-            row.append(f"[red]{_shown(model.problem)}[/red]" if model.problem else "")
+            row.append(f"[red]{shown(model.problem)}[/red]" if model.problem else "")
         table.add_row(*row)
     return table
+
+
+def model_details(model: ModelFile) -> str:
+    """Return architecture, size and quantisation in one line."""
+    parameters = _with_unit(model.parameters, 1000, ("", "K", "M", "B", "T")) if model.parameters else ""
+    return " · ".join(filter(None, (shown(model.architecture), parameters, shown(model.quantisation))))
 
 
 def _print_pairs(models: Sequence[ModelFile], pairs: Pairs, folder: Path, console: Console) -> None:
@@ -135,10 +140,10 @@ def _print_pairs(models: Sequence[ModelFile], pairs: Pairs, folder: Path, consol
     for target in targets:
         best = pairs.best.get(target.path)
         if best is None:
-            table.add_row(_name(target, folder), "[red]none[/red]", _shown(_why_none(target, pairs)))
+            table.add_row(_name(target, folder), "[red]none[/red]", shown(_why_none(target, pairs)))
         else:
             colour = "green" if best.fit.fits else "yellow"
-            why = f"[{colour}]{_how(best)}[/{colour}]\n{_shown(best.fit.reason)}"
+            why = f"[{colour}]{_how(best)}[/{colour}]\n{shown(best.fit.reason)}"
             table.add_row(_name(target, folder), _name(best.draft, folder), why)
     console.print(table)
     console.print("Use --json to list all other pairs.", style="dim")
@@ -157,13 +162,13 @@ def _print_heads(models: Sequence[ModelFile], folder: Path, console: Console) ->
     for target in models:
         for fit in judged.get(target.path, ()):
             colour = "green" if fit.fits else "red"
-            why = f"[{colour}]{fit.method}{'' if fit.fits else ' does not fit'}[/{colour}]\n{_shown(fit.reason)}"
+            why = f"[{colour}]{fit.method}{'' if fit.fits else ' does not fit'}[/{colour}]\n{shown(fit.reason)}"
             table.add_row(_name(target, folder), _name(fit.source, folder), why)
     console.print(table)
 
 
 def _name(model: ModelFile, folder: Path) -> str:
-    return f"{_shown(model.name)}\n[dim]{_shown(_relative(model.path, folder))}[/dim]"
+    return f"{shown(model.name)}\n[dim]{shown(_relative(model.path, folder))}[/dim]"
 
 
 def _why_none(target: ModelFile, pairs: Pairs) -> str:
@@ -176,7 +181,7 @@ def _why_none(target: ModelFile, pairs: Pairs) -> str:
     return reasons[0] if reasons else "This folder has no other usable model."
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
     """Return a text from a file or its name, fit for the terminal.
 
     It has one line, no markup and no odd bytes.

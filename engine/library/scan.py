@@ -38,7 +38,7 @@ def scan_folder(folder: str | Path, *, cancel: CancelToken | None = None) -> tup
     """
     found = find_models(folder, cancel=cancel)
     scan = _Scan(LibraryCache(expanded(folder)), cancel)
-    models = [scan.model(item) for item in found]
+    models = [_titled(scan.model(item), item.title) for item in found]
     scan.remember()
     if any(model.file_format == "safetensors" and model.usable for model in models) and not extra_installed():
         models = [_without_extra(model) for model in models]
@@ -71,6 +71,10 @@ def known_model(path: Path) -> ModelFile:
         if known.model.usable and _settled(found, now):
             cache.save({found.path: known})
     return replace(known.model, path=path)
+
+
+def _titled(model: ModelFile, title: str) -> ModelFile:
+    return replace(model, name=printable(title)) if title else model
 
 
 def _without_extra(model: ModelFile) -> ModelFile:

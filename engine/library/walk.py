@@ -13,6 +13,7 @@ from typing import Literal
 from engine.cancel import CancelToken
 from engine.errors import FolderUnreadable
 from engine.formats.gguf.parts import PartName, part_name
+from engine.library.ollama import FOLDERS, ollama_models
 from engine.system.files import expanded
 from engine.translatable import Translatable
 
@@ -40,13 +41,14 @@ class FoundModel:
     """Hold what looks like a model. `stamps`: its files, by name, as they are now; None for one that is unreadable.
 
     `kind`: a GGUF file (the first of a split one), a folder with weights for transformers, or a folder that could not
-    be searched, with the reason in `problem`.
+    be searched, with the reason in `problem`. `title`: what the program that keeps it calls it, if not as its file.
     """
 
     path: str
     kind: Literal["gguf", "safetensors", "folder"]
     stamps: Stamps = ()
     problem: str = ""
+    title: str = ""
 
 
 def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> list[FoundModel]:
@@ -128,10 +130,23 @@ class _Walk:
             )
             return
         names = {entry.name for entry in entries}
+        if names >= FOLDERS:
+            yield from self._ollama(folder)
+            return
         if _is_model_folder(names):
             yield FoundModel(folder, "safetensors", tuple(_stamps_beside(entries)))
         for entry in entries:
             yield from self._entry(entry, names, depth)
+
+    def _ollama(self, folder: str) -> Iterator[FoundModel]:
+        """Return the models that Ollama's manifests name: their files have no names of their own."""
+        for model in ollama_models(Path(folder)):
+            if model.path is None or model.problem:
+                place = os.fspath(model.path or Path(folder, model.name))
+                yield FoundModel(place, "folder", problem=model.problem, title=model.name)
+            elif self._first_visit(model.path.stat()):
+                stamps = ((model.path.name, _stamp_of(model.path)),)
+                yield FoundModel(os.fspath(model.path), "gguf", stamps, title=model.name)
 
     def _entry(self, entry: os.DirEntry[str], names: set[str], depth: int) -> Iterator[FoundModel]:
         if _is_folder(entry):

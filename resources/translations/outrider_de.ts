@@ -5278,20 +5278,20 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>sein Tensor {name!r} ist als {dtype} gespeichert; das kann hier nicht verwendet werden.</translation>
         </message>
         <message>
-            <source>Trees are chosen by cost only where the lookahead is too. Omit the lookahead, or name a size.</source>
-            <translation>Bäume werden nur dort nach Kosten gewählt, wo es auch die Vorausschau wird. Lassen Sie die Vorausschau weg, oder nennen Sie eine Größe.</translation>
+            <source>The model {name} cannot fill gaps: it has no tokens for them. Choose another.</source>
+            <translation>Das Modell {name} kann keine Lücken füllen: Es hat keine Tokens dafür. Wählen Sie ein anderes.</translation>
         </message>
         <message>
             <source>The prompt has no tokens. Enter some text first.</source>
             <translation>Der Prompt hat keine Tokens. Geben Sie zuerst einen Text ein.</translation>
         </message>
         <message>
-            <source>The model {name} cannot fill gaps: it has no tokens for them. Choose another.</source>
-            <translation>Das Modell {name} kann keine Lücken füllen: Es hat keine Tokens dafür. Wählen Sie ein anderes.</translation>
-        </message>
-        <message>
             <source>the reply ended without a result</source>
             <translation>die Antwort endete ohne Ergebnis</translation>
+        </message>
+        <message>
+            <source>Trees are chosen by cost only where the lookahead is too. Omit the lookahead, or name a size.</source>
+            <translation>Bäume werden nur dort nach Kosten gewählt, wo es auch die Vorausschau wird. Lassen Sie die Vorausschau weg, oder nennen Sie eine Größe.</translation>
         </message>
         <message>
             <source>The method {method}</source>
@@ -5630,6 +5630,38 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Das Zielmodell ist {times}-mal so groß wie das Entwurfsmodell: {promise}.</translation>
         </message>
         <message>
+            <source>It cannot be read ({reason}).</source>
+            <translation>Es ist nicht lesbar ({reason}).</translation>
+        </message>
+        <message>
+            <source>Its model.yml cannot be read. Import it again in Jan.</source>
+            <translation>Seine model.yml ist nicht lesbar. Importieren Sie es in Jan erneut.</translation>
+        </message>
+        <message>
+            <source>Its file {file} is missing. Get it again in Jan.</source>
+            <translation>Seine Datei {file} fehlt. Laden Sie es in Jan erneut.</translation>
+        </message>
+        <message>
+            <source>Its settings {file} cannot be read.</source>
+            <translation>Seine Einstellungen {file} sind nicht lesbar.</translation>
+        </message>
+        <message>
+            <source>{file} names it, but there is no such file.</source>
+            <translation>{file} nennt es, aber es gibt keine solche Datei.</translation>
+        </message>
+        <message>
+            <source>Its manifest cannot be read. Get it again: llama-server -hf {name}</source>
+            <translation>Sein Manifest ist nicht lesbar. Laden Sie es erneut: llama-server -hf {name}</translation>
+        </message>
+        <message>
+            <source>Its file is missing. Get it again: llama-server -hf {name}</source>
+            <translation>Seine Datei fehlt. Laden Sie es erneut: llama-server -hf {name}</translation>
+        </message>
+        <message>
+            <source>It is only partly downloaded. Get it again: hf download {name}</source>
+            <translation>Es ist nur teilweise heruntergeladen. Laden Sie es erneut: hf download {name}</translation>
+        </message>
+        <message>
             <source>Its own layers for later tokens.</source>
             <translation>Seine eigenen Schichten für spätere Tokens.</translation>
         </message>
@@ -5692,6 +5724,22 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>lacks {name}</source>
             <translation>ist ohne {name}</translation>
+        </message>
+        <message>
+            <source>Its manifest cannot be read. Get it again: ollama pull {name}</source>
+            <translation>Sein Manifest ist nicht lesbar. Laden Sie es erneut: ollama pull {name}</translation>
+        </message>
+        <message>
+            <source>Its manifest names no GGUF file: it runs elsewhere, or is kept in another form.</source>
+            <translation>Sein Manifest nennt keine GGUF-Datei: Es läuft anderswo oder liegt in anderer Form vor.</translation>
+        </message>
+        <message>
+            <source>Its file is missing. Get it again: ollama pull {name}</source>
+            <translation>Seine Datei fehlt. Laden Sie es erneut: ollama pull {name}</translation>
+        </message>
+        <message>
+            <source>Its file is incomplete. Get it again: ollama pull {name}</source>
+            <translation>Seine Datei ist unvollständig. Laden Sie es erneut: ollama pull {name}</translation>
         </message>
         <message>
             <source>Part of it is missing: {missing}.</source>

@@ -1,0 +1,357 @@
+"""Find what other programs keep: which folders of theirs are here, and what they call the models in them.
+
+Everything is read only. Sources of the layouts, each program's own: LM Studio's documentation ("Import models") and its
+home pointer; Ollama's FAQ and manifests; Jan's `app/commands.rs` and its llama.cpp extension; TextGen's README and
+`modules/utils.py`; KoboldCpp's `.kcpps` files; llama.cpp's `common/download.cpp`; huggingface_hub's documentation.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from engine.cancel import CancelToken
+from engine.errors import FolderUnreadable, LoadFailed
+from engine.formats.model_file import ModelFile, printable, problem_of
+from engine.library.names import hub_cache
+from engine.library.ollama import NamedModel, ollama_models
+from engine.library.scan import known_model
+from engine.library.walk import find_models
+from engine.system.files import expanded
+from engine.translatable import Translatable
+
+_MOST_BYTES = 2**20
+_MOST_ENTRIES = 400
+_MOST_FOLDERS = 300
+_AROUND = (
+    "",
+    "Desktop",
+    "Documents",
+    "Downloads",
+    "Applications",
+    "apps",
+    "git",
+    "src",
+    "code",
+    "projects",
+    "ai",
+    "AI",
+)
+"""Folders of a user in which programs are that are not installed but unpacked."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPlace:
+    """Hold a folder of another program, and the models in it by that program's names."""
+
+    program: str
+    folder: Path
+    models: tuple[NamedModel, ...]
+
+
+def find_elsewhere(*, cancel: CancelToken | None = None) -> tuple[FoundPlace, ...]:
+    """Return the folders of other programs that are here and hold models. Raises Cancelled."""
+    finders: tuple[Callable[[], Iterator[FoundPlace]], ...] = (
+        *(_lm_studio, _ollama, _jan, _text_gen, _kobold, _llama_cpp, _hugging_face),
+    )
+    found = []
+    for finder in finders:
+        if cancel is not None:
+            cancel.check("The scan")
+        with suppress(OSError):
+            found += [place for place in finder() if place.models]
+    return tuple(found)
+
+
+def described(models: tuple[NamedModel, ...], cancel: CancelToken | None = None) -> list[ModelFile]:
+    """Return what the headers of found models say, each under its name there. Raises Cancelled."""
+    found = []
+    for model in models:
+        if cancel is not None:
+            cancel.check("The scan")
+        path = model.path or Path(model.name)
+        name = printable(model.name)
+        if model.problem or model.path is None:
+            found.append(ModelFile(path, name, problem=model.problem))
+            continue
+        try:
+            found.append(replace(known_model(path), name=name))
+        except LoadFailed as error:
+            found.append(ModelFile(path, name, problem=problem_of(error, path)))
+        except OSError as error:
+            problem = Translatable("It cannot be read ({reason}).", reason=error.strerror or type(error).__name__)
+            found.append(ModelFile(path, name, problem=problem))
+    return found
+
+
+# The programs -------------------------------------------------------------------------------------------------------
+
+
+def _lm_studio() -> Iterator[FoundPlace]:
+    home = Path.home()
+    told = _text(home / ".lmstudio-home-pointer").strip().splitlines()[:1]
+    roots = [*map(Path, told), home / ".lmstudio", home / ".cache" / "lm-studio"]
+    for root in _there(roots):
+        named = _json(root / "settings.json").get("downloadsFolder")
+        folders = [expanded(named)] if isinstance(named, str) and named else []
+        for folder in _there([*folders, root / "models"]):
+            yield FoundPlace("LM Studio", folder, tuple(_by_repository(folder)))
+        return
+
+
+def _by_repository(folder: Path) -> Iterator[NamedModel]:
+    """Return models in PUBLISHER/NAME: called so, and by their files too where a repository has several."""
+    paths = [Path(each.path) for each in _walked(folder)]
+    names = ["/".join(path.relative_to(folder).parts[:2]) for path in paths]
+    for path, name in zip(paths, names, strict=True):
+        inside = path.relative_to(folder).parts
+        alone = names.count(name) == 1 and len(inside) > 2
+        yield NamedModel(name if alone else "/".join(inside), path)
+
+
+def _ollama() -> Iterator[FoundPlace]:
+    named = os.environ.get("OLLAMA_MODELS")
+    roots = [expanded(named)] if named else []
+    roots += [Path.home() / ".ollama" / "models"]
+    if sys.platform == "linux":
+        roots += [Path(base, ".ollama", "models") for base in ("/usr/share/ollama", "/var/lib/ollama")]
+        roots += [Path.home() / "snap" / "ollama" / "common" / "models"]
+    for folder in _there(roots):
+        if (folder / "manifests").is_dir():
+            yield FoundPlace("Ollama", folder, tuple(ollama_models(folder)))
+
+
+def _jan() -> Iterator[FoundPlace]:
+    data = _data_folder()
+    roots = [expanded(os.environ["JAN_DATA_FOLDER"])] if os.environ.get("JAN_DATA_FOLDER") else []
+    settings = [data / "Jan", data / "jan.ai.app"]
+    settings += [_config_folder() / "Jan"]
+    for place in settings:
+        named = _json(place / "settings.json").get("data_folder")
+        roots += [expanded(named)] if isinstance(named, str) and named else []
+    roots += [data / "Jan" / "data", _config_folder() / "Jan" / "data", Path.home() / "jan"]
+    for root in _there(roots):
+        folder = root / "llamacpp" / "models"
+        if folder.is_dir():
+            yield FoundPlace("Jan", folder, tuple(_jan_models(root, folder)))
+        elif (root / "models").is_dir():
+            yield FoundPlace("Jan", root / "models", tuple(_by_file(root / "models")))
+
+
+def _jan_models(root: Path, folder: Path) -> Iterator[NamedModel]:
+    """Return the models that `model.yml` files describe: `model_path` is told from the data folder."""
+    for index, note in enumerate(sorted(folder.rglob("model.yml"))):
+        if index >= _MOST_ENTRIES:
+            return
+        told = _scalars(_text(note))
+        name = told.get("name") or note.parent.relative_to(folder).as_posix()
+        where = told.get("model_path")
+        if not where:
+            yield NamedModel(name, None, Translatable("Its model.yml cannot be read. Import it again in Jan."))
+            continue
+        path = root / where
+        if not path.is_file():
+            yield NamedModel(name, None, Translatable("Its file {file} is missing. Get it again in Jan.", file=where))
+        else:
+            yield NamedModel(name, path)
+
+
+def _text_gen() -> Iterator[FoundPlace]:
+    for root in _unpacked(r"(text-generation-webui|textgen|oobabooga)"):
+        inner = [root, root / "text-generation-webui"]
+        folders = [each / below for each in inner for below in ("user_data/models", "models")]
+        for folder in _there(folders)[:1]:
+            yield FoundPlace("TextGen", folder, tuple(_by_file(folder)))
+
+
+def _kobold() -> Iterator[FoundPlace]:
+    """Return the models that KoboldCpp's settings name, and those beside the program."""
+    seen: set[Path] = set()
+    for root in [*_unpacked("koboldcpp"), *_there([Path.home() / below for below in _AROUND])]:
+        named = list(_kobold_settings(root, seen))
+        if re.match("koboldcpp", root.name, re.IGNORECASE):
+            beside = [replace(each, name=f"koboldcpp/{each.path.stem}") for each in _by_file(root) if each.path]
+            named += [each for each in beside if each.path is not None and each.path.resolve() not in seen]
+            seen |= {each.path.resolve() for each in beside if each.path is not None}
+        yield FoundPlace("KoboldCpp", root, tuple(named))
+
+
+def _kobold_settings(root: Path, seen: set[Path]) -> Iterator[NamedModel]:
+    for note in sorted(root.glob("*.kcpps"))[:_MOST_ENTRIES]:
+        told = _json(note)
+        where = told.get("model_param") or told.get("model")
+        where = where[0] if isinstance(where, list) and where else where
+        if not told:
+            yield NamedModel(note.stem, None, Translatable("Its settings {file} cannot be read.", file=note.name))
+        elif isinstance(where, str) and where and "://" not in where:
+            path = root / expanded(where)
+            name = f"koboldcpp/{path.stem}"
+            if not path.is_file():
+                yield NamedModel(
+                    name, None, Translatable("{file} names it, but there is no such file.", file=note.name)
+                )
+            elif path.resolve() not in seen:
+                seen.add(path.resolve())
+                yield NamedModel(name, path)
+
+
+def _llama_cpp() -> Iterator[FoundPlace]:
+    named = os.environ.get("LLAMA_CACHE")
+    for folder in _there([expanded(named) if named else _cache_folder() / "llama.cpp"]):
+        yield FoundPlace("llama.cpp", folder, tuple(_llama_cpp_models(folder)))
+
+
+def _llama_cpp_models(folder: Path) -> Iterator[NamedModel]:
+    """Return what `-hf` has fetched: manifests name files, whose names begin with owner and repository."""
+    seen = set()
+    for note in sorted(folder.glob("manifest=*.json"))[:_MOST_ENTRIES]:
+        parts = note.stem.split("=")
+        if len(parts) != 4:
+            continue
+        owner, repository, tag = parts[1:]
+        name = f"{owner}/{repository}:{tag}"
+        file = _json(note).get("ggufFile")
+        told = file.get("rfilename") if isinstance(file, dict) else None
+        if not isinstance(told, str) or not told:
+            yield NamedModel(
+                name,
+                None,
+                Translatable("Its manifest cannot be read. Get it again: llama-server -hf {name}", name=name),
+            )
+            continue
+        path = folder / f"{owner}_{repository}_{told.replace('/', '_')}"
+        seen.add(path.name)
+        if path.name != Path(path.name).name or not path.is_file():
+            yield NamedModel(
+                name, None, Translatable("Its file is missing. Get it again: llama-server -hf {name}", name=name)
+            )
+        else:
+            yield NamedModel(name, path)
+    yield from (each for each in _by_file(folder) if each.path is not None and each.path.name not in seen)
+
+
+def _hugging_face() -> Iterator[FoundPlace]:
+    for folder in _there([hub_cache()]):
+        yield FoundPlace("Hugging Face", folder, tuple(_hub_models(folder)))
+
+
+def _hub_models(folder: Path) -> Iterator[NamedModel]:
+    for place in sorted(folder.glob("models--*"))[:_MOST_ENTRIES]:
+        name = place.name.removeprefix("models--").replace("--", "/")
+        inside = [Path(each.path) for each in _walked(place / "snapshots")]
+        # One revision may be there twice; the same file in both is one file.
+        files = {each.resolve(): each for each in inside}
+        for path in files.values():
+            alone = len(files) == 1 or path.is_dir()
+            yield NamedModel(name if alone else f"{name}/{path.relative_to(_revision(path, place)).as_posix()}", path)
+        if not files and place.is_dir() and _is_of_a_model(place):
+            yield NamedModel(
+                name, None, Translatable("It is only partly downloaded. Get it again: hf download {name}", name=name)
+            )
+
+
+def _revision(path: Path, place: Path) -> Path:
+    return place / "snapshots" / path.relative_to(place / "snapshots").parts[0]
+
+
+def _is_of_a_model(place: Path) -> bool:
+    """Return whether a download of weights was begun: many repositories are there for their tokenizers alone."""
+    if any(place.glob("blobs/*.incomplete")):
+        return True
+    links = (each for each in (place / "snapshots").rglob("*") if each.is_symlink() and not each.exists())
+    return any(each.suffix in (".gguf", ".safetensors") for each in links)
+
+
+# What they share ----------------------------------------------------------------------------------------------------
+
+
+def _by_file(folder: Path) -> Iterator[NamedModel]:
+    """Return models called as their files are, with the folders around them."""
+    for each in _walked(folder):
+        path = Path(each.path)
+        yield NamedModel(path.relative_to(folder).as_posix(), path)
+
+
+def _walked(folder: Path) -> list[Any]:
+    try:
+        return [each for each in find_models(folder) if each.kind != "folder"]
+    except FolderUnreadable:
+        return []
+
+
+def _there(folders: list[Path]) -> list[Path]:
+    """Return the folders that are there, each once."""
+    found: dict[Path, Path] = {}
+    for folder in folders:
+        with suppress(OSError):
+            if folder.is_dir():
+                found.setdefault(folder.resolve(), folder)
+    return list(found.values())
+
+
+def _unpacked(pattern: str) -> list[Path]:
+    """Return the folders of a program that is unpacked somewhere, by the beginning of their names."""
+    found = []
+    for below in _AROUND:
+        with suppress(OSError):
+            names = sorted(os.listdir(Path.home() / below))[: 20 * _MOST_FOLDERS]  # noqa: PTH208 - names are enough
+            found += [Path.home() / below / name for name in names if re.match(pattern, name, re.IGNORECASE)]
+    return _there(found)[:_MOST_FOLDERS]
+
+
+def _text(path: Path) -> str:
+    """Return a small text file; "" where there is none that can be read."""
+    try:
+        return path.read_text("utf-8") if path.is_file() and path.stat().st_size <= _MOST_BYTES else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(_text(path) or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _scalars(text: str) -> dict[str, str]:
+    """Return the plain values at the top of a YAML file, which is all that is needed of it."""
+    found = {}
+    for line in text.splitlines():
+        match = re.fullmatch(r"(\w+):\s+(\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^#\s][^#]*?)\s*(#.*)?", line)
+        if match is not None:
+            value = match[2]
+            with suppress(ValueError):
+                value = json.loads(value) if value.startswith('"') else value.strip("'")
+            found[match[1]] = str(value)
+    return found
+
+
+def _data_folder() -> Path:
+    home = Path.home()
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support"
+    if sys.platform == "win32":
+        return Path(os.environ.get("APPDATA", home))
+    return expanded(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+
+
+def _config_folder() -> Path:
+    return expanded(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+
+
+def _cache_folder() -> Path:
+    home = Path.home()
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", home))
+    return expanded(os.environ.get("XDG_CACHE_HOME") or home / ".cache")

@@ -1,0 +1,85 @@
+"""Read the models folder of Ollama: manifests that name blobs. Nothing of it is changed.
+
+Source of the layout: Ollama's `docs/faq.md` and `server/internal/manifest`: `manifests/HOST/NAMESPACE/MODEL/TAG` is
+JSON with layers, of which the model's is the file `blobs/sha256-DIGEST`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.translatable import Translatable
+
+FOLDERS = frozenset({"manifests", "blobs"})
+"""What a models folder of Ollama has in it."""
+_HOST, _NAMESPACE = "registry.ollama.ai", "library"
+_MODEL = "application/vnd.ollama.image.model"
+_MOST_MANIFESTS = 5000
+_MOST_BYTES = 2**20
+_DIGEST = re.compile(r"sha256[:-]([0-9a-f]{64})")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedModel:
+    """Hold a model as another program names it. `path` None: there is none, and `problem` says why."""
+
+    name: str
+    path: Path | None
+    problem: str = ""
+
+
+def ollama_models(folder: Path) -> Iterator[NamedModel]:
+    """Return the models of a folder that has Ollama's layout, sorted by name."""
+    found = sorted(_manifests(folder / "manifests"), key=lambda place: place[0].casefold())
+    for name, path in found[:_MOST_MANIFESTS]:
+        yield _read(name, path, folder / "blobs")
+
+
+def _manifests(root: Path) -> Iterator[tuple[str, Path]]:
+    """Return the manifests, with the names that Ollama gives them: without what is usual."""
+    seen = 0
+    for place, folders, files in os.walk(root):
+        folders[:] = sorted(each for each in folders if not each.startswith("."))
+        parts = Path(place).relative_to(root).parts
+        seen += len(files)
+        if seen > _MOST_MANIFESTS:
+            return
+        if len(parts) != 3:
+            continue
+        folders.clear()
+        host, namespace, model = parts
+        usual = host == _HOST
+        names = [] if usual and namespace == _NAMESPACE else [namespace] if usual else [host, namespace]
+        for file in files:
+            if not file.startswith("."):
+                yield "/".join([*names, model]) + f":{file}", Path(place, file)
+
+
+def _read(name: str, path: Path, blobs: Path) -> NamedModel:
+    try:
+        with path.open("rb") as file:
+            layers = json.loads(file.read(_MOST_BYTES))["layers"]
+        layer = next((each for each in layers if each.get("mediaType") == _MODEL), None)
+        match = _DIGEST.fullmatch(layer["digest"]) if layer is not None else None
+        size = int(layer.get("size", 0)) if layer is not None else 0
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return NamedModel(
+            name, None, Translatable("Its manifest cannot be read. Get it again: ollama pull {name}", name=name)
+        )
+    if match is None:
+        return NamedModel(
+            name, None, Translatable("Its manifest names no GGUF file: it runs elsewhere, or is kept in another form.")
+        )
+    blob = next((each for sign in "-:" if (each := blobs / f"sha256{sign}{match[1]}").is_file()), None)
+    if blob is None:
+        return NamedModel(name, None, Translatable("Its file is missing. Get it again: ollama pull {name}", name=name))
+    if size and blob.stat().st_size < size:
+        return NamedModel(
+            name, blob, Translatable("Its file is incomplete. Get it again: ollama pull {name}", name=name)
+        )
+    return NamedModel(name, blob)
