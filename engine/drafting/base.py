@@ -74,6 +74,11 @@ class Drafter(ABC):
         """Return whether `propose_ahead` does anything."""
         return False
 
+    @property
+    def unread(self) -> int:
+        """Return how many tokens it would have to read before it proposes."""
+        return 0
+
     @abstractmethod
     def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
         """Start on a new prompt. Raises Cancelled."""
@@ -101,6 +106,13 @@ class Drafter(ABC):
 
         With no tokens: nothing more will be, live proposals are dropped.
         """
+
+
+SHORT_PROMPT = 512
+"""Tokens of a prompt that are read before the reply's first token. A longer one is read behind it: nobody waits."""
+LONG_PROMPT, BEGINNING, STEP = 1_280, 64, 512
+"""Tokens from which a prompt is not read whole: its beginning is, and of the end one to two steps. What lies between is
+whole steps, so that the next prompt of a conversation finds the cache as it was left."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,11 @@ class ChainDrafter(Drafter):
     def works_ahead(self) -> bool:
         return any(drafter.works_ahead for drafter, _ in self._parts)
 
+    @property
+    def unread(self) -> int:
+        """Tokens that the follower would have to read."""
+        return next((drafter.unread for drafter, _ in self._parts if drafter.name == self._follower()), 0)
+
     def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
         self._last = None
         self._let_rest()

@@ -13,7 +13,17 @@ from engine.backends.base import Backend, Logits
 from engine.backends.prefix import CHUNK, common_prefix, keep_prefix, read_all
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, SamplingConfig
-from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn, TreeShape
+from engine.drafting.base import (
+    BEGINNING,
+    LONG_PROMPT,
+    SHORT_PROMPT,
+    STEP,
+    Draft,
+    Drafter,
+    DrafterContext,
+    GoesOn,
+    TreeShape,
+)
 from engine.drafting.translated import TranslatedDrafter
 from engine.drafting.tree_prices import TreePrices
 from engine.drafting.trees import ROOT, Outlook, Tree, grow, grow_by_cost
@@ -46,9 +56,13 @@ class DraftModelDrafter(Drafter):
     `vocab_size` is the target's: ids that it lacks are never proposed, ids that the draft lacks have probability 0.
     `sampling` is how the draft draws, with `rows`; greedy drafts carry no probabilities. `masks`: of a constraint.
     `tree`: propose trees of this shape.
+
+    Where `reads_late`, the reply's first token does not wait for the draft: the prompt is read behind it (where the
+    lookahead is automatic in pieces, a plain round after each), and only the ends of a long one.
     """
 
     name = DRAFT_MODEL.name
+    reads_late = True
 
     def __init__(
         self,
@@ -92,7 +106,7 @@ class DraftModelDrafter(Drafter):
         """The tokens of the live proposals; a new list wherever any of them go."""
         self._offered = 0
         self._declined = False
-        self._prompt_length = 0
+        self._prompt_length = self._skipped = 0
         self._readable = 0
         self._grown_tree = Tree()
         self._open: list[list[int]] = []
@@ -101,20 +115,42 @@ class DraftModelDrafter(Drafter):
     def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
         self._cancel = cancel
         self._backend.watch(cancel)
-        self._committed = list(prompt_tokens)
+        self._committed = _ends_of(prompt_tokens) if self.reads_late else list(prompt_tokens)
+        self._skipped = len(prompt_tokens) - len(self._committed)
         self._live, self._ahead = [], []
         self._counted = False
         self._offered = 0
         self._declined = False
-        self._prompt_length = len(prompt_tokens)
+        self._prompt_length = len(self._committed)
         self.forwards = 0
         self._readable = 0
         self._find_readable()
         self._begin_round(0)
         known = self._committed[: min(self._readable, len(self._committed) - 1, self._backend.context_length)]
         shared = keep_prefix(self._backend, known)
-        if not self.resting:
+        if not self.resting and not self._late:
             read_all(self._backend, known[shared:], cancel)
+
+    @property
+    def _late(self) -> bool:
+        """True if the prompt is read behind the first token."""
+        return self.reads_late and self._prompt_length > SHORT_PROMPT
+
+    @property
+    def unread(self) -> int:
+        return max(min(len(self._committed), self._readable) - 1 - self._backend.length, 0)
+
+    def _read_first(self, *, in_pieces: bool) -> bool:
+        """Return True where the round is to be plain: it is the first one, or a piece of the prompt was read in it."""
+        unread, first = self.unread, len(self._committed) == self._prompt_length
+        if first and self._late and (unread > SHORT_PROMPT or not in_pieces):
+            return True  # Without pieces whatever the cache holds: what is proposed decides what a seed draws.
+        if not in_pieces or unread <= CHUNK or len(self._committed) > self._backend.context_length:
+            return False
+        held = self._backend.length
+        piece = unread if unread <= 2 * CHUNK else CHUNK
+        read_all(self._backend, self._committed[held : held + piece], self._cancel)
+        return True
 
     def _begin_round(self, number: int) -> None:
         """Begin a round, so that no position of the reply is drawn for twice with the same random number."""
@@ -143,6 +179,8 @@ class DraftModelDrafter(Drafter):
             self._find_readable()
             if self._readable < len(self._committed):
                 return Draft()
+        if self.reads_late and self._read_first(in_pieces=goes_on is not None):
+            return Draft()
         rewind = self._backend.rewind
         if rewind.kind == "window":
             n = min(n, (rewind.depth or 0) + 1)
@@ -205,7 +243,7 @@ class DraftModelDrafter(Drafter):
         """Propose a tree. It follows the path that is judged first: what else is in it costs the draft nothing."""
         self._live, self._ahead = [], []
         base = len(self._committed) - self._prompt_length
-        most = min(MAX_LOOKAHEAD, shape.context - len(self._committed))
+        most = min(MAX_LOOKAHEAD, shape.context - len(self._committed) - self._skipped)
 
         def draw(probs: Candidates, node: int) -> int:
             return probs.draw(uniform(self._drawing_seed, base, "draft", node + 1), self._rows.quantile)
@@ -350,6 +388,8 @@ class DraftModelDrafter(Drafter):
         self._find_readable()
         if self.resting or self._cancel.cancelled:  # How far behind it is grows with each token while it rests.
             return
+        if self._late and backend.length < self._prompt_length - 1:
+            return
         behind = self._committed[backend.length : self._readable]
         if len(behind) > _MOST_BEHIND and backend.length + len(behind) <= backend.context_length:
             backend.watch(None)
@@ -388,6 +428,14 @@ def make_drafter(context: DrafterContext) -> Drafter:
         stop_tokens=ends,
         min_confidence=confidence,
     )
+
+
+def _ends_of(prompt: Sequence[int]) -> list[int]:
+    """Return the beginning and the end of a long prompt, a short one whole."""
+    if len(prompt) <= LONG_PROMPT:
+        return list(prompt)
+    skipped = ((len(prompt) - BEGINNING) // STEP - 1) * STEP
+    return [*prompt[:BEGINNING], *prompt[BEGINNING + skipped :]]
 
 
 def _within(sampling: SamplingConfig, vocab_size: int) -> SamplingConfig:

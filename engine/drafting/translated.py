@@ -12,7 +12,7 @@ from engine.backends.base import Backend, Logits, Tokenizer
 from engine.backends.prefix import CHUNK, keep_prefix, read_all
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig
-from engine.drafting.base import Draft, Drafter, GoesOn
+from engine.drafting.base import LONG_PROMPT, SHORT_PROMPT, STEP, Draft, Drafter, GoesOn
 from engine.drafting.text_align import FARTHEST, TextContinuation, whole_characters
 from engine.errors import Cancelled, EngineError, RewindNotSupported, TextNotEncodable
 from engine.methods import DRAFT_MODEL
@@ -73,13 +73,13 @@ class TranslatedDrafter(Drafter):
         self._cancel = CancelToken()
         self._committed: list[int] = []
         self._text = bytearray()
-        self._prompt_bytes = 0
+        self._prompt_bytes = self._prompt_tokens = 0
         # What the draft has read or is to read next, and how many bytes of the text that is.
         self._read: list[int] = []
         self._covered = 0
         # What the draft wrote behind that.
         self._live: list[_Drafted] = []
-        self._declined = False
+        self._declined = self._waits = False
 
     # The lifecycle ----------------------------------------------------------------------------------------------------
 
@@ -92,7 +92,25 @@ class TranslatedDrafter(Drafter):
         text = self._theirs.join(prompt_tokens)
         self._text = bytearray(text.removeprefix(b" ") if self._theirs.adds_space else text)
         self._prompt_bytes = len(self._text)
-        self._read_anew(3 * self._backend.context_length // 4)
+        self._waits = len(prompt_tokens) > SHORT_PROMPT
+        self._read_anew(min(3 * self._backend.context_length // 4, LONG_PROMPT))
+        self._prompt_tokens = len(self._read)
+
+    @property
+    def unread(self) -> int:
+        return max(len(self._read) - 1 - self._backend.length, 0)
+
+    def _read_first(self, *, in_pieces: bool) -> bool:
+        """Return True where the round is to be plain: it is the first one, or a piece of the prompt was read in it."""
+        if self._waits:
+            self._waits = False
+            return True
+        unread, held = self.unread, self._backend.length
+        if not in_pieces or unread <= CHUNK:
+            return False
+        piece = unread if unread <= 2 * CHUNK else CHUNK
+        read_all(self._backend, self._read[held : held + piece], self._cancel)
+        return True
 
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         if self._cancel.cancelled:
@@ -101,6 +119,8 @@ class TranslatedDrafter(Drafter):
         if context - len(self._read) <= min(n, context // 8) and not self._live:
             self._read_anew(context // 2)
         self._catch_up()
+        if self._read_first(in_pieces=goes_on is not None):
+            return Draft()
         proposed = self._translate()
         most = self.forwards + _FORWARDS_A_TOKEN * (n + 1)
         asked = 0
@@ -140,7 +160,7 @@ class TranslatedDrafter(Drafter):
         self._live = []
         self._declined = False
         self._covered = whole_characters(self._text)
-        quarter = max(self._backend.context_length // 4, 1)
+        quarter = max(min(self._backend.context_length // 4, STEP), 1)
         # What is left out are whole quarters: with a text that grows, the part begins at the same place for a while.
         step = _BYTES_A_TOKEN * quarter
         start += max(-((start + 4 * step - self._covered) // step) * step, 0)
@@ -150,7 +170,7 @@ class TranslatedDrafter(Drafter):
         self._read = [*self._begin_tokens, *tokens]
         known = self._read[:-1]
         shared = keep_prefix(self._backend, known)
-        if not self.resting:
+        if not self.resting and not self._waits:
             read_all(self._backend, known[shared:], self._cancel)
 
     def _readable(self, text: str) -> list[int]:
@@ -201,7 +221,8 @@ class TranslatedDrafter(Drafter):
         with suppress(Cancelled):
             self._catch_up()
         waiting = self._read[self._backend.length : -1]
-        if waiting and len(self._read) <= self._backend.context_length:
+        begun = self._backend.length >= self._prompt_tokens - 1  # The prompt is read by the next proposal, in pieces.
+        if waiting and begun and len(self._read) <= self._backend.context_length:
             self._backend.forward(waiting, 0)
             self.forwards += 1
         self._backend.watch(self._cancel)

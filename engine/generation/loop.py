@@ -22,6 +22,10 @@ Events = Generator[Event, bool | None, None]
 _NOTHING = Draft()
 _BY_MASK = "constraint"
 """The source of tokens that were proposed because the masks leave no others."""
+_CAUGHT_UP = 16
+"""Tokens that a drafter may be behind without it being taken for reading."""
+USUAL_REPLY = 256
+"""Tokens that a reply is expected to go on for, whose end nobody knows; and as many again as there are."""
 
 
 class GenerationLoop:
@@ -35,6 +39,8 @@ class GenerationLoop:
         self._finish: FinishReason | None = None
         self._stop_reason: str | int | None = None
         self._tally = Tally(plan)
+        self._unread = 0
+        """Tokens that the drafter had to read when the round began."""
         self._ahead = AheadDrafting(plan.drafter) if plan.overlap and plan.drafter.works_ahead else None
 
     def run(self) -> Events:
@@ -56,7 +62,7 @@ class GenerationLoop:
                 # 2. Propose.
                 began = perf_counter()
                 plan.cancel.check()
-                lookahead = plan.policy.choose()
+                lookahead = self._choose()
                 draft = self._propose(lookahead)
                 lookahead = max(lookahead, len(draft.by_depth))
                 drafted = perf_counter()
@@ -96,6 +102,8 @@ class GenerationLoop:
         path = len(draft.by_depth)
         accepted = common_prefix(draft.tokens[:path], verdict.tokens[: verdict.accepted])
         confidences = tuple(map(exp, draft.logprobs[:path]))
+        if (read := self._unread - self._plan.drafter.unread) > 0:
+            self._plan.policy.observe_read(read, None if draft.tokens else times[0])
         self._plan.policy.observe(path, accepted, *times, confidences, rest_ms, nodes=len(draft.tokens))
 
     @property
@@ -124,6 +132,14 @@ class GenerationLoop:
         plan.drafter.begin(plan.prompt, plan.cancel)
         self._tally.note_prompt(evaluated)
         yield PromptProgress(evaluated, evaluated)
+
+    def _choose(self) -> int:
+        """Return the lookahead of the round, once the policy knows what the drafter has to read before it proposes."""
+        plan, more = self._plan, max(USUAL_REPLY, self._emitted)
+        unread, left = plan.drafter.unread, plan.left(self._emitted)
+        self._unread = unread if unread > _CAUGHT_UP else 0
+        plan.policy.to_read = self._unread, more if left is None else min(left, more)
+        return plan.policy.choose()
 
     def _propose(self, lookahead: int) -> Draft:
         """Return the draft of the round: the drafter's, or where there is none, tokens that only may come."""

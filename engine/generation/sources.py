@@ -192,7 +192,13 @@ def _make_policy(
     }
     claims = known.claims(NGRAM.name if index is None else index.name, greedy=greedy)
     return AutoLookahead(
-        known.costs, drafts, known.allowance, index=index, claims=claims, trees=trees, costs_now=known.costs_now
+        known.costs,
+        drafts,
+        known.allowance,
+        index=index,
+        claims=claims,
+        trees=trees,
+        costs_now=lambda: known.costs_now(max(len(prompt), models.target.length)),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from math import exp, log, sqrt
 from sys import float_info
 from typing import Any, Self
@@ -26,10 +27,12 @@ class CostModel:
 
     `verify_ms` are times by size (1..MOST), `draft_ms` of one draft token; with none only the proportions of what it
     expects mean anything. `rest`: ms of what else a round does: a plain one, one with proposals. `drafts`: ms of one
-    token, by source. Raises ValueError.
+    token, by source; `reads`: of one token of a prompt. `beside`: they are those beside other programs;
+    `seen`: the sizes that are no guess from other circumstances. Raises ValueError.
     """
 
     MOST, UNKNOWN_DRAFT = MAX_LOOKAHEAD + 1, 0.2  # a draft token, before one was timed, in times of a target token
+    UNKNOWN_READ = 0.2  # a token of a prompt, in times of a draft token
 
     def __init__(self, verify_ms: Mapping[int, float] | None = None, draft_ms: float | None = None) -> None:
         known = dict(verify_ms or {})
@@ -43,8 +46,16 @@ class CostModel:
         self._common, self._last = 1.0, (0.0, 0.0)
         self._mover, self._moved = 0, 0.0  # the size observed last, and how far it moved the common factor
         self.drafts = {} if draft_ms is None else {DRAFT_MODEL.name: draft_ms}
+        self.reads: dict[str, float] = {}
         self._drafts_last: dict[str, tuple[float, float]] = {}
         self.rest = [0.0, 0.0]
+        self.beside, self.seen = False, set(known)
+
+    def as_guess(self, *, beside: bool = False) -> Self:
+        """Return a copy for other circumstances, in which each size is still to be seen."""
+        copy = deepcopy(self)
+        copy.beside, copy.seen = beside, set()
+        return copy
 
     def verify(self, n: int) -> float:
         """Return the expected milliseconds of a target forward of `n` (1..MOST) tokens with n rows; above 0."""
@@ -54,6 +65,10 @@ class CostModel:
     def draft(self, source: str = DRAFT_MODEL.name) -> float:
         """Return the expected milliseconds of one more token of a source; above 0."""
         return self.drafts.get(source) or self.verify(1) * self.UNKNOWN_DRAFT
+
+    def read(self, source: str = DRAFT_MODEL.name) -> float:
+        """Return the expected milliseconds in which a source reads one token of a prompt; above 0."""
+        return self.reads.get(source) or self.draft(source) * self.UNKNOWN_READ
 
     def knows(self, n: int) -> bool:
         """Return whether a forward of `n` tokens was measured."""
@@ -81,6 +96,7 @@ class CostModel:
         """Learn that a target forward of `n` tokens took `ms` milliseconds. What is no time is passed over."""
         if not 1 <= n <= self.MOST or not _is_time(ms):
             return
+        self.seen.add(n)
         if n not in self._own or n in self._first:
             known = min(ms, self._first.pop(n) if n in self._first else 2.0 * self.verify(n) if self._own else ms)
             self._first |= {} if n in self._own else {n: ms}
@@ -115,6 +131,11 @@ class CostModel:
         last = self._drafts_last.get(source, (0.0, 0.0))
         self.drafts[source] *= exp(_in_common(residual, *last) / 2.0)
         self._drafts_last[source] = last[1], residual
+
+    def observe_read(self, tokens: int, ms: float, source: str = DRAFT_MODEL.name) -> None:
+        """Learn that a source read `tokens` tokens in `ms` milliseconds. What is no time is passed over."""
+        if tokens > 0 and _is_time(ms):
+            self.reads[source] = (self.reads.get(source, ms / tokens) + ms / tokens) / 2.0
 
     def observe_rest(self, proposed: int, ms: float) -> None:
         """Learn what a round of so many proposals took besides drafting and verifying."""

@@ -28,11 +28,14 @@ from engine.system.machine import describe_machine, logical_cores, machine_watch
 Known = Mapping[str, AcceptanceModel] | tuple[()]
 CONTINUES = 0.9  # share of the last prompt that one begins with where it goes on with the conversation
 SAVE_EVERY_S, MOST_REMEMBERED = 30.0, 256  # seconds between two saves; pairs that are remembered
+LENGTHS = (1024, 4096, 16384)
+"""Tokens in the context from which rounds have costs of their own: attention takes its time by the token."""
 
 
 class PairKnowledge:
     """Knows a target and its draft; with a `key`, beyond the program's end. Attributes: costs, allowance.
 
+    `costs` are those of short contexts; `longer`: of those from each of LENGTHS on, as far as they were seen.
     `acceptance`: what earlier runs learned, by source and way of drawing. `clock` counts seconds. `busy` tells whether
     other programs take cores now: what rounds cost then is learned apart, and forgotten when they have ended.
     """
@@ -44,10 +47,12 @@ class PairKnowledge:
         acceptance: Known = (),
         clock: Clock = monotonic,
         busy: Callable[[], bool] | None = None,
+        *,
+        longer: Mapping[int, CostModel] | None = None,
     ) -> None:
         self.costs, self.allowance = costs or CostModel(), Allowance()
         self.busy = busy or machine_watch().busy
-        self._costs_beside: CostModel | None = None
+        self._longer, self._costs_beside = dict(longer or {}), dict[int, CostModel]()
         self._key, self._clock, self._pair = key, clock, dict(acceptance)
         self._conversation: dict[str, AcceptanceModel] = {}
         self._apart: dict[str, PairKnowledge] = {}
@@ -55,14 +60,25 @@ class PairKnowledge:
         self._prompt: Sequence[int] = ()
         self._saved_at, self._saved = clock(), self._content()
 
-    def costs_now(self) -> CostModel:
-        """Return the costs to plan with: beside other programs a copy of what is known, which learns on its own."""
+    def costs_now(self, length: int = 0) -> CostModel:
+        """Return the costs to plan with at so many tokens in the context.
+
+        Beside other programs they are a copy of what is known, which learns on its own.
+        """
+        floor = max((least for least in LENGTHS if least <= length), default=0)
         if not self.busy():
-            self._costs_beside = None
-            return self.costs
-        if self._costs_beside is None:
-            self._costs_beside = deepcopy(self.costs)
-        return self._costs_beside
+            self._costs_beside.clear()
+            return self._costs_from(floor)
+        if floor not in self._costs_beside:
+            self._costs_beside[floor] = self._costs_from(floor).as_guess(beside=True)
+        return self._costs_beside[floor]
+
+    def _costs_from(self, floor: int) -> CostModel:
+        """Return the costs from a length on; what was never seen begins as what is known of the next shorter one."""
+        if floor and floor not in self._longer:
+            shorter = max((least for least in self._longer if least < floor), default=0)
+            self._longer[floor] = self._costs_from(shorter).as_guess()
+        return self._longer[floor] if floor else self.costs
 
     def begin(self, prompt: Sequence[int]) -> None:
         """Begin a reply to this prompt. A new conversation begins with what is known of the pair."""
@@ -86,6 +102,7 @@ class PairKnowledge:
     def go_on_from(self, guess: PairKnowledge) -> None:
         """Take over what replies learned of acceptance before the costs were measured."""
         self._pair |= guess._pair
+        self._longer = guess._longer | self._longer
         self._conversation, self._claims, self._prompt = guess._conversation, guess._claims, guess._prompt
 
     def save(self, *, at_once: bool = False) -> None:
@@ -93,7 +110,7 @@ class PairKnowledge:
         if self._key is None or (not at_once and self._clock() - self._saved_at < SAVE_EVERY_S):
             return
         if (content := self._content()) != self._saved:
-            remember(self._key, self.costs, acceptance=content[1])
+            remember(self._key, self.costs, acceptance=content[1], longer=content[2])
             self._saved_at, self._saved = self._clock(), content
 
     def apart(self, name: str) -> PairKnowledge:
@@ -102,8 +119,9 @@ class PairKnowledge:
             self._apart[name] = PairKnowledge(CostModel(self.costs.measured), acceptance=deepcopy(self._pair))
         return self._apart[name]
 
-    def _content(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        return self.costs.to_json(), {name: model.to_json() for name, model in self._pair.items()}
+    def _content(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        acceptance = {name: model.to_json() for name, model in self._pair.items()}
+        return self.costs.to_json(), acceptance, {str(least): each.to_json() for least, each in self._longer.items()}
 
 
 def learn_pair(
@@ -119,8 +137,13 @@ def learn_pair(
     for name, data in remembered_part(key, "acceptance").items():
         with suppress(ValueError):
             acceptance[name] = AcceptanceModel.from_json(data)
+    longer = {}
+    for least in LENGTHS:
+        with suppress(ValueError):
+            longer[least] = CostModel.from_json(remembered_part(key, "longer").get(str(least)))
     try:
-        return PairKnowledge(costs_for(target, draft, key, cancel=cancel, free=free_models(loaded)), key, acceptance)
+        costs = costs_for(target, draft, key, cancel=cancel, free=free_models(loaded))
+        return PairKnowledge(costs, key, acceptance, longer=longer)
     except EngineError as error:
         if isinstance(error, Cancelled):
             raise

@@ -25,7 +25,8 @@ class LookaheadPolicy(ABC):
     the source that is to propose; None: whoever can); follower (the only one that need follow each round among those
     that take time; None: all of them); asleep (this round and the next one are plain: neither policy nor drafter need
     be told of it); resting (nothing will be proposed for a while: none need follow each round); limit (how many tokens
-    a draft may have that asks `goes_on`; None: it does not ask, and has as many as chosen).
+    a draft may have that asks `goes_on`; None: it does not ask, and has as many as chosen); to_read (set by the loop:
+    tokens that the follower would have to read first, and those that the reply may still have).
     """
 
     speedup: float | None = None
@@ -33,6 +34,7 @@ class LookaheadPolicy(ABC):
     follower: str | None = None
     limit: int | None = None
     asleep = resting = False
+    to_read: tuple[int, int] = (0, 0)
 
     @abstractmethod
     def choose(self) -> int:
@@ -59,6 +61,12 @@ class LookaheadPolicy(ABC):
         """Learn from a round: its times, and the probabilities `sure` that the drafter gave its proposals (or none).
 
         `nodes`: of a tree, whose first path has the `proposed` tokens.
+        """
+
+    def observe_read(self, tokens: int, ms: float | None) -> None:  # noqa: B027 - a policy need not learn
+        """Learn, before the round is observed, that the drafter read tokens of the prompt in it.
+
+        `ms`: the time that this took; None where it is known only together with drafting.
         """
 
 
@@ -109,7 +117,8 @@ class AutoLookahead(LookaheadPolicy):
     may still win, several tokens on, is worth more than its time. Only kept tokens and the promise of the `index`
     before any draw are looked at, so nothing is bent. Where nothing beats plain decoding, only rounds that the
     `allowance` bears propose; looks at the sources take no more than its share either. `costs_now` gives the costs that
-    hold, which are others than `costs` beside other programs; of a round in which they change no time is learned.
+    hold, others than `costs` beside other programs and in long texts; of a round in which they change no time is
+    learned.
     """
 
     speedup: float
@@ -131,8 +140,8 @@ class AutoLookahead(LookaheadPolicy):
         trees: TreePrices | None = None,
         costs_now: Callable[[], CostModel] | None = None,
     ) -> None:
-        self._steady, self.acceptance = costs or CostModel(), AcceptanceModel()
-        self._costs_now = costs_now or (lambda: self._steady)
+        given, self.acceptance = costs or CostModel(), AcceptanceModel()
+        self._costs_now = costs_now or (lambda: given)
         self.costs = self._costs_now()
         self._drafts = {DRAFT_MODEL.name: self.acceptance} if drafts is None else drafts
         self._allowance, self._claims = allowance or Allowance(), claims or ClaimModel()
@@ -162,18 +171,19 @@ class AutoLookahead(LookaheadPolicy):
             self._make_plan()
         self._round += 1
         self._reach, self._exactly, self._finding_out, self._rival, self._promised = 1.0, None, False, False, ()
-        chosen, self._worth = (0, 1.0 / self._plain) if self.resting else (self._best, self._rate)
+        self._idle = self.resting or not self._worth_reading(*self.to_read)
+        chosen, self._worth = (0, 1.0 / self._plain) if self._idle else (self._best, self._rate)
         offered = self._look_at_index(self._index) if self._index and self._round > self._look_at else 0
         if offered:
             chosen = self._exactly = offered
-        elif self.follower and self._allowance.left > 0.0:
+        elif self.follower and self._allowance.left > 0.0 and self._idle == self.resting:
             chosen = self._find_out(chosen)
         if not chosen and self._pause and not self._allowance.sleep:
             self._allowance.sleep, self.asleep, self._proposed = self._pause, True, 0
             self._allowance.spend(-self._allowance.SHARE * self._pause)
         self.source = self._index.name if offered and self._index else self.follower
         self._gain, self.lookahead = max(self._worth * self._plain, 1.0), chosen
-        measured = self._scaled and self.costs.knows(chosen + 1) and (offered > 0 or self.acceptance.is_known)
+        measured = self._scaled and chosen + 1 in self.costs.seen and (offered > 0 or self.acceptance.is_known)
         self.speedup = self._gain if measured else 1.0  # What was not measured is not told.
         self.limit = chosen if not chosen or self._exactly is not None else MAX_LOOKAHEAD
         if self._trees and self.follower:
@@ -231,7 +241,7 @@ class AutoLookahead(LookaheadPolicy):
                 self.costs.observe_draft(proposed, draft_ms, name)
             if lost >= 0.0 and name in self.costs.drafts:  # What turned out better is tried again at once.
                 self._used[name] = self._round
-            judged = self._scaled and same and self.costs is self._steady and not self._rival
+            judged = self._scaled and same and not self.costs.beside and not self._rival
             expected = self._planned * time * judged
             self.acceptance.observe(proposed, accepted, sure, expected)
             for other in self._drafts.keys() - {name}:
@@ -245,6 +255,18 @@ class AutoLookahead(LookaheadPolicy):
         else:
             self._plan_at = self._round
         self._learning_ms = MS * (perf_counter() - began)
+
+    def observe_read(self, tokens: int, ms: float | None) -> None:
+        self._ready = None
+        if ms is not None:
+            self.costs.observe_read(tokens, ms, self.follower or "")
+
+    def _worth_reading(self, unread: int, left: int) -> bool:
+        """Return True if what the plan saves in the tokens left is more than the time that reading takes."""
+        if not unread:
+            return True
+        saved = self._plain - 1.0 / self._rate if self._rate * self._plain > 1.0 else 0.0
+        return left * saved > unread * self.costs.read(self.follower or "")
 
     def _make_plan(self) -> None:
         """Find the source that takes time, and its K, with the best rate, and whether it pays."""
@@ -282,7 +304,7 @@ class AutoLookahead(LookaheadPolicy):
         index.dozing = False
         promised = index.promise(MAX_LOOKAHEAD)
         best, rate = self._best_size(map(self._claims.given, range(len(promised)), promised), 0.0)
-        if rate <= max(self._worth * (1.0 if self.resting else self.INDEX_LEAD), 1.0 / self._plain):
+        if rate <= max(self._worth * (1.0 if self._idle else self.INDEX_LEAD), 1.0 / self._plain):
             index.dozing = self._pause > 0
             self._look_at = self._round + min(self._pause, self.AHEAD)
             return 0

@@ -29,6 +29,8 @@ class HeadDrafter(DraftModelDrafter):
     any other lookahead, a tree and a constraint begin behind the prompt, and spare these tokens.
     """
 
+    reads_late = False
+
     def __init__(self, head: HeadBackend, context: DrafterContext) -> None:
         speculation = context.request.speculation
         sampling = speculation.draft_sampling or context.request.sampling

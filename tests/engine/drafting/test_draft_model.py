@@ -1,14 +1,17 @@
 """Drafters: what they propose, with which probabilities, and what stays in their caches."""
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
 from engine.backends.base import Rewind
+from engine.backends.prefix import CHUNK
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig
+from engine.drafting.base import BEGINNING, SHORT_PROMPT, STEP, Draft
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.none import NoDrafter
 from engine.errors import Cancelled
@@ -224,3 +227,71 @@ def test_no_random_number_serves_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(found) == len(set(found)) == 12
     assert len({position for _, position in found}) < 12
     assert positions() == found, "a seed repeats the reply"
+
+
+# Long prompts ---------------------------------------------------------------------------------------------------------
+
+
+def _begun(size: int, context_length: int = 4096) -> tuple[DraftModelDrafter, FakeBackend]:
+    backend = FakeBackend(6, 2, context_length=context_length)
+    drafter = DraftModelDrafter(backend, 6, FULL, 7)
+    drafter.begin([1 + place * place % 5 for place in range(size)], CancelToken())
+    return drafter, backend
+
+
+def test_the_first_token_does_not_wait_for_the_draft() -> None:
+    drafter, backend = _begun(SHORT_PROMPT + 1)
+    assert drafter.propose(4) == Draft()
+    assert backend.length == 0
+    drafter.observe([3])
+    assert backend.length == 0
+    assert len(drafter.propose(4).tokens) == 4
+
+
+def test_a_fixed_lookahead_proposes_alike_whatever_the_cache_holds() -> None:
+    prompt, drafts = [1 + place * place % 5 for place in range(SHORT_PROMPT + 90)], []
+    backend = FakeBackend(6, 2)
+    for _ in range(2):
+        drafter = DraftModelDrafter(backend, 6, FULL, 7)
+        drafter.begin(prompt, CancelToken())
+        drafts.append([drafter.propose(4).tokens])
+        drafter.observe([3])
+        drafts[-1].append(drafter.propose(4).tokens)
+        drafter.observe([3, 2])
+    assert drafts[0] == drafts[1]
+
+
+def test_the_automatic_lookahead_reads_in_pieces() -> None:
+    drafter, backend = _begun(SHORT_PROMPT + CHUNK)
+    lengths, draft = [0], Draft()
+    while not draft.tokens:
+        draft = drafter.propose(4, lambda proposed, _: proposed < 4)
+        lengths.append(backend.length)
+        drafter.observe([2])
+    assert lengths[1] == 0, "the first round waits for nothing"
+    assert len(lengths) == 8
+    assert max(now - before for before, now in pairwise(lengths)) <= 2 * CHUNK
+
+
+def test_of_a_long_prompt_the_ends_are_read() -> None:
+    words = [1 + place * place % 5 for place in range(5_000)]
+    backend, shared = FakeBackend(6, 2), 0
+    for size in (4_000, 4_100):  # The second one finds the cache as it was left.
+        drafter = DraftModelDrafter(backend, 6, FULL, 7)
+        drafter.begin(words[:size], CancelToken())
+        shared = backend.length
+        drafter.propose(2)
+        drafter.observe([3])
+        assert len(drafter.propose(2).tokens) == 2
+        held = list(backend.tokens)[:-2]
+        assert STEP + BEGINNING <= len(held) <= 2 * STEP + BEGINNING
+        assert held[:BEGINNING] == words[:BEGINNING]
+        assert held[BEGINNING:] == words[size - len(held) + BEGINNING : size]
+    assert shared > STEP
+
+
+def test_a_draft_with_a_small_context_reads_the_ends_of_a_long_prompt() -> None:
+    drafter, _ = _begun(3_000, context_length=1_200)
+    drafter.propose(2)
+    drafter.observe([3])
+    assert len(drafter.propose(2).tokens) == 2

@@ -151,6 +151,12 @@ def test_rejection(sampling: SamplingConfig, lookahead: int) -> None:
     assert chi_square_p(counts, exact_joint(_target(), sampling)) >= ENOUGH
 
 
+def test_a_draft_that_reads_late_and_not_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, tokens in {"SHORT_PROMPT": 1, "LONG_PROMPT": 1, "BEGINNING": 0, "STEP": 1}.items():
+        monkeypatch.setattr(f"engine.drafting.draft_model.{name}", tokens)
+    assert _p_value(_setting(FULL, lookahead=3)) >= ENOUGH
+
+
 @pytest.mark.parametrize("lookahead", [pytest.param(1, marks=pytest.mark.soak), 4])
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_exact_match(sampling: SamplingConfig, lookahead: int) -> None:

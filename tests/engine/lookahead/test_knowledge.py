@@ -76,15 +76,18 @@ def test_what_was_accepted_is_kept_beside_the_costs(monkeypatch: pytest.MonkeyPa
     known = learn_pair(FakeBackend(), FakeBackend(), (None, None), CancelToken())
     for _ in range(40):
         known.acceptance("draft-model", greedy=True).observe(1, 0)
+    known.costs_now(5_000).observe_verify(5, 90.0)
     known.save(at_once=True)
     again = learn_pair(FakeBackend(), FakeBackend(), (None, None), CancelToken())
     assert again.acceptance("draft-model", greedy=True).at(0) < 0.3
     assert again.acceptance("draft-model", greedy=False).at(0) == pytest.approx(0.7)
     assert again.costs.measured == {1: 2.0}
+    assert again.costs_now(5_000).knows(5)
+    assert not again.costs_now(2_000).knows(5)
     # Costs that are measured anew leave it, and what is damaged is passed over.
     remember("key", CostModel({1: 3.0}))
     assert remembered_part("key", "acceptance").keys() == {"draft-model, greedy"}
-    remember("key", CostModel({1: 3.0}), acceptance={"draft-model, greedy": {"shares": "?"}})
+    remember("key", CostModel({1: 3.0}), acceptance={"draft-model, greedy": {"shares": "?"}}, longer={"4096": {}})
     damaged = learn_pair(FakeBackend(), FakeBackend(), (None, None), CancelToken())
     assert damaged.acceptance("draft-model", greedy=True).at(0) == pytest.approx(0.7)
 
@@ -204,6 +207,41 @@ def test_costs_change_in_the_middle_of_a_reply() -> None:
     policy.observe(4, 4, 16.0, 3000.0)  # Nobody knows to which of them this time belongs.
     assert policy.costs is known.costs_now() is not known.costs
     assert policy.costs.verify(5) == known.costs.verify(5) == pytest.approx(36.0)
+
+
+# In long texts --------------------------------------------------------------------------------------------------------
+
+
+def test_what_rounds_cost_in_a_long_text_is_learned_apart() -> None:
+    known = PairKnowledge(CostModel({n: 30.0 + 0.5 * n for n in range(1, 14)}, 4.0))
+    short, long = known.costs_now(1_000), known.costs_now(5_000)
+    assert short is known.costs
+    assert long.verify(5) == short.verify(5), "what was never seen begins as what is known"
+    for _ in range(12):
+        long.observe_verify(5, 90.0)
+    assert long.verify(5) == pytest.approx(90.0, rel=0.1)
+    assert short.verify(5) == pytest.approx(32.5)
+    assert known.costs_now(20_000).verify(5) == pytest.approx(90.0, rel=0.1), "the next shorter one is the first guess"
+    assert known.costs_now(2_000).verify(5) == pytest.approx(32.5)
+
+
+def test_no_speedup_is_told_of_a_length_that_was_not_seen() -> None:
+    acceptance = AcceptanceModel(prior=0.9)
+    for _ in range(40):
+        acceptance.observe(4, 4)
+    known = PairKnowledge(CostModel({n: 30.0 + 0.5 * n for n in range(1, 34)}, 4.0))
+    lengths = iter([100] + [5_000] * 100)
+    policy = AutoLookahead(
+        known.costs, {DRAFT_MODEL.name: acceptance}, costs_now=lambda: known.costs_now(next(lengths))
+    )
+    told = []
+    for _ in range(20):
+        chosen = policy.choose()
+        told.append(policy.speedup > 1.0)
+        policy.observe(chosen, chosen, 4.0 * chosen, 30.0 + 0.5 * chosen)
+    assert told[0]
+    assert not told[1]
+    assert told[-1]
 
 
 def test_a_speedup_is_told_once_its_lookahead_was_measured() -> None:

@@ -1,0 +1,72 @@
+"""A draft reads a long prompt behind the reply's first token, and only where that pays."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from engine import SpeculativeDecoder, bundled_pair, load
+from engine.drafting.base import LONG_PROMPT, SHORT_PROMPT, STEP
+from engine.events import TokenEvent
+from engine.lookahead.acceptance import AcceptanceModel
+from engine.lookahead.costs import CostModel
+from engine.lookahead.knowledge import PairKnowledge
+from engine.lookahead.policy import AutoLookahead
+from engine.methods import DRAFT_MODEL
+
+_COSTS = {n: 30.0 + 0.5 * n for n in range(1, 34)}
+
+
+def _policy() -> AutoLookahead:
+    acceptance = AcceptanceModel(prior=0.9)
+    return AutoLookahead(CostModel(_COSTS, 3.0), {DRAFT_MODEL.name: acceptance})
+
+
+def test_a_long_prompt_is_read_for_a_long_reply() -> None:
+    policy = _policy()
+    policy.to_read = 1_000, 10
+    assert policy.choose() == 0
+    assert policy.speedup == 1.0
+    policy.to_read = 1_000, 256
+    assert policy.choose() > 0
+    policy.to_read = 0, 1
+    assert policy.choose() > 0
+
+
+def test_what_reading_costs_is_learned() -> None:
+    policy = _policy()
+    policy.to_read = 500, 256
+    policy.choose()
+    policy.observe_read(128, 12_800.0)
+    policy.observe(0, 0, 12_800.0, 30.5)
+    assert policy.costs.read() == pytest.approx(100.0)
+    assert policy.choose() == 0
+    assert policy.costs.draft() == pytest.approx(3.0), "reading is no drafting"
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[SpeculativeDecoder]:
+    with load(*bundled_pair()) as decoder:
+        yield decoder
+
+
+@pytest.mark.parametrize("size", [SHORT_PROMPT + 60, LONG_PROMPT + 200])
+@pytest.mark.parametrize("options", [{}, {"lookahead": 4}, {"tree": (2, 3)}])
+def test_a_real_pair_writes_the_same_text(pair: SpeculativeDecoder, size: int, options: dict[str, Any]) -> None:
+    story = pair.encode("Once a shy dragon lived behind the hill. It counted the clouds. ")
+    prompt = (story * (size // len(story) + 1))[:size]
+    plain = pair.generate(prompt, lookahead=0, max_tokens=200)
+    assert pair.draft is not None
+    pair.draft.truncate(0)
+    held, cheap = [], CostModel({n: 30.0 + 0.1 * n for n in range(1, 34)}, 0.1)
+    pair._knowledge = PairKnowledge(cheap)
+    tokens = []
+    for event in pair.stream(prompt, max_tokens=200, method="draft-model", **options):
+        if isinstance(event, TokenEvent):
+            held.append(pair.draft.length)
+            tokens.append(event.token)
+    assert tuple(tokens) == plain.tokens
+    assert held[0] == 0, "the first token does not wait"
+    assert max(held) > STEP, "it is read at last"
+    if size > LONG_PROMPT:
+        assert max(held) < size
