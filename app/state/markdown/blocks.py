@@ -24,6 +24,8 @@ MOST_CELLS = 200
 CODE_LIMIT = 2_500
 LINE_LIMIT = 1_000
 """Characters of one line, and of one piece of it."""
+PARAGRAPH_MOST = 40_000
+"""Characters after which even a paragraph without an end gets one: Qt lays a paragraph out as a whole."""
 
 _FENCE = re.compile(r"( {0,3})(?:(`{3,})([^`]*)|(~{3,})(.*))$")
 _ITEM = re.compile(r"( *)([-*+]|\d{1,9}[.)])(\s+\S|\s*$)")
@@ -35,7 +37,8 @@ _MARKED = re.compile(
     r"\*\*[^\s*][^*]*\*\*|(?<!`)`[^`\s][^`]*`|\[[^\]]+\]\(https?:|^#{2,6} \S|^[-*] \S|^\d+[.)] \S|^> \S|^\|.*\|$"
     r"|\$[^\s$][^$]*[\\^_=][^$]*\$|\\\(.+\\\)|^\\\[|^\$\$"
 )
-_SENTENCES = (". ", "! ", "? ", "。")
+_ENDS = re.compile(r"[.!?](?= )|。")
+_PAIRED = ("**", "`", "$", "~~")
 
 Kind = Literal["text", "code"]
 
@@ -44,7 +47,8 @@ Kind = Literal["text", "code"]
 class Block:
     """Hold a finished piece. `text`: Markdown, or only the code of a fence, as it was written.
 
-    `joined`: it goes on from the block before, so no gap belongs between them. `language`: what stands after a fence.
+    `joined`: it goes on from the block before, so no gap belongs between them. `glue`: it is the rest of the paragraph
+    with which the block before ended, and this stands between them. `language`: what stands after a fence.
     `lines`: for pieces of the text, in order, where each begins in it and in the source; -1 for what is repeated.
     """
 
@@ -53,6 +57,7 @@ class Block:
     kind: Kind = "text"
     language: str = ""
     lines: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+    glue: str | None = None
 
 
 @dataclass(slots=True)
@@ -73,6 +78,11 @@ class MarkdownBlocks:
     _blank_in_list: bool = False
     _in_line: bool = False
     _joined: bool = False
+    _glue: str | None = None
+    _rest_of: str = ""
+    """The kind of block in the middle of a line of which it was cut."""
+    _paragraph: int = 0
+    """Characters of the open paragraph that are in finished blocks."""
     _done: list[Block] = field(default_factory=list)
 
     @property
@@ -87,7 +97,7 @@ class MarkdownBlocks:
             partial = "" if _may_close(self._partial, self._fence) else self._partial
             return Block("".join(self._lines) + partial, self._joined, "code", self._language, self._places())
         text = self.open_text
-        return Block(text, self._joined, lines=self._places()) if text.strip() else None
+        return Block(text, self._joined, lines=self._places(), glue=self._glue) if text.strip() else None
 
     def push(self, text: str) -> list[Block]:
         """Take more text; the blocks that it finished, in order."""
@@ -126,6 +136,8 @@ class MarkdownBlocks:
         """Take one complete line, without its line break."""
         if self._kind == "fence":
             self._take_code(line)
+        elif self._rest_of:
+            self._take_rest(line.removesuffix("\r"))
         elif not line.strip():
             self._take_blank()
         else:
@@ -166,6 +178,18 @@ class MarkdownBlocks:
         self._fence, self._language, self._indent, self._in_line = kept
 
     # Text -------------------------------------------------------------------------------------------------------------
+
+    def _take_rest(self, line: str) -> None:
+        """Take the rest of a line that was cut: whatever it looks like, it begins nothing."""
+        kind, self._rest_of = self._rest_of, ""
+        if line.strip():
+            self._add(line)
+        else:
+            self._glue = "\n"
+        if kind == "list":
+            # What follows is parsed by itself.
+            self._emit(cut=True)
+            self._kind, self._size = "list", 2 * LINES_LIMIT
 
     def _take_blank(self) -> None:
         if self._kind == "list":
@@ -241,7 +265,8 @@ class MarkdownBlocks:
             self._kind, self._fence = "formula", end
             return False
         # A number other than 1 does not begin a list in the middle of a paragraph, nor does an empty item.
-        if kind == "list" and self._lines and item is not None and not _may_interrupt(item):
+        goes_on = bool(self._lines) or self._glue is not None
+        if kind == "list" and goes_on and item is not None and not _may_interrupt(item):
             kind = "paragraph"
         if kind not in {"paragraph", self._kind}:
             self._emit()
@@ -274,7 +299,7 @@ class MarkdownBlocks:
                         self._add(line.rstrip("\n"))
                     self._starts = [-1, -1]
         elif self._size > PARAGRAPH_LIMIT:
-            self._emit(cut=True)
+            self._emit(cut=True, glue="\n")
 
     def _is_table(self) -> bool:
         return len(self._lines) > 1 and "|" in self._lines[0] and _TABLE_RULE.match(self._lines[1]) is not None
@@ -282,26 +307,56 @@ class MarkdownBlocks:
     def _cut_partial(self) -> None:
         """Cut a paragraph that goes on and on in one line: after a sentence, or at least between words."""
         while self._size + len(self._partial) > PARAGRAPH_LIMIT and len(self._partial) > LINE_LIMIT:
-            window = self._partial[:LINE_LIMIT]
-            at = max(window.rfind(mark) for mark in _SENTENCES) + 1 or window.rfind(" ")
-            at = at if at > 0 else len(window)
-            self._append(self._partial[:at], self._partial[:at])
-            self._emit(cut=True)
+            kind = self._rest_of or self._kind_of_line(self._partial)
+            at = _place_to_cut(self._partial[:LINE_LIMIT])
+            piece = self._partial[:at]
+            self._append(piece if self._rest_of else self._undented(piece), piece)
             rest = self._partial[at:].lstrip(" ")
+            self._emit(cut=True, glue=" " if len(rest) + at < len(self._partial) else "")
+            self._rest_of = kind
             self._at += len(self._partial) - len(rest)
             self._partial = rest
 
-    def _emit(self, *, cut: bool = False) -> None:
+    def _kind_of_line(self, line: str) -> str:
+        """Return the kind of block that a line is in, of which a piece is cut before it is complete."""
+        item = _ITEM.match(line)
+        if self._kind == "list" and not self._goes_on(line, item, None):
+            self._emit()
+        within = bool(self._lines) or self._glue is not None
+        if item is not None and (not within or _may_interrupt(item)):
+            return "list"
+        return self._kind
+
+    def _emit(self, *, cut: bool = False, glue: str | None = None) -> None:
+        """End the block. `cut`: it goes on in the next one; `glue`: so does its paragraph, see `Block`."""
         text = "".join(self._lines)
         if self._kind == "fence":
             self._done.append(Block(text, self._joined, "code", self._language, self._places()))
             self._joined = cut
         elif text.strip():
-            self._done.append(Block(text, self._joined, lines=self._places()))
+            self._done.append(Block(text, self._joined, lines=self._places(), glue=self._glue))
             self._joined = cut
+        self._joined = self._joined and cut
+        self._paragraph = self._paragraph + len(text) if glue is not None else 0
+        self._glue = glue if self._paragraph < PARAGRAPH_MOST else None
         self._lines, self._starts, self._size, self._kind = [], [], 0, "paragraph"
         self._fence = self._language = ""
         self._indent, self._blank_in_list, self._in_line = 0, False, False
+
+
+def _place_to_cut(text: str) -> int:
+    """Return where a paragraph is best cut: after a sentence, or between words, and within no bold text or code."""
+    ends = [match.end() for match in _ENDS.finditer(text)]
+    spaces = [match.start() for match in re.finditer(" ", text)]
+    whole = (at for at in [*reversed(ends), *reversed(spaces)] if at and _is_whole(text[:at]))
+    return next(whole, 0) or max(ends, default=0) or max(spaces, default=0) or len(text)
+
+
+def _is_whole(text: str) -> bool:
+    """Return whether nothing is open at the end of a text that is marked in pairs."""
+    if any(text.count(mark) % 2 for mark in _PAIRED):
+        return False
+    return text.rfind("[") <= text.rfind("]") and text.rfind("](") <= text.rfind(")")
 
 
 def is_markdown(text: str) -> bool:

@@ -29,6 +29,8 @@ _SAFE = re.compile(r"(https?://[^\s/]|mailto:[^\s])", re.IGNORECASE)
 _BARE = re.compile(r"\bhttps?://[^\s<>\"'`|\\^{}\[\]]{3,2000}", re.IGNORECASE)
 _PARTS = re.compile(r"(https?://)([^/?#]*)(.*)", re.IGNORECASE)
 _TASK = re.compile(r"\[([ xX])\]\s+")
+_BEFORE = "\N{REFERENCE MARK}"
+"""Stands for the words before a piece that goes on: what follows it begins no list, and may be bold."""
 _SIGN = "\N{REPLACEMENT CHARACTER}"
 _CONTROL = (code for code in (*range(32), *range(127, 160)) if code not in {9, 10})
 # What Qt's documents use for themselves, halves of characters, and overrides of the direction of writing.
@@ -129,15 +131,26 @@ def is_safe_link(address: str) -> bool:
     return _SAFE.match(address) is not None
 
 
-def parse(markdown: str) -> list[Node]:
-    """Return the nodes of a piece, in order."""
-    text = visible(markdown)
+def parse(markdown: str, *, goes_on: bool = False) -> list[Node]:
+    """Return the nodes of a piece, in order. `goes_on`: it begins within a paragraph, whatever it looks like."""
+    text = (_BEFORE if goes_on else "") + visible(markdown)
     if text.count("[") > MOST_BRACKETS:
         return [_plain(text)]
     tokens = _parser().parse(text)
     if any(token.level >= MOST_NESTING - 1 for token in tokens):
         return [_plain(text)]
-    return _Walk(tokens, SourceFinder(text)).nodes
+    nodes = _Walk(tokens, SourceFinder(text)).nodes
+    return _without_before(nodes) if goes_on else nodes
+
+
+def _without_before(nodes: list[Node]) -> list[Node]:
+    """Take away what stood for the words before; the places in the source are as if it were not there."""
+    first = nodes[0]
+    if not isinstance(first, Paragraph) or not first.runs[0].text.startswith(_BEFORE):
+        return nodes
+    run = first.runs[0]
+    runs = (replace(run, text=run.text[1:], start=run.start + 1), *first.runs[1:])
+    return [replace(first, runs=tuple(each for each in runs if each.text), level=0), *nodes[1:]]
 
 
 def prepare() -> None:

@@ -60,14 +60,13 @@ def code_header_height(font: QFont) -> int:
 class CodeWriter:
     """Append code to one document.
 
-    Attributes: boxes (the code that was written), map (where the source stands in the document). `colored`: whether
-    code gets its colours.
+    Attributes: boxes (the code that was written), map (where the source stands in the document).
     """
 
-    def __init__(self, document: QTextDocument, theme: Theme, *, colored: bool = True) -> None:
+    def __init__(self, document: QTextDocument, theme: Theme) -> None:
         self._document = document
         self._theme = theme
-        self._colored = colored
+        self._colored = True
         # Whether the last block of the document is empty and may be written into.
         self._fresh = True
         self._last_table: QTextTable | None = None

@@ -46,6 +46,10 @@ class FormulaObjects(QPyTextObject):
         """Forget all: the document begins anew."""
         self._formulas, self.sources = [], []
 
+    def cut(self, number: int) -> None:
+        """Forget all but the first of them, which are no longer in the document."""
+        del self._formulas[number:], self.sources[number:]
+
     def insert(self, cursor: QTextCursor, formula: Formula, source: str, look: QTextCharFormat) -> None:
         """Insert a formula where a cursor is."""
         form = QTextCharFormat(look)

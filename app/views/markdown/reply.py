@@ -274,7 +274,6 @@ class ReplyView(QWidget):
             earlier = before.body if isinstance(before, ThoughtView) else before
             passed = earlier.page.base + sum(map(len, before.source))
         body.page.base = max("".join(self._source).find(text, passed), passed)
-        body.paged.connect(self.paged)
         self._parts.append(part)
         self.paged.emit(body.page)
         part.resize(self.width(), 0)

@@ -70,6 +70,11 @@ class SourceMap:
         self._source_begins.append(shown.source_begin)
         self._source_ends.append(shown.source_end)
 
+    def cut(self, number: int) -> None:
+        """Forget all but the first parts."""
+        for places in (self._begins, self._ends, self._source_begins, self._source_ends):
+            del places[number:]
+
     def between(self, begin: int, end: int) -> Iterator[Shown]:
         """Yield the parts that are, at least partly, between two positions of the document."""
         index = bisect_right(self._ends, begin)

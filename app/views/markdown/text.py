@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from time import perf_counter
 
-from PySide6.QtCore import QMimeData, QRect, Qt, Signal
+from PySide6.QtCore import QMimeData, QRect, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QTextBlock, QTextCursor
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.state.markdown.blocks import Block, MarkdownBlocks
 from app.views.markdown.auto_height_text import AutoHeightText, take_height
 from app.views.markdown.code_bars import CodeBar, CodeBars
-from app.views.markdown.code_writer import GAP
 from app.views.markdown.formula import OBJECT, FormulaObjects
-from app.views.markdown.writer import QUOTES, MarkdownWriter
+from app.views.markdown.writer import QUOTES, Mark, MarkdownWriter
 from app.views.widgets.theme import Theme
 
 _STEP = 2_000
@@ -34,11 +32,10 @@ class MarkdownPage(AutoHeightText):
     Attributes: base, where the text that it shows begins in the source of the reply; over, what paints over the text.
     """
 
-    def __init__(self, theme: Theme, parent: QWidget, *, colored: bool = True) -> None:
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("replyText")
         self._theme = theme
-        self._colored = colored
         self.base = 0
         self._over: Callable[[MarkdownPage, QRect], None] | None = None
         self.bars = CodeBars(self, theme, self._refit)
@@ -64,7 +61,7 @@ class MarkdownPage(AutoHeightText):
         self.bars.clear()
         self.document().clear()
         self.formulas.clear()
-        self.writer = MarkdownWriter(self.document(), self._theme, self.formulas, colored=self._colored)
+        self.writer = MarkdownWriter(self.document(), self._theme, self.formulas)
         self.empty = True
 
     def fit(self) -> None:
@@ -151,11 +148,8 @@ def _quotes(block: QTextBlock) -> int:
 class MarkdownText(QWidget):
     """Show a text that is given piece by piece and written step by step, as its owner has time.
 
-    Attributes: page (what is finished), source (the text). `busy`: whether there is something to write.
-    Signal: paged(MarkdownPage), another page was made, for the open end.
+    Attributes: page (which holds it), source (the text). `busy`: whether there is something to write.
     """
-
-    paged = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -164,8 +158,6 @@ class MarkdownText(QWidget):
         self.page = MarkdownPage(theme, self)
         self.page.setAccessibleName(self.tr("Reply"))
         self.page.hide()
-        self._tail: MarkdownPage | None = None
-        self._joined = False
         self.source: list[str] = []
         self._floor = 0
         self._begin()
@@ -176,6 +168,7 @@ class MarkdownText(QWidget):
         self._unread: deque[str] = deque()
         self._job: Iterator[None] | None = None
         self._edit: QTextCursor | None = None
+        self._mark: Mark | None = None
         self._steps = 0
         self._blocked_since: float | None = None
         self._ending = self._ended = False
@@ -189,9 +182,8 @@ class MarkdownText(QWidget):
 
     @property
     def pages(self) -> list[MarkdownPage]:
-        """Return the pages that are shown, in order."""
-        shown = [] if self.page.empty else [self.page]
-        return shown if self._tail is None or self._tail.isHidden() else [*shown, self._tail]
+        """Return the page, once something is shown."""
+        return [] if self.page.empty else [self.page]
 
     @property
     def bars(self) -> list[CodeBar]:
@@ -217,7 +209,6 @@ class MarkdownText(QWidget):
         self._floor = self.height()
         self._begin()
         self.page.begin()
-        self._drop_tail()
         self._read_later("".join(self.source))
         self._ending = ending
 
@@ -257,9 +248,6 @@ class MarkdownText(QWidget):
             return
         self.page.empty = False
         self._open_edit()
-        if self._tail is not None:
-            # What it shows is about to stand in the page.
-            self._tail.hide()
         self._job = self.page.writer.write(self._waiting.popleft())
 
     @property
@@ -283,6 +271,11 @@ class MarkdownText(QWidget):
         if self._edit is None:
             self._edit = QTextCursor(self.page.document())
             self._edit.beginEditBlock()
+        if self._mark is not None:
+            # The open end is about to be written anew.
+            self._floor = self.height()
+            self.page.writer.back_to(self._mark)
+            self._mark = None
 
     def _stop(self) -> None:
         """Say that no more fits into a document; the reply itself is whole."""
@@ -296,56 +289,32 @@ class MarkdownText(QWidget):
         self._waiting.extend(rest)
         self._tail_stale = False
         if not rest:
+            self._open_edit()
             self.page.writer.close_gap()
             self._ended = True
 
     def show_tail(self) -> None:
-        """Show the open end as it is now. Call when there is nothing else to write."""
-        if not self._tail_stale and (self._tail is None or not self._tail.isHidden()):
+        """Show the open end as it is now, behind what is finished. Call when there is nothing else to write."""
+        if not self._tail_stale:
             return
-        self._tail_stale = False
         block = None if self._ending else self._blocks.open_block
-        if block is None:
-            self._drop_tail()
-            return
-        if self._tail is None:
-            self._tail = MarkdownPage(self._theme, self, colored=False)
-            self._tail.setAccessibleName(self.tr("Reply"))
-            self._tail.base = self.page.base
-            self.paged.emit(self._tail)
-        tail = self._tail
-        tail.begin()
-        joined = block.joined and not self.page.empty
-        block = replace(block, joined=False)
-        self._tail_stale = not tail.writer.is_ready(block)
-        cursor = QTextCursor(tail.document())
-        cursor.beginEditBlock()
-        for _ in tail.writer.write(block):
-            pass
-        cursor.endEditBlock()
-        tail.writer.close_gap()
-        self._joined = joined
-        tail.show()
-
-    def _drop_tail(self) -> None:
-        if self._tail is not None:
-            self._tail.hide()
-            self._tail.deleteLater()
-            self._tail = None
+        writer = self.page.writer
+        self._tail_stale = block is not None and not writer.is_ready(block)
+        self._open_edit()
+        self._mark = writer.mark()
+        if block is not None:
+            self.page.empty = False
+            writer.write_open(block)
+        writer.close_gap()
+        self.close_edit()
 
     def fit(self) -> None:
         """Take the height that the text needs."""
-        if self._ended:
-            self._drop_tail()
         height = 0
         self.page.setVisible(not self.page.empty)
         if not self.page.empty:
             self._widen(self.page)
             height = self.page.height()
-        if self._tail is not None and not self._tail.isHidden():
-            self._widen(self._tail)
-            self._tail.move(0, max(height - (int(GAP) if self._joined else 0), 0))
-            height = self._tail.y() + self._tail.height()
         if self.busy:
             height = max(height, self._floor)
         else:
@@ -365,7 +334,4 @@ class MarkdownText(QWidget):
 
     def to_plain_text(self) -> str:
         """Return the text as it is shown."""
-        texts = [] if self.page.empty else [self.page.text]
-        if self._tail is not None and not self._tail.isHidden():
-            texts.append(self._tail.text)
-        return "\n".join(texts)
+        return "" if self.page.empty else self.page.text

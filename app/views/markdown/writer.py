@@ -8,6 +8,7 @@ picture but the formulas that are set here.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import (
@@ -22,6 +23,7 @@ from PySide6.QtGui import (
     QTextFrameFormat,
     QTextList,
     QTextListFormat,
+    QTextTable,
     QTextTableFormat,
 )
 
@@ -68,22 +70,36 @@ def paragraph_format(*, top: float = 0.0, bottom: float = GAP) -> QTextBlockForm
     return block
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Hold the end of a document at one moment.
+
+    `end`: its position; `block`, `char`, `table`: the formats of what stands there; `boxes`: how many, and how many
+    pieces the last one had; `known`: how many places in the source, and formulas; `state`: of the writer.
+    """
+
+    end: int
+    block: QTextBlockFormat
+    char: QTextCharFormat
+    table: QTextTableFormat | None
+    boxes: tuple[int, int]
+    known: tuple[int, int]
+    state: tuple[bool, bool, bool, QTextTable | None]
+
+
 class MarkdownWriter(CodeWriter):
     """Append pieces of a reply to one document.
 
-    Attributes: boxes (the code that was written), map (where the source stands in the document). `colored`: whether
-    code gets its colours.
+    Attributes: boxes (the code that was written), map (where the source stands in the document).
     """
 
-    def __init__(
-        self, document: QTextDocument, theme: Theme, formulas: FormulaObjects, *, colored: bool = True
-    ) -> None:
-        super().__init__(document, theme, colored=colored)
+    def __init__(self, document: QTextDocument, theme: Theme, formulas: FormulaObjects) -> None:
+        super().__init__(document, theme)
         self._formulas = formulas
         self._parsed: tuple[Block, list[Node]] | None = None
         self._lines: tuple[tuple[int, int], ...] = ()
         self._lists: dict[int, QTextList] = {}
-        self._after_code = False
+        self._after_code = self._in_text = False
         document.setIndentWidth(INDENT)
 
     def is_ready(self, block: Block) -> bool:
@@ -99,7 +115,7 @@ class MarkdownWriter(CodeWriter):
 
     def _nodes_of(self, block: Block) -> list[Node]:
         if self._parsed is None or self._parsed[0] is not block:
-            self._parsed = (block, parse(block.text))
+            self._parsed = (block, parse(block.text, goes_on=block.glue is not None))
         return self._parsed[1]
 
     def write(self, block: Block) -> Iterator[None]:
@@ -110,22 +126,74 @@ class MarkdownWriter(CodeWriter):
         if block.kind == "code":
             joined = block.joined and self._after_code
             yield from self.write_code(cursor, block.text, block.language, joined=joined, lines=block.lines)
-            self._after_code = True
+            self._after_code, self._in_text = True, False
             return
-        if block.joined and not self._fresh and not self._after_code:
+        nodes = self._nodes_of(block)
+        self._parsed = None
+        if block.glue is not None:
+            # What stands for the words before it.
+            self._lines = tuple((at + 1, source) for at, source in block.lines)
+            first = nodes[0]
+            if self._in_text and isinstance(first, Paragraph):
+                yield from self._go_on(cursor, block.glue, first.runs)
+                nodes = nodes[1:]
+        elif block.joined and not self._fresh and not self._after_code:
             form = cursor.blockFormat()
             form.setBottomMargin(0)
             cursor.setBlockFormat(form)
         self._lists = {}
-        nodes = self._nodes_of(block)
-        self._parsed = None
         yield
         for at, node in enumerate(nodes):
             after = nodes[at + 1] if at + 1 < len(nodes) else None
             yield from self._write_node(cursor, node, after)
 
+    def mark(self) -> Mark:
+        """Return the end as it is now, to come back to."""
+        cursor = QTextCursor(self._document)
+        self.to_end(cursor)
+        box = self.boxes[-1] if self.boxes else None
+        return Mark(
+            cursor.position(),
+            cursor.blockFormat(),
+            cursor.blockCharFormat(),
+            None if self._last_table is None else self._last_table.format().toTableFormat(),
+            (len(self.boxes), 0 if box is None else len(box.pieces)),
+            (len(self.map), len(self._formulas.sources)),
+            (self._fresh, self._after_code, self._in_text, self._last_table),
+        )
+
+    def write_open(self, block: Block) -> None:
+        """Append what is not finished, in one step and without colours; code in it is no box yet."""
+        boxes = self.mark().boxes
+        self._colored = False
+        for _ in self.write(block):
+            pass
+        self._colored = True
+        self._drop_boxes(boxes)
+
+    def back_to(self, mark: Mark) -> None:
+        """Take away all that was written since."""
+        cursor = QTextCursor(self._document)
+        cursor.setPosition(mark.end)
+        cursor.setPosition(self._document.characterCount() - 1, QTextCursor.MoveMode.KeepAnchor)
+        cursor.removeSelectedText()
+        cursor.setBlockFormat(mark.block)
+        cursor.setBlockCharFormat(mark.char)
+        self._fresh, self._after_code, self._in_text, self._last_table = mark.state
+        if self._last_table is not None and mark.table is not None:
+            self._last_table.setFormat(mark.table)
+        self._drop_boxes(mark.boxes)
+        self.map.cut(mark.known[0])
+        self._formulas.cut(mark.known[1])
+        self._lists = {}
+
+    def _drop_boxes(self, boxes: tuple[int, int]) -> None:
+        del self.boxes[boxes[0] :]
+        if self.boxes:
+            del self.boxes[-1].pieces[boxes[1] :], self.boxes[-1].frames[boxes[1] :]
+
     def close_gap(self) -> None:
-        """Close the gap below what comes last: the text is complete."""
+        """Close the gap below what comes last, until something follows."""
         cursor = QTextCursor(self._document)
         self.to_end(cursor)
         before = cursor.block().previous()
@@ -149,6 +217,7 @@ class MarkdownWriter(CodeWriter):
             case ThematicBreak():
                 self._write_rule(cursor)
         self._after_code = False
+        self._in_text = isinstance(node, Paragraph)
 
     # Text -------------------------------------------------------------------------------------------------------------
 
@@ -190,13 +259,26 @@ class MarkdownWriter(CodeWriter):
             target.setTopMargin(GAP / 2)
             target.setBottomMargin(target.bottomMargin() + GAP / 2)
         elif any(run.formula for run in node.runs):
-            # A share of the height of a line with a fraction would be a gap.
-            spacing = QFontMetricsF(self._document.defaultFont()).lineSpacing()
-            target.setLineHeight((LINE_HEIGHT / 100 - 1) * spacing, _DISTANCE)
+            self._space_formulas(target)
         self._open_block(cursor, target, base)
         if node.item is not None:
             self._into_list(cursor, node.item)
         yield from self._write_runs(cursor, node.runs, base)
+
+    def _go_on(self, cursor: QTextCursor, glue: str, runs: tuple[Run, ...]) -> Iterator[None]:
+        """Write the rest of the paragraph that stands at the end."""
+        base = cursor.blockCharFormat()
+        cursor.insertText(glue.replace("\n", LINE_BREAK), base)
+        if any(run.formula for run in runs):
+            form = cursor.blockFormat()
+            self._space_formulas(form)
+            cursor.setBlockFormat(form)
+        yield from self._write_runs(cursor, runs, base)
+
+    def _space_formulas(self, target: QTextBlockFormat) -> None:
+        """Leave room between lines with formulas; a share of the height of a line with a fraction would be a gap."""
+        spacing = QFontMetricsF(self._document.defaultFont()).lineSpacing()
+        target.setLineHeight((LINE_HEIGHT / 100 - 1) * spacing, _DISTANCE)
 
     def _into_list(self, cursor: QTextCursor, item: ListItem) -> None:
         known = self._lists.get(item.group)
