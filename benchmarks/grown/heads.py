@@ -24,12 +24,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from benchmarks.grown.head_growth import grown_head, padded_target
 from benchmarks.grown.workload import prompts_of, shown, spread
 from benchmarks.machine import Quiet
 from engine import GenerationResult, LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.errors import GrowthError
 from engine.growth.arithmetic import FULL, GrownShape
-from engine.growth.grown import grown_head, grown_target
+from engine.growth.grown import grown_target
 from engine.system.machine import describe_machine
 
 DRAFT = GrownShape(8, 768, 2112)
@@ -68,7 +69,11 @@ def main() -> int:
     """Measure and print: 0. Where there is no workload: why, and 2."""
     args = _parse()
     try:
-        target = grown_target("q8_0", FULL, folder=args.to, vocabulary=args.vocabulary, say=_say)
+        target = (
+            padded_target("q8_0", args.vocabulary, folder=args.to)
+            if args.vocabulary
+            else grown_target("q8_0", FULL, folder=args.to, say=_say)
+        )
         drafts = {"heads": grown_head("q8_0", FULL, folder=args.to, vocabulary=args.vocabulary)}
         if args.vocabulary:
             drafts[SPREAD] = grown_head("q8_0", FULL, folder=args.to, vocabulary=args.vocabulary, spread=True)

@@ -34,6 +34,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.grown.head_growth import grown_head
 from benchmarks.machine import Quiet
 from benchmarks.peers.llama_programs import NotBuilt, build_server
 from benchmarks.peers.server_figures import (
@@ -60,7 +61,7 @@ from engine.bench.runs import PreparedPrompt, prepare
 from engine.config import SamplingConfig
 from engine.errors import GrowthError
 from engine.growth.arithmetic import FULL
-from engine.growth.grown import grown_head, grown_target
+from engine.growth.grown import grown_target
 from engine.library.names import resolve_source
 from engine.system.machine import describe_machine
 from helpers.heads.dflash import write_dflash

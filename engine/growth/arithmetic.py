@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 
 from engine.errors import GrowthError
 from engine.growth.blocks import BLOCK, Bytes, Kind, pool
-from engine.growth.padding import Padding, padded_tokenizer, padding_to
 
 SEED = 2026
 _IN_LAYER = ("attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "ffn_norm", "ffn_gate", "ffn_up", "ffn_down")
@@ -171,26 +170,21 @@ class Part:
 class Growing:
     """Hold the parts of something large, and compute them from what is small.
 
-    Attributes: small, seed, parts; scale (of the weights of norms); padding (of the vocabulary, if any).
+    Attributes: small, seed, parts; scale (of the weights of norms).
     """
 
     small: SmallFile
     seed: int
     scale: float
     parts: list[Part]
-    padding: Padding | None = None
 
     def changed_metadata(self, file_type: gguf.LlamaFileType) -> dict[str, Any]:
         """Return the entries of the file that differ from the small one's."""
         raise NotImplementedError
 
     def tokenizer(self) -> dict[str, Any]:
-        """Return the entries of the tokenizer, and the size of its vocabulary, where that is padded."""
-        if self.padding is None:
-            return {}
-        small, tokens = self.small, self.padding.tokens
-        entries = {key: field.contents() for key, field in small.fields.items() if key.startswith("tokenizer.")}
-        return padded_tokenizer(entries, tokens) | {f"{small.architecture}.vocab_size": tokens}
+        """Return the entries of the tokenizer that differ from the small one's: none."""
+        return {}
 
     @property
     def parameters(self) -> int:
@@ -204,22 +198,7 @@ class Growing:
 
     def content(self, part: Part) -> NDArray[Any]:
         """Return float32 of shape (columns,) for a norm, else the bytes of the rows, shape (rows, bytes of a row)."""
-        if not part.rows:
-            weights = self._norm(part)
-            if self.padding is not None:
-                self.padding.norm(weights, last=part.name == LAST_NORM)
-            return weights
-        matrix = self._matrix(part)
-        if self.padding is not None:
-            self._pad(self.padding, part, matrix)
-        return matrix
-
-    def _pad(self, padding: Padding, part: Part, matrix: Bytes) -> None:
-        """Put what a padded vocabulary needs into a matrix."""
-        if part.name == EMBEDDING:
-            padding.embedding(matrix, part.kind)
-        if part.name == OUTPUT:
-            padding.output(matrix, part.kind, np.arange(part.rows) < len(self.small.tensors[OUTPUT].data))
+        return self._matrix(part) if part.rows else self._norm(part)
 
     def _norm(self, part: Part) -> NDArray[np.float32]:
         rng = np.random.default_rng([self.seed, *part.name.encode()])
@@ -248,13 +227,10 @@ class Growth(Growing):
     """Plan a growth: a small model, the shape to grow it to, and the kind of its matrices; give the parts and contents.
 
     Norms are float32. With Q4_0 the output matrix is Q8_0, as it also is where llama.cpp quantises a model of the demo
-    target's width to Q4_0 itself. `vocabulary`: so many tokens, those that the small model lacks unused (0: its own).
-    Raises GrowthError for a shape that the model cannot be grown to.
+    target's width to Q4_0 itself. Raises GrowthError for a shape that the model cannot be grown to.
     """
 
-    def __init__(
-        self, small: SmallModel, shape: GrownShape, kind: Kind, seed: int = SEED, *, vocabulary: int = 0
-    ) -> None:
+    def __init__(self, small: SmallModel, shape: GrownShape, kind: Kind, seed: int = SEED) -> None:
         self.small: SmallModel = small
         self.shape, self.kind, self.seed = shape, kind, seed
         ratio = small.heads // small.kv_heads
@@ -272,12 +248,12 @@ class Growth(Growing):
         self.epsilon = small.epsilon * small.width / shape.width
         self.places = [(2 * layer + 1) * shape.layers // (2 * small.layers) for layer in range(small.layers)]
         """Which of the large model's layers are the small one's: spread evenly."""
-        known = len(small.tensors[EMBEDDING].data)
-        self.padding = padding_to(vocabulary, known, small.width, shape.width)
-        self.vocabulary = vocabulary or known
-        if self.padding is not None and OUTPUT not in small.tensors:
-            raise GrowthError(f"{small.path.name} has no output matrix of its own: its vocabulary cannot be padded.")
         self.parts = list(self._parts())
+
+    @property
+    def vocabulary(self) -> int:
+        """Return the number of tokens: the small model's."""
+        return len(self.small.tensors[EMBEDDING].data)
 
     def _parts(self) -> Iterator[Part]:
         vocabulary, width = self.vocabulary, self.shape.width

@@ -21,17 +21,14 @@ import psutil
 
 from engine.errors import GrowthError
 from engine.growth.arithmetic import FULL, SEED, Growing, GrownKind, GrownShape, Growth, Kind, SmallModel
-from engine.growth.head import HeadGrowth
-from engine.growth.medusa import MedusaGrowth
-from engine.growth.mtp import MtpGrowth
 from engine.growth.transformers_folder import write_folder
-from engine.library.names import bundled_pair, resolve_source
+from engine.library.names import bundled_pair
 from engine.system import cache_files
 from engine.translatable import Translatable
 
 _RECIPE = 1
 """Raise it when the contents change, so that what was made before is not taken for the same."""
-_KINDS: dict[str, tuple[Kind, gguf.LlamaFileType]] = {
+KINDS: dict[str, tuple[Kind, gguf.LlamaFileType]] = {
     "q8_0": (Kind.Q8_0, gguf.LlamaFileType.MOSTLY_Q8_0),
     "q4_0": (Kind.Q4_0, gguf.LlamaFileType.MOSTLY_Q4_0),
     "f16": (Kind.F16, gguf.LlamaFileType.MOSTLY_F16),
@@ -52,116 +49,48 @@ def grown_target(
     *,
     folder: Path | None = None,
     target: Path | None = None,
-    vocabulary: int = 0,
     say: Callable[[str], None] = lambda _: None,
 ) -> Path:
     """Return the grown model of that kind, made if it is not there yet: a GGUF file, or a folder for transformers.
 
     `target` is what is grown (the demo target), `folder` where the result is kept (the user's cache). The name holds a
     digest of everything that it was made from. With the target's own shape it is the target itself in that kind.
-    `vocabulary`: so many tokens, those that the target lacks unused (0: its own). Raises GrowthError.
+    Raises GrowthError.
     """
     target = bundled_pair()[0] if target is None else target
-    growth = Growth(SmallModel(target), shape, _KINDS[kind][0], vocabulary=vocabulary)
-    if kind == "transformers" and growth.padding is not None:
-        raise GrowthError("The vocabulary of a GGUF file can be padded, not that of a folder. Choose a GGUF kind.")
+    growth = Growth(SmallModel(target), shape, KINDS[kind][0])
     folder = cache_folder() if folder is None else folder
     path = folder / name_of(growth, kind)
     if path.exists():
         return path
     say(f"growing {target.name} to {growth.parameters:,} weights, {growth.size / 1e9:.2f} GB…")
-    _make(growth.size, path, _writer(growth, kind))
-    return path
-
-
-def grown_head(
-    kind: GrownKind,
-    shape: GrownShape = FULL,
-    *,
-    folder: Path | None = None,
-    target: Path | None = None,
-    head: Path | None = None,
-    vocabulary: int = 0,
-    spread: bool = False,
-) -> Path:
-    """Return the EAGLE-3 head for `grown_target(kind, shape)`, made if it is not there yet: a GGUF file.
-
-    `head` is what is grown (the demo target's head) with its `target` (the demo target); `vocabulary`: that of the
-    target, `spread`: over all of which the head's own is spread (see head.py). Raises GrowthError.
-    """
-    target = bundled_pair()[0] if target is None else target
-    growth = Growth(SmallModel(target), shape, _KINDS[kind][0], vocabulary=vocabulary)
-    larger = HeadGrowth(resolve_source("demo-head") if head is None else head, growth, spread=spread)
-    path = (cache_folder() if folder is None else folder) / _named(
-        larger.small.path, shape, kind, target=growth, spread=spread
-    )
-    if not path.exists():
-        _make(larger.size, path, _writer(larger, kind))
-    return path
-
-
-def grown_mtp(
-    kind: GrownKind, shape: GrownShape = FULL, *, folder: Path | None = None, target: Path | None = None
-) -> Path:
-    """Return a grown target with a layer for later tokens, made if it is not there yet: a GGUF file.
-
-    `target` is what is grown (the demo target's sibling, `demo-mtp`). Raises GrowthError.
-    """
-    growth = MtpGrowth(resolve_source("demo-mtp") if target is None else target, shape, _KINDS[kind][0])
-    path = (cache_folder() if folder is None else folder) / _named(growth.small.path, shape, kind)
-    if not path.exists():
-        _make(growth.size, path, _writer(growth, kind))
-    return path
-
-
-def grown_medusa(
-    heads: Path | None = None, shape: GrownShape = FULL, *, folder: Path | None = None, target: Path | None = None
-) -> Path:
-    """Return the Medusa heads for grown targets of that shape, made if they are not there yet: a folder, in float16.
-
-    `heads`: the folder that is grown (the demo target's), with its `target` (the demo target). Raises GrowthError.
-    """
-    heads = resolve_source("demo-medusa") if heads is None else heads
-    growth = Growth(SmallModel(bundled_pair()[0] if target is None else target), shape, Kind.F16)
-    larger = MedusaGrowth(heads, growth)
-    path = (cache_folder() if folder is None else folder) / _named(larger.small.layout.files[0], shape, "f16", "")
-    if not path.exists():
-        _make(larger.size, path, larger.write)
+    make_file(growth.size, path, writer_of(growth, kind))
     return path
 
 
 def name_of(growth: Growth, kind: GrownKind) -> str:
     """Return the file name of a grown model; it holds a digest of everything that it is made from."""
-    return _named(growth.small.path, growth.shape, kind, target=growth)
+    return file_name(growth.small.path, growth.shape, kind)
 
 
-def _named(
-    small: Path,
-    shape: GrownShape,
-    kind: GrownKind,
-    ending: str = ".gguf",
-    *,
-    target: Growth | None = None,
-    spread: bool = False,
-) -> str:
-    """`target`: whose padded vocabulary, if it has one, belongs to the name."""
+def file_name(small: Path, shape: GrownShape, kind: GrownKind, *more: object, note: str = "") -> str:
+    """Return the name of what is grown from a file. `more`: what it is made from besides; `note`: beside its shape."""
     digest = hashlib.sha256(small.read_bytes())
     digest.update(repr((_RECIPE, SEED, kind, shape)).encode())
-    padded = ""
-    if target is not None and target.padding is not None:
-        digest.update(repr((target.padding, spread)).encode())
-        padded = f"x{target.vocabulary}{'-spread' if spread else ''}"
-    ending = "" if kind == "transformers" else ending
-    return f"{small.name.partition('.')[0]}-{shape}{padded}-{kind}-{digest.hexdigest()[:12]}{ending}"
+    if more:
+        digest.update(repr(more).encode())
+    ending = "" if kind == "transformers" else ".gguf"
+    return f"{small.name.partition('.')[0]}-{shape}{note}-{kind}-{digest.hexdigest()[:12]}{ending}"
 
 
-def _writer(growth: Growing, kind: GrownKind) -> Callable[[Path], None]:
+def writer_of(growth: Growing, kind: GrownKind) -> Callable[[Path], None]:
+    """Return what writes a file, or a folder, of that kind."""
     if kind == "transformers" and isinstance(growth, Growth):
         return partial(write_folder, growth)
-    return partial(_write_gguf, growth, _KINDS[kind][1])
+    return partial(_write_gguf, growth, KINDS[kind][1])
 
 
-def _make(size: int, path: Path, write: Callable[[Path], None]) -> None:
+def make_file(size: int, path: Path, write: Callable[[Path], None]) -> None:
     """Write to a temporary name beside `path`, then rename: what has the name is whole."""
     part = path.with_name(f"{path.name}.{getpid()}.partial")
     try:

@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from benchmarks.grown.head_growth import grown_head, padded_target
 from engine import LoadConfig, SpeculativeDecoder, bundled_pair
-from engine.backends.llama_cpp.backend import LlamaCppBackend
-from engine.backends.llama_cpp.graphs.medusa import CompiledMedusa
 from engine.errors import GrowthError
-from engine.formats.safetensors.heads import read_medusa
 from engine.growth.arithmetic import GrownShape
-from engine.growth.grown import grown_head, grown_medusa, grown_mtp, grown_target
+from engine.growth.grown import grown_target
 from engine.library.names import resolve_source
-from engine.loading.open import open_backend
-from helpers.heads.compiled_medusa import output_of, write_safetensors
 
-FOUR_TIMES = GrownShape(5, 1536, 736)
-"""Each step of a norm as wide as the target keeps its bits."""
 SIXTEEN_TIMES = GrownShape(6, 2048, 736)
 """The head is 16 times as wide, which keeps its bits; its target is not a power of four wider."""
 WIDER = GrownShape(4, 512, 704)
 """The same with a head that is four times as wide."""
-TWICE = GrownShape(4, 768, 704)
 
 
 @pytest.mark.parametrize("shape", [WIDER, pytest.param(SIXTEEN_TIMES, marks=pytest.mark.soak)])
@@ -53,35 +45,11 @@ def test_it_proposes_what_the_small_one_does(tmp_path: Path, shape: GrownShape) 
 
 
 @pytest.mark.soak
-def test_a_layer_for_later_tokens_grows_with_its_target(tmp_path: Path) -> None:
-    """The same text and guesses; the norms of queries and keys get another epsilon, which moves last bits."""
-    found = []
-    for target in (resolve_source("demo-mtp"), grown_mtp("q8_0", FOUR_TIMES, folder=tmp_path)):
-        with SpeculativeDecoder() as decoder:
-            decoder.attach_target(LoadConfig(target, threads=1, trusted=True))
-            decoder.attach_heads(LoadConfig(target, threads=1, trusted=True))
-            reply = decoder.generate("What is a river?", max_tokens=30, method="mtp", lookahead=4)
-            found.append((reply.text, reply.stats.accepted, reply.stats.proposed))
-    small, large = found
-    assert small[0] == large[0]
-    assert small[1] > 0.2 * small[2], "the layer is of use"
-    assert abs(small[1] - large[1]) <= 0.05 * small[2]
-
-
-def test_what_cannot_grow_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(GrowthError, match="not of the qwen35 architecture"):
-        grown_mtp("q8_0", FOUR_TIMES, folder=tmp_path, target=bundled_pair()[0])
-    with pytest.raises(GrowthError, match="layers must be 5 or more"):
-        grown_mtp("q8_0", GrownShape(4, 1536, 736), folder=tmp_path)
-    assert not list(tmp_path.glob("*.gguf"))
-
-
-@pytest.mark.soak
 def test_in_a_padded_vocabulary_it_proposes_the_same(tmp_path: Path) -> None:
     """Tokens that were added to the vocabulary never win, neither where the target draws nor where the head does."""
     tokens, known = 5_000, 4_096
     files = [(grown_target("q8_0", WIDER, folder=tmp_path), grown_head("q8_0", WIDER, folder=tmp_path))]
-    target = grown_target("q8_0", WIDER, folder=tmp_path, vocabulary=tokens)
+    target = padded_target("q8_0", tokens, WIDER, folder=tmp_path)
     heads = [grown_head("q8_0", WIDER, folder=tmp_path, vocabulary=tokens, spread=spread) for spread in (False, True)]
     files.extend((target, head) for head in heads)
     kept, texts = [], []
@@ -111,11 +79,11 @@ def test_in_a_padded_vocabulary_it_proposes_the_same(tmp_path: Path) -> None:
 
 def test_vocabularies_that_cannot_be_padded(tmp_path: Path) -> None:
     with pytest.raises(GrowthError, match="4096 tokens or more"):
-        grown_target("q8_0", SIXTEEN_TIMES, folder=tmp_path, vocabulary=100)
+        padded_target("q8_0", 100, SIXTEEN_TIMES, folder=tmp_path)
     with pytest.raises(GrowthError, match="wider than the small one"):
-        grown_target("q8_0", GrownShape(4, 384, 704), folder=tmp_path, vocabulary=6_000)
+        padded_target("q8_0", 6_000, GrownShape(4, 384, 704), folder=tmp_path)
     with pytest.raises(GrowthError, match="Choose a GGUF kind"):
-        grown_target("transformers", SIXTEEN_TIMES, folder=tmp_path, vocabulary=6_000)
+        padded_target("transformers", 6_000, SIXTEEN_TIMES, folder=tmp_path)
     with pytest.raises(GrowthError, match="only be spread over a padded vocabulary"):
         grown_head("q8_0", SIXTEEN_TIMES, folder=tmp_path, spread=True)
     assert not list(tmp_path.glob("*.gguf"))
@@ -127,43 +95,3 @@ def test_a_head_of_another_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(GrowthError, match="a head of another target"):
         grown_head("q8_0", GrownShape(6, 2048, 736), folder=tmp_path, target=bundled_pair()[1])
     assert not list(tmp_path.glob("*.gguf"))
-
-
-def _write_random_medusa(folder: Path, target: Path) -> Path:
-    """Two heads of the target's width and vocabulary."""
-    vocabulary, width = output_of(target).shape
-    rng = np.random.default_rng(0)
-    shapes = {"linear.weight": (width, width), "linear.bias": (width,)}
-    tensors = {
-        f"{head}.0.{name}": 0.05 * rng.standard_normal(shape) for head in (0, 1) for name, shape in shapes.items()
-    }
-    tensors |= {f"{head}.1.weight": 0.05 * rng.standard_normal((vocabulary, width)) for head in (0, 1)}
-    folder.mkdir()
-    (folder / "config.json").write_text('{"medusa_num_heads": 2, "medusa_num_layers": 1}', "utf-8")
-    write_safetensors(folder / "medusa_lm_head.safetensors", tensors)
-    return folder
-
-
-@pytest.mark.soak
-def test_medusa_grows_too(tmp_path: Path) -> None:
-    """Behind the small target's state, with zeros in the channels that were added, its rows are the small one's."""
-    target = bundled_pair()[0]
-    small = _write_random_medusa(tmp_path / "medusa", target)
-    large = grown_medusa(small, TWICE, folder=tmp_path)
-    assert grown_medusa(small, TWICE, folder=tmp_path) == large
-    backend = open_backend(LoadConfig(target, threads=1, context_length=64, trusted=True))
-    found = []
-    try:
-        assert isinstance(backend, LlamaCppBackend)
-        for folder in (small, large):
-            layers = CompiledMedusa(read_medusa(folder), backend)
-            layers.load(read_medusa(folder))
-            state = np.zeros(layers.width, np.float32)
-            state[: output_of(target).shape[1]] = np.random.default_rng(1).standard_normal(output_of(target).shape[1])
-            found.append(layers.rows(state, 2))
-            layers.close()
-    finally:
-        backend.close()
-    assert np.abs(found[0] - found[1]).max() < 0.01 * np.abs(found[0]).max()
-    with pytest.raises(GrowthError, match="heads of another target"):
-        grown_medusa(large, TWICE, folder=tmp_path)

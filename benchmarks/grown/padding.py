@@ -20,6 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.errors import GrowthError
+from engine.growth.arithmetic import (
+    EMBEDDING,
+    LAST_NORM,
+    OUTPUT,
+    SEED,
+    Growing,
+    GrownShape,
+    Growth,
+    Part,
+    SmallModel,
+)
 from engine.growth.blocks import BLOCK, Bytes, Kind, blocks_like
 
 MARK = 127 * 2.0**-22
@@ -81,3 +92,52 @@ def padded_tokenizer(entries: Mapping[str, Any], tokens: int) -> dict[str, Any]:
     }
     fillers["tokenizer.ggml.scores"] = [-1e9] * (tokens - known)
     return {key: [*entries[key], *added] for key, added in fillers.items() if key in entries}
+
+
+class Padded(Growing):
+    """Grow with a padded vocabulary. Attribute: padding (None: the vocabulary stays as it is)."""
+
+    padding: Padding | None = None
+
+    def tokenizer(self) -> dict[str, Any]:
+        """Return the entries of the tokenizer, and the size of its vocabulary, where that is padded."""
+        if self.padding is None:
+            return {}
+        small, tokens = self.small, self.padding.tokens
+        entries = {key: field.contents() for key, field in small.fields.items() if key.startswith("tokenizer.")}
+        return padded_tokenizer(entries, tokens) | {f"{small.architecture}.vocab_size": tokens}
+
+    def content(self, part: Part) -> NDArray[Any]:
+        """Return a tensor's contents with what a padded vocabulary needs in them."""
+        values = super().content(part)
+        if self.padding is not None and part.rows:
+            self._pad(self.padding, part, values)
+        elif self.padding is not None:
+            self.padding.norm(values, last=part.name == LAST_NORM)
+        return values
+
+    def _pad(self, padding: Padding, part: Part, matrix: Bytes) -> None:
+        """Put what a padded vocabulary needs into a matrix."""
+        if part.name == EMBEDDING:
+            padding.embedding(matrix, part.kind)
+        if part.name == OUTPUT:
+            padding.output(matrix, part.kind, np.arange(part.rows) < len(self.small.tensors[OUTPUT].data))
+
+
+class PaddedGrowth(Padded, Growth):
+    """Plan the growth of a target to so many tokens, those that it lacks unused (0: its own). Raises GrowthError."""
+
+    def __init__(
+        self, small: SmallModel, shape: GrownShape, kind: Kind, seed: int = SEED, *, vocabulary: int = 0
+    ) -> None:
+        known = len(small.tensors[EMBEDDING].data)
+        self.padding = padding_to(vocabulary, known, small.width, shape.width)
+        self._tokens = vocabulary or known
+        if self.padding is not None and OUTPUT not in small.tensors:
+            raise GrowthError(f"{small.path.name} has no output matrix of its own: its vocabulary cannot be padded.")
+        super().__init__(small, shape, kind, seed)
+
+    @property
+    def vocabulary(self) -> int:
+        """Return the number of tokens, the unused ones too."""
+        return self._tokens

@@ -21,22 +21,34 @@ import gguf
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.grown.padding import Padded, PaddedGrowth, Padding, padding_to, put_block
 from engine.errors import GrowthError
-from engine.growth.arithmetic import EMBEDDING, OUTPUT, SEED, Growing, Growth, Part, SmallFile
+from engine.growth.arithmetic import (
+    EMBEDDING,
+    FULL,
+    OUTPUT,
+    SEED,
+    GrownKind,
+    GrownShape,
+    Part,
+    SmallFile,
+    SmallModel,
+)
 from engine.growth.blocks import Bytes, Kind
-from engine.growth.padding import Padding, padding_to, put_block
+from engine.growth.grown import KINDS, cache_folder, file_name, make_file, writer_of
+from engine.library.names import bundled_pair, resolve_source
 
 _NORMS = ("attn_norm", "attn_norm_2", "ffn_norm")
 
 
-class HeadGrowth(Growing):
+class HeadGrowth(Padded):
     """Plan the growth of an EAGLE-3 head in a GGUF file with its target.
 
     `spread`: without a vocabulary of its own. Raises GrowthError for a head that is not of this kind, or not of this
     target.
     """
 
-    def __init__(self, path: Path, target: Growth, seed: int = SEED, *, spread: bool = False) -> None:
+    def __init__(self, path: Path, target: PaddedGrowth, seed: int = SEED, *, spread: bool = False) -> None:
         self.small, self.target, self.seed, self.spread = SmallFile(path, "eagle3"), target, seed, spread
         self.width = target.shape.width
         # The small head's may be wider than that of a target that hardly grows.
@@ -119,3 +131,56 @@ class HeadGrowth(Growing):
 
     def _epsilon(self) -> float:
         return float(self.small.value("eagle3.attention.layer_norm_rms_epsilon")) * self._old_width / self.width
+
+
+def padded_target(
+    kind: GrownKind,
+    vocabulary: int,
+    shape: GrownShape = FULL,
+    *,
+    folder: Path | None = None,
+    target: Path | None = None,
+) -> Path:
+    """Return the target grown with so many tokens, made if it is not there yet: a GGUF file. Raises GrowthError."""
+    growth = _target(kind, shape, None, vocabulary)
+    path = (cache_folder() if folder is None else folder) / _name(growth.small.path, growth, kind, spread=False)
+    if not path.exists():
+        make_file(growth.size, path, writer_of(growth, kind))
+    return path
+
+
+def grown_head(
+    kind: GrownKind,
+    shape: GrownShape = FULL,
+    *,
+    folder: Path | None = None,
+    target: Path | None = None,
+    head: Path | None = None,
+    vocabulary: int = 0,
+    spread: bool = False,
+) -> Path:
+    """Return the EAGLE-3 head for a grown target of that kind and shape, made if it is not there yet: a GGUF file.
+
+    `head` is what is grown (the demo target's head) with its `target` (the demo target); `vocabulary`: that of the
+    target, `spread`: over all of which the head's own is spread. Raises GrowthError.
+    """
+    growth = _target(kind, shape, target, vocabulary)
+    larger = HeadGrowth(resolve_source("demo-head") if head is None else head, growth, spread=spread)
+    path = (cache_folder() if folder is None else folder) / _name(larger.small.path, growth, kind, spread=spread)
+    if not path.exists():
+        make_file(larger.size, path, writer_of(larger, kind))
+    return path
+
+
+def _target(kind: GrownKind, shape: GrownShape, target: Path | None, vocabulary: int) -> PaddedGrowth:
+    if kind == "transformers":
+        raise GrowthError("The vocabulary of a GGUF file can be padded, not that of a folder. Choose a GGUF kind.")
+    small = SmallModel(bundled_pair()[0] if target is None else target)
+    return PaddedGrowth(small, shape, KINDS[kind][0], vocabulary=vocabulary)
+
+
+def _name(small: Path, growth: PaddedGrowth, kind: GrownKind, *, spread: bool) -> str:
+    if growth.padding is None:
+        return file_name(small, growth.shape, kind)
+    note = f"x{growth.vocabulary}{'-spread' if spread else ''}"
+    return file_name(small, growth.shape, kind, growth.padding, spread, note=note)
