@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -30,7 +31,7 @@ from engine.translatable import Translatable
 
 MAX_LOOKAHEAD = 32
 DEFAULT_LOOKAHEAD = DRAFT_MODEL.lookahead
-MAX_TOP = 5
+MAX_TOP = 20
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 CacheType = Literal["f16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]
 CACHE_TYPES: tuple[CacheType, ...] = ("f16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
@@ -277,11 +278,14 @@ class GenerationRequest:
 
     `prompt` is text, a tuple of messages, or a tuple of token ids. Text goes through the chat template as one user
     turn unless `raw`. `max_tokens` counts new tokens, None: until the end of the context. `stop` are texts and
-    `stop_tokens` token ids that end the reply. `top` asks for the best alternatives (0..5) on each TokenEvent.
+    `stop_tokens` token ids that end the reply. `top` asks for the best alternatives (0..20) on each TokenEvent.
     `thinking`: whether the model thinks before it answers, "on" or "off", or how hard, "low", "medium" or "high", where
     its chat template can be told; "default": as the template does by itself. `tools`: the functions that it may call,
-    in the form of OpenAI's chat interface; calls are told in the result, and nothing is run. `constraint`: what the
-    reply must be, behind its reasoning: a Constraint, a JSON schema as a mapping, or "json".
+    in the form of OpenAI's chat interface; calls are told in the result, and nothing is run. `must_call`: names of
+    tools, of which the reply calls at least one and says nothing else; `one_call`: it has one call at most.
+    `constraint`: what the reply must be, behind its reasoning: a Constraint, a JSON schema as a mapping, or "json";
+    where there are tools too, JSON that the reply is if it calls none. `template_options`: further variables of the
+    chat template, by name.
     `min_tokens`: before so many tokens none that ends the reply is drawn; with `ignore_eos` none of the model's own
     ever is. `max_time`: seconds after which no further round begins, from the call on. `drop_turns` False:
     ContextFull where old turns would be left out.
@@ -298,7 +302,10 @@ class GenerationRequest:
     top: int = 0
     thinking: ThinkingMode = "default"
     tools: tuple[Tool, ...] = field(default=(), hash=False)
+    must_call: tuple[str, ...] = ()
+    one_call: bool = False
     constraint: Constraint | None = None
+    template_options: Mapping[str, Any] = field(default_factory=dict, hash=False)
     min_tokens: int = 0
     ignore_eos: bool = False
     max_time: float | None = None
@@ -310,10 +317,12 @@ class GenerationRequest:
         if self.tools and (self.raw or not _is_chat(self.prompt)):
             raise InvalidRequest(Translatable("Tools need the chat template: omit raw, and pass text or messages."))
         object.__setattr__(self, "constraint", as_constraint(self.constraint))
-        if self.tools and self.constraint is not None:
-            raise InvalidRequest(Translatable("Tools and a constraint exclude each other: a call is no such reply."))
+        if self.tools and self.constraint is not None and self.constraint.kind not in ("json", "json-schema"):
+            raise InvalidRequest(Translatable("Tools and a constraint exclude each other, but for JSON."))
+        object.__setattr__(self, "must_call", _called(self.must_call, self.tools))
+        object.__setattr__(self, "template_options", _plain_options(self.template_options))
         check_length(self.max_tokens, self.min_tokens, self.max_time)
-        if self.ignore_eos and self.constraint is not None:
+        if self.ignore_eos and (self.constraint is not None or self.must_call):
             raise InvalidRequest("ignore_eos and a constraint exclude each other: what fits it has an end.")
         if not self.prompt:
             raise InvalidRequest(Translatable("The prompt is empty. Enter some text first."))
@@ -329,6 +338,26 @@ class GenerationRequest:
                     "top must be a whole number from 0 to {max_top}, not {top!r}.", max_top=MAX_TOP, top=self.top
                 )
             )
+
+
+def _called(names: object, tools: Sequence[Tool]) -> tuple[str, ...]:
+    """Return the names of tools that must be called. Raises InvalidRequest where there is none of one of them."""
+    wanted = (names,) if isinstance(names, str) else names
+    there = [tool["function"]["name"] for tool in tools]
+    if not isinstance(wanted, Sequence) or any(name not in there for name in wanted):
+        raise InvalidRequest(
+            Translatable("must_call must name tools of this request: {names}.", names=", ".join(there) or "-")
+        )
+    return tuple(wanted)
+
+
+def _plain_options(options: object) -> dict[str, Any]:
+    """Return variables of a chat template, copied. Raises InvalidRequest for what JSON cannot say."""
+    try:
+        copied = json.loads(json.dumps(dict(options), allow_nan=False))  # type: ignore[call-overload]
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidRequest("template_options must be a mapping of names to plain JSON values.") from None
+    return dict(copied)
 
 
 def _is_chat(prompt: object) -> bool:

@@ -142,6 +142,22 @@ def _compiled(kind: ConstraintKind, text: str, blanks: Blanks) -> tuple[str, str
     return str(grammar), str(said[0]) if wrong else ""
 
 
+def lark_of_gbnf(grammar: str) -> str:
+    """Return a grammar of llama.cpp's notation as a Lark grammar. Raises InvalidRequest where it is none."""
+    library: Any = importlib.import_module("llguidance.gbnf_to_lark")
+    if len(grammar) > _MOST_CHARACTERS:
+        raise InvalidRequest(
+            Translatable("{what} is too long: the limit is {most:,} characters.", what=_NAMES["lark"], most=2**20)
+        )
+    try:
+        return str(on_constraint_stack(lambda: library.gbnf_to_lark(grammar), grammar))
+    except (library.GbnfToLarkError, ValueError, KeyError, IndexError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:200].rstrip(".") or "it is not complete"
+        raise InvalidRequest(
+            Translatable("{what} cannot be used: {reason}.", what=_NAMES["lark"], reason=reason)
+        ) from None
+
+
 def as_constraint(value: object) -> Constraint | None:
     """Return a constraint as a request holds it: a mapping is a JSON schema, "json" any object.
 

@@ -44,6 +44,8 @@ _ELSEWHERE = {
     "num_draft_tokens": "lookahead",
     "response_format": "constraint",
     "grammar": "constraint",
+    "tool_choice": "must_call",
+    "chat_template_kwargs": "template_options",
     "reasoning_effort": "thinking",
     "n_ctx": "context_length",
     "max_model_len": "context_length",
@@ -65,7 +67,10 @@ class GenerationOptions(SamplingOptions, total=False):
     top: int
     thinking: ThinkingMode
     tools: Sequence[Mapping[str, Any]] | None
+    must_call: str | Sequence[str]
+    one_call: bool
     constraint: Constraint | Mapping[str, Any] | Literal["json"] | None
+    template_options: Mapping[str, Any]
     min_tokens: int
     ignore_eos: bool
     max_time: float | None

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.chat.bare_calls import BareCalls
 from engine.chat.reply_grammar import Grammar, Parted, Place, SeenCall, beginning_of
 from engine.errors import ChatTemplateFailed, InvalidRequest
 from engine.events import Channel
 from engine.messages.parts import ToolCall
+from engine.translatable import Translatable
 
 Delta = tuple[Channel, str]
 """A part of a reply, and what is added to it."""
@@ -45,11 +47,17 @@ class PartedReply:
     Within reasoning and content, text that holds none of the markers that end the part belongs to it; only at a marker
     the whole text is parted anew. What may become a marker is held back.
 
-    `before`: the beginning of the reply, which was written earlier; it is in no delta, but in the parts.
+    `before`: the beginning of the reply, which was written earlier; it is in no delta, but in the parts. `tools`: names
+    of the tools that were offered: a reply that is nothing but calls of them, as plain JSON, is those. `one_call`: it
+    has one call at most. Attribute: notes, what a person should know of how it was read.
     """
 
-    def __init__(self, grammar: Grammar, before: str = "") -> None:
-        self._grammar = grammar
+    def __init__(
+        self, grammar: Grammar, before: str = "", *, tools: Collection[str] = (), one_call: bool = False
+    ) -> None:
+        self._grammar, self._one_call = grammar, one_call
+        self._bare = BareCalls(() if before else tools)
+        self.notes: tuple[str, ...] = ()
         self._patterns = {place: _pattern(ends) for place, ends in grammar.ends.items()}
         self._firsts = {place: frozenset(end[:1] for end in ends or ()) for place, ends in grammar.ends.items()}
         self._pieces: list[str] = []
@@ -81,6 +89,11 @@ class PartedReply:
     def thought_ends(self) -> tuple[str, ...]:
         """Return the markers that end a thought, as far as they are known."""
         return tuple(self._grammar.ends.get("reasoning") or ())
+
+    @property
+    def enough(self) -> bool:
+        """Return whether a second call has begun where there is to be one."""
+        return self._one_call and len(self._parted.calls) > 1
 
     @property
     def tool_calls(self) -> tuple[SeenCall, ...]:
@@ -118,6 +131,21 @@ class PartedReply:
         if self._ended:
             return []
         self._ended = True
+        return self._flushed(ended=ended) + self._bare_end()
+
+    def _bare_end(self) -> list[Delta]:
+        """End what may have been calls as plain JSON; return it where it was none."""
+        text = self._bare.end(read=not self._parted.calls)
+        if self._bare.calls:
+            names = ", ".join(dict.fromkeys(call.name for call in self._bare.calls))
+            self.notes = (
+                Translatable("The reply was a call of {names} as plain JSON; it was read as one.", names=names),
+            )
+        if text:
+            self._grown["content"].append(text)
+        return [("content", text)] if text else []
+
+    def _flushed(self, *, ended: bool) -> list[Delta]:
         if self._place == "content" and not self._held:  # All of it is in its part already.
             self._place, self._parted = "", self._parted._replace(last="content", settled=self._length)
             return []
@@ -134,7 +162,11 @@ class PartedReply:
     def finish(self, *, ended: bool = True) -> ReplyParts:
         """End the text, and return its parts."""
         self.flush(ended=ended)
-        return ReplyParts("".join(self._grown["reasoning"]), "".join(self._grown["content"]), self._parted.calls)
+        bare = tuple(SeenCall(call.id, call.name, call.arguments_json) for call in self._bare.calls)
+        calls = self._parted.calls or bare
+        return ReplyParts(
+            "".join(self._grown["reasoning"]), "".join(self._grown["content"]), calls[:1] if self._one_call else calls
+        )
 
     def _go_on(self, place: Literal["reasoning", "content"], text: str) -> list[Delta]:
         """Take more text within a part whose ends are known."""
@@ -159,8 +191,11 @@ class PartedReply:
         if not text:
             return []
         self._shown[channel] += len(text)
-        self._grown[channel].append(text)
-        return [(channel, text)]
+        if channel == "content":
+            text = self._bare.take(text)
+        if text:
+            self._grown[channel].append(text)
+        return [(channel, text)] if text else []
 
     def _text(self) -> str:
         if len(self._pieces) > 1:

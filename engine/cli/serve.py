@@ -51,6 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="O",
         help="web page that may use the server, such as https://example.org, or * for any; can be repeated",
     )
+    add(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="N",
+        help="further name by which the server may be called, such as my-computer.local; can be repeated",
+    )
     add("--model-name", metavar="M", help="name of the model in requests (default: the target's)")
     add("--embedding-model", metavar="E", help="GGUF file of a model that makes the vectors of /v1/embeddings")
     add(
@@ -133,7 +140,8 @@ def _limits(args: argparse.Namespace) -> Limits:
             raise InvalidRequest(f"{args.api_key_file} must hold the key alone, in one line.")
     if key is None and not _is_loopback(args.host):
         raise InvalidRequest(f"Other machines could use {args.host}: name a key with --api-key-file, or omit --host.")
-    return Limits(key, () if _is_address(args.host) else (args.host.lower(),), tuple(args.allow_origin))
+    own = () if _is_address(args.host) else (args.host,)
+    return Limits(key, (*own, *args.allow_host), tuple(args.allow_origin))
 
 
 def _is_address(host: str) -> bool:

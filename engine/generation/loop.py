@@ -254,6 +254,8 @@ class GenerationLoop:
         """Return the part that the reply is in, and what is added to its parts by the text that was released last."""
         plan = self._plan
         added = plan.parted.feed(plan.reply.marked(text))
+        if plan.parted.enough and self._finish is None:
+            self._finish = "stop"
         if self._finish is not None:
             added += plan.parted.flush(ended=self._finish == "stop")
         return plan.parted.channel, tuple(added)

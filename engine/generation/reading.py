@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from engine.backends.base import Backend, Tokenizer
 from engine.cancel import CancelToken
+from engine.chat.call_form import CallForm, call_form
 from engine.chat.context_fit import fit_turns, prompt_limit
 from engine.chat.inputs import PLAIN_INPUT, TemplateInput
 from engine.chat.render import Renderer
@@ -77,7 +78,7 @@ def read_request(request: GenerationRequest, target: Backend, cancel: CancelToke
     tokenizer, renderer = target.tokenizer, Renderer(cancel)
     _check_token_ids(request, target.vocab_size)
     given = thinking_input(request.thinking, tokenizer, renderer) if _is_chat(request) else PLAIN_INPUT
-    given = replace(given, tools=request.tools or None)
+    given = replace(given, tools=request.tools or None, arguments={**given.arguments, **request.template_options})
     tokens, dropped = _encode(request, target, renderer, given)
     if not tokens:
         raise InvalidRequest(Translatable("The prompt has no tokens. Enter some text first."))
@@ -95,7 +96,7 @@ def read_request(request: GenerationRequest, target: Backend, cancel: CancelToke
         parted,
         stop_tokens,
         (*request.stop, *end.texts),
-        masks_of(request, target, parted, stop_tokens),
+        masks_of(request, target, parted, stop_tokens, _calls_wanted(request, target, given, renderer, ends, end)),
         lambda: thought_end(tokenizer, Renderer(cancel), given, parted.thought_ends),
         renderer.notes,
     )
@@ -140,8 +141,10 @@ def _parted(
     data = b"".join(tokenizer.piece(token) or tokenizer.marker(token).encode() for token in seen)
     end = data.decode("utf-8", "replace").removesuffix(before)
     template = choose_template(tokenizer.chat_templates, given)
+    names = [tool["function"]["name"] for tool in request.tools]
     if template is None or not _is_chat(request):
-        return PartedReply(TagGrammar(opened=end.rstrip().endswith("<think>")), before)
+        tags = TagGrammar(opened=end.rstrip().endswith("<think>"))
+        return PartedReply(tags, before, tools=names, one_call=request.one_call)
     wanted = GrammarRequest(
         template,
         tokenizer.bos_token,
@@ -151,7 +154,22 @@ def _parted(
         options=given.arguments,
     )
     grammar, _ = usable_grammar(wanted, end)
-    return PartedReply(grammar, before)
+    return PartedReply(grammar, before, tools=names, one_call=request.one_call)
+
+
+def _calls_wanted(
+    request: GenerationRequest,
+    target: Backend,
+    given: TemplateInput,
+    renderer: Renderer,
+    ends: AbstractSet[int],
+    turn_end: TurnEnd,
+) -> CallForm | None:
+    """Return the form of calls where the reply must have some, or may in place of JSON; None else."""
+    if not request.must_call and not (request.tools and request.constraint is not None):
+        return None
+    tokenizer = target.tokenizer
+    return call_form(tokenizer, given, renderer, [*map(tokenizer.marker, ends), *turn_end.texts])
 
 
 def _without_end(request: GenerationRequest, ends: frozenset[int]) -> GenerationRequest:

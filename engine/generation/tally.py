@@ -94,7 +94,7 @@ class Tally:
             method=plan.method,
             lookahead=plan.lookahead,
             dropped_turns=plan.dropped_turns,
-            notes=plan.notes,
+            notes=(*plan.notes, *plan.parted.notes),
             stop_reason=stop_reason,
             seed=plan.seed,
             logprobs=tuple(self._logprobs),

@@ -82,6 +82,7 @@ LAZY_MODULES = (
     "engine.loading.trial_child",
     "rich.console",
     "llguidance",
+    "llguidance.gbnf_to_lark",
     # What uvicorn and anyio import by name for the server.
     "anyio._backends._asyncio",
     "uvicorn.lifespan.on",

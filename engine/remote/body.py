@@ -51,6 +51,7 @@ def make_body(request: GenerationRequest, model: str, kind: ServerKind) -> Body:
         content["stop_token_ids"] = list(request.stop_tokens)
     if request.tools:
         content["tools"] = [dict(tool) for tool in request.tools]
+        content |= _choice(request)
     if request.constraint is not None:
         content["response_format"] = _format(request.constraint)
     if kind.plain and isinstance(request.speculation.lookahead, int):
@@ -58,6 +59,16 @@ def make_body(request: GenerationRequest, model: str, kind: ServerKind) -> Body:
     content |= kind.extras
     note = Translatable("The server was not told {names}: it has no such setting.", names=", ".join(unasked))
     return Body(chat, content, (note,) if unasked else ())
+
+
+def _choice(request: GenerationRequest) -> dict[str, Any]:
+    """Return which of the tools must be called, and whether once."""
+    told: dict[str, Any] = {"parallel_tool_calls": False} if request.one_call else {}
+    if len(request.must_call) == 1:
+        told["tool_choice"] = {"type": "function", "function": {"name": request.must_call[0]}}
+    elif request.must_call:
+        told["tool_choice"] = "required"
+    return told
 
 
 def _are_tokens(prompt: object) -> bool:

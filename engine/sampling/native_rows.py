@@ -13,7 +13,7 @@ from engine.config import SamplingConfig
 from engine.errors import DegenerateDistribution
 from engine.sampling.cuts import NO_MASS, NO_PEAK, Choice, Row, Weights
 from engine.sampling.native_draw import NativeSampler
-from engine.sampling.native_rules import Cuts, check_rules, cuts_of
+from engine.sampling.native_rules import MOST_TOP, Cuts, check_rules, cuts_of
 from engine.sampling.rows import Sampler
 
 _FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
@@ -111,6 +111,8 @@ class NativeRows:
         return int(place)
 
     def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0) -> Sampler | None:
+        if top > MOST_TOP:  # It has no room for more.
+            return None
         try:
             return NativeSampler(self.library, sampling, seed, least, top)
         except AttributeError:  # It was compiled without these.

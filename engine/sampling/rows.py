@@ -120,7 +120,7 @@ class Rows(Protocol):
         """Return what draws and judges by these rules in one call, or None where nothing does.
 
         `least`: a draft's token is not proposed where the likeliest one's probability is below it. `top`: how many of
-        each judged row's best tokens are wanted, 0..5.
+        each judged row's best tokens are wanted.
         """
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -27,7 +28,7 @@ from engine.errors import (
     UnknownMethod,
     UnknownPreset,
 )
-from engine.events import Event, Finished
+from engine.events import Event, Finished, TokenEvent
 from engine.server.engine_thread import EngineThread
 from engine.server.interfaces.form import Form, error_body
 from engine.server.interfaces.requests import Asked
@@ -36,6 +37,8 @@ from engine.server.turns import TooMany
 
 _log = logging.getLogger("outrider.server")
 _GONE = 499
+_LEFT_OUT, _LONGEST_HEADER = "outrider-left-out", 1000
+_MOST_TOLD = 1000
 _CANCELLED = "The reply was cancelled."
 _FAILED = "The server failed. Its log says more."
 _CLIENTS_FAULTS = (
@@ -49,11 +52,23 @@ Refusal = Callable[..., dict[str, Any]]
 
 async def answer(request: Request, engine: EngineThread, asked: Asked, form: Form) -> Response:
     """Return the answer to a request that was read. A client that goes away ends it."""
-    if asked.ignored:
-        _log.info("%s: ignored fields: %s", request.url.path, ", ".join(asked.ignored))
     events = _events(engine, asked, form, client_of(request))
     work = _stream(events, form) if asked.stream else _whole(events, form)
-    return await unless_gone(request, work, form.refusal)
+    response = await unless_gone(request, work, form.refusal)
+    _tell_left_out(request, response, (*asked.left_out, *form.noted.left_out), engine.told)
+    return response
+
+
+def _tell_left_out(request: Request, response: Response, left_out: Sequence[str], known: set[tuple[str, str]]) -> None:
+    """Tell what of a request was left out: in a header, and in the log where that is not `known` yet, by its path."""
+    if not left_out:
+        return
+    told = "; ".join(dict.fromkeys(left_out)).encode("ascii", "replace").decode()
+    response.headers[_LEFT_OUT] = "".join(filter(str.isprintable, told))[:_LONGEST_HEADER]
+    news = [what for what in dict.fromkeys(left_out) if (request.url.path, what) not in known]
+    if news and len(known) < _MOST_TOLD:
+        known.update((request.url.path, what) for what in news)
+        _log.info("%s: left out: %s", request.url.path, "; ".join(map(ascii, news)))
 
 
 async def unless_gone(request: Request, work: Coroutine[Any, Any, Response], refusal: Refusal = error_body) -> Response:
@@ -78,12 +93,22 @@ async def _events(
     engine: EngineThread, asked: Asked, form: Form, client: str
 ) -> AsyncIterator[tuple[int, list[Event]]]:
     """Give the events of all replies, one after the other, those together that came together."""
-    for index, wanted in enumerate(asked.requests()):
-        async with aclosing(engine.reply(wanted, client, form.model, form.noted, asked.infill)) as events:
+    for index, (wanted, gap) in enumerate(asked.requests()):
+        async with aclosing(engine.reply(wanted, client, form.model, form.noted, gap)) as events:
             async for together in events:
-                yield index, together
+                yield index, [_silenced(event) for event in together] if asked.silent else together
         if len(form.results) <= index or form.broken:  # The server ends, or its models change.
             return
+
+
+def _silenced(event: Event) -> Event:
+    """Return an event of a reply of which nothing is wanted."""
+    if isinstance(event, TokenEvent):
+        return event._replace(text="", added=())
+    if isinstance(event, Finished):
+        parts: dict[str, Any] = {"text": "", "content": "", "reasoning": "", "tokens": (), "tool_calls": ()}
+        return Finished(replace(event.result, finish_reason="length", logprobs=(), top=(), **parts))
+    return event
 
 
 async def _whole(events: AsyncIterator[tuple[int, list[Event]]], form: Form) -> Response:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -19,10 +20,11 @@ from engine.errors import EngineError
 from engine.server.answer import answer, client_of, refuse, unless_gone
 from engine.server.engine_thread import EngineThread
 from engine.server.guard import Guard, Limits
+from engine.server.interfaces.bodies import read_json
 from engine.server.interfaces.form import Form, Noted, error_body
 from engine.server.interfaces.messages import MessageForm, read_conversation
-from engine.server.interfaces.replies import InfillForm, ReplyForm
-from engine.server.interfaces.requests import Asked, Defaults, read_chat, read_completion, read_infill, read_json
+from engine.server.interfaces.replies import InfillForm, Kind, ReplyForm
+from engine.server.interfaces.requests import Asked, Defaults, read_chat, read_completion, read_infill
 from engine.server.interfaces.responses import ResponsesForm, read_responses
 from engine.server.interfaces.texts import (
     count_prompt,
@@ -32,6 +34,7 @@ from engine.server.interfaces.texts import (
     told_embeddings,
     told_tokens,
 )
+from engine.server.kept import KeptResponses
 
 _log = logging.getLogger("outrider.server")
 _Read = Callable[[Mapping[str, Any], Defaults], Asked]
@@ -76,6 +79,7 @@ class Routes:
 
     def __init__(self, engine: EngineThread, defaults: Defaults) -> None:
         self._engine, self._defaults = engine, defaults
+        self._kept = KeptResponses()
 
     @asynccontextmanager
     async def tidied(self, _: Starlette) -> AsyncIterator[None]:
@@ -116,20 +120,19 @@ class Routes:
 
     async def chat(self, request: Request) -> Response:
         """Answer a conversation, as OpenAI's chat interface does."""
-        return await self._answer(
-            request, read_chat, lambda model, noted, asked: ReplyForm("chat", model, noted, told=asked.usage)
-        )
+        return await self._answer(request, read_chat, partial(_reply_form, "chat"))
 
     async def completions(self, request: Request) -> Response:
         """Go on with a text."""
-        return await self._answer(
-            request, read_completion, lambda model, noted, asked: ReplyForm("text", model, noted, told=asked.usage)
-        )
+        return await self._answer(request, read_completion, partial(_reply_form, "text"))
 
     async def responses(self, request: Request) -> Response:
         """Answer a conversation, as OpenAI's newer interface does."""
+        kept = self._kept
         return await self._answer(
-            request, read_responses, lambda model, noted, asked: ResponsesForm(model, noted, asked.body)
+            request,
+            lambda body, defaults: read_responses(kept.with_before(body), defaults),
+            lambda model, noted, asked: ResponsesForm(model, noted, asked.body, asked.tools, kept.keep),
         )
 
     async def messages(self, request: Request) -> Response:
@@ -147,11 +150,16 @@ class Routes:
     ) -> Response:
         try:
             asked = read(read_json(await request.body()), self._defaults)
-            model = self._engine.shelf.find(asked.body.get("model") or "")
+            model, noted = self._model(asked.body), Noted(asked.logprobs, asked.request.stop)
         except EngineError as error:
             return refuse(error, refusal)
-        noted = Noted(asked.logprobs, asked.request.stop)
+        if asked.body.get("model") not in (None, "", model):
+            noted.left_out.append(f"model name: {model} is served")
         return await answer(request, self._engine, asked, make(model, noted, asked))
+
+    def _model(self, body: Mapping[str, Any]) -> str:
+        """Return the name of the model that a body means. Raises what finding it raises."""
+        return self._engine.shelf.find(body.get("model") or "")
 
     # Tokens and vectors -----------------------------------------------------------------------------------------------
 
@@ -160,7 +168,7 @@ class Routes:
         try:
             body = read_json(await request.body())
             asked = read_conversation({"max_tokens": 1, **body}, self._defaults)
-            model = self._engine.shelf.find(asked.body.get("model") or "")
+            model = self._model(asked.body)
         except EngineError as error:
             return refuse(error, MessageForm.refusal)
 
@@ -175,7 +183,7 @@ class Routes:
         try:
             body = read_json(await request.body())
             texts = read_texts(body)
-            model = self._engine.shelf.find(body.get("model") or "")
+            model = self._model(body)
         except EngineError as error:
             return refuse(error)
 
@@ -190,7 +198,7 @@ class Routes:
         try:
             body = read_json(await request.body())
             tokens = read_tokens(body)
-            model = self._engine.shelf.find(body.get("model") or "")
+            model = self._model(body)
         except EngineError as error:
             return refuse(error)
 
@@ -213,6 +221,10 @@ class Routes:
             return JSONResponse(told_embeddings(wanted, model, vectors, count))
 
         return await unless_gone(request, work())
+
+
+def _reply_form(kind: Kind, model: str, noted: Noted, asked: Asked) -> Form:
+    return ReplyForm(kind, model, noted, told=asked.usage, copies=asked.copies, echo=asked.echo)
 
 
 async def _not_found(_: Request, error: Exception) -> Response:

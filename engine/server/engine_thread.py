@@ -12,11 +12,13 @@ from typing import Protocol, TypeVar
 from engine.backends.base import Tokenizer
 from engine.backends.saved import MOST_BYTES, keep_caches
 from engine.cancel import CancelToken
-from engine.config import GenerationRequest
+from engine.chat.thinking import EFFORTS
+from engine.config import GenerationRequest, ThinkingMode
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled
 from engine.events import Event, Finished, GenerationResult, PromptProgress, RoundEvent, TokenEvent
 from engine.generation.questions import Infill
+from engine.messages.message import Message
 from engine.server.gathered import GatheredEvents
 from engine.server.interfaces.form import Noted
 from engine.server.metrics import ServerMetrics
@@ -40,10 +42,10 @@ class Runner(Protocol):
 
 
 class EngineThread:
-    """Run replies one at a time, or some together where that is quicker. Attributes: shelf; turns; metrics.
+    """Run replies one at a time, or some together where that is quicker. Attributes: shelf; turns; metrics; told.
 
-    A reply is computed as fast as the engine can, however slowly its client reads. `runner`: where the models are used;
-    None: a thread of its own. `cache_bytes`: for the caches of conversations that others displaced, of each model.
+    `told`: what of requests was left out and is in the log, by path. A reply is computed as fast as the engine can,
+    however slowly its client reads. `runner`: where the models are used; None: a thread of its own. `cache_bytes`: for the caches of conversations that others displaced, of each model.
     `streams`: how replies are written together; None: as usual with a thread of its own, with a `runner` not at all.
     """
 
@@ -58,6 +60,7 @@ class EngineThread:
         self.shelf = shelf
         self._cache_bytes = cache_bytes
         self._streams = streams or ReplyStreams(STREAMS if runner is None else 1)
+        self.told: set[tuple[str, str]] = set()
         self.turns, self.metrics = Turns(most_waiting, self._streams.count), ServerMetrics()
         self._lanes = ThreadPoolExecutor(self._streams.count, "outrider-stream")
         self._own = ThreadPoolExecutor(1, "outrider-serve") if runner is None else None
@@ -167,6 +170,8 @@ class EngineThread:
     ) -> None:
         """Write a reply, on the thread that has the models or of a stream; `between` is called between its rounds."""
         asked, infill = wanted
+        noted.begun.append(_begun(asked, decoder))
+        asked = _within_reach(asked, decoder, noted)
         if infill is not None:
             asked = replace(asked, prompt=tuple(decoder.infill_prompt(infill)))
         keep_caches(decoder.target, decoder.draft, most_bytes=self._cache_bytes)
@@ -262,6 +267,27 @@ class EngineThread:
         if self._own is not None:
             self._own.submit(self.shelf.close).result()
             self._own.shutdown()
+
+
+def _begun(asked: GenerationRequest, decoder: SpeculativeDecoder) -> str:
+    """Return the text that a reply goes on with: a prompt without a template, or what the assistant began to say."""
+    prompt = asked.prompt
+    if isinstance(prompt, str):
+        return prompt if asked.raw else ""
+    last = prompt[-1]
+    if isinstance(last, Message):
+        return last.content if last.role == "assistant" and len(prompt) > 1 else ""
+    return decoder.decode([token for token in prompt if isinstance(token, int)])
+
+
+def _within_reach(asked: GenerationRequest, decoder: SpeculativeDecoder, noted: Noted) -> GenerationRequest:
+    """Return a request without a thinking effort that the model's chat template lacks, and note what was asked."""
+    wanted = asked.thinking
+    if wanted not in EFFORTS or wanted in decoder.thinking_modes:
+        return asked
+    there: ThinkingMode = "on" if "on" in decoder.thinking_modes else "default"
+    noted.left_out.append(f"thinking effort {wanted}: this model has no such switch")
+    return replace(asked, thinking=there)
 
 
 def _nothing(_: SpeculativeDecoder) -> None:

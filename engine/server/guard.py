@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
@@ -22,6 +23,14 @@ ANY_ORIGIN = "*"
 _PORTS = {"http": 80, "https": 443}
 _OPEN = ("/health",)
 """Paths that need no key."""
+CONTAINER_HOSTS = frozenset(
+    {
+        *("host.docker.internal", "gateway.docker.internal", "host.containers.internal", "host.lima.internal"),
+        *("host.orb.internal", "host.minikube.internal", "docker.for.mac.localhost", "docker.for.mac.host.internal"),
+    }
+)
+"""By which programs in containers and virtual machines call the computer that they run on."""
+_HOST_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "origins", tuple(map(read_origin, self.origins)))
+        object.__setattr__(self, "hosts", tuple(map(read_host, self.hosts)))
 
 
 def read_origin(text: str) -> str:
@@ -64,12 +74,38 @@ def read_origin(text: str) -> str:
     return f"{parts.scheme}://{shown}" + ("" if port in (None, _PORTS.get(parts.scheme)) else f":{port}")
 
 
+def read_host(text: str) -> str:
+    """Return a name by which a server may be called, of what a person wrote. Raises InvalidRequest."""
+    try:
+        name = text.strip().lower()
+        name = name if name.isascii() else name.encode("idna").decode()
+    except ValueError:
+        name = ""
+    if not _HOST_NAME.fullmatch(name) and not _is_address(name):
+        raise InvalidRequest(f"{text!r} is no name of a computer. Write it like my-computer.local, without a port.")
+    return name.removesuffix(".")
+
+
 class _Refused(Exception):
     """Report a body that is not read to its end."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
+
+
+def _name_of(host: str) -> str:
+    """Return the name in a Host header, without its port."""
+    name = host.rsplit("]", 1)[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
+    return name.lower().removesuffix(".")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 class Guard:
@@ -118,7 +154,11 @@ class Guard:
         limits = self._limits
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._known_host(host):
-            return 403, "This server is not called by that name.", "host_not_allowed"
+            name = _name_of(host)[:100]
+            said = f"This server does not know itself by the name {name!r}. Start it with --allow-host {name}"
+            if not _HOST_NAME.fullmatch(name):
+                said = "The name by which this server was called (Host) is none. Call it by its address"
+            return 403, f"{said}.", "host_not_allowed"
         pages = ANY_ORIGIN not in limits.origins
         if pages and (
             (origin is not None and origin not in limits.origins)
@@ -139,14 +179,9 @@ class Guard:
 
     def _known_host(self, host: str) -> bool:
         """Return whether a Host header is an address, localhost or one of the names: no name that a page made up."""
-        name = host.rsplit("]", 1)[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]
-        if name.lower() in ("localhost", *self._limits.hosts):
-            return True
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return True
+        name = _name_of(host)
+        known = name in ("localhost", *self._limits.hosts) or name in CONTAINER_HOSTS or name.endswith(".localhost")
+        return known or _is_address(name)
 
     def _has_key(self, headers: Mapping[str, str]) -> bool:
         kind, _, told = headers.get("authorization", "").partition(" ")

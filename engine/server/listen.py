@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from types import TracebackType
 from typing import Self
@@ -21,27 +22,48 @@ _BACKLOG = 128
 _GRACE_S = 3
 
 
+_LOOPBACKS = {"127.0.0.1": "::1", "localhost": "::1", "::1": "127.0.0.1"}
+"""The addresses of this machine alone, each with the other one."""
+_log = logging.getLogger("outrider.server")
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens. Raises OSError, UnicodeError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With the protocol named asyncio sends each piece at once; otherwise the second one waits some 40 ms.
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        claim(made, host, port)
+        made.listen(_BACKLOG)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
 class Listener:
-    """Listen from the beginning, and answer in `run`. Attribute: url (`http://127.0.0.1:8642`).
+    """Listen from the beginning, of this machine's own addresses on both, and answer in `run`. Attribute: url (`http://127.0.0.1:8642`).
 
     Raises InvalidRequest where the address cannot be used.
     """
 
     def __init__(self, app: ASGIApp, host: str, port: int, limits: ConnectionLimits | None = None) -> None:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        # With the protocol named asyncio sends each piece at once; otherwise the second one waits some 40 ms.
-        self._socket = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
-            claim(self._socket, host, port)
-            self._socket.listen(_BACKLOG)
+            self._sockets = [_listening(host, port)]
         except (OSError, UnicodeError) as error:
-            self._socket.close()
             where = {"host": host, "port": str(port), "reason": getattr(error, "strerror", None) or str(error)}
             raise InvalidRequest(
                 Translatable("Cannot listen on {host}, port {port}: {reason}. Choose another port.", **where)
             ) from None
         shown = f"[{host}]" if ":" in host else host
-        self.url = f"http://{shown}:{self._socket.getsockname()[1]}"
+        port = self._sockets[0].getsockname()[1]
+        self.url = f"http://{shown}:{port}"
+        # Programs that are told localhost choose either address.
+        if (other := _LOOPBACKS.get(host)) is not None:
+            try:
+                self._sockets.append(_listening(other, port))
+            except OSError as error:
+                _log.info("Not listening on %s as well: %s", other, error.strerror)
         config = uvicorn.Config(
             app,
             http=connections_of(limits or ConnectionLimits()),
@@ -62,7 +84,7 @@ class Listener:
 
     def run(self) -> None:
         """Answer until `stop`; on the main thread also until Ctrl+C or SIGTERM."""
-        asyncio.run(self._server.serve([self._socket]))
+        asyncio.run(self._server.serve(self._sockets))
 
     def stop(self) -> None:
         """End `run`. From any thread."""
@@ -72,4 +94,5 @@ class Listener:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._socket.close()
+        for each in self._sockets:
+            each.close()

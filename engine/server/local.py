@@ -29,11 +29,15 @@ Hand = Callable[[Callable[[], None]], None]
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Hold where to listen, and the key that each request must have ('' none). Raises InvalidRequest."""
+    """Hold where to listen, and the key that each request must have ('' none).
+
+    `hosts`: further names by which the server may be called. Raises InvalidRequest.
+    """
 
     host: str = "127.0.0.1"
     port: int = 8642
     key: str = ""
+    hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         try:
@@ -65,7 +69,7 @@ class LocalServer:
     def __init__(self, address: ServerAddress, decoder: Callable[[], SpeculativeDecoder | None], hand: Hand) -> None:
         self.address = address
         self._engine = EngineThread(_Own(decoder), runner=_Handed(hand))
-        limits = Limits(address.key.strip() or None, note=self._engine.metrics.note)
+        limits = Limits(address.key.strip() or None, address.hosts, note=self._engine.metrics.note)
         defaults = Defaults(SamplingConfig(), SpeculationConfig())
         self._listener = Listener(make_app(self._engine, defaults, limits), address.host, address.port)
         self.url = f"{self._listener.url}/v1"
@@ -135,20 +139,21 @@ class _Own(ModelShelf):
         there = self.loaded
         if not there:
             raise ModelNotLoaded("target")
-        if name not in ("", there):
-            raise NoSuchModel(name, (there,))
         if embeds:
             raise InvalidRequest(f"The model {there!r} makes no embeddings.")
         return there
 
     def describe(self, name: str) -> dict[str, Any]:
         decoder, there = self._current(), self.find(name)
+        if name != there:
+            raise NoSuchModel(name, (there,))
         length = decoder.target.context_length if decoder is not None and decoder.target is not None else 0
         told = {"id": there, "object": "model", "created": 0, "owned_by": "outrider"}
         return {**told, "context_length": length, "loaded": True}
 
     def ready(self, name: str, cancel: CancelToken) -> SpeculativeDecoder:
-        self.find(name)  # Another one may have been loaded while the request waited.
+        if name != self.find(name):  # Another one was loaded while the request waited.
+            raise NoSuchModel(name, self.names)
         decoder = self._current()
         if decoder is None:
             raise ModelNotLoaded("target")

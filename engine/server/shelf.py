@@ -75,12 +75,16 @@ class ModelShelf:
     def find(self, name: str, *, embeds: bool = False) -> str:
         """Return the name of the model that is meant: where none is named, the loaded one or else the first.
 
-        Raises NoSuchModel; InvalidRequest where the model does not do that.
+        Of one model alone any name is meant: programs ask for those of a cloud, and some for two. Raises NoSuchModel;
+        InvalidRequest where the model does not do that.
         """
         if not name:
             if self.loaded and not embeds:
                 return self.loaded
             name = self._usual(embeds=embeds)
+        if name not in self._offers:
+            able = [each.name for each in self._offers.values() if (each.embed if embeds else each.load) is not None]
+            name = able[0] if len(able) == 1 else name
         offer = self._offers.get(name)
         if offer is None:
             raise NoSuchModel(name, self._offers)

@@ -129,7 +129,7 @@ def test_good_lookahead(value: Any) -> None:
         (lambda: GenerationRequest("a", max_tokens=0), InvalidRequest),
         (lambda: GenerationRequest("a", max_tokens=2.5), InvalidRequest),  # type: ignore[arg-type]
         (lambda: GenerationRequest("a", stop=("",)), InvalidRequest),
-        (lambda: GenerationRequest("a", top=6), InvalidRequest),
+        (lambda: GenerationRequest("a", top=21), InvalidRequest),
         (lambda: Message("robot", "x"), InvalidRequest),
         (lambda: Message("user", None), InvalidRequest),  # type: ignore[arg-type]
     ],

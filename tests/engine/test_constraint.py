@@ -12,6 +12,8 @@ from engine.errors import InvalidRequest
 from engine.masks.reply_masks import ReplyMasks
 from helpers.decoding.fakes import PieceTokenizer
 
+REGEX = Constraint.regex("a")
+
 
 @pytest.mark.parametrize(
     ("schema", "said"),
@@ -46,7 +48,7 @@ def test_a_schema_that_cannot_be_kept_is_refused_in_words(schema: dict[str, Any]
         (lambda: Constraint.lark("start: other"), 'unknown name: "other"'),
         (lambda: Constraint("poem"), "must be one of json, json-schema, regex, lark"),  # type: ignore[arg-type]
         (lambda: GenerationRequest("Hi", constraint=3), "not int"),  # type: ignore[arg-type]
-        (lambda: GenerationRequest("Hi", constraint={}, tools=({"name": "f"},)), "exclude each other"),  # type: ignore[arg-type]
+        (lambda: GenerationRequest("Hi", constraint=REGEX, tools=({"name": "f"},)), "exclude each other"),
     ],
 )
 def test_what_is_no_constraint_is_refused_in_words(make: Any, said: str) -> None:

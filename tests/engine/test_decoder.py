@@ -132,7 +132,7 @@ def test_load_takes_backends() -> None:
         ({"max_tokens": 0}, InvalidRequest),
         ({"nonsense": 1}, InvalidRequest),
         ({"stop": ""}, InvalidRequest),
-        ({"top": 9}, InvalidRequest),
+        ({"top": 29}, InvalidRequest),
     ],
 )
 def test_bad_requests_leave_the_decoder_usable(options: dict[str, Any], error: type[Exception]) -> None:

@@ -22,13 +22,16 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=
 class Noted:
     """Hold what is read of the model while a reply is written: later another one may be loaded.
 
-    `pieces`: the bytes of tokens, where they are `wanted`; `stops`: texts that end the reply, `stopped_by`: which did.
+    `pieces`: the bytes of tokens, where they are `wanted`; `stops`: texts that end the reply, `stopped_by`: which did;
+    `begun`: what each reply goes on with; `left_out`: what of the request this model cannot do.
     """
 
     wanted: bool = False
     stops: tuple[str, ...] = ()
     stopped_by: str | None = None
     pieces: dict[int, bytes] = field(default_factory=dict)
+    begun: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
 
 class Form(ABC):
@@ -43,6 +46,10 @@ class Form(ABC):
         self.created = int(datetime.now(UTC).timestamp())
         self.results: list[GenerationResult] = []
         self.reasoning_tokens = 0
+
+    def continued(self, index: int, content: str) -> str:
+        """Return the content of a reply without what it goes on with."""
+        return content.removeprefix(self.noted.begun[index]) if index < len(self.noted.begun) else content
 
     def note(self, index: int, event: Event) -> None:
         """Take notice of an event of reply `index`. Call it before `pieces`."""
@@ -100,15 +107,15 @@ def as_event(data: Mapping[str, Any] | str, name: str | None = None) -> bytes:
     return f"{head}data: {said}\n\n".encode("utf-8", "replace")
 
 
-def usage(results: Sequence[GenerationResult], reasoning_tokens: int) -> dict[str, Any]:
-    """Return how many tokens were read and written. Several replies to one prompt have read it once."""
-    first = results[0]
-    read, written = first.prompt_tokens, sum(len(result.tokens) for result in results)
+def usage(results: Sequence[GenerationResult], reasoning_tokens: int, copies: int = 1) -> dict[str, Any]:
+    """Return how many tokens were read and written. `copies`: so many replies to one prompt have read it once."""
+    firsts = results[::copies]
+    read, written = (sum(each.prompt_tokens for each in firsts), sum(len(result.tokens) for result in results))
     return {
         "prompt_tokens": read,
         "completion_tokens": written,
         "total_tokens": read + written,
-        "prompt_tokens_details": {"cached_tokens": cached_tokens(first)},
+        "prompt_tokens_details": {"cached_tokens": sum(map(cached_tokens, firsts))},
         "completion_tokens_details": {
             "reasoning_tokens": reasoning_tokens,
             "accepted_prediction_tokens": sum(result.stats.accepted for result in results),
@@ -120,6 +127,12 @@ def usage(results: Sequence[GenerationResult], reasoning_tokens: int) -> dict[st
 def cached_tokens(result: GenerationResult) -> int:
     """Return how many tokens of the prompt were in the cache."""
     return result.prompt_tokens - result.prompt_evaluated
+
+
+def facts(result: GenerationResult) -> dict[str, Any]:
+    """Return what is told of a reply beside it: what it took, and what a person should know of it."""
+    notes = [str(note) for note in result.notes]
+    return {"timings": timings(result), **({"notes": notes} if notes else {})}
 
 
 def timings(result: GenerationResult) -> dict[str, Any]:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from engine.errors import InvalidRequest
 from engine.events import Event, Finished, GenerationResult, PromptProgress, TokenEvent
-from engine.server.interfaces.form import CUT, Form, Noted, as_event, cached_tokens, call_ids, sayable, timings
-from engine.server.interfaces.requests import (
-    COMMON,
-    Asked,
-    Defaults,
-    make_asked,
-    read_common,
-    read_messages,
-    read_tools,
-)
+from engine.server.interfaces.conversation import NO_PICTURES, read_messages
+from engine.server.interfaces.form import CUT, Form, Noted, as_event, cached_tokens, call_ids, facts, sayable
+from engine.server.interfaces.left_out import NotDone, tidied
+from engine.server.interfaces.requests import COMMON, Asked, Defaults, make_asked, read_common, read_effort, read_format
+from engine.server.interfaces.tools import read_tools
 
-_KNOWN = COMMON | {"messages", "system", "max_tokens", "stop_sequences", "tools", "tool_choice", "thinking"}
+_KNOWN = COMMON | {
+    *("messages", "system", "max_tokens", "stop_sequences", "tools", "tool_choice", "thinking", "output_config"),
+    *("output_format", "cache_control"),
+}
+_ROLES = ("user", "assistant", "system", "developer")
 _ERRORS = {
     "rate_limit_error": "rate_limit_error",
     "server_error": "api_error",
@@ -30,62 +30,61 @@ def read_conversation(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     """Return what a body of /v1/messages asks for. Raises InvalidRequest and its kinds."""
     if body.get("max_tokens") is None:
         raise InvalidRequest('"max_tokens" is missing: how many tokens the reply may have.')
-    options = read_common(body, _KNOWN)
-    options["stop"] = body.get("stop_sequences") or ()
-    thinking = body.get("thinking")
-    if isinstance(thinking, Mapping) and thinking.get("type") in ("enabled", "disabled", "adaptive"):
-        options["thinking"] = "off" if thinking["type"] == "disabled" else "on"
-    choice, tools = body.get("tool_choice"), body.get("tools")
-    kind = choice.get("type") if isinstance(choice, Mapping) else None
-    if kind in ("any", "tool"):
-        raise InvalidRequest('"tool_choice" must be of the type auto or none: a call cannot be enforced.')
-    if tools is not None:
-        options |= read_tools({"tools": _functions(tools), "tool_choice": kind})
-    messages = read_messages(_as_messages(body.get("system"), body.get("messages")))
-    return make_asked(messages, options, body, defaults, logprobs=False, known=_KNOWN)
+    told, left = tidied(body), NotDone()
+    options = read_common(told, _KNOWN, left)
+    options["stop"] = told.get("stop_sequences") or ()
+    options |= _thinking(told)
+    choice = told.get("tool_choice")
+    offered = read_tools(told.get("tools"), left, custom_takes_text=False)
+    one = isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True
+    options |= offered.options(choice, one_call=one)
+    output = told.get("output_config")
+    form = told.get("output_format") or (output.get("format") if isinstance(output, Mapping) else None)
+    constraint = read_format(form)
+    options |= {} if constraint is None else {"constraint": constraint}
+    messages = read_messages(_as_messages(told.get("system"), told.get("messages"), left), left)
+    asked = make_asked(messages, options, told, defaults, left, logprobs=False, known=_KNOWN)
+    return replace(asked, tools=offered.tools)
 
 
-def _functions(tools: object) -> list[dict[str, Any]]:
-    if not isinstance(tools, list) or not all(isinstance(tool, Mapping) for tool in tools):
-        raise InvalidRequest('"tools" must be a list of objects.')
-    found = []
-    for tool in tools:
-        if tool.get("type", "custom") != "custom":
-            raise InvalidRequest(f"Tools of the type {str(tool['type'])[:40]} are not supported: nothing is run here.")
-        told = {"name": tool.get("name"), "parameters": tool.get("input_schema") or {}}
-        found.append(told | ({"description": tool["description"]} if tool.get("description") is not None else {}))
-    return found
+def _thinking(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return whether and how hard is to be thought. Raises InvalidRequest."""
+    told, output = body.get("thinking"), body.get("output_config")
+    effort = output.get("effort") if isinstance(output, Mapping) else None
+    if isinstance(told, Mapping) and told.get("type") == "disabled":
+        return {"thinking": "off"}
+    if effort is not None:
+        return {"thinking": read_effort(effort)}
+    return {"thinking": "on"} if isinstance(told, Mapping) and told.get("type") in ("enabled", "adaptive") else {}
 
 
-def _as_messages(system: object, told: object) -> list[dict[str, Any]]:
+def _as_messages(system: object, told: object, left: NotDone) -> list[dict[str, Any]]:
     """Return the conversation as messages of the chat interface. Raises InvalidRequest."""
     if not isinstance(told, list) or not told or not all(isinstance(message, Mapping) for message in told):
         raise InvalidRequest('"messages" must be a list of messages, at least one.')
     messages: list[dict[str, Any]] = []
     if system:
-        messages.append({"role": "system", "content": _text(system, '"system"')})
+        messages.append({"role": "system", "content": _text(system, '"system"', left)})
     for message in told:
         role, content = message.get("role"), message.get("content")
-        if role not in ("user", "assistant"):
-            raise InvalidRequest("A message's role must be user or assistant.")
+        if role not in _ROLES:
+            raise InvalidRequest("A message's role must be user, assistant or system.")
         if isinstance(content, str):
             messages.append({"role": role, "content": content})
         elif isinstance(content, list) and all(isinstance(block, Mapping) for block in content):
-            messages += _of_blocks(role, content)
+            messages += _of_blocks(role, content, left)
         else:
             raise InvalidRequest("A message's content must be a text or a list of blocks.")
     return messages
 
 
-def _of_blocks(role: str, blocks: list[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def _of_blocks(role: str, blocks: list[Mapping[str, Any]], left: NotDone) -> Iterator[dict[str, Any]]:
     """Return the messages of a message's blocks: results of tools are messages of their own, in front."""
     said: list[dict[str, Any]] = []
     calls: list[dict[str, Any]] = []
     thoughts: list[str] = []
     for block in blocks:
         match block.get("type"):
-            case "text":
-                said.append({"type": "text", "text": block.get("text")})
             case "thinking" if role == "assistant":
                 thoughts.append(str(block.get("thinking") or ""))
             case "redacted_thinking":
@@ -94,24 +93,47 @@ def _of_blocks(role: str, blocks: list[Mapping[str, Any]]) -> Iterator[dict[str,
                 function = {"name": block.get("name"), "arguments": block.get("input") or {}}
                 calls.append({"id": str(block.get("id") or ""), "type": "function", "function": function})
             case "tool_result" if role == "user":
-                text = _text(block.get("content") or "", "A tool_result's content")
-                yield {"role": "tool", "tool_call_id": str(block.get("tool_use_id") or ""), "content": text}
-            case "image":
-                raise InvalidRequest("This model cannot see pictures. Leave them out.")
-            case other:
-                raise InvalidRequest(f"Blocks of the type {str(other)[:40]} are not supported. Leave them out.")
+                given = _text(block.get("content") or "", "A tool_result's content", left)
+                yield {"role": "tool", "tool_call_id": str(block.get("tool_use_id") or ""), "content": given}
+            case _:
+                text = _block_text(block, left)
+                said += [] if text is None else [{"type": "text", "text": text}]
     if said or calls or (role == "assistant" and thoughts):
         message: dict[str, Any] = {"role": role, "content": said or None}
         message |= {"tool_calls": calls} if calls else {}
         yield message | ({"reasoning_content": "\n".join(thoughts)} if thoughts else {})
+    elif not any(block.get("type") == "tool_result" for block in blocks):
+        yield {"role": role, "content": ""}
 
 
-def _text(told: object, what: str) -> str:
+def _text(told: object, what: str, left: NotDone) -> str:
+    """Return the text of blocks. Raises InvalidRequest where they are none."""
     if isinstance(told, str):
         return told
-    if not isinstance(told, list) or not all(isinstance(b, Mapping) and isinstance(b.get("text"), str) for b in told):
+    if not isinstance(told, list) or not all(isinstance(block, Mapping) for block in told):
         raise InvalidRequest(f"{what} must be a text or a list of texts.")
-    return "\n".join(block["text"] for block in told)
+    return "\n".join(text for block in told if (text := _block_text(block, left)) is not None)
+
+
+def _block_text(block: Mapping[str, Any], left: NotDone) -> str | None:
+    """Return the text of a block, None where it is left out. Raises InvalidRequest for pictures and the like."""
+    kind, source = block.get("type"), block.get("source")
+    if kind == "text":
+        if not isinstance(block.get("text"), str):
+            raise InvalidRequest('A block of the type text needs a "text".')
+        return str(block["text"])
+    if kind == "image":
+        raise InvalidRequest(NO_PICTURES)
+    if kind == "document" and isinstance(source, Mapping):
+        if source.get("type") == "text" and isinstance(source.get("data"), str):
+            return "\n".join(filter(None, [str(block.get("title") or ""), source["data"]]))
+        if source.get("type") == "content":
+            return _text(source.get("content") or "", "A document's content", left)
+        raise InvalidRequest("Only documents of plain text are read. Send the text of the others.")
+    if kind == "search_result" and block.get("content"):
+        return "\n".join([str(block.get("title") or ""), _text(block["content"], "A search_result's content", left)])
+    left.note(f"block {str(kind)[:60]}")
+    return None
 
 
 class MessageForm(Form):
@@ -128,12 +150,10 @@ class MessageForm(Form):
         content: list[dict[str, Any]] = []
         if result.reasoning:
             content.append({"type": "thinking", "thinking": result.reasoning, "signature": ""})
-        if result.content:
-            content.append({"type": "text", "text": result.content})
+        if said := self.continued(0, result.content):
+            content.append({"type": "text", "text": said})
         content += [{**head, "input": call.arguments} for head, call in _calls(result)]
-        return {**self._head(), "content": content, **self._ending(result), "usage": _usage(result)} | {
-            "timings": timings(result)
-        }
+        return {**self._head(), "content": content, **self._ending(result), "usage": _usage(result), **facts(result)}
 
     def pieces(self, index: int, event: Event) -> Iterator[bytes]:
         if isinstance(event, PromptProgress) and not self._begun:
@@ -171,7 +191,7 @@ class MessageForm(Form):
             yield _event("content_block_delta", index=self._blocks, delta=delta)
             yield _event("content_block_stop", index=self._blocks)
             self._blocks += 1
-        told = {"usage": _usage(result), "timings": timings(result)}
+        told = {"usage": _usage(result), **facts(result)}
         yield _event("message_delta", delta=self._ending(result), **told)
 
     def end(self) -> Iterator[bytes]:

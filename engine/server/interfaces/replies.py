@@ -6,20 +6,26 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from engine.events import Event, Finished, GenerationResult, TokenEvent
-from engine.server.interfaces.form import CUT, Form, Noted, as_event, call_ids, error_body, timings, usage
+from engine.server.interfaces.form import CUT, Form, Noted, as_event, call_ids, error_body, facts, usage
 
 Kind = Literal["chat", "text"]
 _OBJECTS = {"chat": "chat.completion", "text": "text_completion"}
 
 
 class ReplyForm(Form):
-    """Form replies of /v1/chat/completions or of /v1/completions (`kind`). `told`: a stream tells its usage."""
+    """Form replies of /v1/chat/completions or of /v1/completions (`kind`).
 
-    def __init__(self, kind: Kind, model: str, noted: Noted, *, told: bool = False) -> None:
+    `told`: a stream tells its usage; `copies`: how many replies each prompt has; `echo`: with what they go on with.
+    """
+
+    def __init__(
+        self, kind: Kind, model: str, noted: Noted, *, told: bool = False, copies: int = 1, echo: bool = False
+    ) -> None:
         super().__init__(model, noted)
-        self._kind, self._told_usage = kind, told
+        self._kind, self._told_usage, self._copies, self._echo = kind, told, copies, echo
         self._told: dict[int, list[dict[str, Any]]] = {}
         self._begun: set[int] = set()
+        self._echoed: set[int] = set()
 
     def note(self, index: int, event: Event) -> None:
         super().note(index, event)
@@ -28,13 +34,16 @@ class ReplyForm(Form):
 
     def whole(self) -> dict[str, Any]:
         choices = [self._choice(index, result) for index, result in enumerate(self.results)]
-        counted = usage(self.results, self.reasoning_tokens)
-        return {**self._head(), "choices": choices, "usage": counted, "timings": timings(self.results[-1])}
+        counted = usage(self.results, self.reasoning_tokens, self._copies)
+        return {**self._head(), "choices": choices, "usage": counted, **facts(self.results[-1])}
 
     def _choice(self, index: int, result: GenerationResult) -> dict[str, Any]:
         logprobs = self._logprobs(self._told.get(index, ()))
         choice: dict[str, Any] = {"index": index, "finish_reason": _reason(result), "logprobs": logprobs}
-        return choice | ({"message": _message(result)} if self._kind == "chat" else {"text": result.text})
+        begun = self.noted.begun[index] if self._echo and index < len(self.noted.begun) else ""
+        if self._kind == "text":
+            return choice | {"text": begun + result.text}
+        return choice | {"message": _message(result, begun + self.continued(index, result.content))}
 
     def pieces(self, index: int, event: Event) -> Iterator[bytes]:
         if isinstance(event, TokenEvent):
@@ -43,6 +52,7 @@ class ReplyForm(Form):
             yield from map(as_event, self._last(index, event.result))
 
     def _added(self, index: int, event: TokenEvent) -> Iterator[dict[str, Any]]:
+        yield from self._beginning(index)
         told = self._told[index][-1:] if self.noted.wanted and self.noted.pieces.get(event.token) else []
         logprobs = self._logprobs(told)
         if self._kind == "text":
@@ -54,16 +64,25 @@ class ReplyForm(Form):
             yield self._chunk(index, {"delta": {**self._role(index), name: text}}, logprobs=logprobs)
             logprobs = None
 
+    def _beginning(self, index: int) -> Iterator[dict[str, Any]]:
+        """Tell what a reply goes on with, once, where that is wanted."""
+        if self._echo and index not in self._echoed and index < len(self.noted.begun):
+            self._echoed.add(index)
+            begun = self.noted.begun[index]
+            told = {"text": begun} if self._kind == "text" else {"delta": {**self._role(index), "content": begun}}
+            yield self._chunk(index, told)
+
     def _last(self, index: int, result: GenerationResult) -> Iterator[dict[str, Any]]:
+        yield from self._beginning(index)
         calls = [{"index": place, **call} for place, call in enumerate(_calls(result))]
         if self._kind == "chat" and calls:
             yield self._chunk(index, {"delta": {**self._role(index), "tool_calls": calls}})
         end: dict[str, Any] = {"text": ""} if self._kind == "text" else {"delta": self._role(index)}
-        yield {**self._chunk(index, end, finish=_reason(result)), "timings": timings(result)}
+        yield {**self._chunk(index, end, finish=_reason(result)), **facts(result)}
 
     def end(self) -> Iterator[bytes]:
         if self._told_usage:
-            counted = usage(self.results, self.reasoning_tokens)
+            counted = usage(self.results, self.reasoning_tokens, self._copies)
             yield as_event({**self._head(streamed=True), "choices": [], "usage": counted})
         yield as_event("[DONE]")
 
@@ -135,7 +154,7 @@ class InfillForm(Form):
             "tokens_predicted": len(result.tokens),
             "tokens_evaluated": result.prompt_tokens,
             "tokens_cached": result.prompt_tokens + len(result.tokens),
-            "timings": timings(result),
+            **facts(result),
         }
 
     def end(self) -> Iterator[bytes]:
@@ -145,10 +164,9 @@ class InfillForm(Form):
         yield as_event(error_body(message, "server_error"))
 
 
-def _message(result: GenerationResult) -> dict[str, Any]:
+def _message(result: GenerationResult, content: str) -> dict[str, Any]:
     calls = _calls(result)
-    content = result.content if result.content or not calls else None
-    message: dict[str, Any] = {"role": "assistant", "content": content}
+    message: dict[str, Any] = {"role": "assistant", "content": content if content or not calls else None}
     message |= {"reasoning_content": result.reasoning} if result.reasoning else {}
     return message | ({"tool_calls": calls} if calls else {})
 

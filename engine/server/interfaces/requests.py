@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from engine.config import MAX_TOP, GenerationRequest, SamplingConfig, SpeculationConfig, freeze_messages
-from engine.constraint import Constraint
+from engine.config import MAX_TOP, GenerationRequest, SamplingConfig, SpeculationConfig
+from engine.constraint import Constraint, lark_of_gbnf
 from engine.errors import InvalidRequest
 from engine.generation.questions import Infill
 from engine.generation.request import make_request
 from engine.messages.message import Message
-from engine.messages.parts import ImagePart
+from engine.server.interfaces.bodies import read_flag
+from engine.server.interfaces.conversation import read_messages
+from engine.server.interfaces.left_out import ANY_SEED, SILENT, NotDone, tidied
+from engine.server.interfaces.tools import OfferedTool, read_tools
 
 _SAMPLING = tuple(each.name for each in fields(SamplingConfig))
-_EFFORTS = {"none": "off", "minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high"}
+_EFFORTS = {"none": "off", "minimal": "low", "low": "low", "medium": "medium", "high": "high"}
+_EFFORTS |= dict.fromkeys(("xhigh", "max", "maximum"), "high")
 _MOST_COPIES = 16
-_DEEPEST = 100
+_MOST_REPLIES = 128
 _MOST_BIAS = 1e9
-COMMON = {"model", "stream", "lookahead", "user", "metadata", *_SAMPLING}
-_BOTH = COMMON | {"stream_options", "stop", "max_tokens", "n", "logprobs", "repetition_penalty"}
+_RESERVED = frozenset({"messages", "tools", "documents", "bos_token", "eos_token", "add_generation_prompt"})
+"""Variables of chat templates that a request says in other ways."""
+_PLAIN = ("max_tokens", "min_tokens", "ignore_eos", "stop_tokens", "stop", "lookahead")
+"""Options of the engine that are fields of a body by the same names."""
+COMMON = {"model", "stream", "chat_template_kwargs", "t_max_predict_ms", *_SAMPLING, *_PLAIN, *SILENT}
+COMMON -= {"max_tokens", "stop"}  # Newer interfaces have names of their own for these.
+_BOTH = COMMON | {"max_tokens", "stop", "n", "logprobs", "json_schema", "grammar", "response_format"}
 _CHAT = _BOTH | {
-    *("messages", "max_completion_tokens", "top_logprobs", "response_format", "tools", "tool_choice"),
-    *("reasoning_effort", "chat_template_kwargs", "parallel_tool_calls", "store"),
+    *("messages", "max_completion_tokens", "top_logprobs", "tools", "tool_choice", "functions", "function_call"),
+    *("reasoning_effort", "parallel_tool_calls", "echo", "continue_final_message", "add_generation_prompt"),
 }
 _COMPLETION = _BOTH | {"prompt", "echo", "suffix", "best_of"}
-_INFILL = COMMON | {
-    *("input_prefix", "input_suffix", "input_extra", "prompt", "n_predict", "max_tokens", "stop"),
-    "repeat_penalty",
-}
+_INFILL = COMMON | {"max_tokens", "stop", "input_prefix", "input_suffix", "input_extra", "prompt"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +44,11 @@ class Asked:
     """Hold what one request asks for.
 
     `request`: for the engine; `stream`: as events; `copies`: how many replies; `usage`: whether a stream tells its
-    usage at the end; `logprobs`; `ignored`: names in the body that mean nothing here; `body`: the body itself;
-    `infill`: prefix, suffix and other files, where the prompt is yet to be made of the model's tokens.
+    usage at the end; `logprobs`; `left_out`: what of the body is not done, in words; `body`: the body itself;
+    `gaps`: prefix, suffix and other files, where the prompts are yet to be made of the model's tokens; `prompts`:
+    further prompts, each of which is replied to as `request` is; `echo`: the replies are told with what they go on
+    with; `silent`: the prompt is read, and nothing is told; `tools`: those of the client, by the names that the model
+    is shown.
     """
 
     request: GenerationRequest
@@ -48,16 +56,24 @@ class Asked:
     copies: int
     usage: bool
     logprobs: bool
-    ignored: tuple[str, ...]
+    left_out: tuple[str, ...]
     body: Mapping[str, Any]
-    infill: Infill | None = None
+    gaps: tuple[Infill, ...] = ()
+    prompts: tuple[str | tuple[int, ...], ...] = ()
+    echo: bool = False
+    silent: bool = False
+    tools: Mapping[str, OfferedTool] = field(default_factory=dict)
 
-    def requests(self) -> Iterator[GenerationRequest]:
-        """Return a request for each reply; where a seed is given each has another one."""
-        for index in range(self.copies):
-            sampling = self.request.sampling
-            seed = None if sampling.seed is None else (sampling.seed + index) % 2**64
-            yield replace(self.request, sampling=replace(sampling, seed=seed))
+    def requests(self) -> Iterator[tuple[GenerationRequest, Infill | None]]:
+        """Return a request for each reply, with its gap; where a seed is given each has another one."""
+        index = 0
+        for place, prompt in enumerate((self.request.prompt, *self.prompts)):
+            for _ in range(self.copies):
+                sampling = self.request.sampling
+                seed = None if sampling.seed is None else (sampling.seed + index) % 2**64
+                wanted = replace(self.request, prompt=prompt, sampling=replace(sampling, seed=seed))
+                yield wanted, self.gaps[place] if self.gaps else None
+                index += 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,48 +86,96 @@ class Defaults:
 
 def read_chat(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     """Return what a body of /v1/chat/completions asks for. Raises InvalidRequest and its kinds."""
-    options = read_common(body, _CHAT)
-    messages = read_messages(body.get("messages"))
-    most = body.get("max_completion_tokens")
+    told, left = tidied(body), NotDone()
+    options = read_common(told, _CHAT, left)
+    messages = read_messages(told.get("messages"), left)
+    most = told.get("max_completion_tokens")
     options |= {} if most is None else {"max_tokens": most}
-    logprobs = read_flag(body, "logprobs")
+    logprobs = read_flag(told, "logprobs")
     if logprobs:
-        options["top"] = read_top(body.get("top_logprobs"))
-    options |= _thinking(body)
-    options |= read_tools(body)
-    constraint = read_format(body.get("response_format"))
-    options |= {} if constraint is None else {"constraint": constraint}
-    return make_asked(messages, options, body, defaults, logprobs=logprobs, known=_CHAT)
+        options["top"] = read_top(told.get("top_logprobs"))
+    options |= _thinking(told)
+    tools = told.get("tools") or told.get("functions")
+    offered = read_tools(tools or None, left)
+    choice = told.get("tool_choice")
+    if choice is None and told.get("function_call") is not None:
+        called = told["function_call"]
+        choice = {"type": "function", **called} if isinstance(called, Mapping) else called
+    options |= offered.options(choice, one_call=told.get("parallel_tool_calls") is False)
+    options |= _constraint(told)
+    continues(told, messages)
+    asked = make_asked(messages, options, told, defaults, left, logprobs=logprobs, known=_CHAT)
+    return replace(asked, tools=offered.tools, echo=read_flag(told, "echo") and messages[-1].role == "assistant")
+
+
+def continues(body: Mapping[str, Any], messages: Sequence[Message]) -> None:
+    """Check what a body says of how the reply begins: it goes on with the assistant's last message, if that is one.
+
+    Raises InvalidRequest.
+    """
+    wanted, opens = body.get("continue_final_message"), body.get("add_generation_prompt")
+    written = len(messages) > 1 and messages[-1].role == "assistant"
+    if wanted not in (None, False) and opens is True:
+        raise InvalidRequest('"continue_final_message" and "add_generation_prompt" exclude each other.')
+    if wanted not in (None, False) and not written:
+        raise InvalidRequest('"continue_final_message" needs an assistant\'s message at the end of "messages".')
+    if wanted is False and opens is True and written:
+        raise InvalidRequest(
+            'A reply goes on with the assistant\'s last message. Leave "continue_final_message" out, or add a question.'
+        )
+    if opens is False and not written:
+        raise InvalidRequest('A reply begins a turn: leave "add_generation_prompt" out.')
+    if written and messages[-1].tool_calls:
+        raise InvalidRequest("A reply cannot go on with a message that calls tools. Add the results of the tools.")
 
 
 def read_completion(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     """Return what a body of /v1/completions asks for. Raises InvalidRequest and its kinds."""
-    options = read_common(body, _COMPLETION) | {"raw": True}
-    prompt = body.get("prompt")
-    if isinstance(prompt, list) and len(prompt) == 1 and isinstance(prompt[0], str | list):
-        prompt = prompt[0]
-    if not isinstance(prompt, str) and not (isinstance(prompt, list) and all(type(token) is int for token in prompt)):
-        raise InvalidRequest('"prompt" must be one text, or one list of token ids.')
-    for unable in ("echo", "suffix"):
-        if body.get(unable):
-            raise InvalidRequest(f'"{unable}" is not supported. Leave it out.')
-    if body.get("best_of") not in (None, 1, body.get("n")):
+    told, left = tidied(body), NotDone()
+    options = read_common(told, _COMPLETION, left) | {"raw": True}
+    first, *others = _prompts(told.get("prompt"))
+    echo, suffix = read_flag(told, "echo"), told.get("suffix")
+    if told.get("best_of") not in (None, 1, told.get("n")):
         raise InvalidRequest('"best_of" must be the same as "n": replies are not ranked.')
-    top = body.get("logprobs")
+    top = told.get("logprobs")
     logprobs = top is not None and top is not False
     if logprobs:
+        if echo:
+            raise InvalidRequest('No logprobs of prompts are computed: leave "echo" or "logprobs" out.')
         options["top"] = read_top(None if top is True else top)
-    return make_asked(prompt, options, body, defaults, logprobs=logprobs, known=_COMPLETION)
+    options |= _constraint(told)
+    asked = make_asked(first, options, told, defaults, left, logprobs=logprobs, known=_COMPLETION)
+    if asked.copies * (1 + len(others)) > _MOST_REPLIES:
+        raise InvalidRequest(f"At most {_MOST_REPLIES} replies can be asked for at once.")
+    gaps = tuple(_gap(prompt, suffix) for prompt in (first, *others)) if suffix else ()
+    return replace(asked, gaps=gaps, prompts=tuple(others), echo=echo)
+
+
+def _prompts(told: object) -> list[str | tuple[int, ...]]:
+    """Return the prompts of a body, one at least: texts, or lists of token ids. Raises InvalidRequest."""
+    listed = told if isinstance(told, list) and told and not all(type(each) is int for each in told) else [told]
+    found: list[str | tuple[int, ...]] = []
+    for prompt in listed:
+        if isinstance(prompt, str):
+            found.append(prompt)
+        elif isinstance(prompt, list) and prompt and all(type(token) is int for token in prompt):
+            found.append(tuple(prompt))
+        else:
+            raise InvalidRequest('"prompt" must be a text, a list of token ids, or a list of these.')
+    return found
+
+
+def _gap(prompt: str | tuple[int, ...], suffix: object) -> Infill:
+    if not isinstance(prompt, str) or not isinstance(suffix, str):
+        raise InvalidRequest('"suffix" must be a text, and so must be the "prompt" before it.')
+    return Infill(prompt, suffix)
 
 
 def read_infill(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     """Return what a body of /infill asks for. Raises InvalidRequest and its kinds."""
-    options = read_common(body, _INFILL)
-    most = body.get("n_predict")
-    if most is not None and most != -1:
-        options["max_tokens"] = most
-    asked = make_asked([0], options, body, defaults, logprobs=False, known=_INFILL)
-    return replace(asked, infill=read_infill_parts(body))
+    told, left = tidied(body), NotDone()
+    asked = make_asked([0], read_common(told, _INFILL, left), told, defaults, left, logprobs=False, known=_INFILL)
+    return replace(asked, gaps=(read_infill_parts(told),))
 
 
 def read_infill_parts(body: Mapping[str, Any]) -> Infill:
@@ -128,58 +192,53 @@ def read_infill_parts(body: Mapping[str, Any]) -> Infill:
     return Infill(prefix, suffix, begun, others)
 
 
-def read_messages(told: object) -> tuple[Message, ...]:
-    """Return the messages of a conversation. Raises InvalidRequest."""
-    if not isinstance(told, Sequence) or isinstance(told, str) or not told:
-        raise InvalidRequest('"messages" must be a list of messages, at least one.')
-    messages = tuple(freeze_messages(told))
-    if any(isinstance(part, ImagePart) for message in messages for part in message.parts):
-        raise InvalidRequest("This model cannot see pictures. Leave them out.")
-    return messages
-
-
 def make_asked(
     prompt: Any,
     options: dict[str, Any],
     body: Mapping[str, Any],
     defaults: Defaults,
+    left: NotDone,
     *,
     logprobs: bool,
     known: AbstractSet[str],
 ) -> Asked:
     """Return what a body asks for, of a prompt and the options of its request. Raises InvalidRequest and its kinds."""
-    told = body.get("stream_options") if "stream_options" in known else None
+    told = body.get("stream_options")
     usage = isinstance(told, Mapping) and read_flag(told, "include_usage")
+    silent = options.get("max_tokens") == 0 and type(options["max_tokens"]) is int
+    options |= {"max_tokens": 1} if silent else {}
     request = make_request(prompt, options, defaults.sampling, defaults.speculation)
-    ignored = tuple(sorted(name[:40] for name in body if name not in known))
+    for name in sorted(body):
+        if name not in known and body[name] not in (None, [], {}, "", False):
+            left.note(name[:40])
     copies = body.get("n") if "n" in known else None
     copies = 1 if copies is None else copies
     if type(copies) is not int or not 1 <= copies <= _MOST_COPIES:
         raise InvalidRequest(f'"n" must be a whole number from 1 to {_MOST_COPIES}.')
-    return Asked(request, read_flag(body, "stream"), copies, usage, logprobs, ignored, body)
+    return Asked(request, read_flag(body, "stream"), copies, usage, logprobs, left.told, body, silent=silent)
 
 
-def read_common(body: Mapping[str, Any], known: AbstractSet[str]) -> dict[str, Any]:
+def read_common(body: Mapping[str, Any], known: AbstractSet[str], left: NotDone) -> dict[str, Any]:
     """Return the options that interfaces share, as far as this one has them (`known`). Raises InvalidRequest."""
     if not isinstance(body.get("model", ""), str | type(None)):
         raise InvalidRequest('"model" must be the name of a model.')
     options = {rule: body[rule] for rule in _SAMPLING if body.get(rule) is not None}
-    if "repetition_penalty" in known and body.get("repetition_penalty") is not None:
-        options.setdefault("repeat_penalty", body["repetition_penalty"])
+    if options.get("seed") == ANY_SEED:
+        options["seed"] = None
     if "logit_bias" in options:
         options["logit_bias"] = _bias(options["logit_bias"])
-    for plain in ("max_tokens", "stop", "lookahead"):
-        if plain in known and body.get(plain) is not None:
-            options[plain] = body[plain]
+    options |= {plain: body[plain] for plain in _PLAIN if plain in known and body.get(plain) is not None}
+    late = body.get("t_max_predict_ms")
+    if isinstance(late, int | float) and late > 0:
+        options["max_time"] = late / 1000
+    variables = body.get("chat_template_kwargs")
+    if isinstance(variables, Mapping):
+        for name in sorted(_RESERVED & variables.keys()):
+            left.note(f"chat_template_kwargs {name}")
+        options["template_options"] = {name: variables[name] for name in variables if name not in _RESERVED}
+    elif variables is not None:
+        raise InvalidRequest('"chat_template_kwargs" must be an object.')
     return options
-
-
-def read_flag(body: Mapping[str, Any], name: str) -> bool:
-    """Return a member that is true or false; false where it is not there. Raises InvalidRequest."""
-    value = body.get(name)
-    if value is not None and not isinstance(value, bool):  # 1 == True, but it is no flag.
-        raise InvalidRequest(f'"{name}" must be true or false.')
-    return value is True
 
 
 def read_top(value: object) -> int:
@@ -200,6 +259,8 @@ def _bias(value: object) -> dict[int, float]:
 
 def _bounded(amount: Any) -> Any:
     """Return an amount that a logit can still be added to: what is meant by more is always, or never."""
+    if amount is False:
+        return -_MOST_BIAS
     is_number = isinstance(amount, int | float) and not isinstance(amount, bool)
     return max(-_MOST_BIAS, min(_MOST_BIAS, amount)) if is_number else amount
 
@@ -220,13 +281,17 @@ def read_effort(effort: object) -> str:
     return _EFFORTS[effort]
 
 
-def read_tools(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the functions that may be called. Raises InvalidRequest."""
-    choice = body.get("tool_choice")
-    if choice not in (None, "auto", "none"):
-        raise InvalidRequest('"tool_choice" must be "auto" or "none": a call cannot be enforced.')
-    tools = body.get("tools")
-    return {} if not tools or choice == "none" else {"tools": tools}
+def _constraint(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the reply must be, by OpenAI's name or llama.cpp's. Raises InvalidRequest."""
+    constraint = read_format(body.get("response_format"))
+    schema, grammar = body.get("json_schema"), body.get("grammar")
+    if constraint is None and schema is not None:
+        constraint = _of_schema(schema, '"json_schema" must be a JSON schema.')
+    if constraint is None and grammar:
+        if not isinstance(grammar, str):
+            raise InvalidRequest('"grammar" must be a text.')
+        constraint = Constraint.lark(lark_of_gbnf(grammar))
+    return {} if constraint is None else {"constraint": constraint}
 
 
 def read_format(value: object) -> Constraint | None:
@@ -236,42 +301,21 @@ def read_format(value: object) -> Constraint | None:
     kind = value.get("type") if isinstance(value, Mapping) else None
     if kind == "text":
         return None
-    if kind == "json_object":
-        return Constraint.json()
+    if kind == "json_object" and isinstance(value, Mapping):
+        return _of_schema(value.get("schema") or {}, '"response_format" has a "schema" that is no JSON schema.')
     if kind == "json_schema" and isinstance(value, Mapping):
         told = value.get("json_schema")
-        schema = told.get("schema") if isinstance(told, Mapping) else None
-        if isinstance(schema, Mapping | bool):
-            return Constraint.json_schema(schema)
-        raise InvalidRequest('"response_format" of the type json_schema needs "json_schema" with a "schema".')
+        schema = told.get("schema") if isinstance(told, Mapping) else value.get("schema")
+        return _of_schema(
+            schema, '"response_format" of the type json_schema needs "json_schema" with a "schema".', empty=False
+        )
     raise InvalidRequest('"response_format" must be of the type text, json_object or json_schema.')
 
 
-def read_json(data: bytes) -> Mapping[str, Any]:
-    """Return the object of a body: nothing in it is other than JSON can say again. Raises InvalidRequest."""
-    try:
-        body = json.loads(data)
-    except (ValueError, RecursionError):
-        raise InvalidRequest("The body is not JSON.") from None
-    if not isinstance(body, dict):
-        raise InvalidRequest("The body must be a JSON object.")
-    if _is_deep(body):
-        raise InvalidRequest(f"The body is nested too deeply: the limit is {_DEEPEST} levels.")
-    try:
-        json.dumps(body, allow_nan=False, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise InvalidRequest("The body has half a character in it (a lone surrogate). Leave it out.") from None
-    except ValueError:
-        raise InvalidRequest("The body has a number that JSON does not have (NaN or infinity).") from None
-    return body
-
-
-def _is_deep(body: object) -> bool:
-    """Return whether lists and objects are nested more deeply than whatever reads them can follow."""
-    level: list[Any] = [body]
-    for _ in range(_DEEPEST):
-        inner = (each.values() if isinstance(each, dict) else each for each in level)
-        level = [child for children in inner for child in children if isinstance(child, dict | list)]
-        if not level:
-            return False
-    return True
+def _of_schema(schema: object, wrong: str, *, empty: bool = True) -> Constraint:
+    """Return the constraint of a schema; `empty`: one that says nothing means any object. Raises InvalidRequest."""
+    if schema == {} and empty:
+        return Constraint.json()
+    if isinstance(schema, Mapping | bool):
+        return Constraint.json_schema(schema)
+    raise InvalidRequest(wrong)

@@ -1,13 +1,18 @@
-"""Read and answer requests of OpenAI's interface /v1/responses. Nothing is stored from one to the next."""
+"""Read and answer requests of OpenAI's interface /v1/responses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from engine.errors import InvalidRequest
 from engine.events import Event, Finished, GenerationResult, TokenEvent
-from engine.server.interfaces.form import CUT, Form, Noted, as_event, cached_tokens, call_ids, timings
+from engine.messages.parts import ToolCall
+from engine.server.interfaces.conversation import read_messages, text_of
+from engine.server.interfaces.form import CUT, Form, Noted, as_event, cached_tokens, call_ids, facts
+from engine.server.interfaces.left_out import NotDone, tidied
 from engine.server.interfaces.requests import (
     COMMON,
     Asked,
@@ -16,81 +21,100 @@ from engine.server.interfaces.requests import (
     read_common,
     read_effort,
     read_format,
-    read_messages,
-    read_tools,
     read_top,
 )
+from engine.server.interfaces.tools import OfferedTool, read_tools, shown_name
 
 _KNOWN = COMMON | {
     *("input", "instructions", "max_output_tokens", "text", "tools", "tool_choice", "reasoning", "top_logprobs"),
-    *("include", "store", "parallel_tool_calls", "truncation", "previous_response_id"),
+    *("parallel_tool_calls", "previous_response_id"),
 }
-_TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text", "refusal")
+_SAID_NOTHING = {"role": "user", "content": ""}
 
 
 def read_responses(body: Mapping[str, Any], defaults: Defaults) -> Asked:
-    """Return what a body of /v1/responses asks for. Raises InvalidRequest and its kinds."""
-    if body.get("previous_response_id") or body.get("conversation") or body.get("background"):
-        raise InvalidRequest("This server keeps no responses: send the whole conversation as input.")
-    options = read_common(body, _KNOWN)
-    given, instructions = body.get("input"), body.get("instructions")
-    if isinstance(given, str):
-        given = [{"role": "user", "content": given}]
-    if not isinstance(given, list) or not given:
-        raise InvalidRequest('"input" must be a text or a list of items.')
-    messages = _as_messages(given)
+    """Return what a body of /v1/responses asks for; what went before is in its input. Raises InvalidRequest."""
+    told, left = tidied(body), NotDone()
+    options = read_common(told, _KNOWN, left)
+    instructions = told.get("instructions")
+    messages = _as_messages(input_items(told), left)
     if instructions is not None and not isinstance(instructions, str):
         raise InvalidRequest('"instructions" must be a text.')
     if instructions:
         messages.insert(0, {"role": "system", "content": instructions})
-    if body.get("max_output_tokens") is not None:
-        options["max_tokens"] = body["max_output_tokens"]
-    reasoning, wanted = body.get("reasoning"), body.get("text")
+    if all(message["role"] in ("system", "developer") for message in messages):
+        messages.append(_SAID_NOTHING)
+    if told.get("prompt"):
+        raise InvalidRequest('No prompts are stored here: leave "prompt" out, and send "instructions" and "input".')
+    if told.get("max_output_tokens") is not None:
+        options["max_tokens"] = told["max_output_tokens"]
+    reasoning, wanted = told.get("reasoning"), told.get("text")
     if isinstance(reasoning, Mapping) and reasoning.get("effort") is not None:
         options["thinking"] = read_effort(reasoning["effort"])
-    constraint = read_format(_format(wanted.get("format") if isinstance(wanted, Mapping) else None))
+    constraint = read_format(wanted.get("format") if isinstance(wanted, Mapping) else None)
     options |= {} if constraint is None else {"constraint": constraint}
-    tools = body.get("tools")
-    options |= read_tools({**body, "tools": _functions(tools)})
-    included = body.get("include")
+    offered = read_tools(told.get("tools"), left)
+    options |= offered.options(told.get("tool_choice"), one_call=told.get("parallel_tool_calls") is False)
+    included = told.get("include")
     logprobs = isinstance(included, list) and "message.output_text.logprobs" in included
     if logprobs:
-        options["top"] = read_top(body.get("top_logprobs"))
-    return make_asked(read_messages(messages), options, body, defaults, logprobs=logprobs, known=_KNOWN)
+        options["top"] = read_top(told.get("top_logprobs"))
+    asked = make_asked(read_messages(messages, left), options, told, defaults, left, logprobs=logprobs, known=_KNOWN)
+    return replace(asked, tools=offered.tools)
 
 
-def _as_messages(items: list[Any]) -> list[dict[str, Any]]:
-    """Return items as messages of the chat interface: thoughts and calls join the assistant's message."""
+def input_items(body: Mapping[str, Any]) -> list[Any]:
+    """Return the items of a body's input. Raises InvalidRequest."""
+    given = body.get("input")
+    if isinstance(given, str):
+        return [{"type": "message", "role": "user", "content": given}]
+    if not isinstance(given, list):
+        raise InvalidRequest('"input" must be a text or a list of items.')
+    return given
+
+
+def _as_messages(items: list[Any], left: NotDone) -> list[dict[str, Any]]:
+    """Return items as messages of the chat interface: thoughts and calls join the assistant's message.
+
+    Items of what this server does not do are passed over. Raises InvalidRequest.
+    """
     messages: list[dict[str, Any]] = []
-
-    def assistant() -> dict[str, Any]:
-        if not messages or messages[-1]["role"] != "assistant":
-            messages.append({"role": "assistant", "content": None})
-        return messages[-1]
-
     for item in items:
         if not isinstance(item, Mapping):
             raise InvalidRequest('Each item of "input" must be an object.')
-        kind = item.get("type", "message")
+        kind = item.get("type") or "message"
         if kind == "message":
             role, content = item.get("role"), _content(item.get("content"))
             if role == "assistant" and _waits(messages):
                 messages[-1]["content"] = content
             else:
                 messages.append({"role": role, "content": content})
-        elif kind == "function_call":
-            function = {"name": item.get("name"), "arguments": item.get("arguments") or "{}"}
-            call = {"id": item.get("call_id") or "", "type": "function", "function": function}
-            assistant().setdefault("tool_calls", []).append(call)
-        elif kind == "function_call_output":
-            text = _content(item.get("output"))
-            messages.append({"role": "tool", "tool_call_id": item.get("call_id") or "", "content": text})
+        elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
+            if not messages or messages[-1]["role"] != "assistant":
+                messages.append({"role": "assistant", "content": None})
+            messages[-1].setdefault("tool_calls", []).append(_call(item))
+        elif isinstance(kind, str) and kind.endswith("_call_output") and "output" in item:
+            call_id = item.get("call_id") or item.get("id") or ""
+            messages.append({"role": "tool", "tool_call_id": str(call_id), "content": _output(item["output"])})
         elif kind == "reasoning":
             told = item.get("content") or item.get("summary") or []
             messages.append({"role": "assistant", "content": None, "reasoning_content": _joined(told)})
         else:
-            raise InvalidRequest(f"Items of the type {str(kind)[:40]} are not supported. Leave them out.")
+            left.note(f"item {str(kind)[:60]}")
     return [message for message in messages if _says_something(message)]
+
+
+def _call(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an item that is a call in the form of the chat interface."""
+    name, arguments = item.get("name"), item.get("arguments")
+    if item.get("type") == "local_shell_call":
+        name, arguments = "local_shell", item.get("action")
+    elif item.get("type") == "custom_tool_call":
+        arguments = {"input": str(item.get("input") or "")}
+    if isinstance(name, str) and isinstance(item.get("namespace"), str):
+        name = shown_name(name, item["namespace"])
+    function = {"name": name, "arguments": arguments or {}}
+    return {"id": str(item.get("call_id") or item.get("id") or ""), "type": "function", "function": function}
 
 
 def _waits(messages: list[dict[str, Any]]) -> bool:
@@ -103,56 +127,41 @@ def _says_something(message: Mapping[str, Any]) -> bool:
     return message["role"] != "assistant" or bool(message.get("content") or message.get("tool_calls"))
 
 
+def _output(given: object) -> object:
+    """Return what a tool gave back as a content: a text, a list of parts, or an object around either."""
+    if isinstance(given, Mapping):
+        given = given["content"] if "content" in given else json.dumps(given, ensure_ascii=False)
+    return "" if given is None else _content(given)
+
+
 def _content(given: object) -> object:
+    """Return a content with its texts as the chat interface has them. Raises InvalidRequest for media."""
     if not isinstance(given, list):
         return given
-    parts: list[Any] = []
-    for part in given:
-        kind = part.get("type") if isinstance(part, Mapping) else None
-        if kind in _TEXTS:
-            parts.append({"type": "text", "text": part.get("text", part.get("refusal"))})
-        elif kind == "input_image":
-            raise InvalidRequest("This model cannot see pictures. Leave them out.")
-        else:
-            raise InvalidRequest(f"Contents of the type {str(kind)[:40]} are not supported. Leave them out.")
-    return parts
+    return [part if (text := text_of(part)) is None else {"type": "text", "text": text} for part in given]
 
 
 def _joined(told: object) -> str:
-    parts = told if isinstance(told, list) else []
-    return "\n".join(str(part.get("text") or "") for part in parts if isinstance(part, Mapping))
-
-
-def _format(wanted: object) -> object:
-    """Return a format of replies in the chat interface's form."""
-    if isinstance(wanted, Mapping) and wanted.get("type") == "json_schema":
-        return {"type": "json_schema", "json_schema": {"schema": wanted.get("schema")}}
-    return wanted
-
-
-def _functions(tools: object) -> object:
-    """Return functions in the chat interface's form. Raises InvalidRequest for tools that a server would run."""
-    if not isinstance(tools, list):
-        return tools
-    for tool in tools:
-        if isinstance(tool, Mapping) and tool.get("type", "function") != "function":
-            raise InvalidRequest(f"Tools of the type {str(tool['type'])[:40]} are not supported: nothing is run here.")
-    kept = ("name", "description", "parameters")
-    return [
-        {name: tool[name] for name in kept if tool.get(name) is not None} if _flat(tool) else tool for tool in tools
-    ]
-
-
-def _flat(tool: object) -> bool:
-    return isinstance(tool, Mapping) and "function" not in tool
+    parts = told if isinstance(told, list) else [told]
+    return "\n".join(filter(None, (part if isinstance(part, str) else text_of(part) for part in parts)))
 
 
 class ResponsesForm(Form):
-    """Form a response: the thought, the message and the calls are items of its own."""
+    """Form a response: the thought, the message and the calls are items of its own.
 
-    def __init__(self, model: str, noted: Noted, body: Mapping[str, Any]) -> None:
+    `tools`: of the client, by the names that the model is shown; `keep`: is given the body and the response at its end.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        noted: Noted,
+        body: Mapping[str, Any],
+        tools: Mapping[str, OfferedTool] | None = None,
+        keep: Callable[[Mapping[str, Any], Mapping[str, Any]], None] = lambda _, __: None,
+    ) -> None:
         super().__init__(model, noted)
-        self._body = body
+        self._body, self._tools, self._keep = body, tools or {}, keep
         self._number = -1
         self._open: dict[str, Any] | None = None
         """The item that grows."""
@@ -177,10 +186,16 @@ class ResponsesForm(Form):
         result = self.results[0]
         if result.reasoning:
             self._output.append(self._item("reasoning", result.reasoning))
-        if result.content or not result.tool_calls:
-            self._output.append(self._item("message", result.content))
+        content = self.continued(0, result.content)
+        if content or not result.tool_calls:
+            self._output.append(self._item("message", content))
         self._output += self._calls(result)
-        return self._response(result)
+        return self._ended(result)
+
+    def _ended(self, result: GenerationResult) -> dict[str, Any]:
+        response = self._response(result)
+        self._keep(self._body, response)
+        return response
 
     # A stream ---------------------------------------------------------------------------------------------------------
 
@@ -223,16 +238,16 @@ class ResponsesForm(Form):
         yield from self._close()
         for call in self._calls(result):
             place = {"item_id": call["id"], "output_index": len(self._output)}
-            begun = {**call, "arguments": "", "status": "in_progress"}
-            yield self._event("response.output_item.added", item=begun)
-            yield self._event("response.function_call_arguments.delta", delta=call["arguments"], **place)
-            done = {"arguments": call["arguments"], "name": call["name"]}
-            yield self._event("response.function_call_arguments.done", **done, **place)
+            told, kind = ("input", "custom_tool_call_input") if "input" in call else ("arguments", _ARGUMENTS)
+            yield self._event("response.output_item.added", item={**call, told: "", "status": "in_progress"})
+            yield self._event(f"response.{kind}.delta", delta=call[told], **place)
+            done = {told: call[told]} | ({"name": call["name"]} if kind == _ARGUMENTS else {})
+            yield self._event(f"response.{kind}.done", **done, **place)
             yield self._event("response.output_item.done", item=call)
             self._output.append(call)
 
     def end(self) -> Iterator[bytes]:
-        response = self._response(self.results[0])
+        response = self._ended(self.results[0])
         yield self._event(f"response.{response['status']}", response=response)
 
     def failed(self, message: str) -> Iterator[bytes]:
@@ -261,16 +276,19 @@ class ResponsesForm(Form):
 
     def _calls(self, result: GenerationResult) -> list[dict[str, Any]]:
         return [
-            {
-                "type": "function_call",
-                "id": f"fc_{self.id}_{index}",
-                "call_id": name,
-                "name": call.name,
-                "arguments": call.arguments_json,
-                "status": "completed",
-            }
+            self._one_call(index, name, call)
             for index, (name, call) in enumerate(zip(call_ids(result), result.tool_calls, strict=True))
         ]
+
+    def _one_call(self, index: int, call_id: str, call: ToolCall) -> dict[str, Any]:
+        """Return a call as its client knows the tool."""
+        tool = self._tools.get(call.name) or OfferedTool(call.name)
+        told: dict[str, Any] = {"call_id": call_id, "name": tool.name, "status": "completed"}
+        told |= {"namespace": tool.space} if tool.space else {}
+        if tool.takes_text:
+            text = str(call.arguments.get("input") or "")
+            return {"type": "custom_tool_call", "id": f"ctc_{self.id}_{index}", **told, "input": text}
+        return {"type": "function_call", "id": f"fc_{self.id}_{index}", **told, "arguments": call.arguments_json}
 
     def _response(self, result: GenerationResult | None) -> dict[str, Any]:
         """Return the response as it is now; `result` None: it is being written."""
@@ -285,9 +303,9 @@ class ResponsesForm(Form):
             "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
             "model": self.model,
             "output": list(self._output) if result is not None else [],
-            "parallel_tool_calls": True,
-            "previous_response_id": None,
-            "store": False,
+            "parallel_tool_calls": body.get("parallel_tool_calls") is not False,
+            "previous_response_id": body.get("previous_response_id"),
+            "store": body.get("store") is not False,
             "tool_choice": body.get("tool_choice") or "auto",
             "tools": body.get("tools") or [],
             "usage": None,
@@ -296,8 +314,11 @@ class ResponsesForm(Form):
             response[name] = body.get(name)
         if result is not None:
             response["usage"] = _usage(result, self.reasoning_tokens)
-            response["timings"] = timings(result)
+            response |= facts(result)
         return response
+
+
+_ARGUMENTS = "function_call_arguments"
 
 
 def _part(kind: str, text: str) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from engine.config import GenerationRequest
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest
 from engine.messages.message import Message
-from engine.server.interfaces.requests import read_flag, read_messages
+from engine.server.interfaces.bodies import read_flag
+from engine.server.interfaces.conversation import read_messages
 
 _MOST_TEXTS = 2048
 

@@ -1,0 +1,452 @@
+"""Requests as programs send them: they are taken, and what of them is not done is told."""
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from engine.chat import render
+from engine.chat.reply_grammar import GrammarRequest, open_grammar
+from engine.decoder import SpeculativeDecoder
+from engine.errors import InvalidRequest
+from engine.events import Finished, GenerationResult
+from engine.library.names import bundled_pair
+from engine.messages.parts import ToolCall
+from engine.server.guard import CONTAINER_HOSTS, Limits
+from engine.server.interfaces.form import Noted
+from engine.server.interfaces.left_out import NotDone, tidied
+from engine.server.interfaces.responses import ResponsesForm
+from engine.server.interfaces.tools import read_tools
+from engine.server.kept import KeptResponses
+from engine.server.shelf import ModelShelf
+from engine.stats import GenerationStats
+from helpers.decoding.serving import NAME, asked, served
+from helpers.models.calling import HERMES, write_calling_demo
+from helpers.models.pairs import open_files
+
+CHAT, TEXT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages"
+QUESTION: list[dict[str, Any]] = [{"role": "user", "content": "Tell me a story about a fox."}]
+CITY = {"type": "object", "properties": {"city": {"enum": ["Paris", "Rome"]}}, "required": ["city"]}
+TOOLS: list[dict[str, Any]] = [
+    {"type": "function", "function": {"name": "weather", "description": "Weather", "parameters": CITY}},
+    {"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}},
+]
+PATCH = {"type": "custom", "name": "patch", "description": "Change", "format": {"type": "text"}}
+CUT_OFF = '{"city": "Par'
+
+
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpeculativeDecoder]:
+    path = write_calling_demo(tmp_path_factory.mktemp("calling") / "calling.gguf")
+    with open_files(path, bundled_pair()[1]) as loaded:
+        yield loaded
+
+
+@pytest.fixture(scope="module")
+def url(decoder: SpeculativeDecoder) -> Iterator[str]:
+    with served(decoder, Limits()) as address:
+        for path, body in ((TEXT, {"prompt": "a", "max_tokens": 1}), ("/tokenize", {"content": "a"})):
+            assert posted(address, path, body)[0] == 200
+        yield address
+
+
+@pytest.fixture
+def parser() -> None:
+    render.keep_warm(posted)
+    try:
+        if open_grammar(GrammarRequest(HERMES)) is None:
+            pytest.skip("llama.cpp was compiled without the door")
+    finally:
+        render.let_go(posted)
+
+
+def posted(url: str, path: str, body: object) -> tuple[int, Any]:
+    return asked(url, path, json.dumps(body).encode())
+
+
+def told(url: str, path: str, body: object) -> tuple[Any, str]:
+    """The answer to a request that is taken, and what was left out of it."""
+    response = httpx.post(url + path, json=body, timeout=60)
+    assert response.status_code == 200, response.text
+    return response.json(), response.headers.get("outrider-left-out", "")
+
+
+def content(answer: Any) -> str:
+    return str(answer["choices"][0]["message"]["content"])
+
+
+# Values that mean the usual -----------------------------------------------------------------------------------------
+
+
+def test_values_of_other_servers_mean_what_they_mean_there(url: str) -> None:
+    plain = content(posted(url, CHAT, {"messages": QUESTION, "max_tokens": 8})[1])
+    same: dict[str, Any] = {"max_tokens": 8.0, "seed": -1, "top_k": -1, "stop": "", "min_p": -1, "repeat_penalty": 0}
+    for name, value in (*same.items(), ("stop", [""]), ("n_predict", 8), ("typical_p", 1), ("response_format", {})):
+        body = {"messages": QUESTION, "max_tokens": 8} | {name: value}
+        status, answer = posted(url, CHAT, body)
+        assert (status, content(answer)) == (200, plain), name
+    unlimited = posted(url, CHAT, {"messages": QUESTION, "max_tokens": -1})[1]
+    assert unlimited["choices"][0]["finish_reason"] == "stop"
+    assert content(unlimited).startswith(plain)
+    assert posted(url, CHAT, {"messages": QUESTION, "max_tokens": 2, "temperature": 1, "seed": -7})[0] == 200
+    assert tidied({"top_p": 0, "repeat_last_n": -1})["penalty_window"] == 0
+
+
+@pytest.mark.parametrize("count", [20, 5, 6])
+def test_twenty_alternatives_are_told(url: str, count: int) -> None:
+    body = {"messages": QUESTION, "max_tokens": 6, "temperature": 0.7, "seed": 3, "logprobs": True}
+    listed = posted(url, CHAT, {**body, "top_logprobs": count})[1]["choices"][0]
+    assert [len(each["top_logprobs"]) for each in listed["logprobs"]["content"]] == [count] * 6
+    assert content({"choices": [listed]}) == content(posted(url, CHAT, body)[1])
+    assert posted(url, CHAT, {**body, "top_logprobs": 21})[0] == 400
+
+
+def test_nothing_is_told_of_a_reply_of_no_tokens(url: str) -> None:
+    answer, _ = told(url, CHAT, {"messages": QUESTION, "max_tokens": 0})
+    assert (content(answer), answer["choices"][0]["finish_reason"]) == ("", "length")
+    assert answer["usage"]["completion_tokens"] == 0
+    answer, _ = told(url, TEXT, {"prompt": "Once upon", "max_tokens": 0, "echo": True})
+    assert answer["choices"][0]["text"] == "Once upon"
+
+
+# What is left out ---------------------------------------------------------------------------------------------------
+
+
+def test_what_is_left_out_is_told_in_a_header_and_once_in_the_log(url: str, caplog: pytest.LogCaptureFixture) -> None:
+    body = {"messages": QUESTION, "max_tokens": 1, "reasoning_effort": "low", "model": "gpt-4o-mini", "mirostat": 2}
+    with caplog.at_level("INFO", "outrider.server"):
+        answers = [told(url, CHAT, {**body, "stream": False}) for _ in range(2)]
+    for answer, left in answers:
+        assert answer["model"] == NAME
+        for word in ("thinking effort low", "model name", "mirostat"):
+            assert word in left
+    assert caplog.text.count("mirostat") == 1
+    assert told(url, CHAT, {"messages": QUESTION, "max_tokens": 1, "user": "me", "store": False})[1] == ""
+    with httpx.stream("POST", url + CHAT, json={**body, "stream": True}, timeout=60) as stream:
+        assert "thinking effort low" in stream.headers["outrider-left-out"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        (CHAT, {"messages": QUESTION, "modalities": ["text", "audio"]}, "writes text alone"),
+        (CHAT, {"messages": QUESTION, "lora": [{"id": 0}]}, "cannot choose adapters"),
+        (CHAT, {"messages": QUESTION, "grammar": "root ::= ("}, "The grammar cannot be used"),
+        (CHAT, {"messages": QUESTION, "tools": TOOLS, "tool_choice": "sometimes"}, '"tool_choice" must be'),
+        (CHAT, {"messages": QUESTION, "tool_choice": "required"}, "no function is offered"),
+        (
+            CHAT,
+            {"messages": QUESTION, "tools": TOOLS, "tool_choice": {"type": "function", "function": {"name": "jump"}}},
+            "none of the tools: weather, now",
+        ),
+        (CHAT, {"messages": QUESTION, "tools": [3]}, "list of objects"),
+        (CHAT, {"messages": QUESTION, "continue_final_message": True}, "needs an assistant's message"),
+        (CHAT, {"messages": QUESTION, "chat_template_kwargs": [1]}, "must be an object"),
+        (CHAT, {"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]}, "cannot hear"),
+        (CHAT, {"messages": [{"role": "user", "content": [{"type": "hologram"}]}]}, "hologram are not supported"),
+        (TEXT, {"prompt": "a", "echo": True, "logprobs": 1}, "No logprobs of prompts"),
+        (TEXT, {"prompt": [1, 2], "suffix": "a"}, '"suffix" must be a text'),
+        (TEXT, {"prompt": ["a"] * 40, "n": 4}, "At most 128 replies"),
+        (RESPONSES, {"input": "a", "prompt": {"id": "p"}}, "No prompts are stored"),
+        (MESSAGES, {"max_tokens": 1, "messages": [{"role": "user", "content": [{"type": "image"}]}]}, "see pictures"),
+    ],
+)
+def test_what_would_change_the_answer_is_refused_with_what_to_do(url: str, path: str, body: Any, said: str) -> None:
+    status, answer = posted(url, path, body)
+    assert status == 400
+    assert said in answer["error"]["message"]
+
+
+def test_other_servers_names_of_constraints(url: str) -> None:
+    schema = {"type": "object", "properties": {"a": {"enum": [7]}}, "required": ["a"], "additionalProperties": False}
+    for more in (
+        {"json_schema": schema},
+        {"response_format": {"type": "json_object", "schema": schema}},
+        {"grammar": 'root ::= "{" "\\"a\\": 7" "}"'},
+    ):
+        assert json.loads(content(posted(url, CHAT, {"messages": QUESTION, "max_tokens": 30, **more})[1])) == {"a": 7}
+
+
+def test_variables_of_the_template_are_given_to_it(decoder: SpeculativeDecoder, url: str) -> None:
+    body = {"messages": QUESTION, "max_tokens": 1, "chat_template_kwargs": {"bos_token": "x", "enable_thinking": False}}
+    assert "chat_template_kwargs bos_token" in told(url, CHAT, body)[1]
+    own = decoder.generate(QUESTION, max_tokens=1, template_options={"messages": []})
+    assert own.prompt_tokens < decoder.generate(QUESTION, max_tokens=1).prompt_tokens
+    with pytest.raises(InvalidRequest, match="plain JSON"):
+        decoder.generate(QUESTION, template_options={"a": object()})
+
+
+# Conversations as clients keep them ---------------------------------------------------------------------------------
+
+
+def test_a_call_that_was_cut_off_stays_in_the_conversation(url: str) -> None:
+    call: dict[str, Any] = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": CUT_OFF}}
+    for calls in ([call], [call, {**call, "id": "c2", "function": {"name": "now", "arguments": "{}"}}]):
+        history = [*QUESTION, {"role": "assistant", "content": None, "tool_calls": calls}]
+        history += [{"role": "tool", "tool_call_id": each["id"], "content": "failed"} for each in calls]
+        answer, left = told(url, CHAT, {"messages": history, "tools": TOOLS, "max_tokens": 2})
+        assert "cut off" in left
+        counted = posted(url, "/tokenize", {"messages": history, "with_pieces": True})[1]
+        assert CUT_OFF in "".join(each["piece"] for each in counted["tokens"])
+        items = [{"type": "function_call", "call_id": each["id"], **each["function"]} for each in calls]
+        assert told(url, RESPONSES, {"input": [*QUESTION, *items], "max_output_tokens": 2})[1].count("cut off") == 1
+        assert answer["usage"]["completion_tokens"] == 2
+
+
+def test_older_and_odd_messages_are_read(url: str) -> None:
+    history = [
+        {"role": "developer", "content": [{"type": "input_text", "text": "Be kind."}]},
+        {"role": "user", "content": None},
+        {"role": "assistant", "content": None, "function_call": {"name": "now", "arguments": ""}},
+        {"role": "function", "name": "now", "content": "noon"},
+        {"role": "assistant", "content": None, "reasoning": {}, "reasoning_details": []},
+        {
+            "role": "assistant",
+            "tool_calls": [{"id": "x", "type": "custom", "custom": {"name": "patch", "input": "+a"}}],
+        },
+        {"role": "tool", "tool_call_id": "x", "content": ["done"]},
+        *QUESTION,
+    ]
+    assert posted(url, CHAT, {"messages": history, "max_tokens": 1})[0] == 200
+
+
+def test_a_begun_message_is_continued(url: str, decoder: SpeculativeDecoder) -> None:
+    begun = "Once there was"
+    history: list[Any] = [*QUESTION, {"role": "assistant", "content": begun}]
+    whole = decoder.generate(history, max_tokens=8).content
+    rest = whole.removeprefix(begun)
+    assert whole.startswith(begun)
+    assert rest
+    body = {"messages": history, "max_tokens": 8}
+    message = posted(url, MESSAGES, body)[1]
+    assert message["content"] == [{"type": "text", "text": rest}]
+    assert content(posted(url, CHAT, body)[1]) == rest
+    assert content(posted(url, CHAT, {**body, "continue_final_message": True, "echo": False})[1]) == rest
+    assert content(posted(url, CHAT, {**body, "echo": True})[1]) == whole
+    for echo, expected in ((False, rest), (True, whole)):
+        stream = posted(url, CHAT, {**body, "echo": echo, "stream": True})[1]
+        chunks = [json.loads(line[6:]) for line in stream.splitlines() if line.startswith("data: {")]
+        assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks) == expected
+
+
+# Tools --------------------------------------------------------------------------------------------------------------
+
+
+def calls_of(answer: Any) -> list[tuple[str, Any]]:
+    calls = answer["choices"][0]["message"].get("tool_calls", [])
+    return [(call["function"]["name"], json.loads(call["function"]["arguments"])) for call in calls]
+
+
+@pytest.mark.usefixtures("parser")
+def test_calls_are_enforced_where_they_are_demanded(url: str) -> None:
+    named = {"type": "function", "function": {"name": "weather"}}
+    body: dict[str, Any] = {}
+    for seed in range(6):
+        body = {"messages": QUESTION, "tools": TOOLS, "temperature": 0.8, "seed": seed, "parallel_tool_calls": False}
+        answer = posted(url, CHAT, {**body, "tool_choice": "required"})[1]
+        ((name, arguments),) = calls_of(answer)
+        assert answer["choices"][0]["finish_reason"] == "tool_calls"
+        assert answer["choices"][0]["message"]["content"] is None
+        assert arguments in ([{}] if name == "now" else [{"city": "Paris"}, {"city": "Rome"}])
+        ((name, arguments),) = calls_of(posted(url, CHAT, {**body, "tool_choice": named})[1])
+        assert (name, list(arguments)) == ("weather", ["city"])
+    several = posted(url, CHAT, {**body, "tool_choice": "required", "parallel_tool_calls": True, "temperature": 1.5})[1]
+    assert calls_of(several)
+
+
+@pytest.mark.usefixtures("parser")
+def test_calls_are_enforced_in_every_interface(url: str) -> None:
+    tool = {"name": "weather", "input_schema": CITY}
+    server_tool = {"type": "web_search_20250305", "name": "web_search", "max_uses": 5}
+    body = {"messages": QUESTION, "max_tokens": 99, "tools": [tool, server_tool]}
+    for choice in ({"type": "any"}, {"type": "tool", "name": "weather", "disable_parallel_tool_use": True}):
+        answer, left = told(url, MESSAGES, {**body, "tool_choice": choice, "model": "claude-x"})
+        assert answer["stop_reason"] == "tool_use"
+        assert (answer["content"][0]["type"], list(answer["content"][0]["input"])) == ("tool_use", ["city"])
+        assert "web_search_20250305" in left
+    space = {
+        "type": "namespace",
+        "name": "mcp__sky",
+        "tools": [{"type": "function", "name": "weather"} | {"parameters": CITY}],
+    }
+    body = {"input": "Go", "tools": [PATCH, space, {"type": "web_search"}], "max_output_tokens": 99}
+    answer, left = told(url, RESPONSES, {**body, "tool_choice": {"type": "function", "name": "weather"}})
+    (item,) = answer["output"]
+    assert (item["type"], item["name"], item["namespace"]) == ("function_call", "weather", "mcp__sky")
+    assert "tool web_search" in left
+
+
+def test_a_call_of_a_tool_that_takes_a_text_is_told_as_one() -> None:
+    stats = GenerationStats(plain_tokens=1)
+    call = ToolCall("", "patch", {"input": "+a"})
+    result = GenerationResult("…", (1,), 7, 5, "stop", "a", 0, stats, tool_calls=(call,))
+    for stream in (False, True):
+        form = ResponsesForm(NAME, Noted(), {"input": "a"}, read_tools([PATCH], NotDone()).tools)
+        form.note(0, Finished(result))
+        if stream:
+            text = b"".join([*form.pieces(0, Finished(result)), *form.end()]).decode()
+            assert '"type":"response.custom_tool_call_input.done"' in text
+            (item,) = json.loads(text.strip().rpartition("data: ")[2])["response"]["output"]
+        else:
+            (item,) = form.whole()["output"]
+        assert (item["type"], item["name"], item["input"]) == ("custom_tool_call", "patch", "+a")
+
+
+@pytest.mark.usefixtures("parser")
+def test_tools_and_a_format_of_answers_go_together(url: str) -> None:
+    schema = {"type": "object", "properties": {"a": {"enum": [7]}}, "required": ["a"], "additionalProperties": False}
+    wanted = {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}
+    for seed in range(4):
+        body = {"messages": QUESTION, "tools": TOOLS, "response_format": wanted, "temperature": 1.2, "seed": seed}
+        answer = posted(url, CHAT, {**body, "max_tokens": 200})[1]
+        assert calls_of(answer) or json.loads(content(answer)) == {"a": 7}
+
+
+def test_tools_of_every_shape_are_offered() -> None:
+    left = NotDone()
+    offered = read_tools(
+        [
+            {"function": {"name": "a"}},
+            {"type": "function", "name": "b", "parameters": None},
+            {"name": "c", "input_schema": {"type": "object"}},
+            {"type": "custom", "custom": {"name": "d", "format": {"type": "grammar", "grammar": {"definition": "x"}}}},
+            {"type": "namespace", "name": "functions", "tools": [{"name": "e"}]},
+            {"type": "namespace", "name": "s__", "tools": [{"name": "f"}, {"type": "file_search"}]},
+            {"type": "mcp", "server_label": "x"},
+            {"name": "a"},
+        ],
+        left,
+    )
+    assert list(offered.tools) == ["a", "b", "c", "d", "e", "s__f"]
+    assert "x" in offered.functions[3]["function"]["description"]
+    assert left.told == ("tool file_search: nothing is run here", "tool mcp: nothing is run here")
+
+
+# Responses ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_coding_agent_has_its_turns(url: str) -> None:
+    tools: list[Any] = [
+        {"type": "function", "name": "shell", "strict": False, "parameters": {"type": "object", "properties": {}}},
+        {"type": "custom", "name": "patch", "description": "Edit", "format": {"type": "grammar", "syntax": "lark"}},
+        {"type": "web_search", "external_web_access": False},
+    ]
+    common = {"instructions": "Be brief.", "tools": tools, "tool_choice": "auto", "parallel_tool_calls": False,
+              "store": False, "stream": True, "include": ["reasoning.encrypted_content"], "prompt_cache_key": "x",
+              "reasoning": {"effort": "medium", "summary": "auto"}, "text": {"verbosity": "low"},
+              "max_output_tokens": 2}  # fmt: skip
+    turns: list[list[Any]] = [
+        [],
+        [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go"}]}],
+        [
+            {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "Here"}]},
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go"}]},
+            {"type": "reasoning", "summary": [], "encrypted_content": "x"},
+            {"type": "custom_tool_call", "call_id": "1", "name": "patch", "input": "*** Begin"},
+            {"type": "custom_tool_call_output", "call_id": "1", "output": "done"},
+            {"type": "function_call", "call_id": "2", "name": "look", "namespace": "mcp__a", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "2", "output": [{"type": "input_text", "text": "seen"}]},
+            {"type": "local_shell_call", "call_id": "3", "status": "completed", "action": {"type": "exec"}},
+            {"type": "local_shell_call_output", "call_id": "3", "output": {"content": "ok", "success": True}},
+            {"type": "web_search_call", "status": "completed", "action": {"type": "search"}},
+            {"type": "ghost_snapshot", "ghost_commit": {}},
+        ],
+    ]
+    for items in turns:
+        status, stream = posted(url, RESPONSES, {**common, "input": items})
+        assert status == 200, stream
+        assert stream.rstrip().rpartition("event: ")[2].startswith("response.incomplete")
+
+
+def test_a_response_goes_on_with_the_one_before(url: str) -> None:
+    first, _ = told(url, RESPONSES, {"input": "Tell me a story.", "max_output_tokens": 6})
+    said = first["output"][0]["content"][0]["text"]
+    following = {"input": "Go on.", "max_output_tokens": 6}
+    second, _ = told(url, RESPONSES, {**following, "previous_response_id": first["id"]})
+    history = [{"role": "user", "content": "Tell me a story."}, {"role": "assistant", "content": said}]
+    whole, _ = told(url, RESPONSES, {**following, "input": [*history, {"role": "user", "content": "Go on."}]})
+    assert second["output"][0]["content"] == whole["output"][0]["content"]
+    assert second["usage"]["input_tokens"] == whole["usage"]["input_tokens"]
+    third, _ = told(url, RESPONSES, {**following, "previous_response_id": second["id"], "store": False})
+    assert third["usage"]["input_tokens"] > second["usage"]["input_tokens"]
+    assert posted(url, RESPONSES, {**following, "previous_response_id": third["id"]})[0] == 400
+
+
+def test_kept_responses_are_bounded() -> None:
+    kept = KeptResponses(3, 400)
+    for number in range(5):
+        kept.keep({"input": "a"}, {"id": str(number), "output": []})
+    for gone in ("0", "1", 3, "other"):
+        with pytest.raises(InvalidRequest, match="Send the whole conversation"):
+            kept.with_before({"previous_response_id": gone, "input": "b"})
+    assert len(kept.with_before({"previous_response_id": "4", "input": "b"})["input"]) == 2
+    kept.keep({"input": "a" * 500}, {"id": "large", "output": []})
+    assert not kept._kept
+
+
+# Names and addresses ------------------------------------------------------------------------------------------------
+
+
+def test_containers_and_names_that_were_allowed_may_call(url: str) -> None:
+    for host in (*CONTAINER_HOSTS, "LOCALHOST", "localhost.", "app.localhost:80"):
+        assert asked(url, "/health", Host=host)[0] == 200, host
+    status, answer = asked(url, "/health", Host="desk.local:8642")
+    assert (status, answer["error"]["code"]) == (403, "host_not_allowed")
+    assert "--allow-host desk.local." in answer["error"]["message"]
+    for odd in ("<b>", "a b", "-x", "x" * 300):
+        assert asked(url, "/health", Host=odd)[0] == 403
+        assert odd not in asked(url, "/health", Host=odd)[1]["error"]["message"]
+    with served(ModelShelf(), Limits(hosts=("Desk.local.", "schön.example"))) as other:
+        for host in ("desk.local", "DESK.LOCAL:1", "xn--schn-7qa.example"):
+            assert asked(other, "/health", Host=host)[0] == 200
+    for wrong in ("", "a b", "http://x", "x:1"):
+        with pytest.raises(InvalidRequest, match="is no name of a computer"):
+            Limits(hosts=(wrong,))
+
+
+def test_both_addresses_of_this_machine_listen(url: str) -> None:
+    port = int(url.rpartition(":")[2])
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with socket.create_connection(("::1", port), 20) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert b" 200 " in connection.recv(1000)
+
+
+def test_of_one_model_any_name_is_meant(url: str) -> None:
+    for path, body in (
+        (CHAT, {"messages": QUESTION, "max_tokens": 1}),
+        (MESSAGES, {"messages": QUESTION, "max_tokens": 1}),
+        ("/v1/messages/count_tokens", {"messages": QUESTION}),
+        ("/tokenize", {"content": "a"}),
+    ):
+        assert posted(url, path, {**body, "model": "claude-3-5-haiku"})[0] == 200
+    assert asked(url, "/v1/models/other")[0] == 404
+
+
+@pytest.mark.usefixtures("parser")
+@pytest.mark.soak
+def test_a_hundred_demanded_calls_are_calls(decoder: SpeculativeDecoder, tmp_path: Path) -> None:
+    """Drawn at temperature 0.8: with the demo model, and with models that people use, where they are here."""
+    tools = [tool["function"] for tool in TOOLS]
+    names = ("qwen2.5-coder-1.5b", "SmolLM2")
+    found = [path for name in names for path in sorted(Path("~/.cache/real-models").expanduser().glob(f"{name}*.gguf"))]
+    for path in (None, *found):
+        loaded = decoder if path is None else open_files(path, None)
+        for seed in range(100):
+            wanted: Any = {"must_call": ["weather", "now"]} if seed % 2 else {"must_call": "weather"}
+            result = loaded.generate(QUESTION, tools=tools, temperature=0.8, seed=seed, max_tokens=400, **wanted)
+            assert result.finish_reason == "stop", result.text
+            assert result.tool_calls, result.text
+            for call in result.tool_calls:
+                assert call.name in wanted["must_call"]
+                assert call.arguments in ([{}] if call.name == "now" else [{"city": "Paris"}, {"city": "Rome"}])
+        if path is not None:
+            loaded.close()
