@@ -148,7 +148,9 @@ class Backend(ABC):
     called); own_kernels (whether this project's kernels compute: verifying costs less); row_difference (by how much a
     logit of a token fed with four others differs from that of the token alone, at most, as measured after loading; None
     where it was not measured); hidden_states (which ones can be shown, None where none can); keeper (of caches that
-    were displaced, None: they are not kept); vocabulary (by the header of its file, None where that was not read).
+    were displaced, None: they are not kept); vocabulary (by the header of its file, None where that was not read);
+    gap_tokens (those that mark what stands before a gap, what stands behind it, and the gap; None where the file names
+    none).
     """
 
     name: str
@@ -170,6 +172,7 @@ class Backend(ABC):
     hidden_states: HiddenStates | None = None
     keeper: CacheKeeper | None = None
     vocabulary: Vocabulary | None = None
+    gap_tokens: tuple[int, int, int] | None = None
 
     @property
     def batch_invariant(self) -> bool | None:

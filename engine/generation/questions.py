@@ -161,9 +161,11 @@ class TargetQuestions:
 
         Raises ModelNotLoaded, InvalidRequest (it has no such marks), TextNotEncodable.
         """
-        tokenizer, name = self._loaded().tokenizer, self._loaded().name
+        target = self._loaded()
+        tokenizer, name = target.tokenizer, target.name
         added = {text: token.id for text, token in tokenizer.added_tokens.items()}
-        marks = next((marks for marks in _GAP_TOKENS if all(mark in added for mark in marks)), None)
+        named = next((marks for marks in _GAP_TOKENS if all(mark in added for mark in marks)), None)
+        marks = target.gap_tokens if named is None else tuple(added[each] for each in named)
         if marks is None:
             raise InvalidRequest(
                 Translatable("The model {name} cannot fill gaps: it has no tokens for them. Choose another.", name=name)
@@ -177,7 +179,7 @@ class TargetQuestions:
         mark = next((added[each] for each in _FILE_MARKS if each in added), None)
         for title, text in gap.files:
             tokens += read(f"{title}\n{text}\n") if mark is None else [mark, *read(f"{title}\n{text}\n")]
-        before, behind, middle = (added[each] for each in marks)
+        before, behind, middle = marks
         return [*tokens, before, *read(gap.before), behind, *read(gap.behind), middle, *read(gap.begun)]
 
     @property
@@ -201,11 +203,14 @@ class TargetQuestions:
         messages: Sequence[Message | Mapping[str, Any]],
         *,
         thinking: ThinkingMode = "default",
+        tools: Sequence[Tool] = (),
+        template_options: Mapping[str, Any] | None = None,
         reply_next: bool = True,
         cancel: CancelToken | None = None,
     ) -> ReadPrompt:
         """Return what the target would read of these messages, all of them. Reads nothing.
 
+        `thinking`, `tools` and `template_options` as in GenerationRequest.
         `reply_next`: it is to reply now, or to go on with the last message if that is its own; False: they end there.
         Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable, Cancelled.
         """
@@ -214,6 +219,8 @@ class TargetQuestions:
             raise InvalidRequest("There is no message to be read.")
         renderer = Renderer(cancel)
         given = thinking_input(check_thinking(thinking), tokenizer, renderer)
+        variables = {**given.arguments, **(template_options or {})}
+        given = replace(given, tools=freeze_tools(tools) or None, arguments=variables)
         if reply_next:
             prompt = render_prompt(told, tokenizer, renderer, given)
         else:

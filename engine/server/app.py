@@ -16,19 +16,22 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from engine.decoder import SpeculativeDecoder
 from engine.errors import EngineError
+from engine.generation.questions import ReadPrompt
 from engine.server.answer import answer, client_of, refuse, unless_gone
-from engine.server.engine_thread import EngineThread
+from engine.server.engine_thread import EngineThread, within_reach
 from engine.server.guard import Guard, Limits
 from engine.server.interfaces.bodies import read_json
 from engine.server.interfaces.form import Form, Noted, error_body
 from engine.server.interfaces.messages import MessageForm, read_conversation
+from engine.server.interfaces.properties import told_props, told_slots
 from engine.server.interfaces.replies import InfillForm, Kind, ReplyForm
 from engine.server.interfaces.requests import Asked, Defaults, read_chat, read_completion, read_infill
 from engine.server.interfaces.responses import ResponsesForm, read_responses
 from engine.server.interfaces.texts import (
-    count_prompt,
     embedding_texts,
+    prompt_of,
     read_texts,
     read_tokens,
     told_embeddings,
@@ -54,13 +57,21 @@ def make_app(engine: EngineThread, defaults: Defaults, limits: Limits) -> Starle
         "/v1/messages/count_tokens": routes.count_tokens,
         "/tokenize": routes.tokenize,
         "/detokenize": routes.detokenize,
+        "/apply-template": routes.apply_template,
         "/infill": routes.infill,
+        "/completion": routes.native_completion,
+        "/completions": routes.native_completion,
+        "/chat/completions": routes.chat,
     }
     gets = {
         "/health": routes.health,
         "/metrics": routes.metrics,
         "/v1/models": routes.models,
         "/v1/models/{name:path}": routes.model,
+        "/models": routes.models,
+        "/v1/health": routes.health,
+        "/props": routes.props,
+        "/slots": routes.slots,
     }
     return Starlette(
         routes=[
@@ -116,6 +127,21 @@ class Routes:
         except EngineError as error:
             return refuse(error)
 
+    async def props(self, request: Request) -> Response:
+        """Return what the model and the server are, as llama.cpp's server tells it."""
+        try:
+            name = self._engine.shelf.find(request.query_params.get("model", ""))
+        except EngineError as error:
+            return refuse(error)
+        decoder = self._engine.shelf.at_hand(name)
+        return JSONResponse(told_props(name, decoder, self._defaults, self._engine.slots))
+
+    async def slots(self, _: Request) -> Response:
+        """Return the places in which replies are written, as llama.cpp's server tells them."""
+        engine = self._engine
+        decoder = engine.shelf.at_hand(engine.shelf.loaded) if engine.shelf.loaded else None
+        return JSONResponse(told_slots(decoder, engine.slots, engine.turns.running))
+
     # Replies ----------------------------------------------------------------------------------------------------------
 
     async def chat(self, request: Request) -> Response:
@@ -145,6 +171,10 @@ class Routes:
         """Fill a gap in a text."""
         return await self._answer(request, read_infill, lambda model, noted, _: InfillForm(model, noted))
 
+    async def native_completion(self, request: Request) -> Response:
+        """Go on with a text, as llama.cpp's own interface does."""
+        return await self._answer(request, read_completion, lambda model, noted, _: InfillForm(model, noted))
+
     async def _answer(
         self, request: Request, read: _Read, make: _Make, refusal: Callable[..., dict[str, Any]] = error_body
     ) -> Response:
@@ -173,10 +203,29 @@ class Routes:
             return refuse(error, MessageForm.refusal)
 
         async def work() -> Response:
-            count = await self._engine.ask(model, client_of(request), lambda d: count_prompt(asked.request, d))
-            return JSONResponse({"input_tokens": count})
+            read = await self._read_prompt(request, asked, model)
+            return JSONResponse({"input_tokens": read.tokens})
 
         return await unless_gone(request, work(), MessageForm.refusal)
+
+    async def apply_template(self, request: Request) -> Response:
+        """Return the text that a model reads of a conversation, with the texts of its control tokens."""
+        try:
+            asked = read_chat(read_json(await request.body()), self._defaults)
+            model = self._model(asked.body)
+        except EngineError as error:
+            return refuse(error)
+
+        async def work() -> Response:
+            return JSONResponse({"prompt": (await self._read_prompt(request, asked, model)).text})
+
+        return await unless_gone(request, work())
+
+    async def _read_prompt(self, request: Request, asked: Asked, model: str) -> ReadPrompt:
+        def read(decoder: SpeculativeDecoder) -> ReadPrompt:
+            return prompt_of(within_reach(asked.request, decoder, Noted()), decoder)
+
+        return await self._engine.ask(model, client_of(request), read)
 
     async def tokenize(self, request: Request) -> Response:
         """Return the tokens of a text or of a conversation."""

@@ -45,7 +45,8 @@ class EngineThread:
     """Run replies one at a time, or some together where that is quicker. Attributes: shelf; turns; metrics; told.
 
     `told`: what of requests was left out and is in the log, by path. A reply is computed as fast as the engine can,
-    however slowly its client reads. `runner`: where the models are used; None: a thread of its own. `cache_bytes`: for the caches of conversations that others displaced, of each model.
+    however slowly its client reads. `runner`: where the models are used; None: a thread of its own. `cache_bytes`: for
+    the caches of conversations that others displaced, of each model.
     `streams`: how replies are written together; None: as usual with a thread of its own, with a `runner` not at all.
     """
 
@@ -171,7 +172,7 @@ class EngineThread:
         """Write a reply, on the thread that has the models or of a stream; `between` is called between its rounds."""
         asked, infill = wanted
         noted.begun.append(_begun(asked, decoder))
-        asked = _within_reach(asked, decoder, noted)
+        asked = within_reach(asked, decoder, noted)
         if infill is not None:
             asked = replace(asked, prompt=tuple(decoder.infill_prompt(infill)))
         keep_caches(decoder.target, decoder.draft, most_bytes=self._cache_bytes)
@@ -245,6 +246,11 @@ class EngineThread:
             self._cancels.discard(cancel)
             self.shelf.touch()
 
+    @property
+    def slots(self) -> int:
+        """Return how many replies may be written at once."""
+        return self._streams.count
+
     async def tidy(self) -> None:
         """Unload models that nobody uses, for ever."""
         while self.shelf.unloads:
@@ -280,7 +286,7 @@ def _begun(asked: GenerationRequest, decoder: SpeculativeDecoder) -> str:
     return decoder.decode([token for token in prompt if isinstance(token, int)])
 
 
-def _within_reach(asked: GenerationRequest, decoder: SpeculativeDecoder, noted: Noted) -> GenerationRequest:
+def within_reach(asked: GenerationRequest, decoder: SpeculativeDecoder, noted: Noted) -> GenerationRequest:
     """Return a request without a thinking effort that the model's chat template lacks, and note what was asked."""
     wanted = asked.thinking
     if wanted not in EFFORTS or wanted in decoder.thinking_modes:

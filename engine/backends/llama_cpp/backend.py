@@ -82,7 +82,7 @@ class LlamaCppBackend(Backend):
         self.name = name
         self.tokenizer = self._tokenizer = LlamaCppTokenizer(model, vocabulary)
         self.vocab_size = self._tokenizer.vocab_size
-        self.eos_token_ids = self._tokenizer.eos_token_ids
+        self.eos_token_ids, self.gap_tokens = self._tokenizer.eos_token_ids, self._tokenizer.gap_tokens
         self.context_length = context_length
         self.parameters = int(llama_cpp.llama_model_n_params(model))
         self.weight_bytes = int(llama_cpp.llama_model_size(model))

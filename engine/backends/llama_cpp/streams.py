@@ -165,7 +165,7 @@ class LlamaCppStream(Backend):
     def __init__(self, base: Backend, context: StreamContext, meeting: Meeting, number: int, held: ExitStack) -> None:
         for name in ("name", "vocab_size", "context_length", "eos_token_ids", "tokenizer", "device", "threads"):
             setattr(self, name, getattr(base, name))
-        for name in ("parameters", "weight_bytes", "rows", "own_kernels", "row_difference"):
+        for name in ("parameters", "weight_bytes", "rows", "own_kernels", "row_difference", "gap_tokens"):
             setattr(self, name, getattr(base, name))
         self._context, self._meeting, self._number, self._held = context, meeting, number, held
         self._tokens: list[int] = []

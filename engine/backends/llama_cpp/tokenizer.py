@@ -101,6 +101,22 @@ class LlamaCppTokenizer:
             return frozenset(token for token in asked if is_end(self._vocab, token))
 
     @property
+    def gap_tokens(self) -> tuple[int, int, int] | None:
+        """Return the tokens before a gap, behind it and at it, by the file or by names that llama.cpp knows."""
+        with self._open():
+            found = [
+                int(ask(self._vocab))
+                for ask in (
+                    llama_cpp.llama_vocab_fim_pre,
+                    llama_cpp.llama_vocab_fim_suf,
+                    llama_cpp.llama_vocab_fim_mid,
+                )
+            ]
+        if not all(0 <= token < self._size for token in found) or len(set(found)) < len(found):
+            return None
+        return found[0], found[1], found[2]
+
+    @property
     def chat_template(self) -> str | None:
         """Return the usual one of the chat templates, or None. Raises BackendClosed."""
         return self.chat_templates.get("default")

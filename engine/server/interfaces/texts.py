@@ -12,6 +12,7 @@ import numpy as np
 from engine.config import GenerationRequest
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest
+from engine.generation.questions import ReadPrompt
 from engine.messages.message import Message
 from engine.server.interfaces.bodies import read_flag
 from engine.server.interfaces.conversation import read_messages
@@ -56,10 +57,11 @@ def told_tokens(wanted: Texts, decoder: SpeculativeDecoder) -> dict[str, Any]:
     return {"tokens": listed, "count": len(tokens), "max_model_len": length}
 
 
-def count_prompt(request: GenerationRequest, decoder: SpeculativeDecoder) -> int:
-    """Return how many tokens a conversation has. Raises what encoding raises."""
+def prompt_of(request: GenerationRequest, decoder: SpeculativeDecoder) -> ReadPrompt:
+    """Return what a model reads of a conversation. Raises what reading it raises."""
     messages: Any = request.prompt
-    return len(decoder.prompt_tokens(messages, thinking=request.thinking, tools=request.tools))
+    options = {"thinking": request.thinking, "tools": request.tools, "template_options": request.template_options}
+    return decoder.read_prompt(messages, **options)  # type: ignore[arg-type]
 
 
 def read_tokens(body: Mapping[str, Any]) -> list[int]:

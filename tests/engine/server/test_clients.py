@@ -388,6 +388,51 @@ def test_kept_responses_are_bounded() -> None:
     assert not kept._kept
 
 
+# llama.cpp's clients ------------------------------------------------------------------------------------------------
+
+
+def test_what_llama_cpps_clients_ask_for(url: str, decoder: SpeculativeDecoder) -> None:
+    target = decoder.target
+    assert target is not None
+    status, props = asked(url, "/props")
+    assert (status, props["chat_template"], props["model_alias"]) == (200, HERMES, NAME)
+    assert props["default_generation_settings"]["n_ctx"] == target.context_length
+    slots = httpx.get(f"{url}/slots").json()
+    assert len(slots) == props["total_slots"]
+    assert {"id", "n_ctx", "is_processing", "speculative"} <= set(slots[0])
+    read = posted(url, "/apply-template", {"messages": QUESTION, "tools": TOOLS})[1]["prompt"]
+    assert read == decoder.read_prompt(QUESTION, tools=TOOLS).text
+    assert read.startswith("<|begin|><|system|>weather<|end|><|user|>Tell me")
+    counted = posted(url, "/v1/messages/count_tokens", {"messages": QUESTION, "tools": [{"name": "weather"}]})[1]
+    assert counted["input_tokens"] == decoder.read_prompt(QUESTION, tools=TOOLS).tokens
+    answer, left = told(
+        url, "/completion", {"prompt": "Once upon", "n_predict": 6, "cache_prompt": True, "id_slot": -1}
+    )
+    assert (answer["content"], answer["stop_type"], left) == (
+        decoder.generate("Once upon", raw=True, max_tokens=6).text, "limit", "",
+    )  # fmt: skip
+    assert posted(url, "/chat/completions", {"messages": QUESTION, "max_tokens": 1})[0] == 200
+    assert asked(url, "/models")[1] == asked(url, "/v1/models")[1]
+
+
+def test_several_prompts_are_each_answered(url: str, decoder: SpeculativeDecoder) -> None:
+    ids = decoder.encode("There was", add_special=True)
+    body = {"prompt": ["Once upon", ids], "max_tokens": 4, "n": 2, "temperature": 0, "echo": True}
+    answer, _ = told(url, TEXT, body)
+    expected = [decoder.generate(each, raw=True, max_tokens=4).text for each in ("Once upon", "There was")]
+    texts = [choice["text"] for choice in answer["choices"]]
+    assert texts == [f"Once upon{expected[0]}"] * 2 + [f"There was{expected[1]}"] * 2
+    assert [choice["index"] for choice in answer["choices"]] == [0, 1, 2, 3]
+    assert answer["usage"]["prompt_tokens"] == len(ids) + len(decoder.encode("Once upon", add_special=True))
+    stream = posted(url, TEXT, {**body, "stream": True})[1]
+    said = ["", "", "", ""]
+    for line in stream.splitlines():
+        if line.startswith("data: {"):
+            (choice,) = json.loads(line[6:])["choices"]
+            said[choice["index"]] += choice["text"]
+    assert said == texts
+
+
 # Names and addresses ------------------------------------------------------------------------------------------------
 
 

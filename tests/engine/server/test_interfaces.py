@@ -28,6 +28,7 @@ from engine.server.shelf import ModelShelf, Offer
 from engine.stats import GenerationStats
 from helpers.decoding.serving import NAME, asked, served
 from helpers.models.gguf_writer import Entry, GgufDraft
+from helpers.models.marked_models import write_marked_gguf
 from helpers.models.pairs import open_files
 from helpers.models.random_bert import write_random_bert
 from helpers.paths import SHARED_MODELS
@@ -304,6 +305,34 @@ def test_gaps_are_filled_by_models_that_can(url: str, tmp_path: Path) -> None:
         prompt = [*begin, 508, *loaded.encode("Once upon a "), 509, *loaded.encode(" there was a fox."), 510]
         assert reply["content"] == loaded.generate(prompt, max_tokens=5).text
         assert (reply["tokens_predicted"], reply["tokens_evaluated"], reply["stop_type"]) == (5, len(prompt), "limit")
+        told = {"prompt": body["input_prefix"], "suffix": body["input_suffix"], "max_tokens": 5}
+        assert posted(other, "/v1/completions", told)[1]["choices"][0]["text"] == reply["content"]
+        several = {**told, "prompt": [body["input_prefix"], "A fox "]}
+        choices = posted(other, "/v1/completions", several)[1]["choices"]
+        assert [choice["text"] for choice in choices][:1] == [reply["content"]]
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        ("<fim_prefix>", "<fim_suffix>", "<fim_middle>"),
+        ("<\uff5cfim\u2581begin\uff5c>", "<\uff5cfim\u2581hole\uff5c>", "<\uff5cfim\u2581end\uff5c>"),
+        ("<a>", "<b>", "<c>"),
+    ],
+)
+def test_a_suffix_is_written_as_the_file_says(marks: tuple[str, str, str], tmp_path: Path) -> None:
+    """By names that families have, or by what the file names: token for token as by hand."""
+    if not STORIES.exists():
+        pytest.skip("the shared models are not here")
+    kinds = ("prefix", "suffix", "middle") if marks[0] == "<a>" else ()
+    ids = {f"ggml__{kind}_token_id": Entry(types.UINT32, 509 + place) for place, kind in enumerate(kinds)}
+    path = write_marked_gguf(STORIES, tmp_path / "gaps.gguf", marks, **ids)
+    with open_files(path, None) as loaded, served(loaded, Limits()) as other:
+        before, behind = "Once upon a ", " there was <fim_middle> a fox."
+        asked_for = {"prompt": before, "suffix": behind, "max_tokens": 6}
+        told = posted(other, "/v1/completions", asked_for)[1]["choices"][0]["text"]
+        prompt = [*loaded.encode("", add_special=True), 509, *loaded.encode(before), 510, *loaded.encode(behind), 511]
+        assert told == loaded.generate(prompt, max_tokens=6).text
 
 
 # Embeddings ---------------------------------------------------------------------------------------------------------
