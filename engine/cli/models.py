@@ -168,7 +168,9 @@ def _print_heads(models: Sequence[ModelFile], folder: Path, console: Console) ->
 
 
 def _name(model: ModelFile, folder: Path) -> str:
-    return f"{shown(model.name)}\n[dim]{shown(_relative(model.path, folder))}[/dim]"
+    """Return a model as its file is called, and below what it calls itself: that may be the same for hundreds."""
+    own = "" if model.name == model.path.stem else f"\n[dim]{shown(model.name)}[/dim]"
+    return f"{shown(_relative(model.path, folder))}{own}"
 
 
 def _why_none(target: ModelFile, pairs: Pairs) -> str:

@@ -1,4 +1,4 @@
-"""Find the file or folder to load for a person's name of a model: a path, `demo`, or a name in the Hugging Face cache.
+"""Find the file or folder to load for a person's name of a model: a path, `demo`, a name in a known folder or a cache.
 
 Nothing is ever downloaded. Source of the cache's layout: huggingface_hub's documentation, "Understand caching":
 `models--owner--model/refs/main` names a revision, `snapshots/REVISION` has its files, mostly links into `blobs`.
@@ -11,7 +11,7 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from engine.errors import LoadFailed, ModelFileBroken
 from engine.formats.gguf.parts import part_name, title_stem
@@ -45,10 +45,11 @@ def resolve_source(name: str | Path, part: Literal["target", "draft"] = "target"
     """Return the file or folder that a name means.
 
     A path (`~` is the home folder); `demo` (the bundled model of that part), `demo-target`, `demo-draft`; `demo-head`,
-    `demo-medusa` (draft heads for the bundled target), `demo-mtp` (a sibling of it with a layer for later tokens); or
-    the name of a model in the Hugging Face cache: `owner/model`, `owner/model:Q8_0`, `owner/model/file.gguf`. What
-    exists as a path is meant as a path. Of a folder with nothing but GGUF files it is the best known quantisation.
-    Raises ModelFileBroken, which says where it was looked for and what to do; LoadFailed.
+    `demo-medusa` (draft heads for the bundled target), `demo-mtp` (a sibling of it with a layer for later tokens); an
+    alias; the name of a model in a known folder, or an unambiguous part of it; or the name of one that was downloaded
+    or is in the Hugging Face cache: `owner/model`, `owner/model:Q8_0`, `owner/model/file.gguf`, with or without `hf:`
+    before it. What exists as a path is meant as a path. Of a folder with nothing but GGUF files it is the best known
+    quantisation. Raises ModelFileBroken, which says where it was looked for and what to do; LoadFailed.
     """
     text = os.fspath(name)
     if text == "demo" or text in _DEMO:
@@ -60,7 +61,22 @@ def resolve_source(name: str | Path, part: Literal["target", "draft"] = "target"
         return _in_local_folder(path)
     if path.exists() or path.is_symlink():
         return path
-    match = _NAME.fullmatch(text)
+    return _by_name(path, text)
+
+
+def _by_name(path: Path, text: str) -> Path:
+    """Return the model of a name: an alias, a name in a known folder, a repository. Raises ModelFileBroken."""
+    known = importlib.import_module("engine.library.known")  # It walks through folders, which a path needs not.
+    meant = known.meant_by(text)
+    if meant != text and meant not in known.aliases():
+        return resolve_source(meant)
+    match = _NAME.fullmatch(text.removeprefix("hf:"))
+    if match is not None and match["owner"] is not None:
+        downloaded = known.download_folder() / match["repository"]
+        if downloaded.is_dir() and match["file"] is None:
+            return _in_local_folder(downloaded, match["quantisation"])
+    elif (found := known.called(text)) is not None:
+        return cast("Path", found)
     if match is None:
         raise ModelFileBroken(path, Translatable("there is no such file."))
     return _in_cache(path, match)
@@ -125,7 +141,7 @@ def _in_repository(path: Path, place: Path, repository: str, quantisation: str |
             repository,
             Translatable("is only partly downloaded") if unfinished else Translatable("has no weights"),
         )
-    return _whole(_chosen(path, files, quantisation), path, repository)
+    return _whole(chosen_quantisation(path, files, quantisation), path, repository)
 
 
 def _repository_folder(cache: Path, repository: str) -> Path | None:
@@ -194,7 +210,7 @@ def _parts_in_index(folder: Path) -> set[str]:
 # GGUF files in a folder ---------------------------------------------------------------------------------------------
 
 
-def _in_local_folder(folder: Path) -> Path:
+def _in_local_folder(folder: Path, quantisation: str | None = None) -> Path:
     """Return a folder that is meant as a model: itself, a snapshot in it, or the GGUF file in it that is meant."""
     try:
         names = {entry.name for entry in folder.iterdir()}
@@ -207,12 +223,12 @@ def _in_local_folder(folder: Path) -> Path:
     if "config.json" in names and any(name.endswith((".safetensors", _INDEX)) for name in names):
         return folder
     files = [file for file in _gguf_files(folder) if file.parent == folder]
-    if len({_without_quantisation(file) for file in files}) > 1:
+    if quantisation is None and len({without_quantisation(file) for file in files}) > 1:
         there = ", ".join(file.name for file in files[:10])
         raise ModelFileBroken(
             folder, Translatable("this folder contains several models. Choose one of its files: {there}.", there=there)
         )
-    return _chosen(folder, files, None) if files else folder
+    return chosen_quantisation(folder, files, quantisation) if files else folder
 
 
 def _gguf_files(folder: Path) -> list[Path]:
@@ -228,7 +244,7 @@ def _gguf_files(folder: Path) -> list[Path]:
     return sorted(found)
 
 
-def _chosen(path: Path, files: list[Path], quantisation: str | None) -> Path:
+def chosen_quantisation(path: Path, files: list[Path], quantisation: str | None) -> Path:
     """Return the file of a quantisation, or of the best known one. Raises ModelFileBroken."""
     if quantisation is None:
         for name in QUANTISATIONS:
@@ -252,7 +268,12 @@ def _has_quantisation(file: Path, name: str) -> bool:
     return any(ending.search(text) is not None for text in (title_stem(file), file.parent.name))
 
 
-def _without_quantisation(file: Path) -> str:
+def no_target(name: str) -> bool:
+    """Return whether a GGUF file is nothing that writes text, by its name."""
+    return _NO_TARGETS.search(name) is not None
+
+
+def without_quantisation(file: Path) -> str:
     """Return what files of one model in several quantisations have in common."""
     stem = title_stem(file)
     name = next((name for name in QUANTISATIONS if _has_quantisation(file, name)), "")

@@ -5674,6 +5674,18 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Er ist nicht für dieses Zielmodell: {why}.</translation>
         </message>
         <message>
+            <source>{name!r} is no alias: write letters, digits, dots and lines.</source>
+            <translation>{name!r} ist kein Alias: Schreiben Sie Buchstaben, Ziffern, Punkte und Striche.</translation>
+        </message>
+        <message>
+            <source>There is no alias {name!r}.</source>
+            <translation>Es gibt keinen Alias {name!r}.</translation>
+        </message>
+        <message>
+            <source>several models are called like this: {there}. Write more of the name.</source>
+            <translation>mehrere Modelle heißen so: {there}. Schreiben Sie mehr vom Namen.</translation>
+        </message>
+        <message>
             <source>it is part of Outrider, but it is missing. Reinstall Outrider.</source>
             <translation>sie gehört zu Outrider, fehlt aber. Installieren Sie Outrider neu.</translation>
         </message>

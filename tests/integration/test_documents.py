@@ -38,7 +38,7 @@ COMMANDS = (
         "serve",
         "rpc-server",
     ),
-    *("convert-head", "completion", "get", "search"),
+    *("convert-head", "completion", "get", "search", "alias"),
 )
 ELSEWHERE = frozenset(
     {"sudo", "ray", "vllm", "pip", "(cd", "cmake", "curl", "diff", "kernels-check", "python", "signtool"}

@@ -16,6 +16,7 @@ from engine.config import CACHE_TYPES, LoadConfig, Lookahead, SamplingConfig, Sp
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidLookahead, PairWarning
 from engine.events import LoadProgress
+from engine.library.known import DEFAULT, aliases
 from engine.library.presets import RECOMMENDED, apply_preset, recommended_sampling
 from engine.methods import AUTO, PLAIN, SOURCES, find_method
 
@@ -38,7 +39,8 @@ def add_models(parser: argparse.ArgumentParser, *, or_server: bool = False) -> N
         "-m",
         "--target",
         metavar="T",
-        help=f"GGUF file, folder with safetensors, name in the Hugging Face cache, or demo{server}",
+        help="GGUF file, folder with safetensors, name of a model or part of it, alias, hf:OWNER/NAME:QUANT, or "
+        f"demo{server}",
     )
     if or_server:
         models.add_argument("--model", metavar="NAME", help="which model of a server (default: its only one)")
@@ -132,6 +134,10 @@ def _names(text: str) -> tuple[str, ...]:
 
 def settings_of(args: argparse.Namespace) -> NamedModels:
     """Return the settings of the preset, overridden by those of the command."""
+    if (args.target, args.draft, args.preset) == (None, None, None) and DEFAULT in aliases():
+        args.target = DEFAULT
+    if args.target is not None or args.draft is not None:
+        _fetch_missing(args)
     settings = NamedModels(args.target, args.draft, SpeculationConfig(), SamplingConfig())
     if args.preset not in (None, RECOMMENDED):
         target, draft, speculation, sampling = apply_preset(args.preset, args.folder)
@@ -150,6 +156,14 @@ def settings_of(args: argparse.Namespace) -> NamedModels:
         speculation=replace(settings.speculation, **_named(given, SpeculationConfig)),
         sampling=replace(settings.sampling, **_named(given, SamplingConfig)),
     )
+
+
+def _fetch_missing(args: argparse.Namespace) -> None:
+    """Get what is named and is not here, after asking. Raises InvalidRequest, DownloadFailed."""
+    if any(str(name).startswith("hf:") or not Path(str(name)).exists() for name in (args.target, args.draft)):
+        from engine.cli.fetch import fetch_missing  # noqa: PLC0415 - few commands name anything that is not here
+
+        fetch_missing(args, CancelToken())
 
 
 def _named(given: dict[str, Any], kind: type) -> dict[str, Any]:
