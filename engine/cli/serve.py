@@ -58,6 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="further name by which the server may be called, such as my-computer.local; can be repeated",
     )
+    add(
+        "--ollama",
+        action="store_true",
+        help="also answer Ollama's interface: /api/chat, /api/generate, /api/tags, /api/show",
+    )
     add("--model-name", metavar="M", help="name of the model in requests (default: the target's)")
     add("--embedding-model", metavar="E", help="GGUF file of a model that makes the vectors of /v1/embeddings")
     add(
@@ -88,8 +93,8 @@ def run(args: argparse.Namespace) -> int:
     shelf = ModelShelf(_offers(args, settings), idle_s=args.idle_unload)
     engine = EngineThread(shelf, cache_bytes=args.cache_memory * _MIB)
     try:
-        named = _names_models(args)
-        with Listener(make_app(engine, Defaults(settings.sampling, settings.speculation), limits), *at) as listener:
+        named, defaults = _names_models(args), Defaults(settings.sampling, settings.speculation)
+        with Listener(make_app(engine, defaults, limits, ollama=args.ollama), *at) as listener:
             if named:
                 shelf.ready(shelf.names[0], CancelToken())
             sys.setswitchinterval(_SWITCH_S)

@@ -145,7 +145,7 @@ async def _stream(events: AsyncIterator[tuple[int, list[Event]]], form: Form) ->
             for piece in ending:
                 yield piece
 
-    return StreamingResponse(pieces(), media_type="text/event-stream", headers={"cache-control": "no-store"})
+    return StreamingResponse(pieces(), media_type=form.media_type, headers={"cache-control": "no-store"})
 
 
 def _pieces(form: Form, index: int, together: list[Event]) -> bytes:

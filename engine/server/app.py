@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from engine.decoder import SpeculativeDecoder
-from engine.errors import EngineError
+from engine.errors import EngineError, InvalidRequest
 from engine.generation.questions import ReadPrompt
 from engine.server.answer import answer, client_of, refuse, unless_gone
 from engine.server.engine_thread import EngineThread, within_reach
@@ -25,6 +25,15 @@ from engine.server.guard import Guard, Limits
 from engine.server.interfaces.bodies import read_json
 from engine.server.interfaces.form import Form, Noted, error_body
 from engine.server.interfaces.messages import MessageForm, read_conversation
+from engine.server.interfaces.ollama import (
+    VERSION,
+    OllamaForm,
+    OllamaKind,
+    read_ollama_chat,
+    read_ollama_text,
+    told_model,
+    told_tag,
+)
 from engine.server.interfaces.properties import told_props, told_slots
 from engine.server.interfaces.replies import InfillForm, Kind, ReplyForm
 from engine.server.interfaces.requests import Asked, Defaults, read_chat, read_completion, read_infill
@@ -44,8 +53,8 @@ _Read = Callable[[Mapping[str, Any], Defaults], Asked]
 _Make = Callable[[str, Noted, Asked], Form]
 
 
-def make_app(engine: EngineThread, defaults: Defaults, limits: Limits) -> Starlette:
-    """Return the server as an ASGI application. The engine stays the caller's to close."""
+def make_app(engine: EngineThread, defaults: Defaults, limits: Limits, *, ollama: bool = False) -> Starlette:
+    """Return the server as an ASGI application. The engine stays the caller's. `ollama`: with Ollama's paths."""
     routes = Routes(engine, defaults)
     cors = [Middleware(CORSMiddleware, allow_origins=list(limits.origins), allow_methods=["*"], allow_headers=["*"])]
     posts = {
@@ -73,6 +82,18 @@ def make_app(engine: EngineThread, defaults: Defaults, limits: Limits) -> Starle
         "/props": routes.props,
         "/slots": routes.slots,
     }
+    if ollama:
+        posts |= {
+            "/api/chat": routes.ollama_chat,
+            "/api/generate": routes.ollama_text,
+            "/api/show": routes.ollama_model,
+        }
+        gets |= {
+            "/": routes.ollama_here,
+            "/api/tags": routes.ollama_models,
+            "/api/ps": routes.ollama_loaded,
+            "/api/version": routes.ollama_version,
+        }
     return Starlette(
         routes=[
             *(Route(path, answered) for path, answered in gets.items()),
@@ -80,7 +101,7 @@ def make_app(engine: EngineThread, defaults: Defaults, limits: Limits) -> Starle
         ],
         # Pages that may call it are told so with refusals too: without, they could not read why.
         middleware=[*(cors if limits.origins else []), Middleware(Guard, limits=limits)],
-        exception_handlers={404: _not_found, 405: _not_found, Exception: _failed},
+        exception_handlers={404: partial(_not_found, ollama=ollama), 405: _not_found, Exception: _failed},
         lifespan=routes.tidied,
     )
 
@@ -189,7 +210,51 @@ class Routes:
 
     def _model(self, body: Mapping[str, Any]) -> str:
         """Return the name of the model that a body means. Raises what finding it raises."""
-        return self._engine.shelf.find(body.get("model") or "")
+        name = body.get("model") or ""
+        if not isinstance(name, str):
+            raise InvalidRequest('"model" must be the name of a model.')
+        return self._engine.shelf.find(name)
+
+    # Ollama's interface -----------------------------------------------------------------------------------------------
+
+    async def ollama_chat(self, request: Request) -> Response:
+        """Answer a conversation, as Ollama does."""
+        return await self._answer(request, read_ollama_chat, partial(_ollama_form, "chat"), OllamaForm.refusal)
+
+    async def ollama_text(self, request: Request) -> Response:
+        """Answer a text, or go on with it, as Ollama does."""
+        return await self._answer(request, read_ollama_text, partial(_ollama_form, "generate"), OllamaForm.refusal)
+
+    async def ollama_models(self, _: Request) -> Response:
+        """List the models as Ollama does."""
+        shelf = self._engine.shelf
+        return JSONResponse({"models": [told_tag(shelf.describe(name)) for name in shelf.names]})
+
+    async def ollama_loaded(self, _: Request) -> Response:
+        """List the loaded model as Ollama does."""
+        shelf = self._engine.shelf
+        return JSONResponse({"models": [told_tag(shelf.describe(shelf.loaded))] if shelf.loaded else []})
+
+    async def ollama_model(self, request: Request) -> Response:
+        """Return what is known of a model as Ollama tells it."""
+        shelf = self._engine.shelf
+        try:
+            body = read_json(await request.body())
+            name = self._model({"model": body.get("model") or body.get("name")})
+        except EngineError as error:
+            return refuse(error, OllamaForm.refusal)
+        described = shelf.describe(name)
+        if shelf.at_hand(name) is None:
+            return JSONResponse(told_model(described, None))
+        return JSONResponse(await self._engine.ask(name, client_of(request), lambda d: told_model(described, d)))
+
+    async def ollama_version(self, _: Request) -> Response:
+        """Return the version."""
+        return JSONResponse(VERSION)
+
+    async def ollama_here(self, _: Request) -> Response:
+        """Say that the server is there, as Ollama's clients look for it."""
+        return PlainTextResponse("Ollama's interface is here, at /api.")
 
     # Tokens and vectors -----------------------------------------------------------------------------------------------
 
@@ -272,13 +337,19 @@ class Routes:
         return await unless_gone(request, work())
 
 
+def _ollama_form(kind: OllamaKind, model: str, noted: Noted, asked: Asked) -> Form:
+    return OllamaForm(kind, model, noted, loads=asked.silent)
+
+
 def _reply_form(kind: Kind, model: str, noted: Noted, asked: Asked) -> Form:
     return ReplyForm(kind, model, noted, told=asked.usage, copies=asked.copies, echo=asked.echo)
 
 
-async def _not_found(_: Request, error: Exception) -> Response:
+async def _not_found(request: Request, error: Exception, *, ollama: bool = True) -> Response:
     status = int(getattr(error, "status_code", 404))
     said = "There is no such path." if status == 404 else "This path takes another method."
+    if not ollama and request.url.path.startswith("/api/"):
+        said = "Ollama's interface is off. Start the server with --ollama, or use OpenAI's interface at /v1."
     return JSONResponse(error_body(said), status)
 
 

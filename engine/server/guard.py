@@ -100,6 +100,13 @@ def _name_of(host: str) -> str:
     return name.lower().removesuffix(".")
 
 
+def _is_json(path: str, headers: Mapping[str, str]) -> bool:
+    """Return whether a body is JSON by its headers. Ollama's programs name no type; web pages have to."""
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    of_page = "origin" in headers or "sec-fetch-site" in headers
+    return kind == "application/json" or (path.startswith("/api/") and not of_page)
+
+
 def _is_address(name: str) -> bool:
     try:
         ipaddress.ip_address(name)
@@ -169,8 +176,7 @@ class Guard:
         if limits.key is not None and not preflight and scope["path"] not in _OPEN and not self._has_key(headers):
             return 401, "The API key is missing or wrong.", "invalid_api_key"
         if scope["method"] == "POST":
-            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind != "application/json":
+            if not _is_json(scope["path"], headers):
                 return 415, "The body must be JSON (Content-Type: application/json).", None
             told = headers.get("content-length", "0")
             if not told.isascii() or not told.isdigit() or int(told[:20]) > limits.most_bytes:

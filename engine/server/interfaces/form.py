@@ -37,8 +37,11 @@ class Noted:
 class Form(ABC):
     """Tell the replies to one request: whole, or as the pieces of a stream.
 
-    Attributes: model (its name); noted; id (made up); created (seconds since 1970); results (those that have ended).
+    Attributes: media_type (of a stream); model (its name); noted; id (made up); created (seconds since 1970); results
+    (those that have ended).
     """
+
+    media_type = "text/event-stream"
 
     def __init__(self, model: str, noted: Noted) -> None:
         self.model, self.noted = model, noted

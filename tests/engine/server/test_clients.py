@@ -19,6 +19,7 @@ from engine.messages.parts import ToolCall
 from engine.server.guard import CONTAINER_HOSTS, Limits
 from engine.server.interfaces.form import Noted
 from engine.server.interfaces.left_out import NotDone, tidied
+from engine.server.interfaces.ollama import OllamaForm
 from engine.server.interfaces.responses import ResponsesForm
 from engine.server.interfaces.tools import read_tools
 from engine.server.kept import KeptResponses
@@ -431,6 +432,92 @@ def test_several_prompts_are_each_answered(url: str, decoder: SpeculativeDecoder
             (choice,) = json.loads(line[6:])["choices"]
             said[choice["index"]] += choice["text"]
     assert said == texts
+
+
+# Ollama's clients ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ollama(decoder: SpeculativeDecoder) -> Iterator[str]:
+    with served(decoder, Limits(), ollama=True) as address:
+        for path in ("/api/generate", "/api/show"):
+            assert posted(address, path, {"stream": False})[0] == 200
+        yield address
+
+
+def lines_of(url: str, path: str, body: object) -> list[dict[str, Any]]:
+    """The lines of a stream, asked for as by a program that names no type."""
+    response = httpx.post(url + path, content=json.dumps(body), timeout=60)
+    assert (response.status_code, response.headers["content-type"]) == (200, "application/x-ndjson"), response.text
+    return [json.loads(line) for line in response.text.splitlines()]
+
+
+def test_ollamas_conversations(ollama: str, decoder: SpeculativeDecoder) -> None:
+    own = decoder.generate(QUESTION, max_tokens=8)
+    body = {"model": "llama3.2:latest", "messages": QUESTION, "options": {"num_predict": 8, "num_ctx": 4096}}
+    lines = lines_of(ollama, "/api/chat", {**body, "keep_alive": "5m"})
+    assert "".join(line["message"]["content"] for line in lines) == own.content
+    assert [line["done"] for line in lines] == [False] * (len(lines) - 1) + [True]
+    assert (lines[-1]["done_reason"], lines[-1]["prompt_eval_count"], lines[-1]["eval_count"]) == (
+        "length", own.prompt_tokens, 8,
+    )  # fmt: skip
+    whole, left = told(ollama, "/api/chat", {**body, "stream": False})
+    assert (whole["message"]["content"], whole["done"]) == (own.content, True)
+    assert "num_ctx" in left
+    text = {"prompt": QUESTION[0]["content"], "stream": False, "options": {"num_predict": 8}}
+    assert told(ollama, "/api/generate", text)[0]["response"] == own.content
+    plain = told(ollama, "/api/generate", {**text, "raw": True})[0]["response"]
+    assert plain == decoder.generate(QUESTION[0]["content"], raw=True, max_tokens=8).text
+    for path, empty in (("/api/generate", {}), ("/api/chat", {"messages": []})):
+        assert told(ollama, path, {**empty, "stream": False})[0]["done_reason"] == "load"
+
+
+@pytest.mark.usefixtures("parser")
+def test_ollamas_tools_and_formats(ollama: str) -> None:
+    call = {"function": {"name": "weather", "arguments": {"city": "Rome"}}}
+    history = [
+        *QUESTION,
+        {"role": "assistant", "content": "", "thinking": "Hm.", "tool_calls": [call]},
+        {"role": "tool", "tool_name": "weather", "content": "hot"},
+    ]
+    schema = {"type": "object", "properties": {"a": {"enum": [7]}}, "required": ["a"], "additionalProperties": False}
+    body = {"messages": history, "tools": TOOLS, "stream": False, "options": {"num_predict": 40}}
+    assert told(ollama, "/api/chat", {**body, "think": False})[0]["done"]
+    answer = told(ollama, "/api/chat", {**body, "tools": [], "format": schema})[0]
+    assert json.loads(answer["message"]["content"]) == {"a": 7}
+    form = OllamaForm("chat", NAME, Noted())
+    result = GenerationResult(
+        "…", (1,), 7, 5, "stop", "a", 0, GenerationStats(plain_tokens=1), 0, "Hm.", "", (ToolCall("", "now", {}),)
+    )
+    form.note(0, Finished(result))
+    assert form.whole()["message"]["tool_calls"] == [{"function": {"name": "now", "arguments": {}}}]
+    assert b'"tool_calls":[{"function":{"name":"now","arguments":{}}}]' in b"".join(form.pieces(0, Finished(result)))
+
+
+def test_ollamas_lists_and_refusals(ollama: str, url: str) -> None:
+    assert asked(ollama, "/api/tags")[1]["models"][0]["name"] == NAME
+    assert asked(ollama, "/api/ps")[1]["models"][0]["model"] == NAME
+    assert posted(ollama, "/api/show", {"model": "any"})[1]["capabilities"] == ["completion", "tools"]
+    assert "version" in asked(ollama, "/api/version")[1]
+    assert asked(ollama, "/")[0] == 200
+    for path, body, said in (
+        ("/api/chat", {"messages": [{"role": "user", "content": "a", "images": ["x"]}]}, "see pictures"),
+        ("/api/generate", {"prompt": "a", "context": [1]}, '"context" is not read'),
+        ("/api/generate", {"prompt": "a", "suffix": "b"}, "cannot fill gaps"),
+        ("/api/chat", {"messages": QUESTION, "options": 3}, '"options" must be'),
+        ("/api/chat", {"messages": QUESTION, "think": "much"}, '"think" must be'),
+        ("/api/show", {"model": 3}, '"model" must be'),
+    ):
+        status, answer = posted(ollama, path, body)
+        assert status == 400
+        assert said in answer["error"]
+    status, answer = asked(url, "/api/chat", b"{}", Content_Type="text/plain")
+    assert status == 404
+    assert "--ollama" in answer["error"]["message"]
+    page = {"Origin": "null"}
+    assert asked(ollama, "/api/chat", b"{}", Content_Type="text/plain", **page)[0] == 403
+    with served(ModelShelf(), Limits(origins=("*",)), ollama=True) as open_to_pages:
+        assert asked(open_to_pages, "/api/chat", b"{}", Content_Type="text/plain", **page)[0] == 415
 
 
 # Names and addresses ------------------------------------------------------------------------------------------------

@@ -27,11 +27,15 @@ def served(
     limits: Limits,
     streams: ReplyStreams | None = None,
     connections: ConnectionLimits | None = None,
+    *,
+    ollama: bool = False,
 ) -> Iterator[str]:
     """Serve a decoder, or the models of a shelf, on a free port of this machine."""
     shelf = models if isinstance(models, ModelShelf) else ModelShelf(decoder=models, name=NAME)
     engine = EngineThread(shelf, streams=streams)
-    with Listener(make_app(engine, Defaults(SamplingConfig()), limits), "127.0.0.1", 0, connections) as listener:
+    with Listener(
+        make_app(engine, Defaults(SamplingConfig()), limits, ollama=ollama), "127.0.0.1", 0, connections
+    ) as listener:
         thread = threading.Thread(target=listener.run)
         thread.start()
         try:

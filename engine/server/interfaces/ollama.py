@@ -1,0 +1,203 @@
+"""Read and answer requests of Ollama's interface /api."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from engine._version import __version__
+from engine.decoder import SpeculativeDecoder
+from engine.errors import InvalidRequest
+from engine.events import Event, Finished, GenerationResult, TokenEvent
+from engine.generation.questions import Infill
+from engine.server.interfaces.bodies import read_flag
+from engine.server.interfaces.conversation import NO_PICTURES, read_messages
+from engine.server.interfaces.form import CUT, Form, Noted, as_json, sayable
+from engine.server.interfaces.left_out import NotDone, tidied
+from engine.server.interfaces.requests import COMMON, Asked, Defaults, make_asked, read_common, read_format
+from engine.server.interfaces.tools import read_tools
+
+OllamaKind = Literal["chat", "generate"]
+VERSION = {"version": f"0.0.0-outrider-{__version__}"}
+_KNOWN = COMMON | {
+    *("max_tokens", "stop", "messages", "prompt", "suffix", "system", "raw", "format", "options", "think", "tools"),
+    *("name", "images"),
+}
+_NS = 1_000_000
+
+
+def read_ollama_chat(body: Mapping[str, Any], defaults: Defaults) -> Asked:
+    """Return what a body of /api/chat asks for. Raises InvalidRequest and its kinds."""
+    told, options, left = _read(body)
+    messages = told.get("messages")
+    if not messages:  # It asks for the model to be loaded.
+        return make_asked("a", {"raw": True, "max_tokens": 0}, told, defaults, left, logprobs=False, known=_KNOWN)
+    offered = read_tools(told.get("tools"), left)
+    options |= offered.options(None, one_call=False)
+    read = read_messages([_message(each) for each in messages] if isinstance(messages, list) else messages, left)
+    return make_asked(read, options, told, defaults, left, logprobs=False, known=_KNOWN)
+
+
+def read_ollama_text(body: Mapping[str, Any], defaults: Defaults) -> Asked:
+    """Return what a body of /api/generate asks for. Raises InvalidRequest and its kinds."""
+    told, options, left = _read(body)
+    prompt, suffix, system = (told.get(name) or "" for name in ("prompt", "suffix", "system"))
+    if not all(isinstance(text, str) for text in (prompt, suffix, system)):
+        raise InvalidRequest('"prompt", "suffix" and "system" must be texts.')
+    for name, instead in (("template", "/v1/completions"), ("context", "/api/chat")):
+        if told.get(name):
+            raise InvalidRequest(f'"{name}" is not read. Leave it out, or use {instead}.')
+    if not prompt and not suffix:
+        return make_asked("a", {"raw": True, "max_tokens": 0}, told, defaults, left, logprobs=False, known=_KNOWN)
+    if suffix or read_flag(told, "raw"):
+        asked = make_asked(prompt or "a", options | {"raw": True}, told, defaults, left, logprobs=False, known=_KNOWN)
+        return replace(asked, gaps=(Infill(prompt, suffix),) if suffix else ())
+    messages = [{"role": "system", "content": system}] if system else []
+    read = read_messages([*messages, {"role": "user", "content": prompt}], left)
+    return make_asked(read, options, told, defaults, left, logprobs=False, known=_KNOWN)
+
+
+def _read(body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], NotDone]:
+    """Return a body with its options beside the rest, the options of the engine, and what is left out."""
+    left, chosen = NotDone(), body.get("options") or {}
+    if not isinstance(chosen, Mapping):
+        raise InvalidRequest('"options" must be an object.')
+    told = tidied({**chosen, "stream": True, **body})
+    if told.get("images"):
+        raise InvalidRequest(NO_PICTURES)
+    options = read_common(told, _KNOWN, left)
+    think, form = told.get("think"), told.get("format")
+    if isinstance(think, bool):
+        options["thinking"] = "on" if think else "off"
+    elif think is not None:
+        if think not in ("low", "medium", "high"):
+            raise InvalidRequest('"think" must be true, false, low, medium or high.')
+        options["thinking"] = think
+    if form:
+        kind = {"type": "json_object"} if form == "json" else {"type": "json_schema", "schema": form}
+        options["constraint"] = read_format(kind)
+    return told, options, left
+
+
+def _message(told: Any) -> Any:
+    """Return a message in the form of the chat interface. Raises InvalidRequest for pictures."""
+    if not isinstance(told, Mapping):
+        return told
+    if told.get("images"):
+        raise InvalidRequest(NO_PICTURES)
+    made = {
+        name: told[name] for name in ("role", "content", "tool_calls", "tool_call_id") if told.get(name) is not None
+    }
+    made.setdefault("content", "" if not made.get("tool_calls") else None)
+    made |= {"name": told["tool_name"]} if told.get("tool_name") else {}
+    return made | ({"reasoning_content": told["thinking"]} if told.get("thinking") else {})
+
+
+class OllamaForm(Form):
+    """Form replies of /api/chat or of /api/generate (`kind`). `loads`: the model was to be loaded, and no more."""
+
+    media_type = "application/x-ndjson"
+
+    def __init__(self, kind: OllamaKind, model: str, noted: Noted, *, loads: bool = False) -> None:
+        super().__init__(model, noted)
+        self._kind, self._loads = kind, loads
+
+    def whole(self) -> dict[str, Any]:
+        result = self.results[0]
+        text = self.continued(0, result.content) if self._kind == "chat" else result.content or result.text
+        return {**self._piece(text, result.reasoning, result), **self._ending(result)}
+
+    def pieces(self, index: int, event: Event) -> Iterator[bytes]:
+        if isinstance(event, TokenEvent):
+            for channel, text in event.added:
+                yield self._line(self._piece("", text) if channel == "reasoning" else self._piece(text))
+        elif isinstance(event, Finished):
+            if event.result.tool_calls and self._kind == "chat":
+                yield self._line(self._piece("", "", event.result))
+            yield self._line({**self._piece(""), **self._ending(event.result)})
+
+    def end(self) -> Iterator[bytes]:
+        return iter(())
+
+    def failed(self, message: str) -> Iterator[bytes]:
+        yield self._line(self.refusal(message))
+
+    @staticmethod
+    def refusal(message: str, kind: str = "", code: str | None = None) -> dict[str, Any]:  # noqa: ARG004 - not told
+        return {"error": sayable(message)}
+
+    def _line(self, said: Mapping[str, Any]) -> bytes:
+        return as_json(said) + b"\n"
+
+    def _piece(self, text: str, thought: str = "", calling: GenerationResult | None = None) -> dict[str, Any]:
+        now = datetime.now(UTC).isoformat().replace("+00:00", "Z")
+        head = {"model": self.model, "created_at": now, "done": False}
+        thinking = {"thinking": thought} if thought else {}
+        if self._kind == "generate":
+            return {**head, "response": text, **thinking}
+        calls = () if calling is None else calling.tool_calls
+        told = [{"function": {"name": call.name, "arguments": call.arguments}} for call in calls]
+        message = {"role": "assistant", "content": text, **thinking, **({"tool_calls": told} if told else {})}
+        return {**head, "message": message}
+
+    def _ending(self, result: GenerationResult) -> dict[str, Any]:
+        stats = result.stats
+        reason = "load" if self._loads else "length" if result.finish_reason in CUT else "stop"
+        return {
+            "done": True,
+            "done_reason": reason,
+            "total_duration": int(stats.total_ms * _NS),
+            "load_duration": 0,
+            "prompt_eval_count": result.prompt_tokens,
+            "prompt_eval_duration": int(stats.prompt_ms * _NS),
+            "eval_count": len(result.tokens),
+            "eval_duration": int((stats.total_ms - stats.prompt_ms) * _NS),
+        }
+
+
+def told_tag(described: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what lists of models tell of one, of what is known of it."""
+    name = described["id"]
+    return {
+        "name": name,
+        "model": name,
+        "modified_at": "1970-01-01T00:00:00Z",
+        "size": described.get("size", 0),
+        "digest": "",
+        "details": _details(),
+    }
+
+
+def told_model(described: Mapping[str, Any], decoder: SpeculativeDecoder | None) -> dict[str, Any]:
+    """Return what is told of one model. `decoder` None: it is not loaded."""
+    target = None if decoder is None else decoder.target
+    template = "" if target is None else target.tokenizer.chat_template or ""
+    able = ["completion"] + (["tools"] if "tools" in template else [])
+    able += ["insert"] if target is not None and target.gap_tokens is not None else []
+    able += ["thinking"] if decoder is not None and target is not None and decoder.thinking_modes else []
+    information = {
+        "general.architecture": "llama",
+        "llama.context_length": described.get("context_length", 0),
+        "general.parameter_count": 0 if target is None else target.parameters,
+    }
+    return {
+        "modelfile": "",
+        "parameters": "",
+        "template": template,
+        "details": _details(),
+        "model_info": information,
+        "capabilities": able,
+    }
+
+
+def _details() -> dict[str, Any]:
+    return {
+        "parent_model": "",
+        "format": "gguf",
+        "family": "",
+        "families": [],
+        "parameter_size": "",
+        "quantization_level": "",
+    }
