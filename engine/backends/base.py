@@ -123,10 +123,14 @@ class Tokenizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CacheCopy:
-    """Hold a copy of a cache. `tokens`: those that it is of; `data`: the bytes that its backend gave."""
+    """Hold a copy of a cache. `tokens`: those that it is of; `data`: the bytes that its backend gave.
+
+    `sizes`: of the pieces in `data`, where there are several.
+    """
 
     tokens: tuple[int, ...]
     data: NDArray[np.uint8]
+    sizes: tuple[int, ...] = ()
 
 
 class CacheKeeper(ABC):

@@ -7,8 +7,9 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate, pairwise
 from time import perf_counter
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import llama_cpp
 import numpy as np
@@ -20,7 +21,7 @@ from engine.backends.llama_cpp.library import computes_alike, library_rows, prep
 from engine.backends.llama_cpp.loading import device_name, load_model, make_context, notes_on
 from engine.backends.llama_cpp.recurrent import RecurrentState, worth_saving
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
-from engine.backends.llama_cpp.trees import SEQUENCES, TreeSequences
+from engine.backends.llama_cpp.trees import SEQUENCES, SPARE, TreeSequences
 from engine.backends.prefix import common_prefix
 from engine.backends.threads import ThreadFollower
 from engine.cancel import CancelToken
@@ -38,6 +39,7 @@ from engine.formats.vocabulary import Vocabulary
 from engine.system.machine import machine_watch
 from engine.translatable import Translatable
 
+T = TypeVar("T")
 _NEVER = (ctypes.c_char * 2)()
 _MOST_VERIFIED = MAX_LOOKAHEAD + 1
 _LONGEST_REPLAY = 16
@@ -375,22 +377,54 @@ class LlamaCppBackend(Backend):
         with self._open():
             if self._tree is not None and self._tree.tokens:
                 self._recover()
-            return int(llama_cpp.llama_state_seq_get_size(self._context, 0))
+            return sum(self._pieces(lambda sequence: int(llama_cpp.llama_state_seq_get_size(self._context, sequence))))
 
     def copy_cache(self) -> CacheCopy | None:
         with self._open():
-            data = np.empty(self.cache_bytes(), np.uint8)
+            if not self.cache_bytes():
+                return None
             held = self._tokens[: len(self._tokens) - len(self._replay)]  # A replay has no cells.
-            copied = data.nbytes and read_sequence(self._context, data)
-            return CacheCopy(tuple(held), data) if copied else None
+            pieces = self._pieces(lambda sequence: read_sequence(self._context, sequence))
+            sizes = tuple(piece.nbytes for piece in pieces)
+            data = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+            return CacheCopy(tuple(held), data, sizes) if all(sizes) else None
 
     def restore_cache(self, copy: CacheCopy) -> None:
         with self._open():
             self._empty()
-            if self._reader is not None or not write_sequence(self._context, copy.data):
-                self._empty()
-                raise BackendFailure(Translatable("its cache cannot be restored"))
+            ends = list(accumulate(copy.sizes)) or [copy.data.nbytes]
+            single = len(ends) == 1
+            for begin, end in pairwise([0, *ends]):
+                sequence = 0 if single else SPARE
+                if self._reader is not None or not write_sequence(self._context, copy.data[begin:end], sequence):
+                    self._empty()
+                    raise BackendFailure(Translatable("its cache cannot be restored"))
+                if not single:
+                    llama_cpp.llama_memory_seq_cp(self._memory, SPARE, 0, -1, -1)
+                    llama_cpp.llama_memory_seq_rm(self._memory, SPARE, -1, -1)
             self._tokens.extend(copy.tokens)
+
+    def _pieces(self, look: Callable[[int], T]) -> list[T]:
+        """Call `look` with a sequence that has each piece of the text's cells, all of them together where that can be.
+
+        Of a sequence llama.cpp copies only what a sliding window sees at its end. A text that went back behind that
+        would miss the rest, so that each piece is no longer than the window.
+        """
+        held = len(self._tokens) - len(self._replay)
+        window = int(llama_cpp.llama_model_n_swa(llama_cpp.llama_get_model(self._context)))
+        if not window or held <= window:
+            return [look(0)]
+        if self._tree is None:
+            return []
+        self._tree.cut(0)  # One of its sequences is needed.
+        found = []
+        for first in range(0, held, window):
+            llama_cpp.llama_memory_seq_cp(self._memory, 0, SPARE, first, min(first + window, held))
+            try:
+                found.append(look(SPARE))
+            finally:
+                llama_cpp.llama_memory_seq_rm(self._memory, SPARE, -1, -1)
+        return found
 
     def _recover(self) -> None:
         """Mend the cache after a forward that failed half-way: it is as before, or empty."""

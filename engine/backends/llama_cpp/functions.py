@@ -34,10 +34,12 @@ def abort_function() -> Any:
     return ctypes.cast(library.strlen, llama_cpp.ggml_abort_callback)
 
 
-def read_sequence(context: Any, data: NDArray[np.uint8], sequence: int = 0) -> bool:
-    """Copy what the cache holds of a sequence into `data`; return whether that is exactly its size."""
+def read_sequence(context: Any, sequence: int = 0) -> NDArray[np.uint8]:
+    """Return a copy of what the cache holds of a sequence; empty where llama.cpp gives none."""
+    data = np.empty(int(llama_cpp.llama_state_seq_get_size(context, sequence)), np.uint8)
     place = data.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
-    return int(llama_cpp.llama_state_seq_get_data(context, place, data.nbytes, sequence)) == data.nbytes
+    copied = int(llama_cpp.llama_state_seq_get_data(context, place, data.nbytes, sequence))
+    return data if copied == data.nbytes else data[:0]
 
 
 def write_sequence(context: Any, data: NDArray[np.uint8], sequence: int = 0) -> bool:

@@ -55,6 +55,7 @@ class StreamContext:
         np.ctypeslib.as_array(self._batch.n_seq_id, (self.most,))[:] = 1
         self._threads = threads, int(llama_cpp.llama_n_threads(self._context))
         self._abort = abort_function()
+        self._window = int(llama_cpp.llama_model_n_swa(model))
         self.weight_bytes = int(llama_cpp.llama_model_size(model))
         self.vocab_size = int(llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(model)))
         self._lengths = [0] * count
@@ -137,10 +138,10 @@ class StreamContext:
 
     def copy(self, number: int) -> CacheCopy | None:
         """Return a copy of a stream's cache; None where there is none."""
-        held = tuple(self.streams[number].tokens)
-        self._cut(number, len(held))
-        data = np.empty(int(llama_cpp.llama_state_seq_get_size(self._context, number)), np.uint8)
-        return CacheCopy(held, data) if data.nbytes and read_sequence(self._context, data, number) else None
+        if not self.size(number):
+            return None
+        data = read_sequence(self._context, number)
+        return CacheCopy(tuple(self.streams[number].tokens), data) if data.nbytes else None
 
     def restore(self, number: int, copy: CacheCopy) -> bool:
         """Put a copy in place of a stream's cache; return whether it was taken."""
@@ -152,9 +153,13 @@ class StreamContext:
         return taken
 
     def size(self, number: int) -> int:
-        """Return how large a copy of a stream's cache would be, in bytes."""
-        self._cut(number, len(self.streams[number].tokens))
-        return int(llama_cpp.llama_state_seq_get_size(self._context, number))
+        """Return how large a copy of a stream's cache would be, in bytes; 0 where llama.cpp would leave some of it out.
+
+        It does so with what lies behind a sliding window; the text could not go back there.
+        """
+        held = len(self.streams[number].tokens)
+        self._cut(number, held)
+        return 0 if 0 < self._window < held else int(llama_cpp.llama_state_seq_get_size(self._context, number))
 
 
 class LlamaCppStream(Backend):

@@ -18,6 +18,8 @@ from engine.config import MAX_LOOKAHEAD
 
 SEQUENCES = MAX_LOOKAHEAD
 """What a context has: a tree of MAX_LOOKAHEAD nodes has as many leaves at most, the first of which is in sequence 0."""
+SPARE = SEQUENCES - 1
+"""The last one, which is free where no sequence but 0 has any cells."""
 
 
 class TreeSequences:

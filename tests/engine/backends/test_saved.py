@@ -1,7 +1,6 @@
 """Caches of conversations that others displaced: brought back bit by bit, within their limit."""
 
 import json
-import random
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,17 +19,28 @@ from engine.errors import BackendFailure
 from engine.events import PromptProgress
 from engine.library.names import bundled_pair, resolve_source
 from engine.server.guard import Limits
-from helpers.campaigns import Campaign
 from helpers.decoding.serving import asked, served
 from helpers.models.pairs import open_files
 from helpers.paths import SHARED_MODELS
+from helpers.weights.expert_model import TINY_GPT_OSS, write_expert_model
 
 FIRST, SECOND = [5 + index % 200 for index in range(180)], [7 + 3 * index % 200 for index in range(150)]
 
 
-@pytest.fixture(params=[None, "q8_0"])
-def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
-    loaded = LlamaCppBackend.open(LoadConfig(bundled_pair()[0], threads=1, trusted=True, cache_type=request.param))
+@pytest.fixture(scope="session")
+def with_window(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of which every other layer sees 128 tokens back: fewer than the texts have."""
+    return write_expert_model(tmp_path_factory.mktemp("windows") / "window.gguf", TINY_GPT_OSS, "Q8_0", seed=3)
+
+
+@pytest.fixture(params=["f16", "q8_0", "window"])
+def backend(request: pytest.FixtureRequest, with_window: Path) -> Iterator[Backend]:
+    if request.param == "window":
+        config = LoadConfig(with_window, threads=1, trusted=True)
+    else:
+        kind = None if request.param == "f16" else request.param
+        config = LoadConfig(bundled_pair()[0], threads=1, trusted=True, cache_type=kind)
+    loaded = LlamaCppBackend.open(config)
     yield loaded
     loaded.close()
 
@@ -46,6 +56,21 @@ def test_what_was_displaced_comes_back_bit_by_bit(backend: Backend) -> None:
     assert np.array_equal(backend.forward(FIRST[-5:], 5), expected)
     assert [saved.tokens for saved in keeper.kept] == [tuple(SECOND)]
     assert keep_prefix(backend, [*SECOND, 9]) == len(SECOND)
+
+
+def test_a_text_that_was_brought_back_goes_back_as_any_other(backend: Backend) -> None:
+    """What lies behind a sliding window is in the copy: without it, rows were of a text without its middle."""
+    backend.forward(FIRST[:140], 0)
+    expected = backend.forward(FIRST[140:145], 5).copy()
+    backend.forward(FIRST[145:], 0)
+    copy = backend.copy_cache()
+    assert copy is not None
+    assert copy.data.nbytes == backend.cache_bytes()
+    backend.truncate(0)
+    backend.forward(SECOND, 0)
+    backend.restore_cache(copy)
+    backend.truncate(140)
+    assert np.array_equal(backend.forward(FIRST[140:145], 5), expected)
 
 
 def test_the_oldest_is_let_go(backend: Backend) -> None:
@@ -200,52 +225,18 @@ def test_a_request_with_heads_leaves_kept_conversations_kept() -> None:
     assert read[-1].total <= WORTH
 
 
-_KINDS: list[dict[str, Any]] = [
-    {"lookahead": 0},
-    {"lookahead": 3},
-    {"tree": "4x2"},
-    {"tree": "3x4"},
-    {"tree": "auto"},
-    {"lookahead": "auto"},
-    {"method": "ngram"},
-    {"method": "eagle3", "tree": "4x2"},
-    {"method": "eagle3", "lookahead": 4},
-]
-
-
-def _turns(seed: int, replies: int) -> dict[str, int]:
-    """Let three conversations take turns at random, each reply drafted in another way; give how many were compared."""
-    draw, compared = random.Random(seed), 0
-    target, draft = map(Path, bundled_pair())
-    with open_files(target, draft) as decoder, open_files(target, None) as plain:
-        decoder.attach_heads(resolve_source("demo-head"))
-        keep_caches(decoder.target, decoder.draft)
-        told: list[list[dict[str, str]]] = [[], [], []]
-        for number in range(replies):
-            talk = draw.choice(told)
-            talk.append({"role": "user", "content": "Tell me more. " * draw.choice((1, 12))})
-            temperature = draw.choice((0.0, 1.0))
-            options: dict[str, Any] = {
-                "temperature": temperature,
-                "max_tokens": draw.choice((3, 20, 60)),
-                "seed": number,
-            }
-            result = decoder.generate(talk, **options, **draw.choice(_KINDS))
-            if temperature == 0.0:
-                compared += 1
-                assert result.tokens == plain.generate(talk, **options, lookahead=0).tokens, (
-                    f"seed {seed}, reply {number}"
-                )
-            talk.append({"role": "assistant", "content": result.text})
-            del talk[:-12]
-    return {"replies": replies, "compared": compared}
-
-
-def test_conversations_in_turns_with_trees_and_heads() -> None:
-    assert _turns(20, 24)["compared"]
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(7_200)
-def test_many_conversations_in_turns_with_trees_and_heads(campaign: Campaign) -> None:
-    campaign.note(**_turns(campaign.seed, campaign.tries(8_000)))
+def test_a_stream_copies_no_text_that_is_longer_than_its_window(with_window: Path) -> None:
+    """llama.cpp would leave its beginning out, and the text could not go back there."""
+    with open_files(with_window, None) as decoder:
+        first, second = (stream.target for stream in decoder.open_streams(2))
+        assert first is not None
+        assert second is not None
+        first.forward(FIRST[:100], 0)
+        assert keep_prefix(second, FIRST[:80]) == 80, "of the other stream it is taken"
+        expected = second.forward(FIRST[80:85], 5).copy()
+        first.forward(FIRST[100:], 0)
+        assert (first.cache_bytes(), first.copy_cache()) == (0, None)
+        second.truncate(0)
+        assert keep_prefix(second, FIRST[:80]) == 0
+        second.forward(FIRST[:80], 0)
+        assert np.array_equal(second.forward(FIRST[80:85], 5), expected)
