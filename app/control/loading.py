@@ -74,7 +74,8 @@ class Loader(QObject):
         needed = 0
         for path, there in zip((wanted.target, *wanted.drafts), self._bridge.kept(wanted, how), strict=True):
             model = None if there else self._models.by_path(path)
-            if model is not None and model.usable and model.size_bytes:
+            fits = model is not None and (model.usable or model.role == "draft-head")
+            if model is not None and fits and model.size_bytes:
                 paths.append(model.path)
                 needed += self._models.needs(model).in_memory
         if not paths:

@@ -8,7 +8,7 @@ drawn. Where the target has not been yet, the head's own last state takes the pl
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -79,6 +79,37 @@ class HeadLayers(ABC):
         """Free the head. Closing twice is harmless."""
 
 
+class _KeptStates:
+    """Keep a state of each position, in blocks: as much memory as the text needs, and none of it is ever copied."""
+
+    BLOCK = 1024
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._blocks: list[States] = []
+
+    def put(self, first: int, states: States) -> None:
+        """Keep the states of the positions from `first` on, before which there are no gaps; forget those behind."""
+        end = first + len(states)
+        needed = -(-end // self.BLOCK)
+        del self._blocks[needed:]
+        self._blocks.extend(np.empty((self.BLOCK, self._width), np.float32) for _ in range(len(self._blocks), needed))
+        for begin, block in self._parts(first, end):
+            block[:] = states[begin - first : begin - first + len(block)]
+
+    def get(self, first: int, end: int) -> States:
+        """Return the states of the positions from `first` to before `end`, a view where they are in one block."""
+        parts = [block for _, block in self._parts(first, end)]
+        return parts[0] if len(parts) == 1 else np.concatenate([np.empty((0, self._width), np.float32), *parts])
+
+    def _parts(self, first: int, end: int) -> Iterator[tuple[int, States]]:
+        """Yield where each part of a range begins, and the rows of its block."""
+        for number in range(first // self.BLOCK, -(-end // self.BLOCK)):
+            start = number * self.BLOCK
+            begin = max(first, start)
+            yield begin, self._blocks[number][begin - start : end - start]
+
+
 class _Branch(NamedTuple):
     """Hold a node of a tree: its depth, its own state, and which nodes up to it are on its path."""
 
@@ -116,7 +147,7 @@ class HeadBackend(Backend):
         self.weight_bytes = layers.weight_bytes
         self.rows = target.rows
         self._tokens: list[int] = []
-        self._states: States = np.zeros((0, layers.width), np.float32)
+        self._kept = _KeptStates(layers.width)
         self._raw: States = np.zeros((0, 0), np.float32)
         self._combined = self._seen = 0
         """The states of so many positions are combined; are known: those between, BATCH at most, as they were shown."""
@@ -181,14 +212,8 @@ class HeadBackend(Backend):
 
     def _put(self, combined: States) -> None:
         """Keep combined states of the positions that come next."""
-        first, end = self._combined, self._combined + len(combined)
-        if end > len(self._states):
-            size = min(max(2 * len(self._states), end, BATCH), max(self.context_length, end))
-            grown = np.empty((size, self._layers.width), np.float32)
-            grown[:first] = self._states[:first]
-            self._states = grown
-        self._states[first:end] = combined
-        self._combined = end
+        self._kept.put(self._combined, combined)
+        self._combined += len(combined)
 
     def _forget(self, position: int) -> None:
         """Forget entries from `position` on, in which a token or what is before it is another one now."""
@@ -272,7 +297,7 @@ class HeadBackend(Backend):
         first = self._exact
         self._forget(first)
         self._combine()
-        states = self._states[max(first - 1, 0) : end - 1]
+        states = self._kept.get(max(first - 1, 0), end - 1)
         if first == 0:
             states = np.concatenate([np.zeros((1, self._layers.width), np.float32), states])
         found = self._feed(first, states, wanted=wanted)

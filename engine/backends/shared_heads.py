@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from engine.backends.base import Backend, Logits
 from engine.backends.heads import BATCH, HeadBackend, HeadLayers, States
 from engine.backends.prefix import common_prefix
@@ -23,6 +25,7 @@ class SharedCacheHeadBackend(HeadBackend):
 
     def __init__(self, layers: HeadLayers, target: Backend) -> None:
         super().__init__(layers, target)
+        self._states: States = np.zeros((0, layers.width), np.float32)
         self._first = 0
         """The position of the first state that is kept: those up to `_seen` are."""
         self._computed = 0

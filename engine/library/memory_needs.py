@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from engine.config import CACHE_TYPES, CacheType
+from engine.formats.draft_head import DraftHead
 from engine.formats.model_file import ModelFile
 from engine.system.installation import gpu_library_installed
 
@@ -13,6 +14,10 @@ _OF_BLOCK = {"f16": 64, "q8_0": 34, "q5_1": 24, "q5_0": 22, "q4_1": 20, "q4_0": 
 _BYTES: dict[str, Fraction] = {kind: Fraction(size, 32) for kind, size in _OF_BLOCK.items()}
 """Of one number in the cache: 32 of them are a block, with a scale of two bytes and perhaps a minimum (ggml)."""
 _BLOCK = 32
+CARD_OWN = 550_000_000
+"""Bytes that a graphics card gives beside weights and cache: CUDA's context and llama.cpp's buffers (on an H100)."""
+_KEEP_STATES = ("eagle2", "eagle3", "mtp")
+"""Methods whose heads keep a state of every position; others keep those of the last ones, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +25,7 @@ class MemoryNeeds:
     """Hold the bytes that a model takes, an estimate. `context_length`: tokens that it is loaded for.
 
     `weights`, `cache` (keys and values of so many tokens), `working` (activations, attention scores, recurrent
-    state); `on_gpu`: how much of the weights and the cache goes to a graphics card.
+    state, states that draft heads keep); `on_gpu`: how much of the weights and the cache goes to a graphics card.
     """
 
     weights: int
@@ -39,6 +44,11 @@ class MemoryNeeds:
         """Return the bytes that the machine's own memory must give."""
         return self.total - self.on_gpu
 
+    @property
+    def on_card(self) -> int:
+        """Return the bytes that a graphics card must give, what its driver takes among them."""
+        return self.on_gpu + CARD_OWN if self.on_gpu else 0
+
 
 def memory_needs(
     model: ModelFile,
@@ -56,9 +66,16 @@ def memory_needs(
     elif not model.cache_elements:
         kept = model.cache_per_token
     cache = context * kept
-    working = context * scores + model.state_bytes + model.compute_bytes
+    working = context * scores + model.state_bytes + model.compute_bytes + head_states(model.head, context)
     on_gpu = int((model.size_bytes + cache) * _share_on_gpu(model, gpu_layers))
     return MemoryNeeds(model.size_bytes, cache, working, context, on_gpu)
+
+
+def head_states(head: DraftHead | None, context_length: int) -> int:
+    """Return the bytes of the target's states that a draft head keeps of so many tokens: one of each, in float32."""
+    if head is None or head.shared or head.method not in _KEEP_STATES:
+        return 0
+    return 4 * head.width * context_length
 
 
 def usable_cache_types(model: ModelFile) -> tuple[CacheType, ...]:

@@ -11,7 +11,7 @@ from engine.backends.base import Backend
 from engine.backends.heads import HeadBackend
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
-from engine.errors import BackendFailure, LoadFailed, ModelNotSupported, NotAvailable
+from engine.errors import BackendFailure, LoadFailed, ModelNotSupported, ModelTooLarge, NotAvailable
 from engine.formats.draft_head import NORMED, DraftHead, covers, why_not_for
 from engine.formats.gguf.heads import is_mtp_file, read_head
 from engine.formats.gguf.parts import split_parts
@@ -21,6 +21,7 @@ from engine.formats.safetensors.mtp import brings_mtp, read_mtp, tells_of_mtp
 from engine.formats.safetensors.reader import PICKLED, model_folder
 from engine.library.compat import vocabulary_of_backend
 from engine.library.heads import heads_near, same_tokens
+from engine.library.memory_needs import head_states
 from engine.library.names import resolve_source
 from engine.loading.interrupts import load_apart
 from engine.loading.trial import check_model_file
@@ -28,6 +29,7 @@ from engine.methods import AUTO
 from engine.options import load_config
 from engine.system.files import expanded
 from engine.system.installation import extra_advice
+from engine.system.machine import available_memory
 from engine.translatable import Translatable
 
 _LLAMA_CPP = "engine.backends.llama_cpp.heads"
@@ -72,6 +74,7 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
         raise _no_fit(path, target, reason)
     if whole:  # A model's own file, whose other tensors are loaded with it.
         check_model_file(replace(config, despite_memory=True), cancel=cancel)
+    _check_memory(config, head, target, whole=whole)
     vocabulary = vocabulary_of_backend(target)
     if compiled and not covers(vocabulary, head.tokens):
         raise _no_fit(path, target, Translatable("it has another vocabulary"))
@@ -83,6 +86,21 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
         opened.close()
         raise _no_fit(path, target, Translatable("it has another vocabulary"))
     return opened
+
+
+def _check_memory(config: LoadConfig, head: DraftHead, target: Backend, *, whole: bool) -> None:
+    """Raise ModelTooLarge where heads, and the states that they keep of the target, are more than memory has.
+
+    `whole`: they are inside a model's file, which is mapped.
+    """
+    own = 0 if whole else sum(path.stat().st_size for path in _files(config.path))
+    needed, free = own + head_states(head, target.context_length), available_memory()
+    if needed > free and not config.despite_memory:
+        raise ModelTooLarge(config.path, needed, free)
+
+
+def _files(path: Path) -> list[Path]:
+    return split_parts(path) if path.is_file() else list(path.glob("*.safetensors"))
 
 
 def open_found_heads(

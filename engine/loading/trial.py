@@ -9,6 +9,7 @@ unwritable costs one more.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
 import subprocess
@@ -37,6 +38,7 @@ from engine.system.machine import available_memory, tells_of_no_memory
 from engine.system.processor import library_stamp
 from engine.translatable import Translatable, as_clause, unpacked
 
+_LIBRARY = "engine.backends.llama_cpp.library"
 _POLL_S = 0.05
 _LEAST_LIMIT_S = 120.0
 _BYTES_PER_S = 20e6
@@ -97,8 +99,10 @@ def checked_file(
         return
     _check_cancel(cancel)
     free, needed = available_memory(), needs_of(model, config).in_memory
-    if not config.despite_memory and needed > free:
-        raise ModelTooLarge(config.path, needed, free)
+    if not config.despite_memory:
+        if needed > free:
+            raise ModelTooLarge(config.path, needed, free)
+        _check_card(config, model)
     key = passed_key(config, model) + ("-embeds" if embeds else "")
     if has_passed(key):
         yield model
@@ -122,6 +126,19 @@ def needs_of(model: ModelFile, config: LoadConfig) -> MemoryNeeds:
         cache_type=config.cache_type,
         gpu_layers=0 if config.device == "cpu" else config.gpu_layers,
     )
+
+
+def _check_card(config: LoadConfig, model: ModelFile) -> None:
+    """Raise ModelTooLarge where a graphics card, of which is known how much is free, has too little for its part."""
+    needed = needs_of(model, config).on_card
+    if not needed:
+        return
+    try:
+        free = importlib.import_module(_LIBRARY).free_card_memory()
+    except (RuntimeError, OSError):  # The load itself will say what of the library is missing.
+        return
+    if free is not None and needed > free:
+        raise ModelTooLarge(config.path, needed, free, on_card=True)
 
 
 def _check_cache_type(config: LoadConfig, model: ModelFile) -> None:

@@ -184,6 +184,23 @@ def card_names() -> list[str]:
     return [name.lower() for name in _told_of_cards("ggml_backend_dev_name")]
 
 
+def free_card_memory() -> int | None:
+    """Return the bytes that are free on all graphics cards together; None where a driver does not say."""
+    ask = ggml_library().ggml_backend_dev_memory
+    ask.argtypes, ask.restype = (
+        [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_size_t)],
+        None,
+    )
+    together = 0
+    for card in _cards():
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        ask(card, ctypes.byref(free), ctypes.byref(total))
+        if not total.value:
+            return None
+        together += free.value
+    return together or None
+
+
 def _spare_software_driver() -> None:
     """Have Vulkan's operations computed one by one where Mesa's software driver is the card.
 
@@ -196,15 +213,19 @@ def _spare_software_driver() -> None:
 
 def _told_of_cards(function: str) -> list[str]:
     """Return what one of ggml's functions, from a device to a text, says of each graphics card."""
-    ggml = ggml_library()
-    tell = getattr(ggml, function)
+    tell = getattr(ggml_library(), function)
     tell.argtypes, tell.restype = [ctypes.c_void_p], ctypes.c_char_p
+    return [tell(card).decode("utf-8", "replace") for card in _cards()]
+
+
+def _cards() -> list[Any]:
+    """Return ggml's devices that are graphics cards."""
+    ggml = ggml_library()
     ggml.ggml_backend_dev_count.restype = ctypes.c_size_t
     ggml.ggml_backend_dev_get.argtypes, ggml.ggml_backend_dev_get.restype = [ctypes.c_size_t], ctypes.c_void_p
     ggml.ggml_backend_dev_type.argtypes, ggml.ggml_backend_dev_type.restype = [ctypes.c_void_p], ctypes.c_int
     devices = [ggml.ggml_backend_dev_get(index) for index in range(ggml.ggml_backend_dev_count())]
-    cards = [device for device in devices if ggml.ggml_backend_dev_type(device) in _CARDS]
-    return [tell(card).decode("utf-8", "replace") for card in cards]
+    return [device for device in devices if ggml.ggml_backend_dev_type(device) in _CARDS]
 
 
 def _library_around(address: int) -> ctypes.PyDLL:

@@ -1,5 +1,6 @@
 """How much memory a model takes, told before it is loaded and compared with what it takes then."""
 
+import ctypes
 import shutil
 import subprocess
 import sys
@@ -7,18 +8,23 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import llama_cpp
 import pytest
 
 import engine.library.memory_needs
+import engine.loading.heads
 import engine.loading.trial
+from engine.backends.llama_cpp import library
 from engine.config import CACHE_TYPES, CacheType, LoadConfig
 from engine.decoder import load
 from engine.errors import InvalidRequest, ModelNotSupported, ModelTooLarge
 from engine.formats.gguf import types
 from engine.formats.model_file import ModelFile
-from engine.library.memory_needs import memory_needs, usable_cache_types
+from engine.library.memory_needs import CARD_OWN, head_states, memory_needs, usable_cache_types
+from engine.library.names import bundled_pair, resolve_source
 from engine.library.scan import inspect_model
 from engine.loading.open import open_backend
 from engine.loading.trial import check_model_file
@@ -162,6 +168,58 @@ def test_layers_on_a_gpu_need_no_memory_here(monkeypatch: pytest.MonkeyPatch) ->
     for every in (None, -1, 99):
         assert memory_needs(LARGE, gpu_layers=every).in_memory == half.working
     assert memory_needs(LARGE, gpu_layers=0).in_memory == half.total
+
+
+def test_states_that_heads_keep_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    head = inspect_model(resolve_source("demo-head"))
+    assert head.head is not None
+    assert memory_needs(head).working == head.compute_bytes + 2048 * head.head.width * 4
+    with load(bundled_pair()[0], context_length=256, trusted=True) as decoder:
+        needed = head.size_bytes + 256 * head.head.width * 4
+        monkeypatch.setattr(engine.loading.heads, "available_memory", lambda: needed - 1)
+        with pytest.raises(ModelTooLarge) as caught:
+            decoder.attach_heads(head.path)
+        assert (caught.value.needed, caught.value.available) == (needed, needed - 1)
+        assert decoder.heads is None
+        decoder.attach_heads(LoadConfig(head.path, despite_memory=True))
+        assert decoder.heads is not None
+    for method in ("medusa", "dflash"):
+        assert head_states(replace(head.head, method=method), 4096) == 0
+
+
+def test_a_card_must_have_room_for_its_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in says what is free: of a card that does not, the load itself tells."""
+    monkeypatch.setattr(engine.library.memory_needs, "gpu_library_installed", lambda: True)
+    path = tiny_draft().write(tmp_path / "tiny.gguf")
+    needs = memory_needs(inspect_model(path), context_length=64)
+    assert (needs.on_card, needs.on_gpu) == (needs.weights + needs.cache + CARD_OWN, needs.weights + needs.cache)
+    assert memory_needs(inspect_model(path), gpu_layers=0).on_card == 0
+    free = [needs.on_card - 1, needs.on_card, None]
+    monkeypatch.setattr(library, "free_card_memory", lambda: free.pop(0))
+    monkeypatch.setattr(engine.loading.trial, "has_passed", lambda key: True)
+    with pytest.raises(
+        ModelTooLarge, match=r"of the graphics card's memory, but only 0\.\d GiB are free\. Give it fewer"
+    ):
+        check_model_file(LoadConfig(path, 64))
+    check_model_file(LoadConfig(path, 64))
+    check_model_file(LoadConfig(path, 64))
+    check_model_file(LoadConfig(path, 64, gpu_layers=0))
+    check_model_file(LoadConfig(path, 64, despite_memory=True))
+    assert not free
+
+
+@pytest.mark.parametrize(("cards", "free"), [([(5, 9), (7, 9)], 12), ([(5, 9), (0, 0)], None), ([], None)])
+def test_what_cards_have_free(monkeypatch: pytest.MonkeyPatch, cards: list[tuple[int, int]], free: int | None) -> None:
+    """The list of devices is a stand-in."""
+
+    def tell(card: int, free: Any, total: Any) -> None:
+        free[0], total[0] = cards[card - 1]
+
+    size = ctypes.POINTER(ctypes.c_size_t)
+    ask = ctypes.CFUNCTYPE(None, ctypes.c_void_p, size, size)(tell)
+    monkeypatch.setattr(library, "ggml_library", lambda: SimpleNamespace(ggml_backend_dev_memory=ask))
+    monkeypatch.setattr(library, "_cards", lambda: [number + 1 for number in range(len(cards))])
+    assert library.free_card_memory() == free
 
 
 def test_what_does_not_fit_is_refused_unless_it_is_wanted_all_the_same(
