@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal
 
-from engine.errors import InvalidRequest, InvalidSampling, TokenOutOfRange
+from engine.errors import InvalidRequest, InvalidSampling, TextNotEncodable, TokenOutOfRange
 from engine.translatable import Translatable
 
 TreeSize = tuple[int, int]
@@ -19,6 +19,7 @@ _MOST_TOKENS = 2**31
 MOST_MACHINES = 16
 """As many as llama.cpp can use at once."""
 MOST_STREAMS = 64
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _ADDRESS = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}):([0-9]{1,5})")
 _BIASES = Translatable("token ids with finite numbers")
 _TOKEN_IDS = Translatable("token ids, whole numbers of 0 or more")
@@ -54,6 +55,22 @@ def check_tokens(tokens: Iterable[object], vocab_size: int) -> None:
     for token in tokens:
         if not is_whole(token) or not 0 <= token < vocab_size:  # type: ignore[operator]
             raise TokenOutOfRange(token, vocab_size)  # type: ignore[arg-type]
+
+
+def check_text(text: str) -> None:
+    """Check that a text can be written in UTF-8: halves of characters (lone surrogates) cannot.
+
+    Raises TextNotEncodable.
+    """
+    half = lone_surrogate(text)
+    if half is not None:
+        raise TextNotEncodable(half)
+
+
+def lone_surrogate(text: str) -> str | None:
+    """Return the first half of a character (a lone surrogate) in a text, None where there is none."""
+    found = None if text.isascii() else _SURROGATE.search(text)
+    return None if found is None else found[0]
 
 
 def check_streams(count: object) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from engine.checks import (
     TreeWish,
@@ -225,6 +225,23 @@ class LoadConfig:
     in_memory: bool = False
     rpc: str | Sequence[str] = ()
 
+    if TYPE_CHECKING:  # A path may be given as text; it is a Path from then on.
+
+        def __init__(  # noqa: PLR0913, PLR0917 - the fields, in their order
+            self,
+            path: str | Path,
+            context_length: int | None = None,
+            threads: int | None = None,
+            gpu_layers: int | None = None,
+            trusted: bool = False,
+            device: str | None = None,
+            dtype: str | None = None,
+            cache_type: CacheType | None = None,
+            despite_memory: bool = False,
+            in_memory: bool = False,
+            rpc: str | Sequence[str] = (),
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         if not isinstance(self.path, str | Path):
             raise InvalidRequest(f"The path of a model must be text or a Path, not {type(self.path).__name__}.")
@@ -325,7 +342,7 @@ class GenerationRequest:
         if self.ignore_eos and (self.constraint is not None or self.must_call):
             raise InvalidRequest("ignore_eos and a constraint exclude each other: what fits it has an end.")
         if not self.prompt:
-            raise InvalidRequest(Translatable("The prompt is empty. Enter some text first."))
+            raise InvalidRequest(Translatable("The prompt is empty: it must have some text."))
         if not _all_are(_is_stop, self.stop):
             raise InvalidRequest(Translatable("A stop string must be text and must not be empty."))
         if not _all_are(is_whole, self.stop_tokens):

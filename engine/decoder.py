@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
@@ -49,6 +50,7 @@ if TYPE_CHECKING:  # Imported while the weights are read: see engine.loading.ope
 
 _MEASURED_FROM = 16
 """Plain tokens that a reply must have for its speed to count as measured."""
+_ENGINE = str(Path(__file__).parent)
 _REPLYING = Translatable("This decoder is already generating a reply. Wait for it, or cancel it.")
 _BUSY = Translatable("This decoder is generating a reply. Wait for it, or cancel it.")
 
@@ -250,7 +252,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         found = notes_on_models(self.target, self.draft, fit)
         before, self._warnings = self._warnings, tuple(found)
         for note in [each for each in found if each not in before]:
-            warnings.warn(note, found[note], stacklevel=3)
+            warnings.warn(note, found[note], stacklevel=_callers_level())
 
     # Replies ----------------------------------------------------------------------------------------------------------
 
@@ -432,6 +434,14 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+def _callers_level() -> int:
+    """Return the `stacklevel` at which the warning of whoever calls this names the line that called the engine."""
+    level, frame = 1, sys._getframe(1)  # noqa: SLF001 - what the module warnings does, too
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_ENGINE):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def load(

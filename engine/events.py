@@ -1,6 +1,7 @@
 """Define the events of a running generation: PromptProgress…, then TokenEvents and RoundEvents, then Finished.
 
-They are named tuples: immutable, and made in a third of the time that a frozen dataclass of eight fields takes.
+They are named tuples: immutable, and made in a third of the time that a frozen dataclass of eight fields takes. As
+dictionaries they are had by `event._asdict()`; `dataclasses.asdict` is for results, which are dataclasses.
 """
 
 from __future__ import annotations

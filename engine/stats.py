@@ -36,6 +36,10 @@ UNTOLD: Mapping[Untold, tuple[str, ...]] = {
 """What a server may not tell, with the figures of the JSON form that are unknown then. `prompt`: how long it was;
 `cached`: how much of it was in the cache; `endings`: how each round ended; `times`: what draft and target took."""
 POOR_ACCEPTANCE = 0.3
+_ADVISED_FROM = 20
+"""Proposals of which it is told how many were accepted."""
+_FROM_TEXT = ("ngram", "constraint")
+"""Sources without a draft that could be another one."""
 _ENDINGS = {"correction": "corrections", "bonus": "bonus_tokens", "plain": "plain_tokens"}
 ADVICE = "Only {:.0%} of the proposed tokens were accepted. Choose a smaller lookahead or another draft."
 
@@ -174,8 +178,13 @@ class GenerationStats:
 
     @property
     def advice(self) -> str | None:
-        """Return what to change, in a sentence for a person, where less than 30 % of the proposals were accepted."""
-        if not self.proposed or self.acceptance_rate >= POOR_ACCEPTANCE:
+        """Return what to change, in a sentence for a person, where less than 30 % of the proposals were accepted.
+
+        None of a few, which say little, and where no draft proposed but the text itself, or masks.
+        """
+        if self.proposed < _ADVISED_FROM or self.acceptance_rate >= POOR_ACCEPTANCE:
+            return None
+        if self.by_method and not any(each.proposed for each in self.by_method if each.name not in _FROM_TEXT):
             return None
         if 0 < self.lookahead_sum < self.proposed:  # Of a tree at most one path can be accepted.
             return None

@@ -61,7 +61,7 @@ def _answer(data: bytes) -> dict[str, Any]:
     except MemoryError:
         said = {"reason": packed(Translatable("it takes too much memory")), "spent": True}
     except RecursionError:
-        said = {"reason": packed(Translatable("it nests too deeply"))}
+        said = {"reason": packed(Translatable("it nests too deeply")), "raised": True}
     except Exception as error:  # noqa: BLE001 - a template can raise whatever Python can
         said = {"reason": _reason(error), "raised": True}
     return said

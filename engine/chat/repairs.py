@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.chat.inputs import TemplateInput
 from engine.chat.render import Refused, Renderer
+from engine.messages.tools import with_single_types
 from engine.translatable import Translatable
 
 _MOST_ATTEMPTS = 64
@@ -114,15 +115,22 @@ def _one_system(asked: TemplateChat) -> TemplateChat:
     return replace(asked, messages=[_joined(system), *rest])
 
 
-def _system_to_user(asked: TemplateChat) -> TemplateChat:
-    """Put all system messages at the beginning of the first user turn, or make one of them."""
+def _system_as_question(asked: TemplateChat) -> TemplateChat:
+    """Make a question of all system messages where there is none."""
     system = [message for message in asked.messages if message["role"] == "system"]
-    if not system:
+    if not system or any(message["role"] == "user" for message in asked.messages):
         return asked
     rest = [message for message in asked.messages if message["role"] != "system"]
+    return replace(asked, messages=[{**_joined(system), "role": "user"}, *rest])
+
+
+def _system_to_user(asked: TemplateChat) -> TemplateChat:
+    """Put all system messages at the beginning of the first user turn."""
+    system = [message for message in asked.messages if message["role"] == "system"]
+    rest = [message for message in asked.messages if message["role"] != "system"]
     place = next((index for index, message in enumerate(rest) if message["role"] == "user"), None)
-    if place is None:
-        return replace(asked, messages=[{**_joined(system), "role": "user"}, *rest])
+    if not system or place is None:
+        return asked
     rest[place] = {**_joined([*system, rest[place]]), "role": "user"}
     return replace(asked, messages=rest)
 
@@ -157,6 +165,13 @@ def _in_words(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**{name: value for name, value in message.items() if name != "tool_calls"}, "content": text}
 
 
+def _single_types(asked: TemplateChat) -> TemplateChat:
+    """Give each parameter of a tool one type: some templates print it, and know no list."""
+    tools = list(asked.given.tools or [])
+    single = with_single_types(tools)
+    return asked if single == tools else replace(asked, given=replace(asked.given, tools=single))
+
+
 def _tools_as_text(asked: TemplateChat) -> TemplateChat:
     """Describe the tools in the system prompt."""
     if not asked.given.tools:
@@ -184,6 +199,12 @@ def _parts(contents: Sequence[Any]) -> list[Any]:
 _REPAIRS: tuple[tuple[str, _Repair], ...] = (
     ("", _empty_contents),
     (
+        Translatable(
+            "The chat template takes one type for each parameter of a tool; the others are in its description."
+        ),
+        _single_types,
+    ),
+    (
         Translatable("The chat template cannot describe these tools; they were described in the system prompt."),
         _tools_as_text,
     ),
@@ -199,6 +220,10 @@ _REPAIRS: tuple[tuple[str, _Repair], ...] = (
     (
         Translatable("The chat template takes no system prompt; it was put at the beginning of the first question."),
         _system_to_user,
+    ),
+    (
+        Translatable("The chat template wants a question, and there is none; the system prompt was given as one."),
+        _system_as_question,
     ),
     (Translatable("The chat template takes no empty replies; they were left out."), _without_empty_replies),
     (Translatable("The chat template cannot write the tool calls; they were written as plain text."), _calls_as_text),

@@ -12,13 +12,14 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from time import monotonic
 from typing import Any, Literal, NamedTuple, Protocol
 
 from engine.chat import limited_child
 from engine.chat.limited_child import OutOfTime
 from engine.errors import ChatTemplateFailed
+from engine.messages.tools import with_single_types, without_parameters
 from engine.translatable import Translatable, unpacked
 
 Place = Literal["reasoning", "content", "tool", ""]
@@ -259,7 +260,7 @@ def usable_grammar(request: GrammarRequest, prompt_end: str | None = None) -> tu
     """
     note = _WITHOUT_DOOR
     try:
-        grammar = open_grammar(request)
+        grammar, request = _open_with_tools(request)
         if grammar is not None and prompt_end is not None and not prompt_end.endswith(grammar.begun):
             grammar = _fitting(request, prompt_end) or grammar
         if grammar is not None:
@@ -274,6 +275,41 @@ def usable_grammar(request: GrammarRequest, prompt_end: str | None = None) -> tu
             reason=error.reason,
         )
     return TagGrammar(opened=prompt_end is not None and prompt_end.rstrip().endswith(_OPENING)), note
+
+
+def _open_with_tools(request: GrammarRequest) -> tuple[TemplateGrammar | None, GrammarRequest]:
+    """Return the grammar of a template, and the request that it is of: one tool that it cannot describe costs no other.
+
+    Such a tool is shown with one type for each parameter, or else without its parameters. Raises ChatTemplateFailed as
+    `open_grammar` does.
+    """
+    try:
+        return open_grammar(request), request
+    except ChatTemplateFailed as error:
+        first = error
+    single = replace(request, tools=with_single_types(request.tools))
+    if single.tools != list(request.tools):
+        with suppress(ChatTemplateFailed):
+            return open_grammar(single), single
+    known = _describable(json.dumps(single.to_json()))
+    if all(known):
+        raise first
+    tools = [tool if good else without_parameters(tool) for tool, good in zip(single.tools, known, strict=True)]
+    tried = replace(request, tools=tools)
+    return open_grammar(tried), tried
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _describable(asked: str) -> tuple[bool, ...]:
+    """Return of each tool of a request (JSON) whether its template can describe it; not those that time is over for."""
+    request, end = json.loads(asked), monotonic() + _LIMIT_S
+
+    def is_described(tool: Mapping[str, Any]) -> bool:
+        with suppress(ChatTemplateFailed):
+            return monotonic() < end and bool(_ask(request | {"tools": [tool]}, ""))
+        return False
+
+    return tuple(map(is_described, request["tools"]))
 
 
 def _fitting(request: GrammarRequest, prompt_end: str) -> TemplateGrammar | None:

@@ -28,6 +28,7 @@ from engine.errors import Cancelled, EngineError, InvalidRequest
 from engine.events import Channel, Finished, GenerationResult, TokenEvent
 from engine.generation.request import make_request
 from engine.messages.message import Message
+from engine.options import GenerationOptions, check_names
 from engine.system.files import write_whole
 
 _QUOTES = '"""'
@@ -79,6 +80,10 @@ def run(args: argparse.Namespace) -> int:
         return Chat(decoder, settings, options, history, console, cancel).run()
 
 
+class _NotSet(EngineError):
+    """Report what is wrong with an option of /set, by the name that was typed there."""
+
+
 class Chat:
     """Hold a conversation. Attribute: history (its messages).
 
@@ -96,6 +101,7 @@ class Chat:
     ) -> None:
         self.history = history
         self._decoder, self._settings, self._options = decoder, settings, options
+        self._first = options
         self._console, self._cancel = console, cancel
         self._terminal = sys.stdin.isatty() and sys.stdout.isatty()
         self._own: Path | None = None
@@ -223,9 +229,10 @@ class Chat:
         name, _, argument = line.strip().partition(" ")
         known = self._commands()
         if name not in known:
+            near = meant(f"/{name}", [f"/{command}" for command in known])
             raise InvalidRequest(
-                f"There is no command /{name}{meant(name, known) or '.'} Type /help for those there are; // before a "
-                "text sends it with one /."
+                f"There is no command /{name}{near or '.'} Type /help for those there are; // before a text sends it "
+                "with one /."
             )
         known[name][0](argument.strip())
 
@@ -237,7 +244,11 @@ class Chat:
             "system": (self._system, "[TEXT]", "set the system message, or take it away"),
             "undo": (self._undo, "", "take the last question and its reply away"),
             "retry": (self._retry, "", "write another reply to the last question"),
-            "set": (self._set, "NAME=VALUE", "change an option, for example temperature=0.7"),
+            "set": (
+                self._set,
+                "NAME=VALUE",
+                "change an option, for example temperature=0.7; with nothing behind = undo that",
+            ),
             "save": (self._save, "FILE", "write the conversation as JSON, as --messages reads it"),
             "load": (self._load, "FILE", "go on with a conversation"),
             "quit": (self._quit, "", "leave"),
@@ -276,13 +287,19 @@ class Chat:
             raise InvalidRequest("Type the name of an option, = and its value, such as /set temperature=0.7")
         name = name.removeprefix("--").replace("-", "_")
         try:
-            told = json.loads(value)
+            told = None if value.casefold() in ("", "none") else json.loads(value)
         except ValueError:
             told = value
-        options = self._options | {name: told}
-        make_request("x", dict(options), self._settings.sampling, self._settings.speculation)
+        options = {known: each for known, each in self._options.items() if known != name}
+        try:
+            check_names([name], GenerationOptions.__annotations__)
+            if told is not None or name in self._first:
+                options[name] = self._first[name] if told is None else told
+            make_request("x", dict(options), self._settings.sampling, self._settings.speculation)
+        except InvalidRequest as error:
+            raise _NotSet(str(error)) from None
         self._options = options
-        self._tell(f"{name} is {told!r}.")
+        self._tell(f"{name} is as it was at the beginning." if told is None else f"{name} is {told!r}.")
 
     def _save(self, argument: str) -> None:
         path = self._path(argument)

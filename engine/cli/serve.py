@@ -143,6 +143,8 @@ def _limits(args: argparse.Namespace) -> Limits:
             raise InvalidRequest(f"{args.api_key_file} holds no key.")
         if not key.isprintable():
             raise InvalidRequest(f"{args.api_key_file} must hold the key alone, in one line.")
+    if not _is_address(args.host) and not args.host.strip("0123456789."):
+        raise InvalidRequest(f"{args.host or 'An empty text'} is no address: name one of this machine's with --host.")
     if key is None and not _is_loopback(args.host):
         raise InvalidRequest(f"Other machines could use {args.host}: name a key with --api-key-file, or omit --host.")
     own = () if _is_address(args.host) else (args.host,)

@@ -12,7 +12,7 @@ from engine.chat.context_fit import PromptFit, measure_turns
 from engine.chat.render import Renderer
 from engine.chat.template import encode_prompt, render_conversation, render_prompt
 from engine.chat.thinking import ThinkingSwitch, thinking_input, thinking_of
-from engine.checks import check_length, check_tokens
+from engine.checks import check_length, check_text, check_tokens
 from engine.config import ThinkingMode, check_thinking, freeze_messages
 from engine.errors import InvalidRequest, ModelNotLoaded
 from engine.messages.message import Message
@@ -121,6 +121,7 @@ class TargetQuestions:
         target = self._loaded()
         if not isinstance(text, str):
             raise InvalidRequest(f"A text must be a string, not {type(text).__name__}.")
+        check_text(text)
         return target.tokenizer.encode(text, add_special=add_special, parse_special=parse_special)
 
     def decode(self, tokens: Sequence[int], *, markers: bool = False) -> str:

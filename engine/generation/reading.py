@@ -19,13 +19,14 @@ from engine.chat.reply_grammar import GrammarRequest, TagGrammar, usable_grammar
 from engine.chat.reply_parts import PartedReply
 from engine.chat.template import choose_template, encode_prompt
 from engine.chat.thinking import thinking_input, thought_end
-from engine.checks import check_tokens
+from engine.checks import check_tokens, lone_surrogate
 from engine.config import GenerationRequest
 from engine.errors import ChatTemplateFailed, ContextFull, InvalidRequest
 from engine.masks.late_end import LateEnd
 from engine.masks.reply_masks import ReplyMasks
 from engine.masks.request_masks import masks_of
 from engine.messages.message import Message
+from engine.messages.parts import ImagePart, OtherPart
 from engine.messages.tools import described
 from engine.translatable import Translatable
 
@@ -35,6 +36,8 @@ _REPLY, _THOUGHT, _TOOL = "QRXYZ", "QTXYZ", "qfxyz"
 """Texts that stand in no template."""
 _MARKERS_BEGIN = "<["
 _LONGEST = 64
+_HALF = Translatable("Halves of characters (lone surrogates) in the prompt were read as question marks.")
+_UNREAD = Translatable("Pictures, sounds and other parts of messages that are no text were left out: none is read yet.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ def read_request(request: GenerationRequest, target: Backend, cancel: CancelToke
     given = replace(given, tools=request.tools or None, arguments={**given.arguments, **request.template_options})
     tokens, dropped = _encode(request, target, renderer, given)
     if not tokens:
-        raise InvalidRequest(Translatable("The prompt has no tokens. Enter some text first."))
+        raise InvalidRequest(Translatable("The prompt has no tokens: it must have some text."))
     parted, end = _parted(request, tokenizer, tokens, given), TurnEnd()
     if _is_chat(request):
         end = turn_end_of(tokenizer, target.eos_token_ids, parted.thought_ends, renderer)
@@ -98,8 +101,17 @@ def read_request(request: GenerationRequest, target: Backend, cancel: CancelToke
         (*request.stop, *end.texts),
         masks_of(request, target, parted, stop_tokens, _calls_wanted(request, target, given, renderer, ends, end)),
         lambda: thought_end(tokenizer, Renderer(cancel), given, parted.thought_ends),
-        renderer.notes,
+        (*renderer.notes, *_notes_on(request)),
     )
+
+
+def _notes_on(request: GenerationRequest) -> tuple[str, ...]:
+    """Return what is to be known of a prompt: what of it the model does not read, or not as it is."""
+    prompt = request.prompt
+    messages = [] if isinstance(prompt, str) else [each for each in prompt if isinstance(each, Message)]
+    texts = (prompt,) if isinstance(prompt, str) else [message.content for message in messages]
+    unread = any(isinstance(part, ImagePart | OtherPart) for message in messages for part in message.parts)
+    return (*([_UNREAD] if unread else []), *([_HALF] if any(map(lone_surrogate, texts)) else []))
 
 
 def _check_token_ids(request: GenerationRequest, vocab_size: int) -> None:

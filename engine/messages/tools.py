@@ -34,6 +34,31 @@ def described(tools: Sequence[Tool]) -> list[Tool]:
     return [{**tool, "function": nothing | dict(tool["function"])} for tool in tools]
 
 
+def with_single_types(tools: Sequence[Tool]) -> list[Tool]:
+    """Return functions of whose parameters each has one type: of several the first that is not null.
+
+    The others are told in the parameter's description.
+    """
+    return list(map(_single_typed, tools))
+
+
+def _single_typed(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        made = {name: _single_typed(each) for name, each in value.items()}
+        types = made.get("type")
+        if not isinstance(types, list) or not types or not all(isinstance(each, str) for each in types):
+            return made
+        first = next((each for each in types if each != "null"), types[0])
+        told = f"{made.get('description') or ''} ({' or '.join(types)})".strip()
+        return made | {"type": first, "description": told}
+    return list(map(_single_typed, value)) if isinstance(value, list) else value
+
+
+def without_parameters(tool: Tool) -> Tool:
+    """Return a function without its parameters, in place of such as a template cannot describe."""
+    return {**tool, "function": {**tool["function"], "parameters": {"type": "object", "properties": {}}}}
+
+
 def _tool(given: object) -> Tool:
     whole = given if isinstance(given, Mapping) and "function" in given else {"type": "function", "function": given}
     function = whole["function"]

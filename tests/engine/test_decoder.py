@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine.backends.base import Logits
-from engine.config import GenerationRequest, SamplingConfig, SpeculationConfig
+from engine.config import GenerationRequest, LoadConfig, SamplingConfig, SpeculationConfig
 from engine.decoder import SpeculativeDecoder, load
 from engine.errors import (
     InvalidLookahead,
@@ -20,6 +20,8 @@ from engine.errors import (
     ModelNotLoaded,
     ModelNotSupported,
     NotAvailable,
+    PairWarning,
+    TextNotEncodable,
     TokenOutOfRange,
     UnknownMethod,
     VocabularyMismatch,
@@ -146,6 +148,39 @@ def test_bad_requests_leave_the_decoder_usable(options: dict[str, Any], error: t
 def test_bad_prompts(prompt: Any) -> None:
     with pytest.raises(InvalidRequest):
         _decoder().generate(prompt)
+
+
+def test_what_of_a_prompt_is_not_read_is_told(bundled_target: Path) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+    sound = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}
+    with load(bundled_target, trusted=True) as decoder:
+        for part in (picture, sound):
+            notes = decoder.generate([{"role": "user", "content": [part]}], max_tokens=1).notes
+            assert notes[0].startswith("Pictures, sounds and other parts of messages that are no text were left out")
+        assert "lone surrogates" in decoder.generate("a\ud83db", max_tokens=1).notes[0]
+        assert decoder.generate("a\U0001f600b", max_tokens=1).notes == ()
+        with pytest.raises(TextNotEncodable, match=r"U\+D83D"):
+            decoder.encode("a\ud83db")
+        with pytest.raises(TextNotEncodable):
+            decoder.count("\udc00")
+        with pytest.raises(InvalidRequest, match=r"^The prompt is empty: it must have some text\.$"):
+            decoder.generate("")
+
+
+def test_a_warning_names_the_line_of_the_caller(bundled_target: Path, bundled_draft: Path) -> None:
+    for attach in (
+        lambda: load(bundled_draft, bundled_target, trusted=True),
+        lambda: _in_turns(bundled_draft, bundled_target),
+    ):
+        with pytest.warns(PairWarning) as told, attach():
+            assert [Path(each.filename) for each in told] == [Path(__file__)]
+
+
+def _in_turns(target: Path, draft: Path) -> SpeculativeDecoder:
+    decoder = SpeculativeDecoder()
+    decoder.attach_target(LoadConfig(target, trusted=True))
+    decoder.attach_draft(LoadConfig(str(draft), trusted=True))
+    return decoder
 
 
 def test_text_that_has_no_tokens() -> None:

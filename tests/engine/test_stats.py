@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.stats import GenerationStats, StatsRecorder
+from engine.stats import GenerationStats, MethodStats, StatsRecorder
 from helpers.properties import quick
 
 PROMISED = (
@@ -197,6 +197,15 @@ def test_advice_below_thirty_per_cent(accepted: int, advised: bool) -> None:
     if advice is not None:
         assert f"{accepted}%" in advice.replace("\N{NO-BREAK SPACE}", "")
         assert "smaller lookahead or another draft" in advice
+
+
+def test_no_advice_where_no_draft_proposed_or_hardly_anything() -> None:
+    def stats(source: str, proposed: int) -> GenerationStats:
+        return GenerationStats(proposed=proposed, by_method=(MethodStats(source, 9, proposed),))
+
+    assert stats("ngram", 100).advice is stats("constraint", 100).advice is stats("draft-model", 5).advice is None
+    assert stats("draft-model", 100).advice is not None
+    assert (stats("ngram", 100) + stats("eagle3", 100)).advice is not None
 
 
 def test_no_advice_where_nothing_was_proposed() -> None:

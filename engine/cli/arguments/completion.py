@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import argparse
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from engine.cli.common import EXIT_DONE
+from engine.config import CACHE_TYPES, DTYPES
+from engine.methods import AUTO, PLAIN, SOURCES
 
 SHELLS = ("bash", "zsh", "fish")
 _MODELS = ("target", "draft", "heads")
+_VALUES: dict[str, Sequence[str]] = {
+    "method": (AUTO, PLAIN, *SOURCES),
+    "lookahead": ("auto", "adaptive", "0"),
+    "tree": ("auto",),
+    "acceptance": ("rejection", "exact"),
+    "overlap": ("on", "off", "auto"),
+    "cache_type": CACHE_TYPES,
+    "dtype": ("auto", *DTYPES),
+    "device": ("auto", "cpu", "cuda", "mps"),
+}
+"""What options may be given, which check it themselves."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _mark_files(parser: argparse.ArgumentParser, library: Any) -> None:
-    """Say which arguments are files and folders."""
+    """Say which arguments are files and folders, and which values others may have."""
     for action in parser._actions:  # noqa: SLF001 - there is no other way to see them
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             for command in action.choices.values():
@@ -44,3 +58,5 @@ def _mark_files(parser: argparse.ArgumentParser, library: Any) -> None:
             action.complete = library.DIRECTORY  # type: ignore[attr-defined]
         elif action.type is Path or action.dest in _MODELS:
             action.complete = library.FILE  # type: ignore[attr-defined]
+        elif action.dest in _VALUES and action.choices is None:
+            action.choices = _VALUES[action.dest]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import itertools
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 _UNUSABLE = 2
@@ -34,18 +37,30 @@ _ELSEWHERE = {
 """Names that other programs give to options."""
 
 
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Keep the lines of a description and of examples, but for those that are wider than the terminal."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = super()._fill_text(text, width, indent).splitlines()
+        return "\n".join(map(partial(_narrowed, width=width), lines))
+
+
 class CommandParser(argparse.ArgumentParser):
     """Parse the arguments of the program or of one command, without abbreviations of options."""
 
     def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        options.setdefault("formatter_class", _HelpFormatter)
         super().__init__(allow_abbrev=False, **options)
+        self._given: list[str] = []
         self.register("type", int, _whole)
         self.register("type", float, _number)
 
     def error(self, message: str) -> NoReturn:
         """End the program with one line, which names the help of this command."""
         said = re.sub(r"^argument (COMMAND: |([^:]+):(?= must be))?", r"\2", message).rstrip(".")
+        misspelt = next(filter(self._is_unknown, self._given), None)
+        if misspelt is not None and "required" in message:  # Its value was taken for something else, or it for that.
+            said = self._no_option(misspelt)
         if said == "the following arguments are required: COMMAND":
             said = "name a command, such as generate or chat"
         self.exit(_UNUSABLE, f"{self.prog}: {said} (see {self.prog} --help)\n")
@@ -54,6 +69,7 @@ class CommandParser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Return the arguments; nothing may be left that this command does not know."""
+        self._given = [] if args is None else list(itertools.takewhile(lambda word: word != "--", args))
         found, rest = super().parse_known_args(args, namespace)
         if rest:
             self.error(self._unknown(rest))
@@ -63,8 +79,15 @@ class CommandParser(argparse.ArgumentParser):
         option = next((word for word in rest if word.startswith("-")), None)
         if option is None:
             return f"unrecognized arguments: {' '.join(rest)}. Put a text of several words in quotes"
-        name = option.partition("=")[0]
-        return f"unrecognized arguments: {' '.join(rest)}{meant(name, self._option_string_actions, _ELSEWHERE)}"
+        return self._no_option(option)
+
+    def _no_option(self, word: str) -> str:
+        name = word.partition("=")[0]
+        return f"there is no option {name}{meant(name, self._option_string_actions, _ELSEWHERE)}"
+
+    def _is_unknown(self, word: str) -> bool:
+        """Return whether a word looks like an option of a name that this command does not know."""
+        return word.startswith("--") and word.partition("=")[0] not in self._option_string_actions
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Check a value against the choices of its option, or the name of a command against the commands."""
@@ -75,6 +98,13 @@ class CommandParser(argparse.ArgumentParser):
         if action.metavar == "COMMAND":
             raise argparse.ArgumentError(action, f"there is no command {value!r}{near or f'. Known: {listed(known)}'}")
         raise argparse.ArgumentError(action, f"must be one of {listed(known)}, not {value!r}{near}")
+
+
+def _narrowed(line: str, width: int) -> str:
+    """Return a line, wrapped where it is too wide: what goes on stands further right."""
+    margin = " " * (len(line) - len(line.lstrip()))
+    options = {"break_long_words": False, "break_on_hyphens": False}
+    return textwrap.fill(line.strip(), width, initial_indent=margin, subsequent_indent=margin + "    ", **options)
 
 
 def meant(name: str, known: Iterable[str], elsewhere: dict[str, str] | None = None) -> str:

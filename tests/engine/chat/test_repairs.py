@@ -16,6 +16,15 @@ TURNS = (
     "{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}"
     "{{ raise_exception('roles must alternate') }}{% endif %}{% endfor %}" + _EACH
 )
+QUESTION = (
+    "{% if not messages | selectattr('role', 'equalto', 'user') | list %}{{ raise_exception('No user query') }}"
+    "{% endif %}" + _EACH
+)
+TYPES = (
+    "{% set names = {'string': 'str', 'integer': 'int'} %}{% macro named(spec) %}{{ names[spec.type] if spec.type in "
+    "names else named(spec.type) }}{% endmacro %}{% for tool in tools %}{{ tool.function.name }}: "
+    "{{ named(tool.function.parameters.properties.q) }} {% endfor %}" + _EACH
+)
 TOOLS = "{{ tools | length }}" + _EACH
 
 
@@ -30,7 +39,9 @@ def _rendered(template: str, messages: list[dict[str, object]], given: TemplateI
     ("template", "roles", "expected", "said"),
     [
         (NO_SYSTEM, "su", "<us0\n\nu1>", "takes no system prompt"),
-        (NO_SYSTEM, "s", "<us0>", "takes no system prompt"),
+        (NO_SYSTEM, "s", "<us0>", "there is none; the system prompt was given as one"),
+        (QUESTION, "sa", "<us0><aa1>", "there is none; the system prompt was given as one"),
+        (QUESTION, "su", "<ss0><uu1>", ""),
         (NO_SYSTEM, "ua", "<uu0><aa1>", ""),
         (TURNS, "uuau", "<uu0\n\nu1><aa2><uu3>", "follow each other were joined"),
         (TURNS, "suu", "<us0\n\nu1\n\nu2>", "takes no system prompt"),
@@ -46,6 +57,22 @@ def test_what_is_changed(template: str, roles: str, expected: str, said: str) ->
     assert text == expected
     assert said in notes
     assert bool(said) == bool(notes)
+
+
+def test_a_union_of_types_is_given_as_one_where_the_template_knows_no_list() -> None:
+    def tool(name: str, types: object) -> dict[str, object]:
+        schema = {"type": "object", "properties": {"q": {"type": types, "description": "What"}}}
+        return {"type": "function", "function": {"name": name, "description": "", "parameters": schema}}
+
+    question: list[dict[str, object]] = [{"role": "user", "content": "Go"}]
+    tools = [tool("a", "integer"), tool("b", ["null", "string"]), tool("c", ["string", "integer"])]
+    text, notes = _rendered(TYPES, question, TemplateInput(tools))
+    assert text == "a: int b: str c: str <uGo>"
+    assert notes == "The chat template takes one type for each parameter of a tool; the others are in its description."
+    text, notes = _rendered(
+        "{{ tools[2].function.parameters.properties.q.type | join }}", question, TemplateInput(tools)
+    )
+    assert (text, notes) == ("stringinteger", ""), "a template that takes it gets it as it is"
 
 
 def test_tool_calls_are_written_as_text_where_the_template_cannot() -> None:

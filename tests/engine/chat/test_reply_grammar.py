@@ -1,5 +1,6 @@
 """The grammar of a template: which one fits a prompt, and what becomes of templates that are hostile to llama.cpp."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from engine.chat import render
 from engine.chat.reply_grammar import GrammarRequest, TagGrammar, TemplateGrammar, open_grammar, usable_grammar
 from helpers.processes import own_clock
+from helpers.upstream import template_named
 
 THINKING = """{%- for m in messages %}{{- '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{%- endfor %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}
@@ -63,3 +65,36 @@ def test_a_hostile_template_ends_no_process_of_ours_and_is_tried_once(template: 
 def test_a_thought_that_the_prompt_opened_is_known_without_a_grammar_too() -> None:
     grammar, _ = usable_grammar(GrammarRequest("{% if"), f"{START}<think>\n")
     assert grammar.part("so</think>Hi")[:2] == ("so", "Hi")
+
+
+def _tool(name: str, schema: object) -> dict[str, object]:
+    parameters = {"type": "object", "properties": {"q": schema}}
+    return {"type": "function", "function": {"name": name, "description": "d", "parameters": parameters}}
+
+
+@pytest.mark.parametrize("name", ["Hermes-2-Pro", "Seed-OSS"])
+@pytest.mark.parametrize("odd", [{"type": ["string", "null"]}, {"type": 7}], ids=["union", "no type at all"])
+def test_one_tool_that_cannot_be_described_costs_no_other(name: str, odd: dict[str, object]) -> None:
+    tools = [_tool(f"tool_{number}", {"type": "string"}) for number in range(29)]
+    grammar, note = usable_grammar(GrammarRequest(template_named(name), tools=[*tools, _tool("odd", odd)]))
+    assert note is None
+    text = (
+        '<tool_call>\n{"name": "tool_3", "arguments": {"q": "x"}}\n</tool_call>'
+        if name == "Hermes-2-Pro"
+        else "<seed:tool_call>\n<function=tool_3>\n<parameter=q>x</parameter>\n</function>\n</seed:tool_call>"
+    )
+    (call,) = grammar.part(text).calls
+    assert (call.name, json.loads(call.arguments)) == ("tool_3", {"q": "x"})
+
+
+def test_a_template_that_is_endless_with_tools_is_not_tried_with_each() -> None:
+    template = (
+        "{% if tools %}{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}{% endif %}"
+    )
+    request = GrammarRequest(
+        template + THINKING, tools=[_tool(f"t{number}", {"type": "string"}) for number in range(9)]
+    )
+    for most in (30.0, 0.1):
+        began = own_clock()
+        assert isinstance(usable_grammar(request)[0], TagGrammar)
+        assert own_clock() - began < most

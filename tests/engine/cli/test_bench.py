@@ -141,7 +141,7 @@ def test_sampling_and_own_prompts(measure: Measure, tmp_path: Path) -> None:
         (("--temperature", "-1"), "temperature must be"),
         (("--plot", "x.jpg"), "must end in .png"),
         (("--plot", "/nowhere/x.png"), "Cannot write /nowhere/x.png"),
-        (("--nonsense",), "unrecognized arguments"),
+        (("--nonsense",), "there is no option --nonsense"),
     ],
 )
 def test_one_clear_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], says: str) -> None:

@@ -14,10 +14,11 @@ from rich.console import Console
 
 from engine.cancel import CancelToken
 from engine.cli.arguments.models import NamedModels
+from engine.cli.arguments.words import in_options
 from engine.cli.chat import Chat
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.decoder import SpeculativeDecoder
-from engine.errors import InvalidRequest
+from engine.errors import EngineError
 from helpers.paths import ROOT
 
 CHAT = (sys.executable, "-m", "engine", "chat", "--quiet", "-t", "1", "-c", "512", "-n", "12")
@@ -55,7 +56,7 @@ def test_each_line_of_a_pipe_is_answered(bundled_target: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("/rest", "There is no command /rest. Did you mean reset? Type /help"),
+        ("/rest", "There is no command /rest. Did you mean /reset? Type /help"),
         ("/undo", "There is no question yet."),
         ("/save", "Name a file behind the command."),
         ("/save nothing.json", "There is no message to write yet."),
@@ -63,15 +64,32 @@ def test_each_line_of_a_pipe_is_answered(bundled_target: Path, tmp_path: Path) -
         ("/set temperature", "Type the name of an option"),
         ("/set temperature=hot", "temperature must be"),
         ("/set temp=1", "Did you mean 'temperature'?"),
+        ("/set max-tokens=0", "max_tokens must be a whole number above 0, not 0."),
+        ("/set nosuch=", "Unknown option 'nosuch'."),
     ],
 )
 def test_commands_that_make_no_sense(line: str, said: str) -> None:
     settings = NamedModels(None, None, SpeculationConfig(), SamplingConfig())
     chat = Chat(SpeculativeDecoder(), settings, {}, [], Console(stderr=True), CancelToken())
-    with pytest.raises(InvalidRequest) as told:
+    with pytest.raises(EngineError) as told:
         chat._command(line[1:])
-    assert said in str(told.value)
+    assert said in in_options(told.value)
     assert chat.history == []
+
+
+def test_what_was_set_is_undone_with_nothing_behind_the_sign() -> None:
+    settings = NamedModels(None, None, SpeculationConfig(), SamplingConfig())
+    chat = Chat(SpeculativeDecoder(), settings, {"max_tokens": 9}, [], Console(stderr=True), CancelToken())
+    for line in (
+        "set stop=###",
+        "set max_tokens=4",
+        "set --top-k=5",
+        "set stop=none",
+        "set max-tokens=",
+        "set seed=null",
+    ):
+        chat._command(line)
+    assert chat._options == {"max_tokens": 9, "top_k": 5}
 
 
 # A terminal ---------------------------------------------------------------------------------------------------------

@@ -217,12 +217,31 @@ def test_without_a_target_the_bundled_pair_answers(
         (("--logit-bias", "5=nan", "x"), "--logit-bias must be token ids with finite numbers"),
         (("--logit-bias", "five", "x"), "--logit-bias must be a token id and a number, such as 5=1.5, not 'five'"),
         (("--preset", "nobody-knows", "x"), "nobody-knows"),
-        (("--nonsense", "x"), "unrecognized arguments"),
+        (("--nonsense", "x"), "there is no option --nonsense"),
+        (("--temprature", "1", "hi"), "there is no option --temprature. Did you mean --temperature? (see"),
         (("",), "The prompt is empty"),
     ],
 )
 def test_one_clear_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], says: str) -> None:
     assert says in _complaint(capsys, *arguments)
+
+
+def test_help_keeps_to_a_narrow_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "44")
+    with pytest.raises(SystemExit):
+        main(["generate", "--help"])
+    _, _, examples = capsys.readouterr().out.partition("examples:\n")
+    assert max(map(len, examples.splitlines())) <= 42
+    assert " ".join(examples.split()).startswith('outrider-engine generate "Tell me a story about a shy dragon."')
+
+
+def test_a_misspelt_option_is_to_blame_and_not_what_it_swallowed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["models", "--jsno"])
+    assert "there is no option --jsno. Did you mean --json?" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["models", "--json"])
+    assert "required: FOLDER" in capsys.readouterr().err
 
 
 def test_heads_that_are_not_there(capsys: pytest.CaptureFixture[str], models: Models) -> None:

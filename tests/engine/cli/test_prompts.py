@@ -110,6 +110,8 @@ def test_scripts_are_shell_and_name_everything(scripts: Path, shell: str) -> Non
         (("generate", "--max-t"), {"--max-tokens", "--max-time"}),
         (("generate", "--thinking", "o"), {"off", "on"}),
         (("completion", "f"), {"fish"}),
+        (("generate", "--method", "e"), {"eagle2", "eagle3"}),
+        (("chat", "--cache-type", "q5"), {"q5_0", "q5_1"}),
         (("models", "--js"), {"--json"}),
     ],
 )

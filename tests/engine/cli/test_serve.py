@@ -36,6 +36,8 @@ def test_it_answers_and_ends_on_a_signal() -> None:
     ("options", "said"),
     [
         (("--host", "0.0.0.0"), "Other machines could use 0.0.0.0: name a key with --api-key-file"),  # noqa: S104
+        (("--host", "999.1.1.1"), "999.1.1.1 is no address"),
+        (("--host", ""), "An empty text is no address"),
         (("--host", "example.org"), "name a key with --api-key-file"),
         (("--port", "70000"), "The port must be a whole number from 0 to 65535."),
         (("--api-key-file", "none.txt"), "Cannot read none.txt"),
