@@ -76,30 +76,31 @@ class ModelNotSupported(LoadFailed):
 
 
 class ModelTooLarge(LoadFailed):
-    """Report a model that needs more memory than is free. Attributes: needed, available (bytes).
+    """Report a model that needs more memory than is free. Attributes: needed, available (bytes)."""
 
-    `on_card`: whether it is the memory of the graphics card.
-    """
-
-    def __init__(self, path: str | Path, needed: int, available: int, *, on_card: bool = False) -> None:
+    def __init__(self, path: str | Path, needed: int, available: int) -> None:
         self.needed = needed
         self.available = available
-        self.on_card = on_card
-        super().__init__(
-            path,
-            Translatable(
-                "it needs about {needed:.1f} GiB of the graphics card's memory, but only {available:.1f} GiB are free. "
-                "Give it fewer layers (GPU layers), or choose a shorter context or a smaller model.",
-                needed=needed / 2**30,
-                available=available / 2**30,
-            )
-            if on_card
-            else Translatable(
-                "it needs about {needed:.1f} GiB of memory, but only {available:.1f} GiB are free. Choose a "
-                "smaller model or quantisation, a shorter context, or close other programs.",
-                needed=needed / 2**30,
-                available=available / 2**30,
-            ),
+        super().__init__(path, self._reason(needed / 2**30, available / 2**30))
+
+    def _reason(self, needed: float, available: float) -> Translatable:
+        return Translatable(
+            "it needs about {needed:.1f} GiB of memory, but only {available:.1f} GiB are free. Choose a smaller model "
+            "or quantisation, a shorter context, or close other programs.",
+            needed=needed,
+            available=available,
+        )
+
+
+class CardTooSmall(ModelTooLarge):
+    """Report a model that needs more of the graphics card's memory than is free."""
+
+    def _reason(self, needed: float, available: float) -> Translatable:
+        return Translatable(
+            "it needs about {needed:.1f} GiB of the graphics card's memory, but only {available:.1f} GiB are free. "
+            "Give it fewer layers (GPU layers), or choose a shorter context or a smaller model.",
+            needed=needed,
+            available=available,
         )
 
 

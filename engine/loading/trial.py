@@ -25,7 +25,7 @@ from typing import Any
 from engine._version import __version__
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
-from engine.errors import LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge, NotAvailable
+from engine.errors import CardTooSmall, LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge, NotAvailable
 from engine.formats.gguf.parts import split_parts
 from engine.formats.model_file import ModelFile
 from engine.library.memory_needs import MemoryNeeds, memory_needs, usable_cache_types
@@ -129,7 +129,7 @@ def needs_of(model: ModelFile, config: LoadConfig) -> MemoryNeeds:
 
 
 def _check_card(config: LoadConfig, model: ModelFile) -> None:
-    """Raise ModelTooLarge where a graphics card, of which is known how much is free, has too little for its part."""
+    """Raise CardTooSmall where a graphics card, of which is known how much is free, has too little for its part."""
     needed = needs_of(model, config).on_card
     if not needed:
         return
@@ -138,7 +138,7 @@ def _check_card(config: LoadConfig, model: ModelFile) -> None:
     except (RuntimeError, OSError):  # The load itself will say what of the library is missing.
         return
     if free is not None and needed > free:
-        raise ModelTooLarge(config.path, needed, free, on_card=True)
+        raise CardTooSmall(config.path, needed, free)
 
 
 def _check_cache_type(config: LoadConfig, model: ModelFile) -> None:

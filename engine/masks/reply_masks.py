@@ -13,7 +13,7 @@ import numpy as np
 from engine.backends.base import Tokenizer
 from engine.backends.prefix import common_prefix
 from engine.chat.plain_text import encode_behind
-from engine.constraint import Constraint, on_constraint_stack
+from engine.constraint import BLANKS, Constraint, on_constraint_stack
 from engine.errors import BackendFailure, InvalidRequest
 from engine.masks.vocabulary import vocabulary_of
 from engine.sampling.masking import WORD, Mask, Masks, has, only_one
@@ -82,11 +82,12 @@ class ReplyMasks:
         self._steps = [_Step(not thought.open)]
         self._lock = Lock()
         self._matcher: Any = self._begin(constraint)
-        if begun and not self._take_begun(begun):
-            # It may be indented, as one that nobody constrained.
-            self._matcher = self._begin(replace(constraint, blanks="free"))
-            if not self._take_begun(begun):
+        looser = iter(BLANKS[BLANKS.index(constraint.blanks) + 1 :])
+        while begun and not self._take_begun(begun):  # It may be indented, as one that nobody constrained.
+            blanks = next(looser, None)
+            if blanks is None:
                 raise InvalidRequest(Translatable("The beginning of the reply does not fit the constraint."))
+            self._matcher = self._begin(replace(constraint, blanks=blanks))
 
     def _begin(self, constraint: Constraint) -> Any:
         """Return a matcher that has read nothing. Raises InvalidRequest where nothing at all satisfies it."""

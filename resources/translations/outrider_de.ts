@@ -4378,6 +4378,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>sie ist zu tief verschachtelt</translation>
         </message>
         <message>
+            <source>The chat template takes one type for each parameter of a tool; the others are in its description.</source>
+            <translation>Die Chatvorlage nimmt für jeden Parameter eines Werkzeugs nur einen Typ; die anderen stehen in seiner Beschreibung.</translation>
+        </message>
+        <message>
             <source>The chat template cannot describe these tools; they were described in the system prompt.</source>
             <translation>Die Chatvorlage kann diese Werkzeuge nicht beschreiben; sie wurden im System-Prompt beschrieben.</translation>
         </message>
@@ -4396,6 +4400,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>The chat template takes no system prompt; it was put at the beginning of the first question.</source>
             <translation>Die Chatvorlage nimmt keinen System-Prompt; er wurde an den Anfang der ersten Frage gestellt.</translation>
+        </message>
+        <message>
+            <source>The chat template wants a question, and there is none; the system prompt was given as one.</source>
+            <translation>Die Chatvorlage verlangt eine Frage, und es gibt keine; der System-Prompt wurde als eine gegeben.</translation>
         </message>
         <message>
             <source>The chat template takes no empty replies; they were left out.</source>
@@ -4550,8 +4558,8 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Werkzeuge und eine Vorgabe schließen sich aus: Ein Aufruf ist keine solche Antwort.</translation>
         </message>
         <message>
-            <source>The prompt is empty. Enter some text first.</source>
-            <translation>Der Prompt ist leer. Geben Sie zuerst einen Text ein.</translation>
+            <source>The prompt is empty: it must have some text.</source>
+            <translation>Der Prompt ist leer: Er muss Text haben.</translation>
         </message>
         <message>
             <source>A stop string must be text and must not be empty.</source>
@@ -4668,6 +4676,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>it needs about {needed:.1f} GiB of memory, but only {available:.1f} GiB are free. Choose a smaller model or quantisation, a shorter context, or close other programs.</source>
             <translation>es braucht etwa {needed:.1f} GiB Arbeitsspeicher, aber nur {available:.1f} GiB sind frei. Wählen Sie ein kleineres Modell, eine kleinere Quantisierung oder einen kürzeren Kontext, oder schließen Sie andere Programme.</translation>
+        </message>
+        <message>
+            <source>it needs about {needed:.1f} GiB of the graphics card's memory, but only {available:.1f} GiB are free. Give it fewer layers (GPU layers), or choose a shorter context or a smaller model.</source>
+            <translation>es braucht etwa {needed:.1f} GiB vom Speicher der Grafikkarte, aber nur {available:.1f} GiB sind frei. Geben Sie ihr weniger Schichten (GPU-Schichten), oder wählen Sie einen kürzeren Kontext oder ein kleineres Modell.</translation>
         </message>
         <message>
             <source>Cannot read the folder {path}: {reason}. Choose another folder.</source>
@@ -5282,8 +5294,16 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Das Modell {name} kann keine Lücken füllen: Es hat keine Tokens dafür. Wählen Sie ein anderes.</translation>
         </message>
         <message>
-            <source>The prompt has no tokens. Enter some text first.</source>
-            <translation>Der Prompt hat keine Tokens. Geben Sie zuerst einen Text ein.</translation>
+            <source>Halves of characters (lone surrogates) in the prompt were read as question marks.</source>
+            <translation>Halbe Zeichen (einzelne Surrogate) im Prompt wurden als Fragezeichen gelesen.</translation>
+        </message>
+        <message>
+            <source>Pictures, sounds and other parts of messages that are no text were left out: none is read yet.</source>
+            <translation>Bilder, Töne und andere Teile von Nachrichten, die kein Text sind, wurden weggelassen: Noch wird keiner davon gelesen.</translation>
+        </message>
+        <message>
+            <source>The prompt has no tokens: it must have some text.</source>
+            <translation>Der Prompt hat keine Tokens: Er muss Text haben.</translation>
         </message>
         <message>
             <source>the reply ended without a result</source>

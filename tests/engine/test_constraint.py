@@ -1,6 +1,7 @@
 """Constraints: what they may be, and what they are refused for."""
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -85,8 +86,11 @@ def _takes(constraint: Constraint, text: str) -> bool:
 def test_blanks_are_as_in_json_that_is_written_in_a_line(made: Any) -> None:
     value = {"a": [1, 2], "b": {"c": "x  y", "d": []}}
     indented = json.dumps(value, indent=2)
-    assert _takes(made(), json.dumps(value))
-    assert _takes(made(), json.dumps(value, separators=(",", ":")))
+    compact, line = json.dumps(value, separators=(",", ":")), json.dumps(value)
+    assert (_takes(made(), compact), _takes(made(), line)) == (True, False), "blanks in texts alone"
+    made = partial(made, blanks="line")
+    assert _takes(made(), line)
+    assert _takes(made(), compact)
     odd = (
         indented,
         '{"a" : [1]}',
@@ -104,6 +108,9 @@ def test_blanks_are_as_in_json_that_is_written_in_a_line(made: Any) -> None:
 
 
 def test_a_reply_that_began_indented_goes_on_so() -> None:
+    for begun, behind in (('{"a": [', b"1"), ('{"a":[1', b"]")):
+        masks = ReplyMasks(Constraint.json_schema(_SHAPE), _LETTERS, len(_PIECES), frozenset({0}), begun=begun)
+        assert masks.fitting(0, [_PIECES.index(behind)]) == 1
     begun = '{\n  "a": ['
     masks = ReplyMasks(Constraint.json_schema(_SHAPE), _LETTERS, len(_PIECES), frozenset({0}), begun=begun)
     assert masks.fitting(0, [_PIECES.index(b"1"), _PIECES.index(b"]"), _PIECES.index(b"\n")]) == 3

@@ -168,12 +168,10 @@ def test_what_of_a_prompt_is_not_read_is_told(bundled_target: Path) -> None:
 
 
 def test_a_warning_names_the_line_of_the_caller(bundled_target: Path, bundled_draft: Path) -> None:
-    for attach in (
-        lambda: load(bundled_draft, bundled_target, trusted=True),
-        lambda: _in_turns(bundled_draft, bundled_target),
-    ):
-        with pytest.warns(PairWarning) as told, attach():
-            assert [Path(each.filename) for each in told] == [Path(__file__)]
+    with pytest.warns(PairWarning) as told, load(bundled_draft, bundled_target, trusted=True):
+        assert [Path(each.filename) for each in told] == [Path(__file__)]
+    with pytest.warns(PairWarning) as told, _in_turns(bundled_draft, bundled_target):
+        assert [Path(each.filename) for each in told] == [Path(__file__)]
 
 
 def _in_turns(target: Path, draft: Path) -> SpeculativeDecoder:

@@ -103,8 +103,9 @@ class CommandParser(argparse.ArgumentParser):
 def _narrowed(line: str, width: int) -> str:
     """Return a line, wrapped where it is too wide: what goes on stands further right."""
     margin = " " * (len(line) - len(line.lstrip()))
-    options = {"break_long_words": False, "break_on_hyphens": False}
-    return textwrap.fill(line.strip(), width, initial_indent=margin, subsequent_indent=margin + "    ", **options)
+    behind = margin + "    "
+    wrapper = textwrap.TextWrapper(width, margin, behind, break_long_words=False, break_on_hyphens=False)
+    return wrapper.fill(line.strip())
 
 
 def meant(name: str, known: Iterable[str], elsewhere: dict[str, str] | None = None) -> str:

@@ -1,0 +1,106 @@
+"""Published small models write JSON of schemas of chance that are bounded: it ends by itself, is valid, has few blanks.
+
+The models are those that REAL_MODELS, or the usual folder, has; without them the test is skipped.
+"""
+
+import json
+import os
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from engine import load
+from helpers.campaigns import Campaign
+
+FOLDER = Path(os.environ.get("REAL_MODELS", Path.home() / ".cache" / "real-models"))
+MODELS = ("SmolLM2-135M-Instruct*.gguf", "gemma-3-270m*.gguf")
+REPLIES, MOST_TOKENS = 1_200, 120
+LEAST_ENDED, MOST_BLANK = 0.99, 0.1
+PROMPTS = ("Describe a person as JSON.", "Reply with JSON.", "What is there in the kitchen?", "Plan a day.")
+NAMES = ("name", "age", "kind", "city", "parts", "next", "ok", "size")
+
+
+def _word(draw: random.Random) -> dict[str, Any]:
+    return {"type": "string", "pattern": f"^[a-z]{{1,{draw.randint(1, 4)}}}$"}
+
+
+def _value(draw: random.Random) -> dict[str, Any]:
+    """A value of a few tokens."""
+    return draw.choice(
+        (
+            _word(draw),
+            {"type": "integer", "minimum": 0, "maximum": draw.choice((9, 99, 1000))},
+            {"type": "boolean"},
+            {"enum": ["red", "green", 7, None]},
+            {"type": ["integer", "null"], "minimum": -9, "maximum": 9},
+        )
+    )
+
+
+def _object(parts: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": parts, "required": [*parts], "additionalProperties": False}
+
+
+def flat(draw: random.Random) -> dict[str, Any]:
+    """An object of up to four values."""
+    return _object({name: _value(draw) for name in draw.sample(NAMES, draw.randint(1, 4))})
+
+
+def nested(draw: random.Random) -> dict[str, Any]:
+    """Objects and lists in each other."""
+    items = {"type": "array", "items": _value(draw), "maxItems": 2}
+    first, second = draw.sample(NAMES, 2)
+    return _object({first: _object({"a": _value(draw), "b": items}), second: _word(draw)})
+
+
+def recursive(draw: random.Random) -> dict[str, Any]:
+    """A list of links, each of which may have another one, down to a depth."""
+    below: dict[str, Any] = {"type": "null"}
+    definitions = {}
+    for depth in range(draw.randint(1, 3)):
+        value = {"type": "integer", "minimum": 0, "maximum": 9}
+        definitions[f"at{depth}"] = _object({"v": value, "next": below})
+        below = {"anyOf": [{"type": "null"}, {"$ref": f"#/$defs/at{depth}"}]}
+    return {"$defs": definitions, **below}
+
+
+KINDS = {kind.__name__: kind for kind in (flat, nested, recursive)}
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("pattern", MODELS)
+def test_bounded_schemas(pattern: str, campaign: Campaign) -> None:
+    path = next(iter(sorted(FOLDER.glob(pattern))), None)
+    if path is None:
+        pytest.skip(f"no {pattern} in {FOLDER}")
+    draw, ended, most = random.Random(campaign.seed), Counter[str](), 0.0
+    number = campaign.tries(REPLIES // len(MODELS))
+    with load(path) as decoder:
+        assert decoder.target is not None
+        piece = decoder.target.tokenizer.piece
+        for index in range(number):
+            kind, temperature = [*KINDS][index % 3], (0.0, 0.8, 1.0)[index // 3 % 3]
+            schema = KINDS[kind](draw)
+            result = decoder.generate(
+                draw.choice(PROMPTS),
+                constraint=schema,
+                temperature=temperature,
+                seed=campaign.seed + index,
+                max_tokens=MOST_TOKENS,
+                lookahead=draw.choice((0, 4)),
+                method="ngram",
+            )
+            place = (kind, temperature, campaign.seed, index, result.content)
+            ended[result.finish_reason] += 1
+            if result.finish_reason == "stop":
+                jsonschema.Draft202012Validator(schema).validate(json.loads(result.content))
+            blank = sum(not text.strip() for text in map(piece, result.tokens) if text) / len(result.tokens)
+            assert blank <= MOST_BLANK, place
+            most = max(most, blank)
+    campaign.note(ended=dict(ended), most_blank=round(most, 3))
+    assert ended["stop"] >= LEAST_ENDED * number
