@@ -4426,6 +4426,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Antworten werden nur an think-Tags geteilt, denn llama.cpp kann die Chatvorlage nicht verwenden: {reason}.</translation>
         </message>
         <message>
+            <source>The reply was a call of {names} as plain JSON; it was read as one.</source>
+            <translation>Die Antwort war ein Aufruf von {names} als bloßes JSON; sie wurde als einer gelesen.</translation>
+        </message>
+        <message>
             <source>The chat template of this model says nothing of tools: the model does not see them.</source>
             <translation>Die Chatvorlage dieses Modells sagt nichts von Werkzeugen: Das Modell sieht sie nicht.</translation>
         </message>
@@ -4554,8 +4558,8 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Werkzeuge brauchen die Chatvorlage: Lassen Sie raw weg und übergeben Sie Text oder Nachrichten.</translation>
         </message>
         <message>
-            <source>Tools and a constraint exclude each other: a call is no such reply.</source>
-            <translation>Werkzeuge und eine Vorgabe schließen sich aus: Ein Aufruf ist keine solche Antwort.</translation>
+            <source>Tools and a constraint exclude each other, but for JSON.</source>
+            <translation>Werkzeuge und eine Vorgabe schließen sich aus, außer bei JSON.</translation>
         </message>
         <message>
             <source>The prompt is empty: it must have some text.</source>
@@ -4568,6 +4572,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>top must be a whole number from 0 to {max_top}, not {top!r}.</source>
             <translation>top muss eine ganze Zahl von 0 bis {max_top} sein, nicht {top!r}.</translation>
+        </message>
+        <message>
+            <source>must_call must name tools of this request: {names}.</source>
+            <translation>must_call muss Werkzeuge dieser Anfrage nennen: {names}.</translation>
         </message>
         <message>
             <source>Thinking must be one of {modes}, not {value!r}.</source>
