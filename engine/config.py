@@ -200,7 +200,8 @@ class SpeculationConfig:
 class LoadConfig:
     """Hold how one model is loaded.
 
-    `context_length` in tokens, None: the model's own up to 4,096. `threads` None: one for each physical core, one in
+    `context_length` in tokens, None: the model's own, as far as a tenth of the
+    free memory holds, and 8,192 in any case. `threads` None: one for each physical core, one in
     all for a model of a few megabytes, until a calibration (lookahead "auto") finds a quicker number (GGUF
     models). `gpu_layers` None: all, where the build has a GPU; -1: all. `trusted` skips the trial in a child process.
     `device`: where to compute, "cpu", "cuda", "cuda:1" or "mps"; None or "auto": a GPU where there is one that the

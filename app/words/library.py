@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QCoreApplication
 
 from app.state.models.library import SIZES, LibraryRow, Shelf
-from app.state.models.names import file_size, parameters, shown_name
+from app.state.models.names import file_size, parameters, shown_name, size_of
 from app.system.translation import fill, say
 from app.words.figures import SEPARATOR, UNKNOWN
 from engine import Translatable
@@ -57,7 +57,10 @@ def facts(row: LibraryRow) -> str:
 
 def fact_lines(row: LibraryRow) -> list[str]:
     """Return what is known of a model, a line each: family, figures, context, how chats are written, memory."""
-    figures = (parameters(row.model.parameters), row.model.quantisation, say(file_size(row.model.size_bytes)))
+    counted = parameters(row.model.parameters)
+    size = row.model.size_label
+    both = f"{size} ({counted})" if size and counted and size != counted else size or counted
+    figures = (both, row.model.quantisation, say(file_size(row.model.size_bytes)))
     parts = [row.model.architecture, SEPARATOR.join(part for part in figures if part)]
     if row.model.context_length:
         words = QCoreApplication.translate("Library", "context {context}")
@@ -157,7 +160,7 @@ _TABLE = {
     "name": LibraryColumn(Translatable("Name"), lambda row: say(shown_name(row.model)), _name_order),
     "parameters": LibraryColumn(
         Translatable("Parameters"),
-        lambda row: parameters(row.model.parameters) or UNKNOWN,
+        lambda row: size_of(row.model) or UNKNOWN,
         lambda row: float(row.model.parameters),
         sample="888.8M",
         gives_way=3,

@@ -63,7 +63,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-m", "--target", metavar="T", help="as for generate (default: the bundled pair)")
     add("-d", "--draft", metavar="D", help="like --target, or none")
-    add("-c", "--ctx", type=int, metavar="N", help="context length in tokens (default: the model's, at most 4096)")
+    add(
+        "-c",
+        "--ctx",
+        type=int,
+        metavar="N",
+        help="context length in tokens (default: the model's, as a tenth of the memory holds)",
+    )
     add("-t", "--threads", type=int, metavar="N", help="for both models (default: the fastest measured for each)")
     add("--gpu-layers", type=int, metavar="N", help="number of layers computed on the GPU; -1 = all")
     add("--draft-gpu-layers", type=int, metavar="N", help=DRAFT_GPU_LAYERS)

@@ -59,6 +59,7 @@ def model_to_dict(model: ModelFile, pairs: Pairs, models: Sequence[ModelFile]) -
         "role": model.role,
         "architecture": model.architecture,
         "parameters": model.parameters,
+        "size_label": model.size_label or None,
         "quantisation": model.quantisation,
         "context_length": model.context_length,
         "size_bytes": model.size_bytes,
@@ -123,7 +124,8 @@ def _models_table(models: Sequence[ModelFile], folder: Path) -> Table:
 def model_details(model: ModelFile) -> str:
     """Return architecture, size and quantisation in one line."""
     parameters = _with_unit(model.parameters, 1000, ("", "K", "M", "B", "T")) if model.parameters else ""
-    return " · ".join(filter(None, (shown(model.architecture), parameters, shown(model.quantisation))))
+    size = model.size_label or parameters
+    return " · ".join(filter(None, (shown(model.architecture), size, shown(model.quantisation))))
 
 
 def _print_pairs(models: Sequence[ModelFile], pairs: Pairs, folder: Path, console: Console) -> None:

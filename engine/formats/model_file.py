@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Literal
 
 from engine.config import SamplingConfig
@@ -21,7 +22,10 @@ Role = Literal["model", "projector", "embedding", "draft-head", "adapter", "fold
 FileFormat = Literal["gguf", "safetensors"]
 
 DEFAULT_CONTEXT = 4096
-"""Tokens of context that a model is loaded with where nothing else is asked for."""
+"""Tokens of context that a model is loaded with of which nobody knows what it was trained for."""
+_LEAST_CONTEXT = 8192
+_SHARE_OF_FREE = 10
+"""The cache of a context that nobody asked for takes no more than this part of the free memory."""
 _LONGEST_NAME = 120
 
 ROLE_PROBLEMS: dict[Role, str] = {
@@ -48,6 +52,7 @@ class ModelFile:
     state; `depth`: layers that make one each. `head`: the draft head that it is, or has
     inside; None where there is none that can be used. `tokens`: how many token ids the configuration of a folder
     counts, whether a tokenizer lies there or not. `shared`: what of its cache a head may read, as of a DraftHead.
+    `size_label`: how its makers call its size (1.5B), "" where they do not say.
     """
 
     path: Path
@@ -76,6 +81,7 @@ class ModelFile:
     head: DraftHead | None = None
     tokens: int = 0
     shared: tuple[tuple[int, int], ...] = ()
+    size_label: str = ""
 
     @property
     def usable(self) -> bool:
@@ -99,14 +105,33 @@ class ModelFile:
         return sampling_of(self.recommended)
 
     def context_held(self, wanted: int | None = None) -> int:
-        """Return tokens of context that it is loaded with where so many are wanted: as both backends reckon it."""
+        """Return tokens of context that it is loaded with where so many are wanted: as both backends reckon it.
+
+        None: what it was trained for as far as a tenth of the free memory holds, and 8,192 in any case. Between them it
+        is a power of two, so that a little more or less of free memory changes nothing.
+        """
         most = self.context_length or (DEFAULT_CONTEXT if self.file_format == "gguf" else None)
-        return min(wanted or DEFAULT_CONTEXT, most or wanted or DEFAULT_CONTEXT)
+        if wanted is not None or most is None:
+            return min(wanted or DEFAULT_CONTEXT, most or wanted or DEFAULT_CONTEXT)
+        held = _LEAST_CONTEXT
+        if held < most:
+            room = _free_memory(int(monotonic())) // _SHARE_OF_FREE // max(self.cache_per_token, 1)
+            while held < most and min(2 * held, most) <= room:
+                held *= 2
+        return min(held, most)
 
     def memory_needed(self, context_length: int | None = None) -> int:
         """Return bytes that it takes to run: weights, cache of so many tokens, and working space. An estimate."""
         cache = self.context_held(context_length) * self.cache_per_token
         return self.size_bytes + cache + self.state_bytes + self.compute_bytes
+
+
+@lru_cache(maxsize=1)
+def _free_memory(_second: int) -> int:
+    """Return the free memory, looked at once a second: lists ask for it by the thousand."""
+    from engine.system.machine import available_memory  # noqa: PLC0415 - it brings psutil, which lists of names do without
+
+    return available_memory()
 
 
 def problem_of(error: LoadFailed, path: Path | None = None) -> str:

@@ -6,7 +6,7 @@ import importlib
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast
@@ -30,6 +30,7 @@ from engine.formats.model_file import ModelFile
 from engine.formats.safetensors.reader import model_folder
 from engine.library.compat import Fit
 from engine.library.names import resolve_source
+from engine.library.scan import known_model
 from engine.loading.interrupts import Progress, load_apart
 from engine.loading.trial import check_model_file, check_model_header, checked_file, library_missing, needs_of
 from engine.methods import DRAFT_METHODS
@@ -159,16 +160,24 @@ def open_backend(
             raise ModelNotSupported(path, Translatable("its folder has no config.json, which describes the model."))
         if config.rpc:
             raise ModelNotSupported(path, Translatable("only GGUF models can be computed on other machines."))
-        config = replace(config, path=folder)
+        config = _with_room(replace(config, path=folder))
         return _open("transformers", config, progress, cancel)
     gpu_layers = 0 if config.device == "cpu" else config.gpu_layers
-    config = replace(config, path=path, gpu_layers=gpu_layers)
+    config = _with_room(replace(config, path=path, gpu_layers=gpu_layers))
     check_processor()
     if config.rpc:  # It runs in a child process anyway, and its weights need not fit here.
         check_model_header(config.path)
         return _open("machines", config, progress, cancel)
     checked = checked_file(config, cancel=cancel, progress=_stage(progress, "checking"))
     return _open("llama.cpp", config, progress, cancel, checked)
+
+
+def _with_room(config: LoadConfig) -> LoadConfig:
+    """Return a configuration with the context that the model is loaded with where nobody asks for another."""
+    if config.context_length is None:
+        with suppress(LoadFailed, OSError):  # What is wrong with a file is said where it is checked.
+            config = replace(config, context_length=known_model(config.path).context_held())
+    return config
 
 
 def may_load_together(target: ModelSource, draft: ModelSource) -> bool:

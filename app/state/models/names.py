@@ -53,7 +53,7 @@ def _is_no_name(name: str) -> bool:
 def label(model: ModelFile, name: str = "") -> str:
     """Name, size and quantisation in one line, as in `demo-target · 12M Q8_0`."""
     name = name or shown_name(model)
-    figures = " ".join(filter(None, (parameters(model.parameters), model.quantisation)))
+    figures = " ".join(filter(None, (size_of(model), model.quantisation)))
     if isinstance(name, Translatable) and figures:
         return Translatable("{name} · {figures}", name=name, figures=figures)
     return f"{name} · {figures}" if figures else name
@@ -103,6 +103,11 @@ def file_label(path: Path) -> str:
     if is_grown(path):
         return _grown_name(path.stat().st_size if path.is_file() else 0)
     return path.stem if path.suffix.lower() in (".gguf", ".safetensors") else path.name
+
+
+def size_of(model: ModelFile) -> str:
+    """Return a model's size as its makers call it, or its number of parameters where they do not say."""
+    return model.size_label or parameters(model.parameters)
 
 
 def parameters(count: int) -> str:

@@ -50,7 +50,7 @@ def add_models(parser: argparse.ArgumentParser, *, or_server: bool = False) -> N
         "--ctx",
         type=int,
         metavar="N",
-        help="context length in tokens (default: the model's, at most 4096)",
+        help="context length in tokens (default: the model's, as a tenth of the memory holds)",
     )
     models.add_argument(
         "-t",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from engine.translatable import Translatable
 _BATCH = 512
 _BATCH_WITHOUT_FLASH = 128
 _FIXED = 48 * 2**20
+_SIZE_LABEL = re.compile(r"(\d{1,3}x)?\d{1,4}(\.\d{1,3})?[KMBT](-A\d{1,4}(\.\d{1,3})?[KMBT])?")
 _MOST_LAYERS = 512
 
 _SNAPSHOTS = frozenset({"lfm2", "lfm2moe", "qwen35", "qwen35moe", "nemotron_h", "nemotron_h_moe"})
@@ -144,7 +146,14 @@ def describe(header: GgufFile, others: Sequence[GgufFile], vocabulary: Vocabular
         depth=head.layers[0] if head is not None and role == "model" else _depth(header, architecture),
         head=head,
         shared=shared_keys(header),
+        size_label=_size_label(header),
     )
+
+
+def _size_label(header: GgufFile) -> str:
+    """Return the size as the makers call it, where it reads like one: 1.5B, 270M, 8x7B."""
+    told = (header.text("general.size_label") or "").strip()
+    return told if _SIZE_LABEL.fullmatch(told) else ""
 
 
 def _depth(header: GgufFile, architecture: str) -> int:

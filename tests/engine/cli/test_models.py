@@ -27,6 +27,7 @@ def folder(tmp_path: Path) -> Path:
     models = tmp_path / "models [1]"
     models.mkdir()
     target.entries["general.name"] = Entry(types.STRING, "Big [bold]one[/bold]")
+    target.entries["general.size_label"] = Entry(types.STRING, "1.5B")
     target.write(models / "target.gguf")
     draft.entries["general.name"] = Entry(types.STRING, "Small one")
     draft.write(models / "draft.gguf")
@@ -56,9 +57,10 @@ def test_json(folder: Path) -> None:
     assert set(target) == {
         *("path", "name", "format", "role", "architecture", "parameters", "quantisation", "context_length"),
         *("size_bytes", "memory_bytes", "chat_template", "vocabulary", "usable", "problem", "best_draft", "drafts"),
-        *("recommended_sampling", "thinks", "turns", "heads"),
+        *("recommended_sampling", "thinks", "turns", "heads", "size_label"),
     }
     assert target["name"] == "Big [bold]one[/bold]"
+    assert (target["size_label"], models["draft"]["size_label"]) == ("1.5B", None)
     assert target["vocabulary"] == {"type": "SentencePiece", "size": 16}
     assert target["size_bytes"] == Path(target["path"]).stat().st_size < target["memory_bytes"]
     assert target["usable"] is True

@@ -14,6 +14,7 @@ from typing import Any
 import llama_cpp
 import pytest
 
+import engine.formats.model_file
 import engine.library.memory_needs
 import engine.loading.heads
 import engine.loading.trial
@@ -78,8 +79,24 @@ def test_smaller_caches_need_less_and_other_types_are_refused() -> None:
         LoadConfig(Path("a.gguf"), cache_type="q5_k")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("free", "trained", "held"),
+    [
+        (0, 32_768, 8192),
+        (20_000_000_000, 32_768, 8192),
+        (22_000_000_000, 32_768, 16_384),
+        (60_000_000_000, 32_768, 32_768),
+        (60_000_000_000, 40_960, 40_960),
+        (50_000_000_000, 40_960, 32_768),
+        (60_000_000_000, 2048, 2048),
+    ],
+)
+def test_the_context_that_nobody_asked_for(free: int, trained: int, held: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine.formats.model_file, "_free_memory", lambda _: free)
+    assert memory_needs(replace(LARGE, context_length=trained)).context_length == held
+
+
 def test_the_context_is_what_is_asked_for_up_to_what_the_model_has() -> None:
-    assert memory_needs(LARGE).context_length == 4096
     assert memory_needs(LARGE, context_length=1_000_000).context_length == 32_768
     assert memory_needs(LARGE).total == LARGE.memory_needed()
     assert memory_needs(LARGE, context_length=512).total == LARGE.memory_needed(512)

@@ -60,7 +60,7 @@ class HeaderModel:
     tokens: Tokens = PLAIN
     architecture: str = "llama"
     chat: bool = True
-    context: int = 8192
+    context: int = 4096
     more: dict[str, Entry | None] = field(default_factory=dict)
 
     def draft(self) -> GgufDraft:

@@ -299,7 +299,7 @@ def check_figures(row: LibraryRow) -> None:
         assert row.model.parameters == pytest.approx(model.weights, rel=0.001)
         assert row.model.size_bytes == row.path.stat().st_size
         assert row.model.context_length == 1024 * (1 + int(number) % 7)
-        assert row.context == min(row.model.context_length, 4096)
+        assert row.context == min(row.model.context_length, 8192)
         assert row.needed > row.model.size_bytes
     elif row.state == "ok":
         assert row.model.size_bytes == sum(
@@ -330,13 +330,13 @@ def test_options_change_what_is_needed(zoo: Zoo) -> None:
     zoo.choose("lama-3b", 6)
     library, path = Library(zoo.models), zoo.made["lama-3b"]
     before = library.row(path)
-    zoo.models.set_options(path, LoadChoice(context=8192, cache_type="q8_0"))
+    zoo.models.set_options(path, LoadChoice(context=2048, cache_type="q8_0"))
     after = library.row(path)
     assert before is not None
     assert after is not None
-    assert (before.context, after.context) == (4096, 8192)
-    assert after.needed - before.needed == 8192 * 16384 * 34 // 32 - 4096 * 16384 * 2 + 4096 * 1024
-    assert after.options == LoadChoice(context=8192, cache_type="q8_0")
+    assert (before.context, after.context) == (4096, 2048)
+    assert after.needed - before.needed == 2048 * 16384 * 34 // 32 - 4096 * 16384 * 2 - 2048 * 1024
+    assert after.options == LoadChoice(context=2048, cache_type="q8_0")
     zoo.models.set_options(path, LoadChoice())
 
 
