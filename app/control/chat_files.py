@@ -46,11 +46,13 @@ class ChatFiles(QObject):
     """Read files, keep what is in them and hand it over when all of it is kept; write files.
 
     Attribute: activity (what is done with a file now).
-    Signals: activity_changed(), imported(Conversation, list[Exchange]) (the path through it), failed(Problem).
+    Signals: activity_changed(), imported(Conversation, list[Exchange]) (the path through it), exported(name) (of the
+    file), failed(Problem).
     """
 
     activity_changed = Signal()
     imported = Signal(object, object)
+    exported = Signal(str)
     failed = Signal(object)
 
     def __init__(self, loop: asyncio.AbstractEventLoop, store: Callable[[], ConversationStore]) -> None:
@@ -115,7 +117,7 @@ class ChatFiles(QObject):
 
         def work() -> None:
             found = _outcome(lambda: job.work(note))
-            self._tell(lambda: self._end(found))
+            self._tell(lambda: self._end(job, found))
 
         self._show(Activity(job.kind, job.name))
         self._thread = threading.Thread(target=work, name="outrider-chat-files", daemon=True)
@@ -130,13 +132,15 @@ class ChatFiles(QObject):
         self.activity = activity
         self.activity_changed.emit()
 
-    def _end(self, found: _Found) -> None:
+    def _end(self, job: _Job, found: _Found) -> None:
         self._thread = None
         self._show(Activity())
         if isinstance(found, Problem):
             self.failed.emit(found)
         elif found is not None:
             self.imported.emit(*found)
+        elif job.kind == "exporting" and not self._cancelled.is_set():
+            self.exported.emit(job.name)
         if self._waiting and self._thread is None:
             self._begin()
 

@@ -119,6 +119,8 @@ def _connect_conversations(program: Program) -> None:
     window.notice.accepted.connect(controller.restore_messages)
     conversations.trouble.connect(lambda problem: window.notice.show_trouble(problem.text))
     conversations.files.failed.connect(lambda problem: _tell_failed_file(program, problem))
+    told = window.tr("Exported as {name}")
+    conversations.files.exported.connect(lambda name: window.notice.show_good_news(told.format(name=name)))
     conversations.saving_again.connect(lambda: window.notice.show_good_news(window.tr("All changes are saved again.")))
 
 

@@ -1405,6 +1405,10 @@
             <translation>Rückgängig</translation>
         </message>
         <message>
+            <source>Exported as {name}</source>
+            <translation>Exportiert als {name}</translation>
+        </message>
+        <message>
             <source>All changes are saved again.</source>
             <translation>Alle Änderungen sind wieder gespeichert.</translation>
         </message>
@@ -1776,7 +1780,7 @@
         </message>
         <message>
             <source>{place} · not batch-invariant: a greedy reply with a draft may differ where two tokens are nearly as likely</source>
-            <translation>{place} · abhängig vom Stapel (nicht batch-invariant): Mit einem Entwurf kann eine Greedy-Antwort abweichen, wo zwei Token fast gleich wahrscheinlich sind</translation>
+            <translation>{place} · abhängig vom Stapel (nicht batch-invariant): Mit einem Entwurf kann eine gierige Antwort abweichen, wo zwei Token fast gleich wahrscheinlich sind</translation>
         </message>
         <message>
             <source>It needs about {needed} of memory; {free} are free.</source>
@@ -2416,7 +2420,7 @@
         </message>
         <message>
             <source>Greedy</source>
-            <translation>Greedy</translation>
+            <translation>Gierig</translation>
         </message>
         <message>
             <source>Sampled, temperature {t}</source>
@@ -2679,7 +2683,7 @@
         </message>
         <message>
             <source>Greedy, the default: each token is the most likely one. Rules that drop tokens and the seed have no effect.</source>
-            <translation>Greedy, die Voreinstellung: Jedes Token ist das wahrscheinlichste. Regeln, die Tokens verwerfen, und der Startwert haben keine Wirkung.</translation>
+            <translation>Gierig (greedy), die Voreinstellung: Jedes Token ist das wahrscheinlichste. Regeln, die Tokens verwerfen, und der Startwert haben keine Wirkung.</translation>
         </message>
         <message>
             <source>Sampled, but repeatable: the same message with the same models gives the same reply. With a seed, lookahead auto proposes a fixed number of tokens and overlap auto is off.</source>
@@ -2691,7 +2695,7 @@
         </message>
         <message>
             <source>Greedy</source>
-            <translation>Greedy</translation>
+            <translation>Gierig</translation>
         </message>
         <message>
             <source>As the model recommends</source>
@@ -2893,6 +2897,10 @@
         <message>
             <source>Close</source>
             <translation>Schließen</translation>
+        </message>
+        <message>
+            <source>Enter</source>
+            <translation>Eingabe</translation>
         </message>
         <message>
             <source>In the prompt</source>
@@ -3735,7 +3743,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         </message>
         <message>
             <source>0 = greedy: always the most likely token</source>
-            <translation>0 = greedy: immer das wahrscheinlichste Token</translation>
+            <translation>0 = gierig: immer das wahrscheinlichste Token</translation>
         </message>
         <message>
             <source>Enter a number from 0 to 100.</source>

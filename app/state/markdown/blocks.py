@@ -38,6 +38,8 @@ _MARKED = re.compile(
     r"|\$[^\s$][^$]*[\\^_=][^$]*\$|\\\(.+\\\)|^\\\[|^\$\$"
 )
 _ENDS = re.compile(r"[.!?](?= )|。")
+_JSON = {"{": "}", "[": "]"}
+"""A line that is nothing but one of these begins JSON without a fence, which ends with a line of the other."""
 _PAIRED = ("**", "`", "$", "~~")
 
 Kind = Literal["text", "code"]
@@ -94,7 +96,7 @@ class MarkdownBlocks:
     def open_block(self) -> Block | None:
         """Return the open block as if it ended here, or nothing if there is none."""
         if self._kind == "fence":
-            partial = "" if _may_close(self._partial, self._fence) else self._partial
+            partial = "" if self._may_end(self._partial) else self._partial
             return Block("".join(self._lines) + partial, self._joined, "code", self._language, self._places())
         text = self.open_text
         return Block(text, self._joined, lines=self._places(), glue=self._glue) if text.strip() else None
@@ -115,7 +117,7 @@ class MarkdownBlocks:
         """End the text; return what was open, as blocks."""
         if self._partial:
             last, self._partial = self._partial, ""
-            if self._kind == "fence" and not _closes(last, self._fence):
+            if self._kind == "fence" and self._fence not in _JSON.values() and not _closes(last, self._fence):
                 self._append(self._undented(last), last)
             else:
                 self._take(last)
@@ -146,15 +148,23 @@ class MarkdownBlocks:
     # Code -------------------------------------------------------------------------------------------------------------
 
     def _take_code(self, line: str) -> None:
-        if not self._in_line and _closes(line, self._fence):
+        json = self._fence in _JSON.values()
+        if not json and not self._in_line and _closes(line, self._fence):
             self._emit()
             return
         self._add(line if self._in_line else self._undented(line), line)
+        if json and not self._in_line and line.rstrip() == self._fence:
+            self._emit()
+            return
         self._in_line = False
         # A blank line, or one that begins at the left, is where a new state of the highlighter hurts least.
         calm = not line.strip() or (self._size > CODE_LIMIT * 0.9 and not line.startswith((" ", "\t")))
         if self._size > CODE_LIMIT or (calm and self._size > CODE_LIMIT * 0.75):
             self._emit_code_piece()
+
+    def _may_end(self, line: str) -> bool:
+        """Return whether a line that is not complete may yet become the end of a fence."""
+        return self._fence not in _JSON.values() and bool(line) and not line.strip().strip(self._fence[0])
 
     def _undented(self, line: str) -> str:
         """Return a line of a fence that was itself indented."""
@@ -253,6 +263,10 @@ class MarkdownBlocks:
             self._indent = len(fence[1])
             self._fence, self._language = fence[2] or fence[4], (fence[3] or fence[5] or "").strip()
             return True
+        if line.rstrip() in _JSON:
+            self._emit()
+            self._kind, self._fence, self._language = "fence", _JSON[line.rstrip()], "json"
+            return False
         kind = "paragraph"
         if item is not None and len(item[1]) < 4 and (item[3].strip() or self._kind == "paragraph"):
             kind = "list"
@@ -385,8 +399,3 @@ def _closes(line: str, fence: str) -> bool:
         return False
     stripped = stripped.rstrip()
     return len(stripped) >= len(fence) and not stripped.strip(fence[0])
-
-
-def _may_close(line: str, fence: str) -> bool:
-    """Return whether a line that is not complete may yet become the end of a fence."""
-    return bool(line) and not line.strip().strip(fence[0])

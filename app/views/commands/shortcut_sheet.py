@@ -58,7 +58,12 @@ class ShortcutSheet(Dialog):
 
     def _elsewhere(self) -> list[Group]:
         """List the keys that belong to a part of the window, not to a command."""
-        key = _key_words
+        enter = self.tr("Enter")
+
+        def key(keys: str) -> str:
+            # As the prompt calls it; Qt has no German word.
+            return _key_words(keys).replace("Return", enter)
+
         return [
             (
                 self.tr("In the prompt"),

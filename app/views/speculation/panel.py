@@ -6,7 +6,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer
 from PySide6.QtGui import QPixmap, QShowEvent
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
@@ -44,6 +44,8 @@ _NOTES = (
 
 
 _PLOT_HEIGHT = 150
+_PICTURE, _MARGIN, _SHARPNESS = QSize(720, 760), 24, 2
+"""Of a picture that is saved: size and margin (logical pixels), and pixels for each of them."""
 _LARGE = 1.2
 """Letters so much larger than usual may need more width than there is."""
 
@@ -327,10 +329,17 @@ class SpeculationPanel(ScrollPage):
         self.refresh()
 
     def _picture(self) -> QPixmap:
-        """Render everything as it looks now."""
+        """Render everything as it is now, at a size that does not depend on the panel's."""
         while self._left:
             self._left.pop(0)()
-        return self._charts.grab()
+        charts, before = self._charts, self._charts.size()
+        charts.resize(_PICTURE.width(), max(_PICTURE.height(), charts.minimumSizeHint().height()))
+        picture = QPixmap((charts.size() + 2 * QSize(_MARGIN, _MARGIN)) * _SHARPNESS)
+        picture.setDevicePixelRatio(_SHARPNESS)
+        picture.fill(self._theme.color("background"))
+        charts.render(picture, QPoint(_MARGIN, _MARGIN))
+        charts.resize(before)
+        return picture
 
     def _table(self) -> str:
         return self._figures.to_csv()

@@ -124,6 +124,19 @@ def test_fences(text: str, code: str) -> None:
     assert (block.kind, block.text) == ("code", code)
 
 
+JSON = '{\n  "a": [\n    1\n  ],\n  "*b*": {}\n}'
+
+
+@pytest.mark.parametrize("text", [JSON, f"{JSON}\n", f"{JSON}\nThe end", f"So:\n{JSON}\n\nThe end"])
+def test_json_keeps_its_indentation(text: str) -> None:
+    for pieces in (None, list(text)):
+        found = [block for block in blocks_of(text, pieces) if block.kind == "code"]
+        assert [(block.text.rstrip("\n"), block.language) for block in found] == [(JSON, "json")]
+    opened = MarkdownBlocks()
+    opened.push(JSON[:-2])
+    assert opened.open_block == Block(JSON[:-2], kind="code", language="json")
+
+
 def test_what_looks_like_a_fence_and_is_none() -> None:
     assert [block.kind for block in blocks_of("``` a `b` ```\n    ```\n``\n")] == ["text"]
 

@@ -157,6 +157,7 @@ def test_it_goes_with_an_export(open_window: OpenWindow, tmp_path: Path) -> None
     conversation = window.program.conversations.open
     assert conversation is not None
     window.export(conversation.id, "json", tmp_path / "one.json")
+    assert window.main.notice.text.text() == "Exported as one.json"
     told = json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))
     assert told["settings"]["system"] == "First."
     window.import_(tmp_path / "one.json")

@@ -255,10 +255,14 @@ def test_the_picture_and_what_goes_wrong(
     shown.refresh()
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "plots"), ""))
     picture, table = shown.tools.save_button.menu().actions()
+    before = shown._charts.size()
     picture.trigger()
     image = QImage(str(tmp_path / "plots.png"))
-    assert image.width() > 200
-    assert image.height() > 400
+    assert image.width() == 2 * (720 + 2 * 24)
+    assert image.height() >= 2 * (760 + 2 * 24)
+    edge = {image.pixel(x, y) for x in range(image.width()) for y in (0, 40, image.height() - 40)}
+    assert edge == {shown._theme.color("background").rgb()}, "a margin all around"
+    assert shown._charts.size() == before, "the panel is as it was"
     table.trigger()
     assert (tmp_path / "plots.csv").read_text() == Figures.to_csv(shown.figures)
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("", ""))
