@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout
 
 from app.shell.commands import register
 from app.shell.compare_windows import CompareWindows
-from app.shell.files import attach, export, import_, refuse_dropped, take_dropped
+from app.shell.files import attach, export, export_all, import_, refuse_dropped, take_dropped
 from app.shell.library_windows import LibraryWindows
 from app.shell.notifications import Notifier
 from app.shell.panel_follower import PanelFollower
@@ -108,6 +108,7 @@ def _connect_conversations(program: Program) -> None:
     panel.undo_ended.connect(conversations.forget_deleted)
     panel.search_wanted.connect(conversations.search)
     panel.export_wanted.connect(lambda number, kind: export(program, number, kind))
+    panel.export_all_wanted.connect(lambda numbers, kind: export_all(program, numbers, kind))
     panel.import_wanted.connect(lambda: import_(program))
     # State
     conversations.list_changed.connect(panel.refresh)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from app.shell.program import Program
 from app.state.conversations.dropped import Dropped
-from app.views.window.file_dialogs import ask_what_to_attach, ask_what_to_import, ask_where_to_save
+from app.views.window.file_dialogs import ask_for_folder, ask_what_to_attach, ask_what_to_import, ask_where_to_save
 
 
 def export(program: Program, conversation: int, kind: str) -> None:
@@ -15,6 +16,23 @@ def export(program: Program, conversation: int, kind: str) -> None:
     path = ask_where_to_save(program.window, name, kind) if name else None
     if path is not None:
         program.conversations.export(conversation, kind, path)
+
+
+def export_all(program: Program, conversations: Sequence[int], kind: str) -> None:
+    """Ask for a folder, and write conversations into it, each into a file that is not there yet."""
+    folder = ask_for_folder(program.window)
+    if folder is None:
+        return
+    taken: set[Path] = set()
+    for conversation in conversations:
+        name = Path(program.conversations.export_name(conversation, kind))
+        names = (name.name, *(f"{name.stem} {number}{name.suffix}" for number in range(2, 10_000)))
+        path = next(
+            (folder / each for each in names if folder / each not in taken and not (folder / each).exists()), None
+        )
+        if name.name and path is not None:
+            taken.add(path)
+            program.conversations.export(conversation, kind, path)
 
 
 def import_(program: Program) -> None:

@@ -487,6 +487,14 @@
             <source>Delete</source>
             <translation>Löschen</translation>
         </message>
+        <message>
+            <source>{count} chats: {action}</source>
+            <translation>{count} Chats: {action}</translation>
+        </message>
+        <message>
+            <source>Delete {count} chats</source>
+            <translation>{count} Chats löschen</translation>
+        </message>
     </context>
     <context>
         <name>ConversationRows</name>
@@ -768,6 +776,10 @@
         <message>
             <source>Add a model folder</source>
             <translation>Modellordner hinzufügen</translation>
+        </message>
+        <message>
+            <source>Export the chats into a folder</source>
+            <translation>Chats in einen Ordner exportieren</translation>
         </message>
         <message>
             <source>JSON (*.json)</source>

@@ -107,6 +107,12 @@ def _inline(state: StateInline, silent: bool) -> bool:
     return True
 
 
+def formula_end(text: str, at: int) -> int:
+    """Return where the formula ends that begins here; -1: none does."""
+    found = _formula_at(text, at, len(text))
+    return -1 if found is None else found[0]
+
+
 def _formula_at(text: str, at: int, most: int) -> tuple[int, str, bool] | None:
     """Return where the formula that begins here ends, what is in it, and whether it is displayed."""
     two = text[at : at + 2]

@@ -1,7 +1,7 @@
 """Read a piece of Markdown into nodes that a view can write down: CommonMark with GitHub's tables and strikethrough.
 
-Raw HTML stays text, pictures become their description, and only web and mail addresses become links. A piece whose
-brackets or nesting would take the parser long is given as plain text.
+A few tags of HTML are shown as what they mean, all others stay text; pictures become their description, and only web
+and mail addresses become links. A piece whose brackets or nesting would take the parser long is given as plain text.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Run:
     """Hold text in one style.
 
     `formula`: what is to be set in place of the text, which is its source; `display`: whether on a line of its own.
-    `raised`: the mark of a footnote.
+    `raised`: the mark of a footnote; `high`, `low`: above and below the line; `key`: a key of the keyboard.
     `start`, `end`: where it stands in the piece, -1 where that is not known.
     """
 
@@ -56,6 +56,9 @@ class Run:
     formula: str = ""
     display: bool = False
     raised: bool = False
+    high: bool = False
+    low: bool = False
+    key: bool = False
     start: int = field(default=-1, compare=False)
     end: int = field(default=-1, compare=False)
 
@@ -164,11 +167,15 @@ def _plain(text: str) -> Paragraph:
 
 @cache
 def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - the window is on the screen before it is needed
+    # The window is on the screen before it is needed.
+    from markdown_it import MarkdownIt  # noqa: PLC0415
+
+    from app.state.markdown.dialect import add_dialect  # noqa: PLC0415
 
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MOST_NESTING})
     # Where a reply says of a name what its address is, the name was used before: so both are shown as they are.
     parser.enable(["table", "strikethrough"]).disable(["reference", "html_block", "html_inline"])
+    add_dialect(parser)
     parser.validateLink = is_safe_link  # type: ignore[assignment, method-assign]
     add_formulas(parser)
     add_footnotes(parser)
@@ -242,6 +249,10 @@ class _Walk:
         if self._in_table:
             self._rows[-1].append(runs)
             return
+        if any(child.type == "tag" for child in token.children or []):
+            runs = _trimmed(runs)
+            if not runs:
+                return
         begun = 0
         for at, run in enumerate(runs):
             if run.display and not self._level:
@@ -339,22 +350,33 @@ def _trimmed(runs: tuple[Run, ...]) -> tuple[Run, ...]:
     return tuple(kept)
 
 
+_LOOKS = {"strong": "bold", "em": "italic", "s": "struck", "sup": "high", "sub": "low", "kbd": "key"}
+
+
 def _runs(tokens: list[Token], finder: SourceFinder) -> tuple[Run, ...]:
     """Return the text of a paragraph in its looks."""
     found: list[Run] = []
-    depth = {"strong": 0, "em": 0, "s": 0}
+    depth = dict.fromkeys(("strong", "em", "s", "summary", "sup", "sub", "kbd"), 0)
     links: list[str] = []
+    before = ""
     for token in tokens:
+        passed, before = before, token.markup
+        if token.type == "softbreak" and passed.lower().startswith("<br"):
+            continue  # One break is enough.
         name, _, edge = token.type.rpartition("_")
         if name in depth:
             depth[name] += 1 if edge == "open" else -1
+            if token.markup.startswith("<"):
+                finder.find(token.markup)
         elif token.type == "link_open":
             links.append(str(token.attrs.get("href", "")))
         elif token.type == "link_close":
             links.pop()
             finder.skip_target()
         else:
-            look = Run("", depth["strong"] > 0, depth["em"] > 0, depth["s"] > 0, link=links[-1] if links else "")
+            look = Run("", link=links[-1] if links else "", **{look: depth[name] > 0 for name, look in _LOOKS.items()})
+            if depth["summary"]:
+                look = replace(look, bold=True)
             found += _of_one(token, look, finder)
     return tuple(run for run in found if run.text)
 
@@ -372,7 +394,7 @@ def _of_one(token: Token, look: Run, finder: SourceFinder) -> list[Run]:
         return [replace(look, text=token.content, raised=True, start=start, end=end)]
     if token.type in {"softbreak", "hardbreak"}:
         # What the model wrote on a line of its own stays on one.
-        start, end = finder.find("\n")
+        start, end = finder.find(token.markup or "\n")
         return [replace(look, text=LINE_BREAK, start=start, end=end)]
     if token.type == "image":
         address = str(token.attrs.get("src", ""))
@@ -381,6 +403,9 @@ def _of_one(token: Token, look: Run, finder: SourceFinder) -> list[Run]:
         finder.find(token.content)
         finder.skip_target()
         return [replace(look, text=f"[{about}]", link=look.link or address, start=start, end=finder.at)]
+    if token.type == "tag":
+        finder.find(token.markup)
+        return []
     if look.link:
         return _placed(replace(look, text=token.content), finder)
     found: list[Run] = []

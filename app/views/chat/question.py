@@ -201,6 +201,7 @@ class QuestionEditor(QWidget):
         self.send_button.clicked.connect(self._submit)
         self.cancel_button.clicked.connect(self.cancelled)
         self.edit.textChanged.connect(self._show_state)
+        self.edit.composed.connect(self._show_state)
         self._show_state()
 
     def set_busy(self, busy: bool) -> None:
@@ -221,6 +222,7 @@ class QuestionEditor(QWidget):
 
     def _submit(self) -> None:
         if self.send_button.isEnabled():
+            self.edit.commit()
             self.sent.emit(join_question(self.edit.toPlainText().strip("\n"), self._files))
 
     def _take_away(self, place: int) -> None:
@@ -229,5 +231,5 @@ class QuestionEditor(QWidget):
         self._show_state()
 
     def _show_state(self) -> None:
-        something = bool(self._files or self.edit.toPlainText().strip())
+        something = bool(self._files or not self.edit.empty)
         self.send_button.setEnabled(not self._busy and something)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
+    QApplication,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -82,6 +83,7 @@ class SearchField(QLineEdit):
         elif event.key() == Qt.Key.Key_Down:
             self.went_down.emit()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            QGuiApplication.inputMethod().commit()
             self.taken.emit()
         else:
             super().keyPressEvent(event)
@@ -108,7 +110,7 @@ class RowList(QListView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setEditTriggers(QAbstractItemView.EditTrigger.DoubleClicked | QAbstractItemView.EditTrigger.EditKeyPressed)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setUniformItemSizes(False)
         self.clicked.connect(self._open)
 
@@ -116,6 +118,11 @@ class RowList(QListView):
         """Return the conversation of a row, None where it is a heading."""
         row = index.data(ROW_ROLE) if index.isValid() else None
         return row if isinstance(row, ConversationItem) else None
+
+    def selected(self) -> list[ConversationItem]:
+        """Return the conversations that are selected, from the top."""
+        indexes = sorted(self.selectedIndexes(), key=lambda index: index.row())
+        return [item for index in indexes if (item := self.item_at(index)) is not None]
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
         """Paint the rows; show the keyboard's focus too where there is no row that it stands on."""
@@ -132,7 +139,8 @@ class RowList(QListView):
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and item is not None:
             self.chosen.emit(item.id)
         elif event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and item is not None:
-            self.delete_wanted.emit(item.id)
+            for each in self.selected() or [item]:
+                self.delete_wanted.emit(each.id)
         elif event.matches(QKeySequence.StandardKey.Undo):
             self.undo_wanted.emit()
         elif event.key() == Qt.Key.Key_Up and not self._any_above():
@@ -146,6 +154,8 @@ class RowList(QListView):
 
     def _open(self, index: QModelIndex) -> None:
         item = self.item_at(index)
+        if QApplication.keyboardModifiers() & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier):
+            return  # One more is selected.
         # Of a double click the second one begins to rename.
         if item is not None and self.state() != QAbstractItemView.State.EditingState:
             self.chosen.emit(item.id)
@@ -156,7 +166,8 @@ class ConversationPanel(QFrame):
     """Render the list, and send what is wanted.
 
     Signals: new_wanted(), chosen(id), renamed(id, title), pin_wanted(id, bool), delete_wanted(id), undo_wanted(),
-    undo_ended() (nobody wants it any more), export_wanted(id, name in FORMATS), import_wanted(),
+    undo_ended() (nobody wants it any more), export_wanted(id, name in FORMATS),
+    export_all_wanted(ids, name), import_wanted(),
     search_wanted(text), released() (back to the prompt).
     """
 
@@ -168,6 +179,7 @@ class ConversationPanel(QFrame):
     undo_wanted = Signal()
     undo_ended = Signal()
     export_wanted = Signal(int, str)
+    export_all_wanted = Signal(object, str)
     import_wanted = Signal()
     search_wanted = Signal(str)
     released = Signal()
@@ -324,8 +336,12 @@ class ConversationPanel(QFrame):
     # The menu ---------------------------------------------------------------------------------------------------------
 
     def make_menu(self, item: ConversationItem | None) -> QMenu:
-        """Make the menu of a conversation (None: of the list)."""
+        """Make the menu of a conversation (None: of the list), or of all that are selected if it is one of them."""
         menu = QMenu(self)
+        several = self.list.selected()
+        if item in several and len(several) > 1:
+            self._offer_all(menu, [each.id for each in several])
+            return menu
         if item is not None:
             number = item.id
             menu.addAction(self.tr("Rename"), lambda: self.rename(number)).setShortcut(QKeySequence(Qt.Key.Key_F2))
@@ -340,6 +356,16 @@ class ConversationPanel(QFrame):
             delete = menu.addAction(self.tr("Delete"), lambda: self.delete_wanted.emit(item.id))
             delete.setShortcut(QKeySequence(Qt.Key.Key_Delete))
         return menu
+
+    def _offer_all(self, menu: QMenu, numbers: list[int]) -> None:
+        count = len(numbers)
+        for each in FORMATS.values():
+            action = menu.addAction(say(each.menu), partial(self.export_all_wanted.emit, numbers, each.name))
+            action.setText(self.tr("{count} chats: {action}").format(count=count, action=action.text()))
+        menu.addSeparator()
+        words = self.tr("Delete {count} chats").format(count=count)
+        delete = menu.addAction(words, lambda: [self.delete_wanted.emit(number) for number in numbers])
+        delete.setShortcut(QKeySequence(Qt.Key.Key_Delete))
 
     def _show_menu(self, place: QPoint) -> None:
         index = self.list.indexAt(place)

@@ -16,8 +16,8 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen
-from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtGui import QFont, QFontMetrics, QGuiApplication, QPainter, QPen
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.state.conversations.list import ConversationItem, ConversationList, Group, Heading, Row
 from app.views.widgets.icons import icon
@@ -152,7 +152,8 @@ class ConversationPainter(QStyledItemDelegate):
             painter.setBrush(self._theme.color("raised"))
             painter.setPen(Qt.PenStyle.NoPen)
             painter.drawRoundedRect(box, _RADIUS, _RADIUS)
-        if state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_Selected:
+        several = isinstance(option.widget, QAbstractItemView) and len(option.widget.selectedIndexes()) > 1
+        if state & QStyle.StateFlag.State_Selected and (several or state & QStyle.StateFlag.State_HasFocus):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(self._theme.color("accent"), 1.0))
             painter.drawRoundedRect(box, _RADIUS, _RADIUS)
@@ -222,6 +223,11 @@ class ConversationPainter(QStyledItemDelegate):
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:  # noqa: N802
         """Place the editor over the whole row."""
         editor.setGeometry(option.rect)
+
+    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:  # noqa: N802 - Qt's name
+        """Take the title, with the word that an input method is still composing."""
+        QGuiApplication.inputMethod().commit()
+        super().setModelData(editor, model, index)
 
     def editorEvent(  # noqa: N802 - Qt's name
         self, event: QEvent, model: QAbstractItemModel, option: QStyleOptionViewItem, index: Index

@@ -324,7 +324,9 @@ class MarkdownWriter(CodeWriter):
         return typesetter().formula(run.formula, display=run.display) is not None
 
     def _run_format(self, run: Run, base: QTextCharFormat) -> QTextCharFormat:
-        if not (run.bold or run.italic or run.struck or run.code or run.link or run.raised):
+        if not (
+            run.bold or run.italic or run.struck or run.code or run.link or run.raised or run.high or run.low or run.key
+        ):
             return base
         form = QTextCharFormat(base)
         if run.bold:
@@ -333,11 +335,14 @@ class MarkdownWriter(CodeWriter):
             form.setFontItalic(True)
         if run.struck:
             form.setFontStrikeOut(True)
-        if run.code:
+        if run.code or run.key:
             form.setFontFamilies(fixed_font().families())
             form.setBackground(QBrush(self._theme.color("raised")))
-        if run.raised:
+        if run.raised or run.high:
             form.setVerticalAlignment(QTextCharFormat.VerticalAlignment.AlignSuperScript)
+        if run.low:
+            form.setVerticalAlignment(QTextCharFormat.VerticalAlignment.AlignSubScript)
+        if run.raised:
             form.setForeground(QBrush(self._theme.color("muted")))
         if run.link:
             form.setAnchor(True)

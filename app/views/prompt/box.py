@@ -7,8 +7,17 @@ from itertools import pairwise
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QGuiApplication, QKeyEvent, QResizeEvent, QTextCursor
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtGui import QFocusEvent, QGuiApplication, QInputMethodEvent, QKeyEvent, QResizeEvent, QTextCursor
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QPushButton,
+    QToolTip,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.state.chat.attachments import Attachment, join_question
 from app.views.prompt.chips import ChipRow
@@ -25,8 +34,10 @@ class PromptEdit(QPlainTextEdit):
     """Edit several lines of plain text, as tall as needed.
 
     Attribute: takes_files, whether files may be dropped and pasted. Signals: submitted(), focused(bool), recalled(),
-    files_given(list of Path).
+    files_given(list of Path), composed() (a word that an input method is composing changed).
     """
+
+    composed = Signal()
 
     files_given = Signal(object)
     submitted = Signal()
@@ -69,7 +80,7 @@ class PromptEdit(QPlainTextEdit):
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Enter sends, Shift+Enter breaks the line, Up in an empty box brings the last prompt back."""
         if self.composing and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Up):
-            QGuiApplication.inputMethod().commit()
+            self.commit()
             event.accept()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
@@ -87,6 +98,29 @@ class PromptEdit(QPlainTextEdit):
     def composing(self) -> bool:
         """Return whether an input method is composing a word: it is not in the text yet, and Enter only ends it."""
         return bool(self.textCursor().block().layout().preeditAreaText())
+
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:  # noqa: N802 - Qt's name
+        """Tell of a word that is being composed, which Qt counts as no text yet."""
+        super().inputMethodEvent(event)
+        self.composed.emit()
+
+    def commit(self) -> None:
+        """Take the word that is being composed into the text, whole and once."""
+        word = self.textCursor().block().layout().preeditAreaText()
+        if not word:
+            return
+        QGuiApplication.inputMethod().commit()
+        if self.composing:
+            # The input method gave nothing: the word is what was seen.
+            event = QInputMethodEvent()
+            event.setCommitString(word)
+            QApplication.sendEvent(self, event)
+            QGuiApplication.inputMethod().reset()
+
+    @property
+    def empty(self) -> bool:
+        """Return whether nothing is typed, nor being composed."""
+        return not (self.toPlainText().strip() or self.composing)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:  # noqa: N802 - Qt's name
         """Accept text, and files if they may be text; the drop of a model or a folder goes on to the window."""
@@ -182,6 +216,7 @@ class PromptBox(QFrame):
         self.edit.recalled.connect(self._recall)
         self.edit.focused.connect(self._show_focus)
         self.edit.textChanged.connect(self._show_state)
+        self.edit.composed.connect(self._show_state)
         self.edit.textChanged.connect(self.edited)
 
     @property
@@ -222,11 +257,12 @@ class PromptBox(QFrame):
 
     @property
     def _sendable(self) -> bool:
-        return not self._waits and bool(self._files or self.edit.toPlainText().strip())
+        return not self._waits and bool(self._files or not self.edit.empty)
 
     def _submit(self) -> None:
         if self._busy or not self._sendable:
             return
+        self.edit.commit()
         if self._too_long:
             self.refused.emit(self._too_long)
             return

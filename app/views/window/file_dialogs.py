@@ -49,6 +49,13 @@ def ask_for_models_folder(parent: QWidget, start: Path | None) -> Path | None:
     return Path(chosen) if chosen else None
 
 
+def ask_for_folder(parent: QWidget) -> Path | None:
+    """Return a folder to write chats into; None: none."""
+    title = QCoreApplication.translate("Files", "Export the chats into a folder")
+    chosen = QFileDialog.getExistingDirectory(parent, title, str(_documents()))
+    return Path(chosen) if chosen else None
+
+
 def ask_where_to_put(parent: QWidget, title: str, name: str) -> Path | None:
     """Ask where to write a JSON file; None: cancelled. A missing suffix is added."""
     kinds = QCoreApplication.translate("Files", "JSON (*.json)")

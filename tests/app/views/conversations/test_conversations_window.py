@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QFileDialog, QLineEdit
 
 from app.settings.settings import Settings
 from app.state.chat.intents import Continue, Delete, Edit, Regenerate, ShowVersion
@@ -72,7 +73,9 @@ def test_renaming_in_the_list(open_window: OpenWindow) -> None:
     assert titles(open_window(Script())) == ["Today", "Another name"]
 
 
-def test_a_click_opens_and_two_rename(open_window: OpenWindow) -> None:
+def test_a_click_opens_two_rename_and_several_are_chosen(
+    open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     window = open_window(Script())
     for text in ("One", "Two"):
         window.controller.new_chat()
@@ -93,6 +96,25 @@ def test_a_click_opens_and_two_rename(open_window: OpenWindow) -> None:
     window.qtbot.keyClicks(field, "Uno")  # type: ignore[no-untyped-call]
     key(window, field, Qt.Key.Key_Return)
     window.wait(lambda: titles(window) == ["Today", "Two", "Uno"])
+
+    # Several are chosen, exported, deleted; none is opened by that.
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path))
+    (tmp_path / "Uno.md").write_text("mine", encoding="utf-8")
+    other = window.program.conversations.list.row_of(number(window, "Two"))
+    assert other is not None
+    place = panel.list.visualRect(panel.rows.index(other)).center()
+    mouse.mouseClick(panel.list.viewport(), left, Qt.KeyboardModifier.ControlModifier, place)  # type: ignore[no-untyped-call]
+    assert [item.title for item in panel.list.selected()] == ["Two", "Uno"]
+    assert questions(window) == ["One"]
+    menu = panel.make_menu(window.program.conversations.list.item(number(window, "Two")))
+    words = [action.text() for action in menu.actions() if action.text()]
+    assert words == ["2 chats: Export as Markdown…", "2 chats: Export as JSON…", "Delete 2 chats"]
+    menu.actions()[0].trigger()
+    window.wait(lambda: window.program.conversations.files.activity.work == "idle" and (tmp_path / "Uno 2.md").exists())
+    assert "Two" in (tmp_path / "Two.md").read_text(encoding="utf-8")
+    assert (tmp_path / "Uno.md").read_text(encoding="utf-8") == "mine"
+    key(window, panel.list, Qt.Key.Key_Delete)
+    assert titles(window) == []
 
 
 def test_pinning(open_window: OpenWindow) -> None:

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QGuiApplication, QInputMethodEvent, QKeyEvent
-from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QWidget
+from PySide6.QtGui import QGuiApplication, QInputMethodEvent, QKeyEvent, QTextCursor
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLineEdit, QWidget
 
 from app.settings.settings import Settings
 from app.state.chat.transcript import Exchange
+from app.views.chat.question import QuestionEditor
 from app.words.figures import duration, percent, speed, summary
 from engine import GenerationResult, GenerationStats, Message
 from helpers.decoding.scripted_decoder import Script
@@ -59,6 +60,71 @@ def test_text_that_is_being_composed_is_not_sent(open_window: OpenWindow) -> Non
     QApplication.sendEvent(edit, commit)
     assert edit.toPlainText() == "日本"
     assert window.prompt.button.isEnabled()
+
+
+class InputMethod:
+    """An input method that gives its word when it is asked to, or nothing: then the word is what was seen."""
+
+    def __init__(self, field: QWidget, word: str) -> None:
+        self._field, self._word = field, word
+
+    def commit(self) -> None:
+        """Give the word, once."""
+        word, self._word = self._word, ""
+        if word:
+            event = QInputMethodEvent()
+            event.setCommitString(word)
+            QApplication.sendEvent(self._field, event)
+
+    def reset(self) -> None:
+        """Forget it."""
+        self._word = ""
+
+
+@pytest.mark.parametrize("gives", ["日本", ""])
+def test_a_word_that_is_being_composed_goes_with_a_click(
+    open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch, gives: str
+) -> None:
+    script = Script()
+    window = open_window(script)
+    edit, word = window.prompt.edit, gives or "にほん"
+
+    def compose(field: QWidget) -> None:
+        method = InputMethod(field, gives)
+        monkeypatch.setattr(QGuiApplication, "inputMethod", lambda: method)
+        QApplication.sendEvent(field, QInputMethodEvent("にほん", []))
+
+    for before in ("", "Where is "):
+        edit.setPlainText(before)
+        edit.moveCursor(QTextCursor.MoveOperation.End)
+        compose(edit)
+        window.click(window.prompt.button)
+        window.wait(lambda: not window.controller.busy)
+        assert script.prompts[-1][-1].content == before + word
+        assert edit.toPlainText() == ""
+        assert not edit.composing
+    window.ended(window.first())
+    editor = QuestionEditor("Where is ", window.program.theme, window.main)
+    sent: list[str] = []
+    editor.sent.connect(sent.append)
+    compose(editor.edit)
+    window.click(editor.send_button)
+    assert sent == [f"Where is {word}"]
+    search = window.main.left.search
+    if gives:
+        compose(search)
+        window.qtbot.keyClick(search, Qt.Key.Key_Return)  # type: ignore[no-untyped-call]
+        assert search.text() == gives
+        search.clear()
+        number = window.program.conversations.list.open_id
+        assert number is not None
+        window.main.left.rename(number)
+        (field,) = window.main.left.list.findChildren(QLineEdit, "rename")
+        field.clear()
+        compose(field)
+        window.qtbot.keyClick(field, Qt.Key.Key_Return)  # type: ignore[no-untyped-call]
+        window.wait(lambda: window.program.conversations.list.rows[1].title == gives)  # type: ignore[union-attr]
+    editor.deleteLater()
 
 
 def test_the_whole_conversation_is_sent(open_window: OpenWindow) -> None:
