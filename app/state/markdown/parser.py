@@ -350,9 +350,6 @@ def _trimmed(runs: tuple[Run, ...]) -> tuple[Run, ...]:
     return tuple(kept)
 
 
-_LOOKS = {"strong": "bold", "em": "italic", "s": "struck", "sup": "high", "sub": "low", "kbd": "key"}
-
-
 def _runs(tokens: list[Token], finder: SourceFinder) -> tuple[Run, ...]:
     """Return the text of a paragraph in its looks."""
     found: list[Run] = []
@@ -374,9 +371,17 @@ def _runs(tokens: list[Token], finder: SourceFinder) -> tuple[Run, ...]:
             links.pop()
             finder.skip_target()
         else:
-            look = Run("", link=links[-1] if links else "", **{look: depth[name] > 0 for name, look in _LOOKS.items()})
-            if depth["summary"]:
-                look = replace(look, bold=True)
+            on = {name for name, open_ in depth.items() if open_}
+            look = Run(
+                "",
+                bold=bool(on & {"strong", "summary"}),
+                italic="em" in on,
+                struck="s" in on,
+                link=links[-1] if links else "",
+                high="sup" in on,
+                low="sub" in on,
+                key="kbd" in on,
+            )
             found += _of_one(token, look, finder)
     return tuple(run for run in found if run.text)
 

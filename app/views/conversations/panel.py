@@ -364,8 +364,12 @@ class ConversationPanel(QFrame):
             action.setText(self.tr("{count} chats: {action}").format(count=count, action=action.text()))
         menu.addSeparator()
         words = self.tr("Delete {count} chats").format(count=count)
-        delete = menu.addAction(words, lambda: [self.delete_wanted.emit(number) for number in numbers])
+        delete = menu.addAction(words, partial(self._delete_all, numbers))
         delete.setShortcut(QKeySequence(Qt.Key.Key_Delete))
+
+    def _delete_all(self, numbers: list[int]) -> None:
+        for number in numbers:
+            self.delete_wanted.emit(number)
 
     def _show_menu(self, place: QPoint) -> None:
         index = self.list.indexAt(place)

@@ -17,7 +17,6 @@ from app.views.widgets.theme import Theme
 from app.words.models import worded
 from engine import MAX_LOOKAHEAD
 
-_WIDE = 1_500
 _NARROW = 1_000
 """Below this width the words stand above the pickers, not before them."""
 _MENU = (
@@ -64,9 +63,11 @@ class ModelBar(QFrame):
         self.lookahead = self._make_lookahead()
         for picker in (self.target, self.draft):
             picker.setMinimumContentsLength(8)
-            picker.setMaximumWidth(340)
+            picker.shows_whole = True
         self._make_buttons()
         self._lay_out()
+        self._widen()
+        theme.changed.connect(self._widen)
 
     def _make_lookahead(self) -> Picker:
         help_text = self.tr(
@@ -140,12 +141,21 @@ class ModelBar(QFrame):
         self._narrow: bool | None = None
         self._fold()
 
+    def _widen(self) -> None:
+        """Give larger letters more room: a name is not cut beside free space."""
+        for picker in (self.target, self.draft):
+            picker.setMaximumWidth(round(340 * self._theme.scale))
+        self._fold()
+
     def _fold(self) -> None:
         """Put the labels above the pickers in a narrow window; keep them together in a wide one."""
+        narrow = self.width() < _NARROW
         box = self.layout()
         if isinstance(box, QBoxLayout):
-            box.setStretch(self._gap, 0 if self.width() < _NARROW else 1 if self.width() < _WIDE else 8)
-        narrow = self.width() < _NARROW
+            # In a wide window each takes what its name needs, in a narrow one all that there is.
+            box.setStretch(self._gap, 0 if narrow else 1)
+            for field, _ in self._fields[:2]:
+                box.setStretchFactor(field, 3 if narrow else 0)
         if narrow == self._narrow:
             return
         self._narrow = narrow

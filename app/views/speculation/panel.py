@@ -334,7 +334,7 @@ class SpeculationPanel(ScrollPage):
             self._left.pop(0)()
         charts, before = self._charts, self._charts.size()
         charts.resize(_PICTURE.width(), max(_PICTURE.height(), charts.minimumSizeHint().height()))
-        picture = QPixmap((charts.size() + 2 * QSize(_MARGIN, _MARGIN)) * _SHARPNESS)
+        picture = QPixmap((charts.size() + QSize(2 * _MARGIN, 2 * _MARGIN)) * _SHARPNESS)
         picture.setDevicePixelRatio(_SHARPNESS)
         picture.fill(self._theme.color("background"))
         charts.render(picture, QPoint(_MARGIN, _MARGIN))

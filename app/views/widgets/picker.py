@@ -231,7 +231,10 @@ def small_font(font: QFont) -> QFont:
 
 
 class Picker(QComboBox):
-    """Show a list to choose from; a passing wheel does not change it. Signal: chosen(data)."""
+    """Show a list to choose from; a passing wheel does not change it. Signal: chosen(data).
+
+    Attribute: shows_whole (it would like as much room as what is chosen takes).
+    """
 
     chosen = Signal(object)
 
@@ -258,6 +261,18 @@ class Picker(QComboBox):
         self._shown: object = None
         self._chosen: object = None
         self._waiting: Callable[[], None] | None = None
+        self.shows_whole = False
+        self.currentTextChanged.connect(self.updateGeometry)
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the room for what is chosen, or for a few letters."""
+        hint = super().sizeHint()
+        if not self.shows_whole:
+            return hint
+        metrics = self.fontMetrics()
+        frame = hint.width() - self.minimumContentsLength() * metrics.horizontalAdvance("X")
+        text = metrics.horizontalAdvance(self.currentText() or self.placeholderText())
+        return QSize(max(hint.width(), text + frame + 8), hint.height())
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
         """Leave the wheel to what lies below."""

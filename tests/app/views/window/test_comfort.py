@@ -1,6 +1,7 @@
 """Letters of another size, another theme, and a window that comes back where it was."""
 
 import gc
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt
@@ -73,6 +74,23 @@ def test_the_letters_grow_everywhere_at_once(open_window: OpenWindow) -> None:
     assert again.program.settings.font_points == 0
     QTest.keyClick(again.prompt.edit, Qt.Key.Key_Minus, CONTROL)
     assert again.prompt.edit.font().pointSizeF() == round(before["prompt"]) - 1
+
+
+def test_a_name_is_not_cut_beside_free_space(open_window: OpenWindow, tmp_path: Path) -> None:
+    name = "A-Model-With-A-Long-Name-1.5B-Instruct-Q4_K_M"
+    window = open_window(Script(), pair=(tmp_path / f"{name}.gguf", tmp_path / "small.gguf"))
+    bar = window.main.bar
+
+    def fits() -> bool:
+        free = bar.tokens_button.x() - bar.library_button.geometry().right() > 20
+        return not free or bar.target.width() > bar.target.fontMetrics().horizontalAdvance(name) + 20
+
+    for width, points in ((1_280, 0), (1_700, 0), (1_700, 14)):
+        window.main.resize(width, 800)
+        window.main.set_font_points(points)
+        window.wait(lambda points=points: points in (0, window.program.theme.points) and bar.width() > 1_200)  # type: ignore[misc]
+        window.wait(fits)
+    assert name in bar.target.currentText()
 
 
 def test_letters_have_a_least_and_a_greatest_size(open_window: OpenWindow) -> None:
