@@ -248,6 +248,13 @@ class Backend(ABC):
                 Translatable("Drafting with heads"), Translatable("{name} shows no hidden states.", name=self.name)
             )
 
+    def want_rows(self, bits: NDArray[np.uint64] | None) -> bool:
+        """Compute from now on only wanted logits, the others being minus infinity; return whether that can be.
+
+        `bits` has one for 16 rows each, and may change between forwards. None: all rows are wanted.
+        """
+        return False
+
     def cache_bytes(self) -> int:
         """Return how large a copy of the cache would be, in bytes; 0 where it cannot be copied."""
         return 0

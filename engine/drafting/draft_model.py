@@ -27,6 +27,7 @@ from engine.drafting.base import (
 from engine.drafting.translated import TranslatedDrafter
 from engine.drafting.tree_prices import TreePrices
 from engine.drafting.trees import ROOT, Outlook, Tree, grow, grow_by_cost
+from engine.drafting.vocabulary import LEAST, choose_rows
 from engine.errors import ModelNotLoaded
 from engine.methods import DRAFT_MODEL
 from engine.sampling.candidates import Candidates, Drawn
@@ -62,7 +63,7 @@ class DraftModelDrafter(Drafter):
     """
 
     name = DRAFT_MODEL.name
-    reads_late = True
+    reads_late = limits_vocabulary = True
 
     def __init__(
         self,
@@ -126,10 +127,19 @@ class DraftModelDrafter(Drafter):
         self._readable = 0
         self._find_readable()
         self._begin_round(0)
+        self._choose_vocabulary(prompt_tokens)
         known = self._committed[: min(self._readable, len(self._committed) - 1, self._backend.context_length)]
         shared = keep_prefix(self._backend, known)
         if not self.resting and not self._late:
             read_all(self._backend, known[shared:], cancel)
+
+    def _choose_vocabulary(self, new: Sequence[int], *, judged: bool = False) -> None:
+        """Let the draft's output layer be computed for common tokens and those of the text alone, where that pays.
+
+        Not with the masks of a constraint, which may leave only others.
+        """
+        if self._masks is None and self._backend.vocab_size >= LEAST and self.limits_vocabulary:
+            choose_rows(self._backend, new, judged=judged)
 
     @property
     def _late(self) -> bool:
@@ -375,6 +385,10 @@ class DraftModelDrafter(Drafter):
             self._learn_tree(self._shape.prices, committed_tokens)
             self._open = []
         self._committed.extend(committed_tokens)
+        if committed_tokens:
+            self._choose_vocabulary(committed_tokens, judged=True)
+        else:
+            self._backend.want_rows(None)  # What else the model is used for wants them all.
         if self.resting and not self._live and backend.length <= known:  # Nothing more to do, and it should be quick.
             self._declined = False
             return

@@ -14,6 +14,7 @@ from engine.cancel import CancelToken
 from engine.config import SamplingConfig
 from engine.drafting.base import LONG_PROMPT, SHORT_PROMPT, STEP, Draft, Drafter, GoesOn
 from engine.drafting.text_align import FARTHEST, TextContinuation, whole_characters
+from engine.drafting.vocabulary import LEAST, choose_rows
 from engine.errors import Cancelled, EngineError, RewindNotSupported, TextNotEncodable
 from engine.methods import DRAFT_MODEL
 from engine.sampling.distribution import best_token, distribution, log_normaliser, sample, uniform
@@ -73,7 +74,7 @@ class TranslatedDrafter(Drafter):
         self._cancel = CancelToken()
         self._committed: list[int] = []
         self._text = bytearray()
-        self._prompt_bytes = self._prompt_tokens = 0
+        self._prompt_bytes = self._prompt_tokens = self._noted = 0
         # What the draft has read or is to read next, and how many bytes of the text that is.
         self._read: list[int] = []
         self._covered = 0
@@ -94,7 +95,12 @@ class TranslatedDrafter(Drafter):
         self._prompt_bytes = len(self._text)
         self._waits = len(prompt_tokens) > SHORT_PROMPT
         self._read_anew(min(3 * self._backend.context_length // 4, LONG_PROMPT))
-        self._prompt_tokens = len(self._read)
+        self._prompt_tokens = self._noted = len(self._read)
+        self._choose_vocabulary(self._read, judged=False)
+
+    def _choose_vocabulary(self, new: Sequence[int], *, judged: bool = True) -> None:
+        if self._backend.vocab_size >= LEAST:
+            choose_rows(self._backend, new, judged=judged)
 
     @property
     def unread(self) -> int:
@@ -119,6 +125,8 @@ class TranslatedDrafter(Drafter):
         if context - len(self._read) <= min(n, context // 8) and not self._live:
             self._read_anew(context // 2)
         self._catch_up()
+        self._choose_vocabulary(self._read[self._noted :])
+        self._noted = len(self._read)
         if self._read_first(in_pieces=goes_on is not None):
             return Draft()
         proposed = self._translate()
@@ -134,6 +142,8 @@ class TranslatedDrafter(Drafter):
 
     def observe(self, committed_tokens: Sequence[int]) -> None:
         self._committed.extend(committed_tokens)
+        if not committed_tokens:
+            self._backend.want_rows(None)
         new = self._theirs.join(committed_tokens)
         self._text += new
         self._declined = self._declined and not new

@@ -10,6 +10,7 @@ from engine.backends.base import Backend
 from engine.backends.threads import Clock, Meter, choose_threads
 from engine.cancel import CancelToken
 from engine.config import DEFAULT_LOOKAHEAD, LoadConfig
+from engine.drafting.vocabulary import LEAST, vocabulary_of
 from engine.errors import BackendFailure, RewindNotSupported
 from engine.lookahead.costs import MS, CostModel
 from engine.system.machine import default_threads
@@ -56,7 +57,7 @@ def calibrate(
                 times[1] = [meter.forward(1, _before(target, 1) - 1)]
             elif meter.room:
                 end = clock() + budget_s * _SHARE
-                draft_ms = _typical([meter.forward(1) for turn in range(_NEAR) if turn < 2 or clock() < end])
+                draft_ms = _time_draft(backend, meter, clock, end)
     if times and target.rewind.kind != "none":
         with suppress(BackendFailure, RewindNotSupported), Meter(target, cancel, clock) as meter:
             sizes = [size for size in SIZES if size <= meter.room]
@@ -69,6 +70,17 @@ def calibrate(
                 milliseconds = meter.forward(size, before)
                 times.setdefault(size, []).append(milliseconds)
     return CostModel({size: _typical(found) for size, found in times.items()}, draft_ms)
+
+
+def _time_draft(draft: Backend, meter: Meter, clock: Clock, end: float) -> float:
+    """Return the milliseconds of a draft token, as its drafter asks for it."""
+    if limited := draft.vocab_size >= LEAST and draft.want_rows(vocabulary_of(draft).bits):
+        meter.forward(1)  # In this one it finds its output layer.
+    try:
+        return _typical([meter.forward(1) for turn in range(_NEAR) if turn < 2 or clock() < end])
+    finally:
+        if limited:
+            draft.want_rows(None)
 
 
 def _before(target: Backend, size: int) -> int:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 import llama_cpp
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.backends.base import Backend, CacheCopy, Logits, Rewind, StateReader
 from engine.backends.llama_cpp.functions import abort_function, free_all, logits_place, read_sequence, write_sequence
@@ -22,6 +23,7 @@ from engine.backends.llama_cpp.loading import device_name, load_model, make_cont
 from engine.backends.llama_cpp.recurrent import RecurrentState, worth_saving
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
 from engine.backends.llama_cpp.trees import SEQUENCES, SPARE, TreeSequences
+from engine.backends.llama_cpp.wanted import WantedRows
 from engine.backends.prefix import common_prefix
 from engine.backends.threads import ThreadFollower
 from engine.cancel import CancelToken
@@ -54,6 +56,7 @@ class LlamaCppBackend(Backend):
 
     config: LoadConfig | None = None
     _follower: ThreadFollower | None = None
+    _cancel: CancelToken | None = None
 
     def __init__(
         self,
@@ -101,13 +104,13 @@ class LlamaCppBackend(Backend):
             self._state = RecurrentState(model, context) if worth_saving(model) else None
             self.rewind = Rewind("none") if self._state is None else Rewind("snapshots", max(self._state.depth, 1))
         self._tree = TreeSequences(context) if llama_cpp.llama_n_seq_max(context) >= SEQUENCES else None
-        self._tokens: list[int] = []
-        self._replay: list[int] = []
+        self._tokens, self._replay = list[int](), list[int]()
         self._abort = abort_function()
         self._lock = threading.RLock()
         self._kept = 0
-        self._free = weakref.finalize(self, free_all, (self._tokenizer, self._tree), self._batch, context, model)
-        self._cancel: CancelToken | None = None
+        self._wanted = WantedRows()
+        parts = self._tokenizer, self._tree, self._wanted
+        self._free = weakref.finalize(self, free_all, parts, self._batch, context, model)
 
     @classmethod
     def open(
@@ -301,6 +304,9 @@ class LlamaCppBackend(Backend):
                 self._failed(status, held)
             return self._rows(silent + count, count)
 
+    def want_rows(self, bits: NDArray[np.uint64] | None) -> bool:
+        return self.own_kernels and self._wanted.want(bits)
+
     def keep_path(self, path: Sequence[int]) -> None:
         tree = self._tree
         if tree is None or not tree.tokens:
@@ -322,6 +328,7 @@ class LlamaCppBackend(Backend):
         place = logits_place(self._context, count - n_outputs), n_outputs
         if not place[0]:
             raise BackendFailure(Translatable("llama.cpp returned no logits"), self.length)
+        self._wanted.find()
         view = self._views.get(place)
         if view is None:
             if len(self._views) > MAX_LOOKAHEAD:  # llama.cpp has moved its buffer.

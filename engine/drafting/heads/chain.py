@@ -29,7 +29,7 @@ class HeadDrafter(DraftModelDrafter):
     any other lookahead, a tree and a constraint begin behind the prompt, and spare these tokens.
     """
 
-    reads_late = False
+    reads_late = limits_vocabulary = False
 
     def __init__(self, head: HeadBackend, context: DrafterContext) -> None:
         speculation = context.request.speculation

@@ -68,6 +68,22 @@ def weights(request: pytest.FixtureRequest, ggml: Ggml) -> tuple[int, Packed, Ar
     return kind, packed, ggml.unpack(kind, packed, values.shape)
 
 
+def test_rows_that_are_not_wanted_are_left_out(ggml: Ggml, weights: tuple[int, Packed, Array], columns: Array) -> None:
+    if not computes_alike():
+        pytest.skip("the kernels do not work on this processor")
+    kind, packed, _ = weights
+    groups = np.array([1, 0, 0, 1, 1, 0, 1], dtype=np.uint8)  # Of sixteen rows; of the last one there are four.
+    bits = np.packbits(np.resize(np.pad(groups, (0, 57)), 64), bitorder="little").view(np.uint64)
+    wanted = np.repeat(groups, 16)[:ROWS].astype(bool)
+    for count in (1, 5, COLUMNS):
+        whole = ggml.product(kind, packed, columns[:count], ROWS, threads=2)
+        some = ggml.product(kind, packed, columns[:count], ROWS, threads=2, wanted=bits)
+        assert np.array_equal(some[:, wanted], whole[:, wanted])
+        # The last tile repeats rows of the one before.
+        left_out = ~wanted & (np.arange(ROWS) < ROWS - 16)
+        assert np.isneginf(some[:, left_out]).all()
+
+
 def test_a_product_is_right(ggml: Ggml, weights: tuple[int, Packed, Array], columns: Array) -> None:
     kind, packed, values = weights
     got = ggml.product(kind, packed, columns, ROWS, threads=2)

@@ -80,16 +80,40 @@ class Ggml:
         traits(kind).contents.to_float(packed.ctypes.data, unpacked.ctypes.data, unpacked.size)
         return unpacked
 
-    def product(self, kind: int, weights: Packed, columns: Array, rows: int, threads: int) -> Array:
-        """Each of `columns`, shape (count, width), times the rows of weights. Shape (count, rows)."""
+    def product(
+        self,
+        kind: int,
+        weights: Packed,
+        columns: Array,
+        rows: int,
+        threads: int,
+        wanted: NDArray[np.uint64] | None = None,
+    ) -> Array:
+        """Each of `columns`, shape (count, width), times the rows of weights. Shape (count, rows).
+
+        `wanted`: bits of the rows that are wanted, as of an output layer (kernels/wanted.h).
+        """
         count, width = columns.shape
+        places: list[int] = []
 
         def build(context: int) -> int:
             left = self._tensor(context, kind, weights, width, rows)
             right = self._tensor(context, TYPE_NUMBERS["F32"], columns, width, count)
-            return int(self.function("ggml_mul_mat", _POINTER, *(_POINTER,) * 3)(context, left, right))
+            product = self.function("ggml_mul_mat", _POINTER, *(_POINTER,) * 3)(context, left, right)
+            if wanted is not None:
+                self.function("ggml_set_name", _POINTER, _POINTER, ctypes.c_char_p)(product, b"result_output")
+                places.append(self.function("ggml_get_data", _POINTER, _POINTER)(left))
+                assert self._want(places[0], wanted.ctypes.data)
+            return int(product)
 
-        return self._compute(build, weights.nbytes + 8 * columns.nbytes, (count, rows), threads)
+        try:
+            return self._compute(build, weights.nbytes + 8 * columns.nbytes, (count, rows), threads)
+        finally:
+            for place in places:
+                assert self._want(place, None)
+
+    def _want(self, weights: int, bits: int | None) -> bool:
+        return bool(self.function("outrider_want_rows", ctypes.c_bool, _POINTER, _POINTER)(weights, bits))
 
     def expert_product(
         self, kind: int, weights: Packed, columns: Array, chosen: NDArray[np.int32], rows: int, threads: int

@@ -5,6 +5,8 @@
 
 #include "tiled/tiled.h"
 
+#include <atomic>
+
 extern "C" {
 size_t ggml_stock_tiled_wdata_size(int n_tasks, ggml_tensor * dst);
 bool ggml_stock_mul_mat_tiled(const ggml_compute_params * params, ggml_tensor * dst);
@@ -19,6 +21,15 @@ namespace {
 
 /// More tokens than are ever verified at once: they are a prompt's, and llama.cpp may take them as it likes.
 constexpr int64_t MOST_VERIFIED = 33;
+
+/// Output layers of which some rows are wanted: as many as there are models at a time, and more.
+struct Limit {
+    std::atomic<const void *> weights;
+    std::atomic<const uint64_t *> bits;
+};
+Limit limits[64];
+
+thread_local const void * output_weights = nullptr;
 
 #ifdef OUTRIDER_LANES
 
@@ -84,6 +95,20 @@ bool multiply_experts(const ggml_compute_params *, ggml_tensor *, int64_t, const
 #endif
 
 }  // namespace
+
+const uint64_t * wanted_rows(const void * weights) {
+    for (const Limit & limit : limits) {
+        if (limit.weights.load(std::memory_order_acquire) == weights) {
+            return limit.bits.load(std::memory_order_acquire);
+        }
+    }
+    return nullptr;
+}
+
+void note_output(const void * weights) {
+    output_weights = weights;
+}
+
 }  // namespace outrider
 
 ggml_backend_buffer_type_t ggml_offered_repack_buffer_type();
@@ -106,6 +131,32 @@ GGML_BACKEND_API bool outrider_packs_here();
 
 GGML_BACKEND_API bool outrider_packs_here() {
     return outrider::COMPUTED_HERE && outrider::repack_buffer_type() != nullptr;
+}
+
+/// The weights of the output layer whose logits this thread asked for last, computed here; null: none were.
+GGML_BACKEND_API const void * outrider_output_weights();
+
+const void * outrider_output_weights() {
+    return outrider::output_weights;
+}
+
+/// Lets only some rows of an output layer be computed: those of set bits, of which each stands for WANTED_ROWS rows. The
+/// bits stay the caller's; null: all rows. Not while the layer is computed. Whether there was room for it.
+GGML_BACKEND_API bool outrider_want_rows(const void * weights, const uint64_t * bits);
+
+bool outrider_want_rows(const void * weights, const uint64_t * bits) {
+    for (outrider::Limit & limit : outrider::limits) {
+        const void * none = nullptr;
+        if (limit.weights.load() == weights ||
+            (bits != nullptr && limit.weights.compare_exchange_strong(none, weights))) {
+            limit.bits.store(bits, std::memory_order_release);
+            if (bits == nullptr) {
+                limit.weights.store(nullptr, std::memory_order_release);
+            }
+            return true;
+        }
+    }
+    return bits == nullptr;
 }
 
 size_t ggml_tiled_wdata_size(int n_tasks, ggml_tensor * dst) {

@@ -27,6 +27,7 @@
 #include <utility>
 
 #include "lanes.h"
+#include "wanted.h"
 
 #ifdef OUTRIDER_LANES
 
@@ -137,13 +138,21 @@ template <class Format> struct Product {
             ggml_threadpool_chunk_set(params->threadpool, params->nth);
         }
         ggml_barrier(params->threadpool);
+        const Wanted wanted(params, dst);
         const Cut cut(weights->ne[1], weights->ne[2] * weights->ne[3], params->nth);
         const int64_t jobs = cut.chunks * weights->ne[2] * weights->ne[3];
         int64_t job = params->ith;
         while (job < jobs) {
             // Taken early, so that its first rows can be fetched from memory in time.
             const int64_t next = ggml_threadpool_chunk_add(params->threadpool, 1);
-            slice(cut, job, next < jobs ? start(cut, next) : nullptr);
+            if (wanted.all()) {
+                slice(cut, job, cut.begin(job % cut.chunks), cut.end(job % cut.chunks),
+                      next < jobs ? start(cut, next) : nullptr);
+            } else {
+                wanted.each(cut.begin(job), cut.end(job), [&](int64_t begin, int64_t end) {
+                    slice(cut, job, begin, end, nullptr);
+                });
+            }
             job = next;
         }
     }
@@ -155,15 +164,15 @@ template <class Format> struct Product {
                cut.begin(job % cut.chunks) * weights->nb[1];
     }
 
-    /// The rows of a job times all columns that belong to them; `next`: the first weights of the job after it, or null.
-    void slice(const Cut & cut, int64_t job, const char * next) const {
+    /// Rows of a job times all columns that belong to them; `next`: the first weights of the job after it, or null.
+    void slice(const Cut & cut, int64_t job, int64_t begin, int64_t end, const char * next) const {
         const int64_t matrix = job / cut.chunks, i02 = matrix % weights->ne[2], i03 = matrix / weights->ne[2];
         const int64_t r2 = input->ne[2] / weights->ne[2], r3 = input->ne[3] / weights->ne[3];
-        const int64_t begin = cut.begin(job % cut.chunks), end = cut.end(job % cut.chunks);
+        const char * first = start(cut, job) + (begin - cut.begin(job % cut.chunks)) * weights->nb[1];
         const int64_t count = input->ne[1] * r2 * r3;
         const int64_t passes = (count + MOST_COLUMNS - 1) / MOST_COLUMNS;
         const int most = static_cast<int>((count + passes - 1) / passes);
-        const WeightRows<Format> rows{start(cut, job), weights->nb[1], blocks, begin, end, next};
+        const WeightRows<Format> rows{first, weights->nb[1], blocks, begin, end, next};
         multiply_all(rows, panels, params->ith, count, [&](auto && multiply) {
             Columns<Format> together;
             for (int64_t c = 0; c < count; c++) {
@@ -174,8 +183,8 @@ template <class Format> struct Product {
                 if constexpr (Format::DIRECT) {
                     together.add(reinterpret_cast<const float *>(input_row(i11, i12, i13)), nullptr, result);
                 } else {
-                    const int64_t first = ((i13 * input->ne[2] + i12) * input->ne[1] + i11) * row_blocks;
-                    together.add(numbers + first, notes + first, result);
+                    const int64_t place = ((i13 * input->ne[2] + i12) * input->ne[1] + i11) * row_blocks;
+                    together.add(numbers + place, notes + place, result);
                 }
                 if (together.held == most || c + 1 == count) {
                     multiply(together, c + 1 == count);

@@ -1,0 +1,55 @@
+"""Let only wanted rows of a model's output layer be computed (kernels/wanted.h)."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.backends.llama_cpp.library import processor_library
+
+
+@cache
+def _functions() -> tuple[Any, Any] | None:
+    """Return what tells the weights of an output layer, and what sets its wanted rows; None where they are lacking."""
+    try:
+        library = processor_library()
+        told, want = library.outrider_output_weights, library.outrider_want_rows
+    except (OSError, AttributeError):
+        return None
+    told.restype, told.argtypes = ctypes.c_void_p, []
+    want.restype, want.argtypes = ctypes.c_bool, [ctypes.c_void_p, ctypes.c_void_p]
+    return told, want
+
+
+class WantedRows:
+    """Hold which logits of one model are wanted: all, or those of bits. Where its weights are, a forward tells."""
+
+    def __init__(self) -> None:
+        self._bits: NDArray[np.uint64] | None = None
+        self._weights: int | None = None
+
+    def want(self, bits: NDArray[np.uint64] | None) -> bool:
+        """Compute from now on the rows of these bits alone (None: all); return whether that can be."""
+        functions = _functions()
+        if functions is None:
+            return False
+        before, self._bits = self._bits, bits  # Kept: the library reads them where they are.
+        if self._weights is None or before is bits:
+            return True
+        return bool(functions[1](self._weights, None if bits is None else bits.ctypes.data))
+
+    def find(self) -> None:
+        """Find the weights, on the thread that asked for logits just now."""
+        functions = _functions()
+        if self._bits is not None and self._weights is None and functions is not None:
+            self._weights = functions[0]()
+            if self._weights is not None:
+                functions[1](self._weights, self._bits.ctypes.data)
+
+    def close(self) -> None:
+        """Want all rows: the memory of the weights will be another's."""
+        self.want(None)
