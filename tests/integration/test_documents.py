@@ -36,6 +36,7 @@ COMMANDS = (
         "template",
         "compile",
         "serve",
+        "connect",
         "rpc-server",
     ),
     *("convert-head", "completion", "get", "search", "alias"),
@@ -130,7 +131,10 @@ def test_every_option_is_explained(command: str) -> None:
         section += text[text.index("\n## generate\n") : text.index("\n## chat\n")]
     told = set(re.findall(r"--[a-z][a-z0-9-]+", section))
     options = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", usage("outrider-engine", command))) - {"--help"}
-    assert command in ("chat", "compile", "convert-head", "serve", "rpc-server", "completion") or "--json" in options
+    assert (
+        command in ("chat", "compile", "connect", "convert-head", "serve", "rpc-server", "completion")
+        or "--json" in options
+    )
     assert options - told == set()
 
 

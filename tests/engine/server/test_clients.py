@@ -3,6 +3,7 @@
 import json
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,16 @@ def decoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpeculativeDec
 @pytest.fixture(scope="module")
 def url(decoder: SpeculativeDecoder) -> Iterator[str]:
     with served(decoder, Limits()) as address:
-        for path, body in ((TEXT, {"prompt": "a", "max_tokens": 1}), ("/tokenize", {"content": "a"})):
-            assert posted(address, path, body)[0] == 200
+        assert posted(address, TEXT, {"prompt": "a", "max_tokens": 1})[0] == 200
+        start_question_threads(address)
         yield address
+
+
+def start_question_threads(address: str) -> None:
+    """Ask so much at once that every thread that answers questions is there."""
+    with ThreadPoolExecutor(8) as asking:
+        long = {"content": "a fox and " * 2000}
+        assert {told[0] for told in asking.map(lambda _: posted(address, "/tokenize", long), range(16))} == {200}
 
 
 @pytest.fixture
@@ -440,8 +448,8 @@ def test_several_prompts_are_each_answered(url: str, decoder: SpeculativeDecoder
 @pytest.fixture(scope="module")
 def ollama(decoder: SpeculativeDecoder) -> Iterator[str]:
     with served(decoder, Limits(), ollama=True) as address:
-        for path in ("/api/generate", "/api/show"):
-            assert posted(address, path, {"stream": False})[0] == 200
+        assert posted(address, "/api/generate", {"stream": False})[0] == 200
+        start_question_threads(address)
         yield address
 
 
@@ -468,7 +476,8 @@ def test_ollamas_conversations(ollama: str, decoder: SpeculativeDecoder) -> None
     assert told(ollama, "/api/generate", text)[0]["response"] == own.content
     plain = told(ollama, "/api/generate", {**text, "raw": True})[0]["response"]
     assert plain == decoder.generate(QUESTION[0]["content"], raw=True, max_tokens=8).text
-    for path, empty in (("/api/generate", {}), ("/api/chat", {"messages": []})):
+    loads: list[tuple[str, dict[str, Any]]] = [("/api/generate", {}), ("/api/chat", {"messages": []})]
+    for path, empty in loads:
         assert told(ollama, path, {**empty, "stream": False})[0]["done_reason"] == "load"
 
 
