@@ -70,11 +70,12 @@ class Limited(FakeBackend):
         return True
 
     def row(self, tokens: Sequence[int]) -> Logits:
-        row = super().row(tokens)
+        row: Logits = super().row(tokens)
         if self.bits is None:
             return row
-        limited: Logits = np.where(_wanted(self.bits, self.vocab_size, 1), row, np.float32(-np.inf)).astype(np.float32)
-        return limited
+        row = row.copy()
+        row[~_wanted(self.bits, self.vocab_size, 1)] = -np.inf
+        return row
 
 
 @pytest.fixture
