@@ -125,7 +125,8 @@ def pair() -> Iterator[SpeculativeDecoder]:
 
 def _row(draft: Backend, tokens: Sequence[int]) -> Logits:
     draft.truncate(0)
-    return draft.forward(tokens, 1)[0].copy()
+    row: Logits = draft.forward(tokens, 1)[0].copy()
+    return row
 
 
 @pytest.mark.skipif(not has_kernels(), reason="llama.cpp was compiled without Outrider's kernels")
