@@ -529,6 +529,34 @@ def test_ollamas_lists_and_refusals(ollama: str, url: str) -> None:
         assert asked(open_to_pages, "/api/chat", b"{}", Content_Type="text/plain", **page)[0] == 415
 
 
+# Recorded requests: their shapes are those of the programs, their words are ours --------------------------------------
+
+RECORDED: list[dict[str, Any]] = json.loads(Path(__file__).with_name("recorded.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("recorded", RECORDED, ids=lambda each: f"{each['client']}{each['path']}")
+@pytest.mark.usefixtures("parser")
+def test_what_programs_send_is_taken(ollama: str, recorded: dict[str, Any]) -> None:
+    body = recorded["body"]
+    if recorded.get("gaps"):
+        status, answer = posted(ollama, recorded["path"], body)
+        assert (status, "cannot fill gaps" in str(answer)) == (400, True)
+        return
+    body = {**body, "max_tokens": 4} if body.get("max_tokens") == -1 else body
+    response = httpx.post(ollama + recorded["path"], json=body, timeout=60)
+    assert response.status_code == 200, response.text
+    assert "error" not in response.text.replace('"error":null', "")
+    choice = body.get("tool_choice")
+    if choice == "required" or isinstance(choice, dict):
+        ((name, arguments),) = calls_of(response.json())[:1]
+        assert name == body["tools"][0]["function"]["name"]
+        assert arguments in [{"age": 1}, {"age": 2}, {"answer": "a"}, {"answer": "b"}]
+
+
+def test_at_least_eight_programs_are_recorded() -> None:
+    assert len({each["client"] for each in RECORDED}) >= 8
+
+
 # Names and addresses ------------------------------------------------------------------------------------------------
 
 
