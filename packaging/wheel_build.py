@@ -118,16 +118,6 @@ def write_alias(place: Path, root: Path) -> None:
     """Write the `outrider` of an editable installation, with the public names for type checkers."""
     place.mkdir(parents=True)
     (place / "__init__.py").write_text(_ALIAS, "utf-8")
-    public = re.sub(r"^from engine\._version.*\n", "", (root / "engine" / "__init__.py").read_text("utf-8"))
-    names = re.search(r"^if TYPE_CHECKING:\n((?:    .*\n|\n)*)", public, re.MULTILINE)
-    listed = re.sub(r"^    ", "", names[1], flags=re.MULTILINE) if names else ""
-    tree = ast.parse(listed)
-    lines = [
-        f"from {node.module} import {', '.join(f'{name.name} as {name.name}' for name in node.names)}"
-        for node in tree.body
-        if isinstance(node, ast.ImportFrom)
-    ]
-    (place / "__init__.pyi").write_text(
-        "\n".join(["from engine._version import __version__ as __version__", *lines, ""]), "utf-8"
-    )
+    public = (root / "engine" / "__init__.pyi").read_text("utf-8")
+    (place / "__init__.pyi").write_text(public.replace("from .", "from engine."), "utf-8")
     (place / "py.typed").touch()

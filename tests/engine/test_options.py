@@ -1,5 +1,6 @@
 """What a call is given and gives: options by name, errors that are ours, and the text that was told."""
 
+import ast
 from contextlib import aclosing, closing, suppress
 from dataclasses import fields
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+import engine
 from engine import (
     BackendFailure,
     Finished,
@@ -53,8 +55,18 @@ async def _use_of_types() -> None:
         decoder.generate("Hello", max_token=3)  # type: ignore[call-arg]
 
 
-def test_type_checkers_look_at_the_engine() -> None:
+def test_type_checkers_see_the_public_names() -> None:
     assert (ROOT / "engine" / "py.typed").is_file()
+    stub = ast.parse((ROOT / "engine" / "__init__.pyi").read_text("utf-8"))
+    shown = {
+        (f"engine.{node.module}", each.name, each.asname)
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for each in node.names
+    }
+    assert shown == {(home, name, name) for home, names in engine.HOMES.items() for name in names}
+    assert set(engine.__all__) <= set(dir(engine))
+    assert not [name for name in engine.__all__ if getattr(engine, name, None) is None]
 
 
 @pytest.mark.parametrize("option", ["stop", "stop_tokens", "sampling", "speculation"])

@@ -89,6 +89,7 @@ def test_quitting_in_the_middle(walk: Walk) -> None:
     quit_quickly(walk)
 
 
+@pytest.mark.soak
 def test_deleting_what_is_being_written(walk: Walk) -> None:
     walker = walk.walker
     begin_reply(walk, STORY)
