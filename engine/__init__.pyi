@@ -147,3 +147,5 @@ from .system.machine import available_memory as available_memory
 from .system.processor import check_processor as check_processor
 from .translatable import Phrase as Phrase
 from .translatable import Translatable as Translatable
+
+HOMES: dict[str, tuple[str, ...]]

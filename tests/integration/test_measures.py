@@ -1,14 +1,11 @@
-"""The measures of the house: rooms and their descriptions, names, circles; and proof that each can fail."""
+"""The measures of the house: rooms and their descriptions, names, lengths; and proof that each can fail."""
 
 import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from collections.abc import Set as AbstractSet
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-import grimp
 import pytest
 from check_functions import FOLDERS, MOST, long_functions
 
@@ -122,38 +119,6 @@ def named_twice(root: Path) -> dict[str, list[str]]:
     return {name: where for name, where in places.items() if len(where) > 1}
 
 
-def imports_of(*packages: str) -> dict[str, frozenset[str]]:
-    """Return what each module imports: at its top, inside functions, and where only type checkers look."""
-    graph = grimp.build_graph(*packages, cache_dir=None)
-    return {module: frozenset(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
-
-
-def rooms_of(imports: Mapping[str, AbstractSet[str]]) -> dict[str, set[str]]:
-    """Return what each room imports of its neighbours: the imports of its modules, seen from the room around both."""
-    rooms: defaultdict[str, set[str]] = defaultdict(set)
-    for module, imported in imports.items():
-        for other in imported:
-            shared = _shared_parts(module, other)
-            here, there = (".".join(name.split(".")[: shared + 1]) for name in (module, other))
-            if shared and here != there:
-                rooms[here].add(there)
-    return rooms
-
-
-def _shared_parts(one: str, other: str) -> int:
-    pairs = zip(one.split("."), other.split("."), strict=False)
-    return next((count for count, (left, right) in enumerate(pairs) if left != right), 0)
-
-
-def circle(imports: Mapping[str, AbstractSet[str]]) -> list[str]:
-    """Return one circle of imports, from a module back to itself; empty where there is none."""
-    try:
-        TopologicalSorter(imports).prepare()
-    except CycleError as error:
-        return [str(module) for module in error.args[1]]
-    return []
-
-
 def test_no_function_is_too_long() -> None:
     """As `make lint` says too."""
     assert not [line for folder in FOLDERS for line in long_functions(ROOT / folder)]
@@ -181,14 +146,6 @@ def test_one_name_has_one_meaning() -> None:
     twice = named_twice(ROOT)
     assert not {name: where for name, where in twice.items() if name not in SAME_NAME}
     assert not SAME_NAME.keys() - twice.keys(), "these names stand for one class only"
-
-
-def test_no_module_imports_itself_by_a_way_round() -> None:
-    assert not circle(imports_of(*PACKAGES))
-
-
-def test_no_room_imports_itself_by_a_way_round() -> None:
-    assert not circle(rooms_of(imports_of(*PACKAGES)))
 
 
 def _write(root: Path, sources: Mapping[str, str]) -> None:
@@ -260,25 +217,3 @@ def test_a_name_with_two_meanings_is_seen(tmp_path: Path) -> None:
     source = "class Job: ...\nclass _Own: ...\n"
     _write(tmp_path, {"engine/a.py": source, "app/b.py": source})
     assert named_twice(tmp_path) == {"Job": ["engine/a.py", "app/b.py"]}
-
-
-@pytest.mark.parametrize(
-    ("way_back", "found"),
-    [
-        ("from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from made_up import one\n", True),
-        ("def late() -> None:\n    import made_up.one\n", True),
-        ("import json\n", False),
-    ],
-)
-def test_a_circle_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way_back: str, found: bool) -> None:
-    modules = {"one": "import made_up.two\n", "two": "import made_up.three\n", "three": way_back}
-    _write(tmp_path, {f"made_up/{name}.py": source for name, source in {"__init__": "", **modules}.items()})
-    monkeypatch.syspath_prepend(tmp_path)
-    assert set(circle(imports_of("made_up"))) == ({f"made_up.{name}" for name in modules} if found else set())
-
-
-def test_a_circle_of_rooms_is_seen() -> None:
-    imports = {"a.x.one": {"a.y.one"}, "a.y.two": {"a.x.two"}, "a": {"a.x"}, "a.x": {"a"}}
-    assert not circle({module: {other} - {"a"} for module, (other,) in imports.items() if module != "a"})
-    assert set(circle(rooms_of(imports))) == {"a.x", "a.y"}
-    assert not circle(rooms_of({"a.x.one": {"a.y.one"}, "a.x.two": {"a.x.one", "b.x.two"}, "b.x.two": {"b.y"}}))
