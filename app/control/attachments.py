@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -14,28 +15,50 @@ from app.state.chat.attachments import MOST, Attachment, NotAttached, plain_name
 from app.system.log_file import note_error
 
 
-class Attachments(QObject):
-    """Hold the files of the next question.
+@dataclass(slots=True, eq=False)
+class _File:
+    """Hold a file in the place where it was chosen. `found`: None while it is being read."""
 
-    Attributes: attachments (read), pending (names of those that are being read: their disk may be slow).
-    Signals: changed(), counted() (their tokens are known), refused(NotAttached).
+    name: str
+    chat: object
+    found: Attachment | None = None
+
+
+class Attachments(QObject):
+    """Hold the files of the next question of the chat on the screen, in the order in which they were chosen.
+
+    Signals: changed(), adding() (others are about to be read), counted() (their tokens are known),
+    refused(NotAttached), came_late(chat, Attachment) (another chat is on the screen by now).
     """
 
     changed = Signal()
+    adding = Signal()
     counted = Signal()
     refused = Signal(object)
+    came_late = Signal(object, object)
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
-        self.attachments: tuple[Attachment, ...] = ()
-        self.pending: tuple[str, ...] = ()
         self._loop = loop
-        self._reading: list[object] = []
+        self._chat: object = None
+        self._files: list[_File] = []
+        self._reading: list[_File] = []
         self._last: tuple[Attachment, ...] = ()
+
+    @property
+    def attachments(self) -> tuple[Attachment, ...]:
+        """Return the files that are read."""
+        return tuple(each.found for each in self._files if each.found is not None)
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """Return the names of those that are being read: their disk may be slow."""
+        return tuple(each.name for each in self._files if each.found is None)
 
     def add(self, paths: Sequence[Path]) -> None:
         """Let these files go with the question, as far as they can be read as text."""
-        room = MOST - len(self.attachments) - len(self.pending)
+        self.adding.emit()
+        room = MOST - len(self._files)
         for path in paths[:room]:
             self._read(path)
         for path in paths[room : room + 1]:
@@ -43,50 +66,60 @@ class Attachments(QObject):
 
     def remove(self, place: int) -> None:
         """Leave one out, by its number; those that are still being read come after the others."""
-        if place < len(self.attachments):
-            self.attachments = self.attachments[:place] + self.attachments[place + 1 :]
-        elif place - len(self.attachments) < len(self._reading):
-            self._forget(self._reading[place - len(self.attachments)])
+        shown = sorted(self._files, key=lambda each: each.found is None)
+        if place < len(shown):
+            self._files.remove(shown[place])
+            if shown[place] in self._reading:
+                self._reading.remove(shown[place])
         self.changed.emit()
+
+    def show(self, chat: object, files: Sequence[Attachment]) -> None:
+        """Hold the files of another chat; those that are still being read for the last one are told when they come."""
+        self._chat = chat
+        self._files = [_File(each.name, chat, each) for each in files]
+        self._files += [each for each in self._reading if each.chat is chat]
+        self.changed.emit()
+
+    def follow(self, chat: object) -> None:
+        """Hold these files for this chat from now on."""
+        self._chat = chat
+        for each in self._files:
+            each.chat = chat
 
     def sent(self) -> None:
         """Clear the files: the question is on its way, and the next one begins without any."""
         self._last = self.attachments
-        self._clear()
+        self._files.clear()
+        self.changed.emit()
 
     def bring_back(self) -> None:
         """Bring back the files of the last question, together with its words."""
-        if not self.attachments and self._last:
-            self.attachments = self._last
-            self.changed.emit()
+        if not self._files and self._last:
+            self.show(self._chat, self._last)
 
     def note_tokens(self, counts: Mapping[str, int]) -> None:
         """Note how many tokens these texts have."""
-        known = tuple(
-            each.counted(counts[each.block]) if each.tokens is None and each.block in counts else each
-            for each in self.attachments
-        )
-        if known != self.attachments:
-            self.attachments = known
+        known = False
+        for each in self._files:
+            if each.found is not None and each.found.tokens is None and each.found.block in counts:
+                each.found, known = each.found.counted(counts[each.found.block]), True
+        if known:
             self.counted.emit()
 
     def forget_tokens(self) -> None:
         """Forget the token counts: another model has other tokens."""
-        self.attachments = tuple(Attachment(each.name, each.text) for each in self.attachments)
+        for each in self._files:
+            if each.found is not None:
+                each.found = Attachment(each.found.name, each.found.text)
 
     def stop(self) -> None:
         """Drop the files that are still being read; nobody waits for them."""
         self._reading.clear()
 
-    def _clear(self) -> None:
-        self.attachments, self.pending = (), ()
-        self._reading.clear()
-        self.changed.emit()
-
     def _read(self, path: Path) -> None:
-        mark = object()
-        self._reading.append(mark)
-        self.pending = (*self.pending, plain_name(path.name))
+        file = _File(plain_name(path.name), self._chat)
+        self._reading.append(file)
+        self._files.append(file)
         self.changed.emit()
 
         def work() -> None:
@@ -97,24 +130,25 @@ class Attachments(QObject):
                 found = refusal
             except Exception as error:  # noqa: BLE001 - a chip that waits for ever would be worse
                 note_error(error)
-                found = NotAttached(plain_name(path.name), "unreadable")
+                found = NotAttached(file.name, "unreadable")
             # The loop may be closed when a slow disk answers at last.
             with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._done, mark, found)
+                self._loop.call_soon_threadsafe(self._done, file, found)
 
         threading.Thread(target=work, name="outrider-file", daemon=True).start()
 
-    def _done(self, mark: object, found: Attachment | NotAttached) -> None:
-        if mark not in self._reading:
+    def _done(self, file: _File, found: Attachment | NotAttached) -> None:
+        if file not in self._reading:
             return
-        self._forget(mark)
+        self._reading.remove(file)
         if isinstance(found, NotAttached):
             self.refused.emit(found)
-        elif all((found.name, found.text) != (each.name, each.text) for each in self.attachments):
-            self.attachments = (*self.attachments, found)
+        elif file not in self._files:
+            self.came_late.emit(file.chat, found)
+            return
+        known = [(each.name, each.text) for each in self.attachments]
+        if isinstance(found, NotAttached) or (found.name, found.text) in known:
+            self._files = [each for each in self._files if each is not file]
+        else:
+            file.found = found
         self.changed.emit()
-
-    def _forget(self, mark: object) -> None:
-        place = self._reading.index(mark)
-        del self._reading[place]
-        self.pending = self.pending[:place] + self.pending[place + 1 :]

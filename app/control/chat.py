@@ -257,12 +257,16 @@ class ChatController(QObject):
             self._show_again(conversation)
 
     def restore_messages(self) -> None:
-        """Bring the messages back that were deleted last."""
+        """Bring the messages back that were deleted last, and show them."""
         if self.busy:
             return
         conversation = self.conversations.restore_messages()
-        if conversation is not None and conversation is self.conversations.open:
+        if conversation is None:
+            return
+        if conversation is self.conversations.open:
             self._show_again(conversation)
+        elif self.conversations.is_listed(conversation):
+            self.open(conversation.id)
 
     def cancel(self) -> None:
         """Stop what is going on: the reply on the screen, else what the progress bar is about.

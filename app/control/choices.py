@@ -91,6 +91,11 @@ class Choices(QObject):
         self._build()
         self.changed.emit()
 
+    def read_again(self) -> None:
+        """Follow settings that were changed elsewhere."""
+        self._build()
+        self.changed.emit()
+
     def _build(self) -> None:
         """Build what is kept anew: something else is chosen, or another conversation is open."""
         speculation = {name: getattr(self._settings, name) for name in SPECULATION}

@@ -31,10 +31,12 @@ class ContextController(QObject):
     """Track what the model would read if the message were sent now.
 
     Attribute: use, None where it is not known (no target is loaded, the engine is at work elsewhere).
-    Signal: changed(). `typed` gives the question as it stands in the prompt box, with its files.
+    Signals: changed(), counted() (what is typed now is counted, or can't be).
+    `typed` gives the question as it stands in the prompt box, with its files.
     """
 
     changed = Signal()
+    counted = Signal()
 
     def __init__(
         self,
@@ -135,7 +137,7 @@ class ContextController(QObject):
         if self._job is not None:
             self._job.cancel()
         if self._bridge.loaded.target is None:
-            self._show(None)
+            self._tell(None)
             return
         self._tasks.start(self._ask(pending))
 
@@ -157,17 +159,17 @@ class ContextController(QObject):
             return
         except EngineError:
             # A text that this model cannot read is told when it is sent.
-            self._show(None)
+            self._tell(None)
             return
         except Exception as error:  # noqa: BLE001 - logged; a meter is not worth a message
             describe(error)
-            self._show(None)
+            self._tell(None)
             return
         if job is self._job:
             self._attachments.note_tokens(dict(zip(uncounted, count.texts, strict=True)))
             if self._controller.answering is pending:
                 self._counted = use_of(count.fit)
-                self._show(self._counted)
+                self._tell(self._counted)
 
     async def _read_history(self) -> tuple[Message, ...]:
         """Return what was said so far; of a long chat bit by bit, so that the window goes on."""
@@ -179,6 +181,12 @@ class ContextController(QObject):
             await asyncio.sleep(0)
             found += answered(entries[start : start + _AT_ONCE])
         return tuple(found)
+
+    def _tell(self, use: ContextUse | None) -> None:
+        """Show what was counted; it is of now where nothing was typed meanwhile."""
+        self._show(use)
+        if not self._timer.isActive():
+            self.counted.emit()
 
     def _show(self, use: ContextUse | None) -> None:
         if use != self.use:

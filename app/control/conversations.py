@@ -59,7 +59,7 @@ class ConversationController(QObject):
     Attributes: list (what the panel shows), open (the conversation in the middle, None for a chat in which nothing was
     said yet), files (imports and exports).
     Signals: list_changed(), open_changed() (another one is open), writing_changed() (others are being answered),
-    removed(id), deleted_changed(), messages_deleted() (`restore_messages` undoes it),
+    removed(id), deleted_changed(), messages_deleted() (`restore_messages` undoes it), messages_restored(),
     trouble(Problem) (it goes on without saving, or nothing can be saved for now), saving_again(), failed(Problem).
     """
 
@@ -69,6 +69,7 @@ class ConversationController(QObject):
     removed = Signal(int)
     deleted_changed = Signal()
     messages_deleted = Signal()
+    messages_restored = Signal()
     trouble = Signal(object)
     saving_again = Signal()
     failed = Signal(object)
@@ -79,13 +80,13 @@ class ConversationController(QObject):
         self.list = ConversationList()
         self.open: Conversation | None = None
         self.files = ChatFiles(loop, lambda: self.store)
-        self._deleted: Deleted | None = None
+        self._deleted: list[Deleted] = []
         self._path = path
         self._loop = loop
         self._store: ConversationStore | None = None
         self._summaries: dict[int, ConversationSummary] = {}
         self._said: dict[int, int] = {}
-        self._gone: DeletedMessages | None = None
+        self._gone: list[DeletedMessages] = []
         self._unsaved: dict[int, TokenTrace] = {}
         self._loaded: deque[tuple[Exchange, TokenTrace]] = deque()
         self._told_traces: set[int] = set()
@@ -93,8 +94,18 @@ class ConversationController(QObject):
 
     @property
     def can_undelete(self) -> bool:
-        """Return whether a deletion can be undone."""
-        return self._deleted is not None
+        """Return whether the deletion of a chat can be undone."""
+        return bool(self._deleted)
+
+    @property
+    def can_restore_messages(self) -> bool:
+        """Return whether the deletion of messages can be undone."""
+        return bool(self._gone)
+
+    @property
+    def deleted_title(self) -> str:
+        """Return the title of the chat that was deleted last of those that can be brought back."""
+        return self._deleted[-1].summary.title if self._deleted else ""
 
     # The store --------------------------------------------------------------------------------------------------------
 
@@ -184,24 +195,30 @@ class ConversationController(QObject):
     # Messages ---------------------------------------------------------------------------------------------------------
 
     def delete_message(self, conversation: Conversation, message_id: int) -> None:
-        """Delete a message with all below it. The last deletion can be undone."""
+        """Delete a message with all below it. `restore_messages` undoes it, for as long as the program runs."""
         messages = [conversation[each] for each in conversation.below(message_id)]
         self.store.writer.flush(_FLUSH_S)
         replies = [each.id for each in messages if each.role == "assistant"]
         traces = {each: self._trace(each) for each in replies[:_MOST_TRACES]}
         kept = {number: trace for number, trace in traces.items() if trace is not None}
         self.store.delete_message(conversation, message_id)
-        self._gone = DeletedMessages(conversation, messages, kept)
+        self._gone.append(DeletedMessages(conversation, messages, kept))
+        room = _MOST_TRACES
+        for gone in reversed(self._gone):
+            room -= len(gone.traces)
+            if room < 0:
+                gone.traces.clear()
         self.note(conversation)
         self.messages_deleted.emit()
 
     def restore_messages(self) -> Conversation | None:
-        """Undo that; gives the conversation."""
-        gone, self._gone = self._gone, None
-        if gone is None:
+        """Undo the last deletion of messages that is not undone yet; gives the conversation."""
+        if not self._gone:
             return None
+        gone = self._gone.pop()
         self.store.restore_messages(gone.conversation, gone.messages, gone.traces)
         self.note(gone.conversation)
+        self.messages_restored.emit()
         return gone.conversation
 
     def _trace(self, reply_id: int) -> bytes | None:
@@ -215,6 +232,10 @@ class ConversationController(QObject):
         """Return all conversations, what was said last first."""
         return sorted(self._summaries.values(), key=self._when, reverse=True)
 
+    def is_listed(self, conversation: Conversation) -> bool:
+        """Return whether it is one of them: a deleted one is not."""
+        return conversation.id in self._summaries
+
     def _when(self, summary: ConversationSummary) -> tuple[int, float, int]:
         # What was said in this run is the latest, also where the clock was put back meanwhile.
         return self._said.get(summary.id, 0), summary.updated, summary.id
@@ -223,7 +244,7 @@ class ConversationController(QObject):
 
     def note(self, conversation: Conversation) -> None:
         """Note that something was said in a conversation: it goes to the top."""
-        if self._deleted is None or self._deleted.summary.id != conversation.id:
+        if all(each.summary.id != conversation.id for each in self._deleted):
             self._summaries[conversation.id] = conversation.summary()
             self._said[conversation.id] = max(self._said.values(), default=0) + 1
             self._show_list()
@@ -254,22 +275,24 @@ class ConversationController(QObject):
             self._show_list()
 
     def delete(self, conversation: int) -> None:
-        """Take a conversation off the list; until the next one, it can be undone."""
+        """Take a conversation off the list. `undelete` undoes it, for as long as the program runs."""
         if conversation not in self._summaries:
             return
-        self.forget_deleted()
         was_open = self.open is not None and self.open.id == conversation
-        self._deleted = Deleted(self._summaries.pop(conversation), self.open if was_open else None)
+        self._deleted.append(Deleted(self._summaries.pop(conversation), self.open if was_open else None))
         self.store.delete(conversation)
         self._show_list()
         self.removed.emit(conversation)
         self.deleted_changed.emit()
 
     def undelete(self) -> Conversation | None:
-        """Undo the deletion; gives the conversation if it was open then, to be opened again."""
-        deleted, self._deleted = self._deleted, None
-        if deleted is None:
+        """Undo the last deletion of a chat that is not undone yet.
+
+        Gives the conversation if it was open then, to be opened again.
+        """
+        if not self._deleted:
             return None
+        deleted = self._deleted.pop()
         self.store.undelete(deleted.summary.id)
         self._summaries[deleted.summary.id] = deleted.summary
         self._show_list()
@@ -279,11 +302,10 @@ class ConversationController(QObject):
         return deleted.conversation
 
     def forget_deleted(self) -> None:
-        """Forget what was deleted, for good: it is too late to undo."""
-        deleted, self._deleted = self._deleted, None
-        if deleted is not None:
+        """Forget the deleted chats for good: it is too late to undo."""
+        for deleted in self._deleted:
             self.store.purge(deleted.summary.id)
-            self.deleted_changed.emit()
+        self._deleted.clear()
 
     def _show_list(self) -> None:
         if not self._query:

@@ -88,7 +88,8 @@ class Settings:
     is none.
     `drafting`: how the draft was chosen (`Drafting` in app.state.models.selection), "" in old files;
     `models_folders`: in their order; `favourites`, `recent_models`: paths of models, those loaded last first;
-    `models_folders`: in their order; `servers`: those that can be the target (app.state.models.servers), without keys;
+    `files_folder`: where a file was opened or saved last;
+    `servers`: those that can be the target (app.state.models.servers), without keys;
     `load_options`: how a model is loaded, `thinking`: how it is to think, by its path; `geometry` is Qt's own form in
     base64; `left_width`,
     `right_width` in pixels; `conversation` is the number of the one that is open, 0 for none; `font_points` 0: the
@@ -111,6 +112,7 @@ class Settings:
     favourites: list[str] = field(default_factory=list, metadata=kept(paths))
     recent_models: list[str] = field(default_factory=list, metadata=kept(paths))
     servers: list[dict[str, Any]] = field(default_factory=list, metadata=kept(plain_list))
+    files_folder: str = field(default="", metadata=kept(path_text))
     load_options: dict[str, dict[str, Any]] = field(default_factory=dict, metadata=kept(options_by_path))
     theme: str = field(
         default="system", metadata=shown("general", one_of("system", "light", "dark"), Translatable("Theme"), _THEMES)

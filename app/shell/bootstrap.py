@@ -30,6 +30,7 @@ from app.control.choices import Choices
 from app.control.compare import CompareController
 from app.control.context import ContextController
 from app.control.conversations import ConversationController
+from app.control.drafts import Drafts
 from app.control.models import ModelController
 from app.control.problems import describe
 from app.settings.autosave import Autosave
@@ -128,6 +129,7 @@ def build(
     compare = CompareController(loop, bridge, models, controller.last_question)
     attachments = Attachments(loop)
     context = ContextController(loop, bridge, controller, attachments, lambda: window.prompt.question)
+    drafts = Drafts(conversations, attachments, window.prompt.edit.toPlainText)
     program = Program(
         settings,
         settings_file,
@@ -142,12 +144,14 @@ def build(
         compare,
         attachments=attachments,
         context=context,
+        drafts=drafts,
     )
     connect(program)
     # What the window begins with is there in a moment: no greeting that vanishes at once.
     before = settings.conversation if store is not None and store.exists() else 0
     window.show_chat(empty=before == 0)
     window.painted.connect(lambda: controller.restore(before))
+    window.painted.connect(drafts.begin)
     window.painted.connect(lambda: _begin(program, problems))
     return program
 

@@ -16,6 +16,9 @@ from app.system.translation import say
 from app.views.commands.commands import CHAT, CONVERSATIONS, MODELS, PROGRAM, SPECULATION, VIEW, Keys
 from engine import full_size_folder
 
+_LONGEST = 40
+"""Characters of a title in the name of a command."""
+
 
 def register(program: Program, windows: Windows) -> None:
     """Give the window its commands."""
@@ -40,6 +43,13 @@ def _register_chat(program: Program, windows: Windows) -> None:
         shortcut="Esc",
         section=CHAT,
         enabled=lambda: controller.activity.work != "idle",
+    )
+    add(
+        "chat.undo",
+        tr("Undo deleting messages"),
+        controller.restore_messages,
+        section=CHAT,
+        enabled=lambda: program.conversations.can_restore_messages and not controller.busy,
     )
     add("chat.attach", tr("Attach text files…"), lambda: attach(program), shortcut="Ctrl+Shift+A", section=CHAT)
     words = tr("Sampling and system prompt for this chat…")
@@ -79,9 +89,14 @@ def _register_conversations(program: Program) -> None:
     add("conversations.previous", before, lambda: step(-1), shortcut="Ctrl+PgUp", section=section)
     add("conversations.rename", tr("Rename this chat"), rename, section=section, enabled=is_open)
     add("conversations.delete", tr("Delete this chat"), delete, section=section, enabled=is_open)
-    undo = program.controller.undelete
-    taken_back = tr("Undo deleting a chat")
-    add("conversations.undo", taken_back, undo, section=section, enabled=lambda: conversations.can_undelete)
+    add(
+        "conversations.undo",
+        tr("Undo deleting a chat"),
+        program.controller.undelete,
+        section=section,
+        enabled=lambda: conversations.can_undelete,
+        words=lambda: undo_words(conversations.deleted_title, tr("Undo deleting “{title}”")),
+    )
     for each in FORMATS.values():
         add(
             f"conversations.export-{each.name}",
@@ -91,6 +106,12 @@ def _register_conversations(program: Program) -> None:
             enabled=is_open,
         )
     add("conversations.import", tr("Import a chat…"), lambda: import_(program), section=section)
+
+
+def undo_words(title: str, pattern: str) -> str:
+    """Return the name of the command that brings this chat back; "" for one without a title, or for none."""
+    shown = title if len(title) <= _LONGEST else f"{title[:_LONGEST]}…"
+    return pattern.format(title=shown) if shown else ""
 
 
 def neighbour(rows: object, open_id: int | None, by: int) -> int | None:
@@ -159,7 +180,14 @@ def _register_models(program: Program, windows: Windows) -> None:
     )
     load, unload = tr("Load the chosen models"), tr("Unload the models")
     add("models.load", load, models.load_now, section=MODELS, enabled=lambda: not models.is_loaded)
-    add("models.unload", unload, models.unload, section=MODELS, enabled=lambda: models.list.loaded.target is not None)
+
+    def unload_models() -> None:
+        later = program.controller.replies.running is not None
+        models.unload()
+        then = tr("The models are unloaded once the reply is written.") if later else tr("The models are unloaded.")
+        window.notice.show_word(f"{then} {tr('The next message loads them again.')}")
+
+    add("models.unload", unload, unload_models, section=MODELS, enabled=lambda: models.list.loaded.target is not None)
 
 
 def _register_view(program: Program) -> None:

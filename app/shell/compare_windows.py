@@ -10,6 +10,7 @@ from PySide6.QtCore import QCoreApplication, QObject, QTimer
 from PySide6.QtWidgets import QWidget
 
 from app.control.compare import CompareController
+from app.settings.settings import Settings
 from app.state.compare.animation import Frame
 from app.state.compare.compare import CompareKind
 from app.views.compare.dialog import RunDialog
@@ -25,12 +26,13 @@ _FULL_SIZE_PROMPT = "Tell me a story about a dragon."
 class CompareWindows(QObject):
     """Compare and the sweep, each made when it is asked for the first time. Attribute: dialogs (by kind)."""
 
-    def __init__(self, controller: CompareController, theme: Theme, parent: QWidget) -> None:
+    def __init__(self, controller: CompareController, theme: Theme, settings: Settings, parent: QWidget) -> None:
         super().__init__(parent)
         self.dialogs: dict[CompareKind, RunDialog] = {}
         self._compare: CompareDialog | None = None
         self._controller = controller
         self._theme = theme
+        self._settings = settings
         self._window = parent
         controller.changed.connect(self._show_run)
         controller.pair_changed.connect(self._show_pair)
@@ -102,9 +104,12 @@ class CompareWindows(QObject):
         dialog.show_full_size(self._controller.full_size)
         dialog.start.click()
 
+    def _ask(self, dialog: QWidget, name: str, kinds: str, suffix: str) -> Path | None:
+        return ask_where_to_put_picture(dialog, self._settings, name, kinds, suffix)
+
     def _save_picture(self) -> None:
         dialog = self._compare
-        path = None if dialog is None else ask_where_to_put_picture(dialog, "race.png", "PNG (*.png)", ".png")
+        path = None if dialog is None else self._ask(dialog, "race.png", "PNG (*.png)", ".png")
         if dialog is not None and path is not None:
             good = dialog.race.field.picture(None, self._title()).save(str(path))
             dialog.race.tell_saved(
@@ -114,7 +119,7 @@ class CompareWindows(QObject):
     def _save_animation(self) -> None:
         dialog = self._compare
         kinds = "WebP (*.webp);;GIF (*.gif)"
-        path = None if dialog is None else ask_where_to_put_picture(dialog, "race.webp", kinds, ".webp")
+        path = None if dialog is None else self._ask(dialog, "race.webp", kinds, ".webp")
         if dialog is not None and path is not None:
             dialog.race.animation.setEnabled(False)
             self._collect(path, dialog.race.field.frames(self._title()), [])

@@ -42,6 +42,7 @@ def connect(program: Program) -> None:
     _connect_models(program, windows.library)
     program.window.bar.server_wanted.connect(windows.servers.open)
     _connect_files(program)
+    _connect_drafts(program)
     _connect_meter(program)
     _connect_thinking(program)
     register(program, windows)
@@ -105,7 +106,6 @@ def _connect_conversations(program: Program) -> None:
     panel.pin_wanted.connect(conversations.pin)
     panel.delete_wanted.connect(conversations.delete)
     panel.undo_wanted.connect(controller.undelete)
-    panel.undo_ended.connect(conversations.forget_deleted)
     panel.search_wanted.connect(conversations.search)
     panel.export_wanted.connect(lambda number, kind: export(program, number, kind))
     panel.export_all_wanted.connect(lambda numbers, kind: export_all(program, numbers, kind))
@@ -118,11 +118,18 @@ def _connect_conversations(program: Program) -> None:
     conversations.deleted_changed.connect(lambda: panel.show_undo(shown=conversations.can_undelete))
     conversations.messages_deleted.connect(lambda: window.notice.show_offer(window.tr("Deleted"), window.tr("Undo")))
     window.notice.accepted.connect(controller.restore_messages)
+    conversations.messages_restored.connect(lambda: _offer_more(program))
     conversations.trouble.connect(lambda problem: window.notice.show_trouble(problem.text))
     conversations.files.failed.connect(lambda problem: _tell_failed_file(program, problem))
     told = window.tr("Exported as {name}")
     conversations.files.exported.connect(lambda name: window.notice.show_good_news(told.format(name=name)))
     conversations.saving_again.connect(lambda: window.notice.show_good_news(window.tr("All changes are saved again.")))
+
+
+def _offer_more(program: Program) -> None:
+    """Offer to bring the messages back that were deleted before those that just came back."""
+    if program.conversations.can_restore_messages:
+        program.window.notice.show_offer(program.window.tr("Deleted"), program.window.tr("Undo"))
 
 
 def _tell_failed_file(program: Program, problem: Problem) -> None:
@@ -224,14 +231,27 @@ def _connect_files(program: Program) -> None:
 
     prompt.attach_wanted.connect(lambda: attach(program))
     prompt.edit.files_given.connect(files.add)
+    prompt.edit.pasted_nothing.connect(window.notice.show_passing_trouble)
     prompt.chips.removed.connect(files.remove)
     prompt.recalled.connect(files.bring_back)
     prompt.send.connect(files.sent)
     files.changed.connect(show)
+    files.adding.connect(window.notice.let_pass)
     program.controller.entry_added.connect(lambda _entry: window.notice.let_pass())
+    program.conversations.open_changed.connect(window.notice.let_pass)
     files.counted.connect(show)
     files.refused.connect(refuse)
     window.closed.connect(files.stop)
+
+
+def _connect_drafts(program: Program) -> None:
+    window, drafts = program.window, program.drafts
+    drafts.shown.connect(window.prompt.set_text)
+    window.transcript.intent.connect(drafts.carry_out)
+    window.prompt.edited.connect(drafts.note)
+    # Behind what clears the files: what was sent is no draft.
+    window.prompt.send.connect(drafts.save)
+    window.closed.connect(drafts.save)
 
 
 def _connect_meter(program: Program) -> None:
@@ -247,6 +267,7 @@ def _connect_meter(program: Program) -> None:
 
     window.prompt.edited.connect(context.note_typed)
     context.changed.connect(show)
+    context.counted.connect(window.prompt.note_counted)
     window.closed.connect(context.stop)
 
 

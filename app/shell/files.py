@@ -13,14 +13,14 @@ from app.views.window.file_dialogs import ask_for_folder, ask_what_to_attach, as
 def export(program: Program, conversation: int, kind: str) -> None:
     """Ask for a file, and write a conversation into it."""
     name = program.conversations.export_name(conversation, kind)
-    path = ask_where_to_save(program.window, name, kind) if name else None
+    path = ask_where_to_save(program.window, program.settings, name, kind) if name else None
     if path is not None:
         program.conversations.export(conversation, kind, path)
 
 
 def export_all(program: Program, conversations: Sequence[int], kind: str) -> None:
     """Ask for a folder, and write conversations into it, each into a file that is not there yet."""
-    folder = ask_for_folder(program.window)
+    folder = ask_for_folder(program.window, program.settings)
     if folder is None:
         return
     taken: set[Path] = set()
@@ -37,14 +37,14 @@ def export_all(program: Program, conversations: Sequence[int], kind: str) -> Non
 
 def import_(program: Program) -> None:
     """Ask for the file of a conversation, and add that."""
-    path = ask_what_to_import(program.window)
+    path = ask_what_to_import(program.window, program.settings)
     if path is not None:
         program.controller.import_(path)
 
 
 def attach(program: Program) -> None:
     """Ask for text files that go with the next question."""
-    paths = ask_what_to_attach(program.window)
+    paths = ask_what_to_attach(program.window, program.settings)
     if paths:
         program.attachments.add(paths)
     program.window.prompt.setFocus()

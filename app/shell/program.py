@@ -11,6 +11,7 @@ from app.control.chat import ChatController
 from app.control.compare import CompareController
 from app.control.context import ContextController
 from app.control.conversations import ConversationController
+from app.control.drafts import Drafts
 from app.control.models import ModelController
 from app.settings.autosave import Autosave
 from app.settings.settings import Settings, SettingsFile
@@ -42,6 +43,7 @@ class Program:
     compare: CompareController
     attachments: Attachments
     context: ContextController
+    drafts: Drafts
     installation: Installation | None = None
     damage: InstallationDamaged | None = None
     watcher: CallWatcher | None = None

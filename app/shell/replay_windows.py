@@ -40,7 +40,9 @@ class ReplayWindows:
 
         window = self._program.window
         if exchange.trace is None or not len(exchange.trace):
-            window.notice.show_trouble(window.tr("There is no token record for this reply, so it cannot be replayed."))
+            window.notice.show_passing_trouble(
+                window.tr("There is no token record for this reply, so it cannot be replayed.")
+            )
             return
         self.close()
         stats = exchange.stats

@@ -9,6 +9,7 @@ from PySide6.QtCore import QCoreApplication, QObject
 
 from app.shell.program import Program
 from app.shell.servers.switch import ServerControl
+from app.shell.settings_undo import SettingsUndo
 from app.state.settings.generation import PRESET, GenerationChoice
 from app.state.settings.presets import (
     LARGEST_FILE,
@@ -35,6 +36,7 @@ class SettingsWindows(QObject):
         self.dialog: SettingsDialog | None = None
         self._program = program
         self.server = ServerControl(program)
+        self._undo = SettingsUndo(program)
         program.controller.choices.changed.connect(self._show_choices)
         program.autosave.changed.connect(self._show_settings)
         program.window.closed.connect(self._close)
@@ -63,6 +65,9 @@ class SettingsWindows(QObject):
     def _connect(self, dialog: SettingsDialog) -> None:
         choices, page = self._program.controller.choices, dialog.generation
         dialog.shown.connect(self._fill)
+        dialog.replacing.connect(self._undo.begin)
+        dialog.replaced.connect(self._note_replaced)
+        dialog.undo_wanted.connect(self._bring_back)
         dialog.general.changed.connect(self._set)
         dialog.speculation.changed.connect(self._speculate)
         self.server.attach(dialog.server)
@@ -73,7 +78,7 @@ class SettingsWindows(QObject):
         page.prompts.save_wanted.connect(lambda name: self._save(page.prompts, SystemPrompt(name, page.choice.system)))
         for bar in (page.presets, page.prompts):
             bar.rename_wanted.connect(lambda name, new, bar=bar: self._change(bar, lambda: bar.shelf.rename(name, new)))
-            bar.delete_wanted.connect(lambda name, bar=bar: self._change(bar, lambda: bar.shelf.delete(name)))
+            bar.delete_wanted.connect(lambda name, bar=bar: self._delete(bar, name))
             bar.import_wanted.connect(lambda bar=bar: self._import(bar))
             bar.export_wanted.connect(lambda bar=bar: self._export(bar))
 
@@ -111,6 +116,29 @@ class SettingsWindows(QObject):
     def _save(self, bar: ShelfBar, item: GenerationPreset | SystemPrompt) -> None:
         self._change(bar, lambda: bar.shelf.save(item))
 
+    def _delete(self, bar: ShelfBar, name: str) -> None:
+        self._undo.begin(QCoreApplication.translate("Settings", "deleting {name}").format(name=name))
+        self._change(bar, lambda: bar.shelf.delete(name))
+        self._note_replaced()
+
+    def _note_replaced(self) -> None:
+        self._undo.end()
+        if self.dialog is not None:
+            self.dialog.show_undo(self._undo.words)
+
+    def _bring_back(self) -> None:
+        """Undo the last change that replaced many values, and show everything as it is then."""
+        if self.dialog is None:
+            return
+        self._undo.undo()
+        settings, page = self._program.settings, self.dialog.generation
+        page.presets.shelf.own[:] = presets(settings.presets).own
+        page.prompts.shelf.own[:] = prompts(settings.prompts).own
+        self._program.controller.choices.read_again()
+        self.server.obey()
+        self._fill()
+        self.dialog.show_undo(self._undo.words)
+
     def _change(self, bar: ShelfBar, change: Any) -> None:
         change()
         self._keep(bar.shelf)
@@ -127,7 +155,7 @@ class SettingsWindows(QObject):
     def _import(self, bar: ShelfBar) -> None:
         from app.views.window.file_dialogs import ask_what_to_open  # noqa: PLC0415 - not before it is asked for
 
-        path = ask_what_to_open(bar.window(), QCoreApplication.translate("Settings", "Import"))
+        path = ask_what_to_open(bar.window(), self._program.settings, QCoreApplication.translate("Settings", "Import"))
         if path is not None:
             self.import_(bar, path)
 
@@ -152,7 +180,8 @@ class SettingsWindows(QObject):
 
         is_presets = self.dialog is not None and bar is self.dialog.generation.presets
         name = "outrider presets.json" if is_presets else "outrider prompts.json"
-        path = ask_where_to_put(bar.window(), QCoreApplication.translate("Settings", "Export"), name)
+        title = QCoreApplication.translate("Settings", "Export")
+        path = ask_where_to_put(bar.window(), self._program.settings, title, name)
         if path is not None:
             self.export(bar, path)
 

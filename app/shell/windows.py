@@ -74,6 +74,9 @@ class PromptWindows:
     def _take(self, intent: EntryIntent) -> None:
         if isinstance(intent, ShowPrompt):
             program, replies = self._program, intent.part == "question"
+            if program.controller.replies.running is not None:
+                words = program.window.tr("It is shown as soon as the reply in another chat is written.")
+                program.window.notice.show_word(words)
             messages = program.controller.transcript.messages_until(intent.exchange, reply=not replies)
             job = program.bridge.read_prompt(messages, program.controller.choices.own, reply_next=replies)
             job.result.add_done_callback(self._show)
@@ -214,7 +217,7 @@ class Windows:
     @classmethod
     def of(cls, program: Program) -> Windows:
         """Return those of a program."""
-        compare = CompareWindows(program.compare, program.theme, program.window)
+        compare = CompareWindows(program.compare, program.theme, program.settings, program.window)
         return cls(
             compare,
             LibraryWindows(program.models, lambda: program.controller.activity, program.theme, program.window),

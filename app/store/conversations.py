@@ -8,6 +8,7 @@ import itertools
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -37,6 +38,10 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy as it will be read again. Raises TypeError for what JSON cannot say."""
     plain: dict[str, Any] = json.loads(json.dumps(values), parse_constant=lambda _: None)
     return plain
+
+
+def _write_draft(conversation_id: int, part: int, text: str, store: Store) -> None:
+    store.set_draft(conversation_id, part, text)
 
 
 _FLUSH_S = 2.0
@@ -71,11 +76,14 @@ class ConversationStore:
         self.writer.purge()
         self.writer.submit(lambda store: mend_index(store.connection))
         self._ids = itertools.count(store.first_free_id())
+        self._first_drafts = store.drafts()
+        self._unwritten: dict[tuple[int, int], tuple[Conversation | None, str]] = {}
         # A conversation with changes that are not on the disk is held by them, so it is found here, not read again.
         self._open: WeakValueDictionary[int, Conversation] = WeakValueDictionary()
 
     def close(self, timeout: float) -> bool:
         """Write what waits and let go of the file. False where something could not be written."""
+        self.write_drafts()
         saved = self.writer.close(timeout)
         self.store.close()
         return saved
@@ -152,6 +160,25 @@ class ConversationStore:
         """Remove a deleted conversation for good."""
         self._open.pop(conversation_id, None)
         self.writer.purge(conversation_id)
+
+    def drafts(self, conversation: Conversation | None) -> Mapping[int, str]:
+        """Return what was typed in a conversation (None: that without a question) and not sent yet."""
+        return self._first_drafts if conversation is None else conversation.drafts
+
+    def set_draft(self, conversation: Conversation | None, part: int, text: str) -> bool:
+        """Keep what was typed and not sent yet, on the disk from `write_drafts` on. False: it was known already."""
+        kept = self._first_drafts if conversation is None else conversation.drafts
+        changed = kept.get(part, "") != text
+        if changed:
+            kept[part] = text
+            self._unwritten[0 if conversation is None else conversation.id, part] = (conversation, text)
+        return changed
+
+    def write_drafts(self) -> None:
+        """Store the drafts that were changed."""
+        for (number, part), (conversation, text) in self._unwritten.items():
+            self.writer.submit(partial(_write_draft, number, part, text), conversation)
+        self._unwritten.clear()
 
     # Messages -----------------------------------------------------------------------------------------------------
 
@@ -279,9 +306,12 @@ class ConversationStore:
         """Undo `delete_message`: the messages as they were, parents first, and how replies among them came about."""
         conversation.restore(messages)
         kept = [copy.copy(message) for message in messages]
+        drafts = {each.id: text for each in messages if (text := conversation.drafts.get(each.id))}
 
         def change(store: Store) -> None:
             store.add_messages(conversation.id, kept)
+            for message_id, text in drafts.items():
+                store.set_draft(conversation.id, message_id, text)
             for message_id, trace in traces.items():
                 store.save_trace(message_id, trace)
 

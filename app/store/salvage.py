@@ -62,6 +62,14 @@ def load(connection: sqlite3.Connection, conversation_id: int) -> Conversation |
     return _load_what_is_left(connection, conversation_id)
 
 
+def drafts(connection: sqlite3.Connection, conversation_id: int) -> dict[int, str]:
+    """Return what was typed in a conversation and not sent yet, as far as it can be read."""
+    select = "SELECT part, text FROM drafts WHERE conversation = ?"
+    with damage_passed_over(), _any_text(connection):
+        return {part: text_of(text) for part, text in connection.execute(select, (conversation_id,))}
+    return {}
+
+
 def deleted(connection: sqlite3.Connection) -> list[int]:
     """Return the conversations that were deleted. One that only seems so, as its line is damaged, is none of them."""
     return [row[0] for row in connection.execute(f"{_HEAD} WHERE deleted IS NOT NULL") if _is_deleted(row)]

@@ -132,6 +132,15 @@ ALTER TABLE messages ADD COLUMN parts TEXT;
 ALTER TABLE messages ADD COLUMN beside TEXT NOT NULL DEFAULT '';
 {_SEARCH_BESIDE}
 """
+_DRAFTS = """
+CREATE TABLE drafts (
+    conversation INTEGER NOT NULL,
+    part INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (conversation, part)
+) WITHOUT ROWID;
+"""
+"""What was typed and not sent yet. Conversation 0: the one that has no question yet."""
 _FIRST_CHECKSUMS = (
     ("conversations", "id", "title_checksum = checksum(id, title), settings_checksum = checksum(id, settings)"),
     (
@@ -172,7 +181,7 @@ def _is_unreadable(error: Exception) -> bool:
     return is_damage(error) or getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_ERROR
 
 
-MIGRATIONS: tuple[str, ...] = (_TABLES, _SEARCH, _SETTINGS, _CHECKSUMS, _PARTS)
+MIGRATIONS: tuple[str, ...] = (_TABLES, _SEARCH, _SETTINGS, _CHECKSUMS, _PARTS, _DRAFTS)
 """MIGRATIONS[n] brings a file of version n to version n + 1. A step that was released is never changed."""
 
 _COMPLETIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {4: _fill_checksums}

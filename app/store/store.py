@@ -156,7 +156,15 @@ class Store:
         What is not as it was written is marked as damaged, and so is what stands for messages that cannot be read.
         """
         with self._reading():
-            return salvage.load(self.connection, conversation_id)
+            conversation = salvage.load(self.connection, conversation_id)
+            if conversation is not None:
+                conversation.drafts = salvage.drafts(self.connection, conversation_id)
+            return conversation
+
+    def drafts(self, conversation_id: int = 0) -> dict[int, str]:
+        """Return what was typed in a conversation and not sent yet. 0: in the one that has no question yet."""
+        with self._reading():
+            return salvage.drafts(self.connection, conversation_id)
 
     def load_trace(self, message_id: int) -> bytes | None:
         """Load the token record of a reply in the form in which it was saved; None if there is none.
@@ -264,6 +272,7 @@ class Store:
                 if gone.rowcount == _PURGED:
                     return True
                 self.connection.execute("DELETE FROM conversations WHERE id = ?", (number,))
+                self.connection.execute("DELETE FROM drafts WHERE conversation = ?", (number,))
         return False
 
     def forget_words(self, *, first: bool) -> bool:
@@ -326,6 +335,17 @@ class Store:
         # Children have larger ids than their parents, and a message with children cannot go.
         ordered = sorted(message_ids, reverse=True)
         self.connection.executemany("DELETE FROM messages WHERE id = ?", ((each,) for each in ordered))
+        # Their ids may be given to others.
+        self.connection.executemany("DELETE FROM drafts WHERE part = ?", ((each,) for each in ordered))
+
+    def set_draft(self, conversation_id: int, part: int, text: str) -> None:
+        """Keep what was typed and not sent yet (`Conversation.drafts`); nothing for an empty text."""
+        self.connection.execute(
+            "INSERT OR REPLACE INTO drafts (conversation, part, text) VALUES (?, ?, ?)"
+            if text
+            else "DELETE FROM drafts WHERE (conversation, part) = (?, ?) AND '' = ?",
+            (conversation_id, part, clean(text)),
+        )
 
     def save_trace(self, message_id: int, trace: bytes) -> None:
         """Keep how a reply came about, token by token."""

@@ -87,7 +87,10 @@ def refusal(error: NotAttached) -> str:
             "Attachments", "{name} is not a text file. Save its content as text and attach that file."
         ),
         "encoding": QCoreApplication.translate(
-            "Attachments", "{name} is not UTF-8 text (byte {detail}). Save it as UTF-8 and attach it again."
+            "Attachments", "The encoding of {name} is not known ({detail}). Save it as UTF-8 and attach it again."
+        ),
+        "document": QCoreApplication.translate(
+            "Attachments", "{name} is a {detail} document, which is not read yet. Save its text and attach that file."
         ),
         "many": QCoreApplication.translate(
             "Attachments", "{name} was not attached: a message can have at most {detail} files."

@@ -166,8 +166,12 @@
             <translation>{name} ist keine Textdatei. Speichern Sie den Inhalt als Text und hängen Sie diese Datei an.</translation>
         </message>
         <message>
-            <source>{name} is not UTF-8 text (byte {detail}). Save it as UTF-8 and attach it again.</source>
-            <translation>{name} ist kein UTF-8-Text (Byte {detail}). Speichern Sie die Datei als UTF-8 und hängen Sie sie noch einmal an.</translation>
+            <source>The encoding of {name} is not known ({detail}). Save it as UTF-8 and attach it again.</source>
+            <translation>Die Kodierung von {name} ist nicht bekannt ({detail}). Speichern Sie die Datei als UTF-8 und hängen Sie sie erneut an.</translation>
+        </message>
+        <message>
+            <source>{name} is a {detail} document, which is not read yet. Save its text and attach that file.</source>
+            <translation>{name} ist ein {detail}-Dokument, das noch nicht gelesen wird. Speichern Sie seinen Text und hängen Sie diese Datei an.</translation>
         </message>
         <message>
             <source>{name} was not attached: a message can have at most {detail} files.</source>
@@ -1245,6 +1249,10 @@
             <translation>Laufenden Vorgang abbrechen</translation>
         </message>
         <message>
+            <source>Undo deleting messages</source>
+            <translation>Löschen von Nachrichten rückgängig machen</translation>
+        </message>
+        <message>
             <source>Attach text files…</source>
             <translation>Textdateien anhängen…</translation>
         </message>
@@ -1275,6 +1283,10 @@
         <message>
             <source>Undo deleting a chat</source>
             <translation>Löschen eines Chats rückgängig machen</translation>
+        </message>
+        <message>
+            <source>Undo deleting “{title}”</source>
+            <translation>Löschen von „{title}“ rückgängig machen</translation>
         </message>
         <message>
             <source>Import a chat…</source>
@@ -1343,6 +1355,18 @@
         <message>
             <source>Unload the models</source>
             <translation>Modelle entladen</translation>
+        </message>
+        <message>
+            <source>The models are unloaded once the reply is written.</source>
+            <translation>Die Modelle werden entladen, sobald die Antwort geschrieben ist.</translation>
+        </message>
+        <message>
+            <source>The models are unloaded.</source>
+            <translation>Die Modelle werden entladen.</translation>
+        </message>
+        <message>
+            <source>The next message loads them again.</source>
+            <translation>Die nächste Nachricht lädt sie wieder.</translation>
         </message>
         <message>
             <source>Show the chat list</source>
@@ -1460,6 +1484,10 @@
             <source>There is no log in {folder} yet.</source>
             <translation>In {folder} gibt es noch kein Protokoll.</translation>
         </message>
+        <message>
+            <source>It is shown as soon as the reply in another chat is written.</source>
+            <translation>Es wird gezeigt, sobald die Antwort in einem anderen Chat geschrieben ist.</translation>
+        </message>
     </context>
     <context>
         <name>MarkdownText</name>
@@ -1529,6 +1557,10 @@
         <message>
             <source>Next reply</source>
             <translation>Nächste Antwort</translation>
+        </message>
+        <message>
+            <source>Possible once the reply is written</source>
+            <translation>Möglich, sobald die Antwort geschrieben ist</translation>
         </message>
     </context>
     <context>
@@ -2016,6 +2048,13 @@
         <message>
             <source>Copied</source>
             <translation>Kopiert</translation>
+        </message>
+    </context>
+    <context>
+        <name>PromptEdit</name>
+        <message>
+            <source>There is no text in what was copied, and only text can be pasted here.</source>
+            <translation>In dem, was kopiert wurde, ist kein Text, und hier kann nur Text eingefügt werden.</translation>
         </message>
     </context>
     <context>
@@ -2654,6 +2693,10 @@
     <context>
         <name>Settings</name>
         <message>
+            <source>deleting {name}</source>
+            <translation>{name} löschen</translation>
+        </message>
+        <message>
             <source>Import</source>
             <translation>Importieren</translation>
         </message>
@@ -2863,6 +2906,10 @@
         <message>
             <source>Close</source>
             <translation>Schließen</translation>
+        </message>
+        <message>
+            <source>Undo: {what}</source>
+            <translation>Rückgängig: {what}</translation>
         </message>
     </context>
     <context>
@@ -4608,6 +4655,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>Sources must be different names out of {sources}, not {value!r}.</source>
             <translation>Die Quellen müssen verschiedene Namen aus {sources} sein, nicht {value!r}.</translation>
+        </message>
+        <message>
+            <source>the answer is not of the form that was asked for</source>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>The constraint</source>

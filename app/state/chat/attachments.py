@@ -36,8 +36,19 @@ _MARKS = (
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
+_DOCUMENTS = ((b"%PDF-", "PDF"), (b"%!PS", "PostScript"), (b"{\\rtf", "RTF"))
+"""What the source of a document begins with: it may be text, but none that anybody means."""
+_LATIN = "cp1252"
+_NARROW = (
+    *(_LATIN, "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "iso8859_2", "iso8859_5", "iso8859_7"),
+    *("cp932", "euc_jp", "iso2022_jp", "gb18030", "big5", "euc_kr", "koi8_r", "cp866", "cp850", "mac_roman"),
+)
+"""Encodings of files that do not say theirs; rarer ones would only be taken for these."""
+_WIDE = ("utf_16_le", "utf_16_be")
 
-Trouble = Literal["missing", "folder", "special", "unreadable", "empty", "large", "binary", "encoding", "many"]
+Trouble = Literal[
+    "missing", "folder", "special", "unreadable", "empty", "large", "binary", "encoding", "document", "many"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +103,27 @@ def read_attachment(path: Path) -> Attachment:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise NotAttached(name, "unreadable", reason or "") from error
+    for mark, kind_of_document in _DOCUMENTS:
+        if data.startswith(mark):
+            raise NotAttached(name, "document", kind_of_document)
     if len(data) > LARGEST:
         raise NotAttached(name, "large", str(LARGEST // 2**20))
     return Attachment(name, decode(data, name))
 
 
 def decode(data: bytes, name: str) -> str:
-    """Return the text of a file's bytes: UTF-8, or UTF-16 or UTF-32 that says so. Raises NotAttached."""
+    """Return the text of a file's bytes: UTF-8, UTF-16 or UTF-32 that says so, or as it looks. Raises NotAttached."""
     encoding = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "")
-    if not encoding and b"\0" in data:
-        raise NotAttached(name, "binary")
     try:
         text = data.decode(encoding or "utf-8")
+        # In UTF-8 that is no text; in UTF-16 it is half of most letters, and ISO-2022 begins its letters so.
+        guessed = not encoding and ("\0" in text or "\x1b$" in text)
     except UnicodeDecodeError as error:
-        controls = sum(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in data[:4096])
-        binary = controls > _MOST_CONTROLS * len(data[:4096])
-        raise NotAttached(name, "binary" if binary else "encoding", f"0x{error.object[error.start]:02X}") from error
+        if encoding:
+            raise NotAttached(name, "encoding", f"0x{error.object[error.start]:02X}") from error
+        guessed = True
+    if guessed:
+        text = _as_it_looks(data, name)
     text = _STYLE.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     if len(_CONTROL.findall(text)) > _MOST_CONTROLS * len(text):
         raise NotAttached(name, "binary")
@@ -115,6 +131,23 @@ def decode(data: bytes, name: str) -> str:
     if not text.strip():
         raise NotAttached(name, "empty")
     return text.rstrip("\n")
+
+
+def _as_it_looks(data: bytes, name: str) -> str:
+    """Return the text of bytes that do not say their encoding. Raises NotAttached."""
+    from charset_normalizer import from_bytes  # noqa: PLC0415 - few files need it, and it takes a moment
+
+    wide = b"\0" in data
+    controls = sum(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in data[:4096])
+    if not wide and controls > _MOST_CONTROLS * len(data[:4096]):
+        raise NotAttached(name, "binary")
+    found = from_bytes(data, cp_isolation=[*(_WIDE if wide else _NARROW)])
+    best = found.best()
+    if best is None:
+        raise NotAttached(name, "binary" if wide else "encoding")
+    # Of a few letters it can't tell; most such files are Latin-1, or its superset.
+    latin = (each for each in found if _LATIN in each.could_be_from_charset)
+    return str(next((each for each in latin if (each.chaos, each.coherence) == (best.chaos, best.coherence)), best))
 
 
 def plain_name(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from app.state.chat.transcript import Action, Exchange, Problem
+from app.state.chat.transcript import Action, Exchange, ExchangePart, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,15 @@ class EditReply:
     """Put other words in the place of a reply, beside it: the model reads them as its own."""
 
     exchange: Exchange
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeepDraft:
+    """Keep the other words that are being typed for a question or a reply; "" once they are sent or given up."""
+
+    exchange: Exchange
+    part: ExchangePart
     text: str
 
 
@@ -106,5 +115,5 @@ class ShowDetails:
 
 ChatIntent = Edit | EditReply | Regenerate | Continue | Delete | DeleteReply | ShowVersion | LoadTrace | AnswerNow
 """Carried out by the ChatController."""
-EntryIntent = ChatIntent | Act | ShowDetails | ShowPrompt | ShowReplay
+EntryIntent = ChatIntent | KeepDraft | Act | ShowDetails | ShowPrompt | ShowReplay
 """All that can be asked of an entry."""

@@ -40,6 +40,7 @@ class Exchange:
     `created`: when the question was asked, in seconds since 1970. `trace`: the reply's tokens, one by one.
     `models`: what wrote the reply, for people. `damaged`: what of it is not as it was written.
     `asked`, `said`: what question and reply say beside their texts (app.state.chat.said).
+    `question_draft`, `reply_draft`: other words that somebody is typing for them, "" for none.
     """
 
     question: str
@@ -58,6 +59,8 @@ class Exchange:
     damaged: frozenset[ExchangePart] = frozenset()
     asked: Said = ()
     said: Said = ()
+    question_draft: str = ""
+    reply_draft: str = ""
     _before: str = ""
     _parts: list[str] = field(default_factory=list)
     _shown: ShownReply | None = field(default=None, repr=False, compare=False)

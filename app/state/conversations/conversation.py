@@ -65,12 +65,17 @@ class ConversationSummary:
     messages: int = 0
 
 
+TYPED, FILES = 0, -1
+"""Drafts of a conversation's prompt: what is typed, and the files that go with it; others are of messages, by id."""
+
+
 class Conversation:
     """Hold the tree in memory; one path of it, from a first message to a leaf, is on the screen.
 
     Attributes: id, title ("" until the first question), created, updated, pinned, chosen (the first message of the
     path), settings (what its next replies are asked with, as JSON says it; {}: as new conversations are), damaged
-    (which of title and settings are not what was written). The path follows the `chosen` of each message; where that
+    (which of title and settings are not what was written), drafts (what was typed and not sent yet: TYPED, FILES, or
+    the id of the message that is being edited). The path follows the `chosen` of each message; where that
     says nothing it takes the newest.
     Every method that takes an id raises KeyError where the conversation has no such message.
     """
@@ -84,6 +89,7 @@ class Conversation:
         self.chosen: int | None = None
         self.settings: dict[str, Any] = {}
         self.damaged: set[ConversationPart] = set()
+        self.drafts: dict[int, str] = {}
         self._moved: dict[int | None, int | None] = {}
         self._messages: dict[int, StoredMessage] = {}
         self._below: dict[int | None, list[int]] = {None: []}

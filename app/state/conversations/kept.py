@@ -99,6 +99,8 @@ def exchanges(conversation: Conversation, shown: Iterable[Entry] = ()) -> list[E
         reply = below if below is not None and below.role == "assistant" else None
         exchange = known.get((message.id, None if reply is None else reply.id)) or _exchange(message, reply)
         exchange.question_branch = conversation.branch(message.id)
+        exchange.question_draft = conversation.drafts.get(message.id, "")
+        exchange.reply_draft = "" if reply is None else conversation.drafts.get(reply.id, "")
         exchange.reply_branch = (1, 1) if reply is None else conversation.branch(reply.id)
         found.append(exchange)
     return found

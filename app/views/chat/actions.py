@@ -43,6 +43,7 @@ class BranchPicker(QWidget):
     def __init__(self, theme: Theme, before: str, after: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("branches")
+        self._words = (before, after)
         icons = ["caret-left", "caret-right"]
         if self.layoutDirection() == Qt.LayoutDirection.RightToLeft:
             icons.reverse()
@@ -71,6 +72,8 @@ class BranchPicker(QWidget):
         number, count = branch
         self.place.setText(f"{number}/{count}")
         self.place.setAccessibleName(self.tr("Version {number} of {count}").format(number=number, count=count))
+        for button, words in zip((self.back, self.on), self._words, strict=True):
+            button.setToolTip(words if enabled else f"{words}\n{_why_not()}")
         self.back.setEnabled(enabled and number > 1)
         self.on.setEnabled(enabled and number < count)
         self.setVisible(count > 1)
@@ -149,6 +152,10 @@ class ActionRow(QWidget):
             button = self._buttons[spec.name]
             button.setVisible(spec.name in offered)
             button.setEnabled(spec.always or not busy)
+            words = spec.words if button.isEnabled() else f"{spec.words}\n{_why_not()}"
+            if words != button.toolTip():
+                button.setToolTip(words)
+                button.setAccessibleDescription("" if button.isEnabled() else _why_not())
         self._picker.show_branch(branch, enabled=not busy)
 
     def build(self) -> BranchPicker:
@@ -210,7 +217,7 @@ def question_row(theme: Theme, message: QWidget) -> ActionRow:
     specs = (
         ActionSpec("edit", "pencil-simple", translate("MessageActions", "Edit and send again")),
         ActionSpec("copy", "copy", translate("MessageActions", "Copy your message"), always=True),
-        ActionSpec("prompt", "eye", translate("MessageActions", "Show what the model reads"), always=True),
+        ActionSpec("prompt", "eye", translate("MessageActions", "Show what the model reads")),
         ActionSpec("delete", "trash", translate("MessageActions", "Delete this message and its reply")),
     )
     before = translate("MessageActions", "Previous version of your message")
@@ -227,12 +234,16 @@ def reply_row(theme: Theme, message: QWidget) -> ActionRow:
         ActionSpec("replay", "play", translate("MessageActions", "Replay: watch how this reply was written")),
         ActionSpec("edit", "pencil-simple", translate("MessageActions", "Edit this reply")),
         ActionSpec("copy", "copy", translate("MessageActions", "Copy the reply"), always=True),
-        ActionSpec("prompt", "eye", translate("MessageActions", "Show what the model reads"), always=True),
+        ActionSpec("prompt", "eye", translate("MessageActions", "Show what the model reads")),
         ActionSpec("delete", "trash", translate("MessageActions", "Delete this reply")),
     )
     before = translate("MessageActions", "Previous reply")
     after = translate("MessageActions", "Next reply")
     return ActionRow(theme, message, specs, (before, after), right=False)
+
+
+def _why_not() -> str:
+    return QCoreApplication.translate("MessageActions", "Possible once the reply is written")
 
 
 def _shape(button: QToolButton, words: str) -> None:

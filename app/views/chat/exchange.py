@@ -13,6 +13,7 @@ from app.state.chat.intents import (
     DeleteReply,
     Edit,
     EditReply,
+    KeepDraft,
     LoadTrace,
     Regenerate,
     ShowPrompt,
@@ -79,10 +80,13 @@ class ExchangeView(EntryView):
             layout.addWidget(DamageLine(self))
         layout.addWidget(self._footer)
         self.question.sent.connect(self._edited)
+        self.question.typed.connect(lambda text: self.ask(KeepDraft(self.exchange, "question", text)))
         self.question.closed.connect(self._show_actions)
         self.reply.grew.connect(self.resized)
         self.reply.settled.connect(self._show_end)
         self.reply.answer_wanted.connect(self._ask_to_answer)
+        if exchange.question_draft:
+            self.question.open_editor(exchange.question_draft)
         self._show_actions()
 
     # Building ---------------------------------------------------------------------------------------------------------
@@ -166,9 +170,11 @@ class ExchangeView(EntryView):
         if not self.exchange.shown:
             self._show_end()
         else:
-            self.reply.show()
+            self.reply.setVisible(self.reply_editor is None)
             self.reply.finish(self.exchange.shown)
         self._finish_tokens()
+        if self.exchange.reply_draft:
+            self._open_reply_editor(self.exchange.reply_draft)
 
     def show_tokens(self, on: bool) -> None:
         """Colour the reply's tokens, or none."""
@@ -317,17 +323,27 @@ class ExchangeView(EntryView):
             self.ask(Regenerate(self.exchange))
 
     def _edit_reply(self) -> None:
-        """Put an editor in the place of the reply."""
-        editor = self.reply_editor = QuestionEditor(self.exchange.shown, self._theme, self, is_reply=True)
+        editor = self._open_reply_editor(self.exchange.shown)
+        editor.edit.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _open_reply_editor(self, typed: str) -> QuestionEditor:
+        """Put an editor in the place of the reply, where there is none yet; `typed` stands in it."""
+        if self.reply_editor is not None:
+            return self.reply_editor
+        editor = self.reply_editor = QuestionEditor(typed, self._theme, self, is_reply=True)
         editor.set_busy(self._busy)
         editor.sent.connect(self._reply_edited)
         editor.cancelled.connect(self._leave_reply)
+        editor.changed.connect(self._keep_reply)
         self.reply.hide()
         self._rows.insertWidget(self._rows.indexOf(self.reply), editor)
         self._show_actions()
         editor.show()
-        editor.edit.setFocus(Qt.FocusReason.OtherFocusReason)
         self.resized.emit()
+        return editor
+
+    def _keep_reply(self, text: str) -> None:
+        self.ask(KeepDraft(self.exchange, "reply", text if text != self.exchange.shown else ""))
 
     def _leave_reply(self) -> None:
         editor, self.reply_editor = self.reply_editor, None
@@ -338,6 +354,7 @@ class ExchangeView(EntryView):
         self.setFocus(Qt.FocusReason.OtherFocusReason)
         editor.hide()
         editor.deleteLater()
+        self._keep_reply("")
         self._show_actions()
         self.resized.emit()
 

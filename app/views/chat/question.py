@@ -31,10 +31,11 @@ class QuestionBox(QFrame):
     """Show the user's message in a tinted box, as wide as its text. While `editor` is not None, the text is edited.
 
     Attribute: files (those that went with it).
-    Signals: sent(text), closed() (the editor was closed, either way).
+    Signals: sent(text), closed() (the editor was closed, either way), typed(text) (other words, "" for those it has).
     """
 
     sent = Signal(str)
+    typed = Signal(str)
     closed = Signal()
 
     def __init__(self, question: str, theme: Theme, parent: QWidget | None = None) -> None:
@@ -114,18 +115,25 @@ class QuestionBox(QFrame):
         self.fit_into(self._room)
 
     def edit(self) -> None:
-        """Put an editor in the place of the text."""
+        """Put an editor in the place of the text, and the keyboard into it."""
+        editor = self.open_editor(self._whole)
+        editor.edit.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def open_editor(self, typed: str) -> QuestionEditor:
+        """Put an editor in the place of the text, where there is none yet; `typed` stands in it."""
         if self.editor is None:
-            self.editor = QuestionEditor(self._whole, self._theme, self)
+            self.editor = QuestionEditor(typed, self._theme, self)
             self.editor.set_busy(self._busy)
             self.editor.sent.connect(self._send)
             self.editor.cancelled.connect(self._leave)
+            self.editor.changed.connect(lambda text: self.typed.emit(text if text != self._whole else ""))
             for part in (*self.files, self.text):
                 part.hide()
             self._rows.addWidget(self.editor)
-            self.fit_into(self._room)
+            if self._room:
+                self.fit_into(self._room)
             self.editor.show()
-        self.editor.edit.setFocus(Qt.FocusReason.OtherFocusReason)
+        return self.editor
 
     def set_busy(self, busy: bool) -> None:
         """Prevent sending while a reply is being written."""
@@ -149,16 +157,18 @@ class QuestionBox(QFrame):
         editor.hide()
         editor.deleteLater()
         self.fit_into(self._room)
+        self.typed.emit("")
         self.closed.emit()
 
 
 class QuestionEditor(QWidget):
     """Edit a question; its files can be taken away. Enter or Ctrl+Enter sends, Esc cancels. Also for a reply.
 
-    Signals: sent(text), cancelled().
+    Signals: sent(text), cancelled(), changed(text) (with its files).
     """
 
     sent = Signal(str)
+    changed = Signal(str)
     cancelled = Signal()
 
     def __init__(self, question: str, theme: Theme, parent: QWidget | None = None, *, is_reply: bool = False) -> None:
@@ -196,13 +206,17 @@ class QuestionEditor(QWidget):
         layout.addLayout(buttons)
         self.chips.show_files(self._files)
         self.chips.removed.connect(self._take_away)
-        self.chips.emptied.connect(self.edit.setFocus)
+        self.chips.left.connect(self.edit.setFocus)
         self.edit.submitted.connect(self._submit)
         self.send_button.clicked.connect(self._submit)
         self.cancel_button.clicked.connect(self.cancelled)
         self.edit.textChanged.connect(self._show_state)
         self.edit.composed.connect(self._show_state)
+        self.edit.textChanged.connect(self._tell)
         self._show_state()
+
+    def _tell(self) -> None:
+        self.changed.emit(join_question(self.edit.toPlainText(), self._files))
 
     def set_busy(self, busy: bool) -> None:
         """Prevent sending while a reply is being written."""
@@ -229,6 +243,7 @@ class QuestionEditor(QWidget):
         self._files = self._files[:place] + self._files[place + 1 :]
         self.chips.show_files(self._files)
         self._show_state()
+        self._tell()
 
     def _show_state(self) -> None:
         something = bool(self._files or not self.edit.empty)

@@ -27,7 +27,8 @@ SECTIONS = (CHAT, CONVERSATIONS, MODELS, SPECULATION, VIEW, PROGRAM)
 class Command:
     """Describe one thing that can be done.
 
-    `enabled`, `checked`: ask for the state of now; None: always possible, nothing that is on or off.
+    `enabled`, `checked`: ask for the state of now; None: always possible, nothing that is on or off. `words`: asks what
+    it is called now; None and "": as always.
     `quiet`: not listed in the palette (it would only open the palette).
     """
 
@@ -37,11 +38,12 @@ class Command:
     enabled: Callable[[], bool] | None = None
     checked: Callable[[], bool] | None = None
     quiet: bool = False
+    words: Callable[[], str] | None = None
 
     @property
     def text(self) -> str:
         """Return its text without the mnemonic mark."""
-        return self.action.text()
+        return (self.words() if self.words is not None else "") or self.action.text()
 
     @property
     def shortcuts(self) -> list[str]:
@@ -75,6 +77,7 @@ class Commands(QObject):
         checked: Callable[[], bool] | None = None,
         everywhere: bool = False,
         quiet: bool = False,
+        words: Callable[[], str] | None = None,
     ) -> QAction:
         """Return a command called `text`, which runs `slot()`; gives its action, to be put into menus or onto buttons.
 
@@ -89,7 +92,7 @@ class Commands(QObject):
         action.setCheckable(checked is not None)
         # A style may move actions called "About…" or "Quit" to another menu; here only the key decides.
         action.setMenuRole(QAction.MenuRole.NoRole)
-        command = Command(key, section, action, enabled, checked, quiet)
+        command = Command(key, section, action, enabled, checked, quiet, words)
         action.triggered.connect(lambda: self._run(command, slot))
         self._commands[key] = command
         self._window.addAction(action)

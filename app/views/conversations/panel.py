@@ -34,6 +34,7 @@ SEARCH_PATIENCE_MS = 120
 """A search begins when nobody has typed for so long."""
 UNDO_MS = 12_000
 _GLASS = 16
+_WITH = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
 
 
 class SearchField(QLineEdit):
@@ -92,12 +93,12 @@ class SearchField(QLineEdit):
 class RowList(QListView):
     """Show the list.
 
-    Signals: chosen(id), clicked_open() (with the mouse: the keyboard is wanted elsewhere), delete_wanted(id),
-    undo_wanted(), went_up() (above the first row).
+    Signals: chosen(id), delete_wanted(id), undo_wanted(), went_up() (above the first row), typed(text) (which is no
+    key of the list).
     """
 
     chosen = Signal(int)
-    clicked_open = Signal()
+    typed = Signal(str)
     delete_wanted = Signal(int)
     undo_wanted = Signal()
     went_up = Signal()
@@ -145,6 +146,8 @@ class RowList(QListView):
             self.undo_wanted.emit()
         elif event.key() == Qt.Key.Key_Up and not self._any_above():
             self.went_up.emit()
+        elif event.text().isprintable() and event.text().strip() and not event.modifiers() & _WITH:
+            self.typed.emit(event.text())
         else:
             super().keyPressEvent(event)
 
@@ -159,16 +162,14 @@ class RowList(QListView):
         # Of a double click the second one begins to rename.
         if item is not None and self.state() != QAbstractItemView.State.EditingState:
             self.chosen.emit(item.id)
-            self.clicked_open.emit()
 
 
 class ConversationPanel(QFrame):
     """Render the list, and send what is wanted.
 
     Signals: new_wanted(), chosen(id), renamed(id, title), pin_wanted(id, bool), delete_wanted(id), undo_wanted(),
-    undo_ended() (nobody wants it any more), export_wanted(id, name in FORMATS),
-    export_all_wanted(ids, name), import_wanted(),
-    search_wanted(text), released() (back to the prompt).
+    export_wanted(id, name in FORMATS), export_all_wanted(ids, name), import_wanted(), search_wanted(text),
+    released() (back to the prompt), typed(text) (in the list, which is for the prompt).
     """
 
     new_wanted = Signal()
@@ -177,12 +178,12 @@ class ConversationPanel(QFrame):
     pin_wanted = Signal(int, bool)
     delete_wanted = Signal(int)
     undo_wanted = Signal()
-    undo_ended = Signal()
     export_wanted = Signal(int, str)
     export_all_wanted = Signal(object, str)
     import_wanted = Signal()
     search_wanted = Signal(str)
     released = Signal()
+    typed = Signal(str)
 
     def __init__(self, state: ConversationList, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -252,11 +253,11 @@ class ConversationPanel(QFrame):
         self.list.delete_wanted.connect(self.delete_wanted)
         self.list.undo_wanted.connect(self.undo_wanted)
         self.list.went_up.connect(self.search.setFocus)
-        self.list.clicked_open.connect(self.released)
+        self.list.typed.connect(self.typed)
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.customContextMenuRequested.connect(self._show_menu)
         self.undo_button.clicked.connect(self.undo_wanted)
-        self._undo_timer.timeout.connect(self.undo_ended)
+        self._undo_timer.timeout.connect(self.undo_bar.hide)
         self._search_timer = QTimer(self, singleShot=True, interval=SEARCH_PATIENCE_MS)
         self._search_timer.timeout.connect(self._search_now)
         self.search.textChanged.connect(self._typed)
@@ -283,7 +284,7 @@ class ConversationPanel(QFrame):
         self.rows.redraw()
 
     def show_undo(self, *, shown: bool) -> None:
-        """Offer to take a deletion back, for a while; or no longer."""
+        """Offer to take a deletion back, for a while; or no longer. Ctrl+Z in the list does it at any time."""
         self.undo_bar.setVisible(shown)
         (self._undo_timer.start if shown else self._undo_timer.stop)()
 

@@ -6,8 +6,16 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QGuiApplication, QInputMethodEvent, QKeyEvent, QResizeEvent, QTextCursor
+from PySide6.QtCore import QElapsedTimer, QEvent, QMimeData, Qt, Signal
+from PySide6.QtGui import (
+    QFocusEvent,
+    QGuiApplication,
+    QInputMethodEvent,
+    QKeyEvent,
+    QResizeEvent,
+    QTextCursor,
+    QTextDocumentFragment,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -26,6 +34,9 @@ from app.views.widgets.icons import icon_button, keep_icon
 from app.views.widgets.theme import Theme
 
 MAX_LINES = 8
+_DOUBLE_CLICK_MS = 500
+_LONGEST_HTML = 2**20
+"""Characters."""
 _MODELS = (".gguf", ".safetensors")
 """Files that are to be loaded, not read."""
 
@@ -34,10 +45,12 @@ class PromptEdit(QPlainTextEdit):
     """Edit several lines of plain text, as tall as needed.
 
     Attribute: takes_files, whether files may be dropped and pasted. Signals: submitted(), focused(bool), recalled(),
-    files_given(list of Path), composed() (a word that an input method is composing changed).
+    files_given(list of Path), composed() (a word that an input method is composing changed), pasted_nothing(why) (what
+    cannot be taken, in words).
     """
 
     composed = Signal()
+    pasted_nothing = Signal(str)
 
     files_given = Signal(object)
     submitted = Signal()
@@ -126,16 +139,25 @@ class PromptEdit(QPlainTextEdit):
         """Accept text, and files if they may be text; the drop of a model or a folder goes on to the window."""
         if self.takes_files and source.hasUrls() and not self._files(source):
             return not _local(source) and source.hasText()
-        return source.hasText() or bool(self._files(source))
+        return source.hasText() or bool(self._files(source)) or source.hasHtml() or source.hasImage()
 
     def insertFromMimeData(self, source: QMimeData) -> None:  # noqa: N802 - Qt's name
-        """Paste text only; files go with the question."""
+        """Paste text only, also that of a web page; files go with the question. Say why nothing is pasted."""
         files = self._files(source)
         if files:
             self.files_given.emit(files)
-        elif source.hasText():
-            self.textCursor().insertText(source.text())
+        elif text := source.text() or self._text_of(source.html()):
+            self.textCursor().insertText(text)
             self.ensureCursorVisible()
+        elif source.hasImage() or source.hasHtml():
+            self.pasted_nothing.emit(self.tr("There is no text in what was copied, and only text can be pasted here."))
+
+    def _text_of(self, html: str) -> str:
+        """Return the text of a piece of HTML; nothing of one that would take long to read."""
+        if len(html) > _LONGEST_HTML:
+            return ""
+        text = QTextDocumentFragment.fromHtml(html).toPlainText()
+        return text.replace("\N{OBJECT REPLACEMENT CHARACTER}", "").strip("\n")
 
     def _files(self, source: QMimeData) -> list[Path]:
         """Return the files in what is pasted or dropped, unless one of them is a model or a folder."""
@@ -172,9 +194,11 @@ class PromptBox(QFrame):
         super().__init__(parent)
         self.setObjectName("promptFrame")
         self._theme = theme
-        self._busy = False
+        self._busy = self._pressed_busy = False
         self._last = ""
         self._too_long = ""
+        self._uncounted = self._send_when_counted = False
+        self._since_sent = QElapsedTimer()
         self._files: tuple[Attachment, ...] = ()
         self._waits = False
         self.edit = PromptEdit(self)
@@ -209,14 +233,16 @@ class PromptBox(QFrame):
         layout.addLayout(row)
 
     def _connect(self) -> None:
-        self.button.clicked.connect(self._pressed)
+        self.button.pressed.connect(self._note_press)
+        self.button.clicked.connect(self._clicked)
         self.attach.clicked.connect(self.attach_wanted)
-        self.chips.emptied.connect(self.edit.setFocus)
+        self.chips.left.connect(self.edit.setFocus)
         self.edit.submitted.connect(self._submit)
         self.edit.recalled.connect(self._recall)
         self.edit.focused.connect(self._show_focus)
         self.edit.textChanged.connect(self._show_state)
         self.edit.composed.connect(self._show_state)
+        self.edit.textChanged.connect(self._note_change)
         self.edit.textChanged.connect(self.edited)
 
     @property
@@ -233,6 +259,17 @@ class PromptBox(QFrame):
         """Send nothing, for this reason; without one everything is sent."""
         self._too_long = why
 
+    def note_counted(self) -> None:
+        """Note that `refuse` is of the text that is in the box now, and send it where Enter was pressed before that."""
+        wanted, self._uncounted, self._send_when_counted = self._send_when_counted, False, False
+        if wanted:
+            self._submit()
+
+    def go_on_typing(self, text: str) -> None:
+        """Take what was typed elsewhere in the window, and the keyboard."""
+        self.edit.setFocus()
+        self.edit.textCursor().insertText(text)
+
     def set_text(self, text: str) -> None:
         """Put text into the box, the cursor behind it."""
         self.edit.setPlainText(text)
@@ -240,6 +277,8 @@ class PromptBox(QFrame):
 
     def show_files(self, files: Sequence[Attachment], pending: Sequence[str] = ()) -> None:
         """Show the files that go with the question; while some are `pending` (being read), nothing is sent."""
+        if [(each.name, each.text) for each in files] != [(each.name, each.text) for each in self._files]:
+            self._note_change()
         self._files, self._waits = tuple(files), bool(pending)
         self.chips.show_files(files, pending)
         # New chips would come last of all in the window.
@@ -248,11 +287,21 @@ class PromptBox(QFrame):
             QWidget.setTabOrder(before, after)
         self._show_state()
 
-    def _pressed(self) -> None:
-        if self._busy:
-            self.cancel.emit()
-        else:
+    def _note_press(self) -> None:
+        self._pressed_busy = self._busy
+
+    def _clicked(self) -> None:
+        """Send or cancel, whichever the button said when it was pressed.
+
+        The second click of a double click on Send cancels nothing.
+        """
+        if self._busy != self._pressed_busy:
+            pass
+        elif not self._busy:
             self._submit()
+            self._since_sent.start()
+        elif not self._since_sent.isValid() or self._since_sent.elapsed() > _DOUBLE_CLICK_MS:
+            self.cancel.emit()
         self.edit.setFocus()
 
     @property
@@ -263,6 +312,10 @@ class PromptBox(QFrame):
         if self._busy or not self._sendable:
             return
         self.edit.commit()
+        if self._too_long and self._uncounted:
+            # It is the text before this one that was too long.
+            self._send_when_counted = True
+            return
         if self._too_long:
             self.refused.emit(self._too_long)
             return
@@ -270,6 +323,9 @@ class PromptBox(QFrame):
         self._last = self.edit.toPlainText()
         self.edit.clear()
         self.send.emit(question)
+
+    def _note_change(self) -> None:
+        self._uncounted, self._send_when_counted = True, False
 
     def _recall(self) -> None:
         if self._last:

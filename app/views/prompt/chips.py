@@ -20,7 +20,10 @@ _REMOVES = (Qt.Key.Key_Delete, Qt.Key.Key_Backspace, Qt.Key.Key_Return, Qt.Key.K
 
 
 class Chip(QToolButton):
-    """Show one file, removed on press or Delete. Signals: removed(), fitted() (to letters of another size)."""
+    """Show one file, removed on press or Delete. Signals: removed(), fitted() (to letters of another size).
+
+    The keys reach it with Tab alone: a click would leave them where the next file is removed by typing.
+    """
 
     removed = Signal()
     fitted = Signal()
@@ -28,7 +31,7 @@ class Chip(QToolButton):
     def __init__(self, name: str, count: str, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("chip")
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         # The cross stands behind the words.
         turned = {Qt.LayoutDirection.LeftToRight: Qt.LayoutDirection.RightToLeft}
@@ -67,10 +70,13 @@ class Chip(QToolButton):
 
 
 class ChipRow(QWidget):
-    """Show chips in as many lines as they need; hide while there are none. Signal: removed(place), emptied()."""
+    """Show chips in as many lines as they need; hide while there are none.
+
+    Signals: removed(place), left() (the file with the keyboard's focus is gone: typing goes on elsewhere).
+    """
 
     removed = Signal(int)
-    emptied = Signal()
+    left = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -87,22 +93,26 @@ class ChipRow(QWidget):
         files = (*counts, *((name, self.tr("reading…")) for name in pending))
         if files == self._shown:
             return
-        focused = next((place for place, chip in enumerate(self.chips) if chip.hasFocus()), None)
+        focused = next((name for chip, (name, _) in zip(self.chips, self._shown, strict=True) if chip.hasFocus()), None)
         for chip in self.chips:
             chip.hide()
             chip.deleteLater()
         self._shown = files
         self.chips = [Chip(name, count, self._theme, self) for name, count in files]
         for place, chip in enumerate(self.chips):
-            chip.removed.connect(lambda place=place: self.removed.emit(place))
+            chip.removed.connect(lambda place=place: self._remove(place))
             chip.fitted.connect(self._arrange)
             chip.show()
         self.setVisible(bool(files))
         self._arrange()
-        if focused is not None and self.chips:
-            self.chips[min(focused, len(self.chips) - 1)].setFocus()
-        elif focused is not None:
-            self.emptied.emit()
+        if focused is not None:
+            same = next((chip for chip, (name, _) in zip(self.chips, files, strict=True) if name == focused), None)
+            same.setFocus() if same is not None else self.left.emit()
+
+    def _remove(self, place: int) -> None:
+        """Ask for it once: the keys go elsewhere first, as the next press of one would remove the next file."""
+        self.left.emit()
+        self.removed.emit(place)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
         """Place the chips for another width, which may mean other lines."""

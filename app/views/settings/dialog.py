@@ -26,17 +26,21 @@ from app.views.widgets.theme import Theme
 PageName = Literal["general", "generation", "speculation", "server"]
 PAGES: tuple[PageName, ...] = ("general", "generation", "speculation", "server")
 _SIZE = QSize(760, 680)
-_LINE = 120
-"""Characters."""
+_LINE, _LONGEST = 120, 40
+"""Characters: of a line, and of what can be undone."""
 
 
 class SettingsDialog(Dialog):
     """Show the settings and tell what is changed.
 
-    Attributes: general, generation, speculation, server (the pages), tabs. Signal: shown() (it is to be filled).
+    Attributes: general, generation, speculation, server (the pages), tabs. Signals: shown() (it is to be filled),
+    replacing(words), replaced() (before and after many values are set at once), undo_wanted().
     """
 
     shown = Signal()
+    replacing = Signal(str)
+    replaced = Signal()
+    undo_wanted = Signal()
 
     def __init__(
         self,
@@ -70,12 +74,19 @@ class SettingsDialog(Dialog):
         self.reset_button.setToolTip(self.tr("Resets only this page; your saved entries stay"))
         self.reset_button.setAutoDefault(False)
         self.reset_button.clicked.connect(self._reset)
+        self.undo_button = QPushButton(self)
+        self.undo_button.setAutoDefault(False)
+        self.undo_button.clicked.connect(self.undo_wanted)
+        self.undo_button.hide()
+        self.generation.replacing.connect(self.replacing)
+        self.generation.replaced.connect(self.replaced)
         self.close_button = QPushButton(self.tr("Close"), self)
         self.close_button.setAutoDefault(False)
         self.close_button.clicked.connect(self.close)
         buttons = QHBoxLayout()
         buttons.setSpacing(12)
         buttons.addWidget(self.reset_button)
+        buttons.addWidget(self.undo_button)
         buttons.addStretch(1)
         buttons.addWidget(self.close_button)
         column = QVBoxLayout(self)
@@ -113,8 +124,16 @@ class SettingsDialog(Dialog):
         self.speculation.show_settings(settings)
         self.server.show_settings(settings)
 
+    def show_undo(self, what: str) -> None:
+        """Offer to undo this; "": nothing."""
+        shown = what if len(what) <= _LONGEST else f"{what[:_LONGEST]}…"
+        self.undo_button.setText(self.tr("Undo: {what}").format(what=shown).replace("&", "&&"))
+        self.undo_button.setVisible(bool(what))
+
     def _reset(self) -> None:
+        self.replacing.emit(self.reset_button.text())
         (self.general, self.generation, self.speculation, self.server)[self.tabs.currentIndex()].reset()
+        self.replaced.emit()
 
 
 def _scrolled(page: QWidget) -> ScrollPage:

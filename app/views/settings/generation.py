@@ -23,8 +23,11 @@ class GenerationPage(QWidget):
     """Show the options of this conversation, or of new ones.
 
     Attributes: presets, prompts (the shelves' bars), fields (by name). Signals: own_changed(GenerationChoice),
-    defaults_changed(GenerationChoice).
+    defaults_changed(GenerationChoice), replacing(words), replaced() (before and after a preset or a prompt is taken).
     """
+
+    replacing = Signal(str)
+    replaced = Signal()
 
     own_changed = Signal(object)
     defaults_changed = Signal(object)
@@ -165,14 +168,18 @@ class GenerationPage(QWidget):
     def _take_preset(self, name: str) -> None:
         preset = self.presets.shelf.find(name)
         if preset is not None:
+            self.replacing.emit(name)
             self._emit(applied(preset, self.choice))
             self._show(anew=True)
+            self.replaced.emit()
 
     def _take_prompt(self, name: str) -> None:
         prompt = self.prompts.shelf.find(name)
         if prompt is not None:
+            self.replacing.emit(name)
             self._take("system", prompt_text(prompt))
             self._show(anew=True)
+            self.replaced.emit()
 
     def _emit(self, choice: GenerationChoice) -> None:
         if self.own.isChecked():

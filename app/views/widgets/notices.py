@@ -87,6 +87,11 @@ class NoticeBar(NoticeRow):
         self._show(text, good=True)
         self._timer.start(GOOD_NEWS_MS)
 
+    def show_word(self, text: str) -> None:
+        """Say for a while what is going on; what is wrong is said again after it."""
+        self._show(text, good=True)
+        self._timer.start(GOOD_NEWS_MS)
+
     def show_offer(self, text: str, words: str) -> None:
         """Offer something for a while. What is wrong is more important, and stays."""
         if self.isHidden() or self._timer.isActive():

@@ -7,15 +7,16 @@ from pathlib import Path
 from PySide6.QtCore import QCoreApplication, QStandardPaths
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app.settings.settings import Settings
 from app.state.conversations.formats import FORMATS
 from app.system.translation import say
 
 
-def ask_where_to_save(parent: QWidget, name: str, kind: str) -> Path | None:
+def ask_where_to_save(parent: QWidget, settings: Settings, name: str, kind: str) -> Path | None:
     """Ask where to save an export (`kind`: in FORMATS); None: cancelled. A missing suffix is added."""
     title = QCoreApplication.translate("Files", "Export the chat")
-    chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_documents() / name), say(FORMATS[kind].kind))
-    return _with_ending(chosen, FORMATS[kind].suffix)
+    chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_folder(settings) / name), say(FORMATS[kind].kind))
+    return _with_ending(_noted(settings, chosen), FORMATS[kind].suffix)
 
 
 def _with_ending(chosen: str, suffix: str) -> Path | None:
@@ -27,19 +28,19 @@ def _with_ending(chosen: str, suffix: str) -> Path | None:
     return path if path.suffix or ending.exists() else ending
 
 
-def ask_what_to_import(parent: QWidget) -> Path | None:
+def ask_what_to_import(parent: QWidget, settings: Settings) -> Path | None:
     """Return the file of a conversation; None: none."""
     title = QCoreApplication.translate("Files", "Import a chat")
     kinds = ";;".join(say(each.kind) for each in FORMATS.values() if each.read is not None)
-    chosen, _ = QFileDialog.getOpenFileName(parent, title, str(_documents()), kinds)
-    return Path(chosen) if chosen else None
+    chosen, _ = QFileDialog.getOpenFileName(parent, title, str(_folder(settings)), kinds)
+    return Path(_noted(settings, chosen)) if chosen else None
 
 
-def ask_what_to_attach(parent: QWidget) -> list[Path]:
+def ask_what_to_attach(parent: QWidget, settings: Settings) -> list[Path]:
     """Return text files that are to go with a question; may be none."""
     title = QCoreApplication.translate("Files", "Attach text files")
-    chosen, _ = QFileDialog.getOpenFileNames(parent, title, str(_documents()))
-    return [Path(each) for each in chosen]
+    chosen, _ = QFileDialog.getOpenFileNames(parent, title, str(_folder(settings)))
+    return [Path(_noted(settings, each)) for each in chosen]
 
 
 def ask_for_models_folder(parent: QWidget, start: Path | None) -> Path | None:
@@ -49,33 +50,44 @@ def ask_for_models_folder(parent: QWidget, start: Path | None) -> Path | None:
     return Path(chosen) if chosen else None
 
 
-def ask_for_folder(parent: QWidget) -> Path | None:
+def ask_for_folder(parent: QWidget, settings: Settings) -> Path | None:
     """Return a folder to write chats into; None: none."""
     title = QCoreApplication.translate("Files", "Export the chats into a folder")
-    chosen = QFileDialog.getExistingDirectory(parent, title, str(_documents()))
+    chosen = QFileDialog.getExistingDirectory(parent, title, str(_folder(settings)))
     return Path(chosen) if chosen else None
 
 
-def ask_where_to_put(parent: QWidget, title: str, name: str) -> Path | None:
+def ask_where_to_put(parent: QWidget, settings: Settings, title: str, name: str) -> Path | None:
     """Ask where to write a JSON file; None: cancelled. A missing suffix is added."""
     kinds = QCoreApplication.translate("Files", "JSON (*.json)")
-    chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_documents() / name), kinds)
-    return _with_ending(chosen, ".json")
+    chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_folder(settings) / name), kinds)
+    return _with_ending(_noted(settings, chosen), ".json")
 
 
-def ask_where_to_put_picture(parent: QWidget, name: str, kinds: str, suffix: str) -> Path | None:
+def ask_where_to_put_picture(parent: QWidget, settings: Settings, name: str, kinds: str, suffix: str) -> Path | None:
     """Ask where to write a picture of these kinds; None: cancelled. A missing suffix is added."""
     title = QCoreApplication.translate("Files", "Save the race")
-    chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_documents() / name), kinds)
-    return _with_ending(chosen, suffix)
+    chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_folder(settings) / name), kinds)
+    return _with_ending(_noted(settings, chosen), suffix)
 
 
-def ask_what_to_open(parent: QWidget, title: str) -> Path | None:
+def ask_what_to_open(parent: QWidget, settings: Settings, title: str) -> Path | None:
     """Return a JSON file to be read; None: none."""
     kinds = QCoreApplication.translate("Files", "JSON (*.json)")
-    chosen, _ = QFileDialog.getOpenFileName(parent, title, str(_documents()), kinds)
-    return Path(chosen) if chosen else None
+    chosen, _ = QFileDialog.getOpenFileName(parent, title, str(_folder(settings)), kinds)
+    return Path(_noted(settings, chosen)) if chosen else None
 
 
-def _documents() -> Path:
+def _folder(settings: Settings) -> Path:
+    """Return where to begin to look: where a file was chosen last, at first with the documents."""
+    last = Path(settings.files_folder)
+    if settings.files_folder and last.is_dir():
+        return last
     return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation))
+
+
+def _noted(settings: Settings, chosen: str) -> str:
+    """Return a chosen file as it is, and remember its folder."""
+    if chosen:
+        settings.files_folder = str(Path(chosen).parent)
+    return chosen

@@ -161,6 +161,7 @@ class MainWindow(QMainWindow):
         self.strip.cancel.connect(self.cancel_wanted)
         self.left.new_wanted.connect(self.new_chat_wanted)
         self.left.released.connect(self.prompt.setFocus)
+        self.left.typed.connect(self.prompt.go_on_typing)
         self.bar.left_toggled.connect(self.show_left)
         self.bar.right_toggled.connect(self.show_right)
         self.bar.tokens_toggled.connect(self._color_tokens)

@@ -81,6 +81,12 @@ def test_the_title_is_of_what_was_typed() -> None:
         ("sixteen ä".encode("utf-16"), "sixteen ä"),
         ("thirty-two ä".encode("utf-32"), "thirty-two ä"),
         (b"\x1b[31mred\x1b[0m log", "red log"),
+        ("Grüße".encode("latin-1"), "Grüße"),
+        ("café".encode("latin-1"), "café"),
+        ("50 € für das „Buch“".encode("cp1252"), "50 € für das „Buch“"),
+        ("Привет, как дела? Сегодня хорошая погода.".encode("koi8-r"), "Привет, как дела? Сегодня хорошая погода."),
+        ("日本語のテキストです。".encode("shift_jis"), "日本語のテキストです。"),
+        ("sixteen ä, no mark".encode("utf-16-le"), "sixteen ä, no mark"),
     ],
 )
 def test_what_can_be_read(data: bytes, text: str) -> None:
@@ -95,7 +101,6 @@ def test_what_can_be_read(data: bytes, text: str) -> None:
         (b"\x7fELF\x02\x01\0\0", "binary"),
         (bytes(range(1, 32)) * 9, "binary"),
         (bytes(range(256))[1:], "binary"),
-        ("Grüße".encode("latin-1"), "encoding"),
     ],
 )
 def test_what_cannot(data: bytes, trouble: str) -> None:
@@ -114,7 +119,8 @@ def test_the_byte_that_is_no_text_is_named() -> None:
 def test_files_that_cannot_be_read_at_all(tmp_path: Path) -> None:
     large = tmp_path / "large.txt"
     large.write_bytes(b"x" * (LARGEST + 1))
-    places = {"missing": tmp_path / "no", "folder": tmp_path, "large": large}
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4\n1 0 obj << /Type /Catalog >> endobj\n")
+    places = {"missing": tmp_path / "no", "folder": tmp_path, "large": large, "document": tmp_path / "a.pdf"}
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
         places["special"] = tmp_path / "pipe"

@@ -104,6 +104,7 @@ def test_a_path_that_is_no_folder_is_no_failure(tmp_path: Path) -> None:
 FULL = Settings(
     models_folders=["/models", "/more models"],
     favourites=["/a.gguf"],
+    files_folder="/somewhere/notes",
     recent_models=["/b.gguf", "/a.gguf"],
     target="/a.gguf",
     draft="",

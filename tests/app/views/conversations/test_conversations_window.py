@@ -87,7 +87,7 @@ def test_a_click_opens_two_rename_and_several_are_chosen(
     mouse, left = window.qtbot, Qt.MouseButton.LeftButton
     mouse.mouseClick(panel.list.viewport(), left, pos=place)  # type: ignore[no-untyped-call]
     assert questions(window) == ["One"]
-    assert window.prompt.edit.hasFocus(), "ready for the next question"
+    assert panel.list.hasFocus(), "F2 and Del are for it; letters go to the prompt"
     mouse.mouseDClick(panel.list.viewport(), left, pos=place)  # type: ignore[no-untyped-call]
     mouse.mouseRelease(panel.list.viewport(), left, pos=place)  # type: ignore[no-untyped-call]
     field = panel.list.findChild(QLineEdit, "rename")

@@ -111,7 +111,7 @@ def test_much_is_counted_more_rarely(open_window: OpenWindow) -> None:
     counted(window)
     context.note_typed()
     assert context._timer.interval() == WAIT_MS
-    window.program.attachments.attachments = (Attachment("long.txt", "word " * 100_000),)
+    window.program.attachments.show(None, (Attachment("long.txt", "word " * 100_000),))
     context.note_typed()
     assert context._timer.interval() == LONG_WAIT_MS, "files are text that is read too"
     context.stop()

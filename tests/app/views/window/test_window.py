@@ -159,6 +159,7 @@ def test_one_button_sends_or_cancels(open_window: OpenWindow) -> None:
     window.prompt.set_text("A second one")
     window.key(Qt.Key.Key_Return)
     assert len(window.controller.transcript) == 1, "one reply at a time"
+    window.qtbot.wait(600)  # Earlier it would be the second click of a double click.
     window.click(button)
     window.ended(exchange)
     assert exchange.status == "cancelled"
