@@ -4658,7 +4658,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         </message>
         <message>
             <source>the answer is not of the form that was asked for</source>
-            <translation type="unfinished"></translation>
+            <translation>die Antwort hat nicht die verlangte Form</translation>
         </message>
         <message>
             <source>The constraint</source>
