@@ -137,7 +137,7 @@ class LlamaCppBackend(Backend):
         device = device_name(config)
         backend = cls(model, context, config.path.stem, context_length, batch_size, device, vocabulary=vocabulary)
         backend.notes, backend.config, backend.vocabulary = notes_on(model, config), config, vocabulary
-        backend._follower = backend._follow()
+        backend._follower = backend.follow_machine()
         backend.hidden_states = with_shared_keys(backend.hidden_states, model, config.path)
         return backend
 
@@ -160,10 +160,10 @@ class LlamaCppBackend(Backend):
         # cache among the threads when it is asked for a single token.
         if self.threads_adjustable:
             self.threads = n
-            self._follower = self._follow()
+            self._follower = self.follow_machine()
 
-    def _follow(self) -> ThreadFollower | None:
-        """Make the follower that lowers the number of threads beside other programs; None where somebody chose it."""
+    def follow_machine(self) -> ThreadFollower | None:
+        """Make a follower that lowers the number of threads beside other programs; None where somebody chose it."""
         chosen = self.config is not None and self.config.threads is not None
         # Without our attention a row's bits may depend on the number.
         return None if chosen or not self.own_kernels else ThreadFollower(self.threads, machine_watch().busy)

@@ -12,6 +12,7 @@ import ctypes
 import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
+from time import perf_counter
 from typing import Any, NoReturn
 
 import llama_cpp
@@ -24,6 +25,7 @@ from engine.backends.llama_cpp.library import prepare_library
 from engine.backends.llama_cpp.loading import make_context
 from engine.backends.saved import SavedCaches
 from engine.backends.streams import Feed, Meeting, StreamCaches
+from engine.backends.threads import ThreadFollower
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
 from engine.errors import (
@@ -47,13 +49,15 @@ _STATUS_ABORTED = 2
 class StreamContext:
     """Hold the context of the streams, and decode what they want (see engine.backends.streams.StreamModel)."""
 
-    def __init__(self, model: Any, config: LoadConfig, count: int, threads: int) -> None:
+    def __init__(
+        self, model: Any, config: LoadConfig, count: int, threads: int, follower: ThreadFollower | None
+    ) -> None:
         self._log = prepare_library()
         self._context, _, self.most = make_context(model, config, self._log, count)
         self._memory: Any = llama_cpp.llama_get_memory(self._context)
         self._batch = llama_cpp.llama_batch_init(self.most, 0, 1)
         np.ctypeslib.as_array(self._batch.n_seq_id, (self.most,))[:] = 1
-        self._threads = threads, int(llama_cpp.llama_n_threads(self._context))
+        self._threads, self._follower = (threads, int(llama_cpp.llama_n_threads(self._context))), follower
         self._abort = abort_function()
         self._window = int(llama_cpp.llama_model_n_swa(model))
         self.weight_bytes = int(llama_cpp.llama_model_size(model))
@@ -78,9 +82,7 @@ class StreamContext:
                 places[number] = count
                 count = self._put(count, number, start, feed, width)
             self._batch.n_tokens = count
-            threads = max(self._threads) if feeds[0].reads else self._threads[0]
-            llama_cpp.llama_set_n_threads(self._context, threads, threads)
-            status = int(llama_cpp.llama_decode(self._context, self._batch))
+            status = self._decode(count, reads=feeds[0].reads)
             for number, start in starts.items():
                 self._lengths[number] = start + width
                 fed = by_number.get(number)
@@ -92,6 +94,18 @@ class StreamContext:
         except Exception as error:  # noqa: BLE001 - it is told to the streams
             for feed in feeds:
                 feed.error = error
+
+    def _decode(self, count: int, *, reads: bool) -> int:
+        """Compute the batch, of so many tokens, and return llama.cpp's status."""
+        follower = None if reads else self._follower
+        threads = max(self._threads) if reads else self._threads[0]
+        threads = threads if follower is None else follower.threads
+        llama_cpp.llama_set_n_threads(self._context, threads, threads)
+        began = perf_counter()
+        status = int(llama_cpp.llama_decode(self._context, self._batch))
+        if follower is not None and status == 0:
+            follower.observe(count, 1000.0 * (perf_counter() - began))
+        return status
 
     def _refuse(self, status: int, feeds: Sequence[Feed], position: int) -> NoReturn:
         if status == _STATUS_ABORTED:
@@ -263,7 +277,7 @@ def open_streams(base: LlamaCppBackend, meeting: Meeting, count: int) -> list[Ba
         if _bytes_of(model, base.context_length, count) > _SHARE_OF_MEMORY * available_memory():
             return None
         try:
-            context = StreamContext(model, config, count, base.threads)
+            context = StreamContext(model, config, count, base.threads, base.follow_machine())
         except LoadFailed:
             return None
         kept = held.pop_all()

@@ -5,6 +5,7 @@ import json
 import os
 import random
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -291,6 +292,31 @@ def test_no_damage_is_anything_but_refused(conversation: Conversation) -> None:
         else:
             _back(to_json(imported.conversation, imported.traces))
     assert refused > 500
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where values are in JSON, objects and lists too."""
+    yield path
+    for name, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from _places(each, (*path, name))
+
+
+def test_hostile_values_are_refused_or_taken_wherever_they_stand(conversation: Conversation) -> None:
+    """Nothing of them ends the process, or comes out as another error."""
+    sound = to_json(conversation, {102: b"trace"})
+    deep: Any = 1
+    for _ in range(900):
+        deep = [deep]
+    values = [-1, 0, 255, 256, 2**31, 2**32, 2**40, float("nan"), "a\ud83db", "a\0b", "\udc00" * 9, deep, None, {}, []]
+    places = [place for place in _places(json.loads(sound)) if place]
+    for place, value in random.Random(5).sample([*itertools.product(places, values)], 300):
+        told = within = json.loads(sound)
+        for name in place[:-1]:
+            within = within[name]
+        within[place[-1]] = value
+        with suppress(ConversationRefused):
+            imported = from_json(json.dumps(told).encode(), itertools.count(1).__next__)
+            _back(to_json(imported.conversation, imported.traces))
 
 
 def test_import_keeps_all_of_it(keeper: ConversationStore, tmp_path: Path, conversation: Conversation) -> None:

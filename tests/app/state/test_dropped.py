@@ -19,6 +19,11 @@ def test_each_kind(tmp_path: Path, bundled_target: Path) -> None:
     assert found.missing == (tmp_path / "gone",)
 
 
+def test_names_that_no_file_can_have_are_missing(tmp_path: Path) -> None:
+    odd = [tmp_path / name for name in ("a\0b.gguf", "a\ud83d.json", "x" * 5000 + ".gguf", "/".join("d" * 900))]
+    assert sort_out(odd).missing == tuple(odd)
+
+
 def test_a_folder_of_weights_is_a_model(tmp_path: Path) -> None:
     folder = tmp_path / "Qwen2.5-0.5B"
     folder.mkdir()

@@ -120,3 +120,18 @@ def test_a_look_is_at_the_last_moments_alone(monkeypatch: pytest.MonkeyPatch) ->
     assert after(0.1)
     assert after(60.0)
     assert not after(0.3)
+
+
+@pytest.mark.parametrize("threads", [None, 2])
+def test_streams_compute_with_as_many_threads_as_suit_the_machine(
+    bundled_target: Path, threads: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As their model does: with all of them a lone reply in a stream took three times as long beside its own client."""
+    seen: list[int] = []
+    monkeypatch.setattr(ThreadFollower, "observe", lambda follower, size, ms: seen.append(size))
+    with load(bundled_target, threads=threads, trusted=True) as decoder:
+        own = getattr(decoder.target, "own_kernels", False)
+        (stream, _) = decoder.open_streams(2)
+        seen.clear()
+        stream.generate("Tell me a story of a fox.", max_tokens=4, lookahead=0)
+    assert seen == ([1] * 4 if own and threads is None else [])

@@ -7,6 +7,7 @@ import pytest
 
 from engine import Cancelled, CancelToken, InvalidRequest, ModelNotLoaded, SpeculativeDecoder, cache_folder
 from engine.backends.base import Backend
+from engine.library.names import resolve_source
 from engine.lookahead import calibration, knowledge
 from engine.lookahead.costs import CostModel
 
@@ -77,3 +78,28 @@ def test_it_needs_a_target_and_a_decoder_that_is_not_writing(decoder: Speculativ
         for _ in decoder.stream("Hello!", max_tokens=2):
             with pytest.raises(InvalidRequest, match="generating a reply"):
                 decoder.calibrate()
+
+
+def test_nothing_is_measured_behind_a_reply_that_has_streams_beside_it(
+    decoder: SpeculativeDecoder, calls: list[str]
+) -> None:
+    with decoder:
+        decoder.open_streams(2)
+        decoder.generate("Hello!", max_tokens=4, lookahead="auto")
+        assert calls == [], "they would wait for it"
+        decoder.close_streams()
+        decoder.generate("Hello!", max_tokens=4, lookahead="auto")
+        assert calls == ["begun"]
+
+
+def test_heads_see_nothing_of_what_is_measured_with(bundled_target: Path, calls: list[str]) -> None:
+    with SpeculativeDecoder() as decoder:
+        decoder.attach_target(bundled_target)
+        decoder.attach_heads(resolve_source("demo-head"))
+        result = decoder.generate("Tell me a story of a fox.", max_tokens=12, lookahead="auto", temperature=0.0)
+        assert calls == ["begun"]
+        assert decoder.target is not None
+        assert decoder.heads is not None
+        held = list(decoder.target.tokens)
+        assert held[-11:] == list(result.tokens[:-1])
+        assert list(decoder.heads.tokens)[: len(held)] == held
