@@ -155,11 +155,17 @@ class DrafterContext:
 class Index(Protocol):
     """Define a source whose proposals are known before it is asked for them, and cost nothing.
 
-    Attributes: name; dozing (set by the policy: nobody will ask for a few rounds, so it need not follow each token).
+    Attributes: name; dozing (set by the policy: nobody will ask for a few rounds, so it need not follow each token);
+    hopes (the chances of its first tokens, whatever they cost, since it was last asked for a promise); trying (set by
+    the policy: the next draft is to find out what it costs, so it has the tokens of the hopes).
     """
 
     name: str
     dozing: bool
+    trying: bool
+
+    @property
+    def hopes(self) -> Sequence[float]: ...
 
     def promise(self, n: int) -> Sequence[float]:
         """Return for each token that it would propose now, at most `n`, the chance that it holds if those before do."""

@@ -9,7 +9,7 @@ from typing import Literal
 
 from engine.backends.prefix import common_prefix
 from engine.cancel import CancelToken
-from engine.config import MAX_LOOKAHEAD
+from engine.config import DEFAULT_LOOKAHEAD, MAX_LOOKAHEAD
 from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn, cautious_cost
 from engine.methods import NGRAM
 
@@ -200,7 +200,7 @@ class NgramDrafter(Drafter):
         self._stop_tokens = stop_tokens
         self._cost = cost
         self._index = SuffixIndex(self._options.max_match, self._options.most_places)
-        self.dozing = False  # A policy may say otherwise before the prompt is read.
+        self.dozing = self.trying = False  # A policy may say otherwise before the prompt is read.
         self._reset()
 
     def _reset(self) -> None:
@@ -217,7 +217,8 @@ class NgramDrafter(Drafter):
         self._unread: list[int] = []
         """What was committed while it dozed."""
         self._chances: list[float] = []
-        """Of each token drafted last, the chance that it is right if those before it are."""
+        self._likely: list[int] = []
+        """Tokens that were thought through last, and the chance of each that it is right if those before it are."""
 
     def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
         cancel.check()
@@ -236,10 +237,16 @@ class NgramDrafter(Drafter):
         drafted = self._draft(min(n, MAX_LOOKAHEAD))
         return self._chances[: len(drafted)]
 
+    @property
+    def hopes(self) -> Sequence[float]:
+        return self._chances[:DEFAULT_LOOKAHEAD]
+
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         self._catch_up()
         tokens = self._draft(min(n, MAX_LOOKAHEAD))
-        self._drafted = len(tokens)
+        if self.trying:  # What that loses is for the policy to bear.
+            tokens = self._likely[: min(n, DEFAULT_LOOKAHEAD)]
+        self._drafted = 0 if self.trying else len(tokens)
         return Draft(tuple(tokens), source=self.name)
 
     def _catch_up(self) -> None:
@@ -255,7 +262,7 @@ class NgramDrafter(Drafter):
         """Return the tokens, at most `most`, that promise the most for their cost, which the allowance must bear."""
         match = self._match
         drafted: list[int] = []
-        self._chances = []
+        self._chances, self._likely = [], drafted
         if match is None:
             return drafted
         tokens, known = self._index.tokens, len(self._index.tokens)
@@ -264,7 +271,7 @@ class NgramDrafter(Drafter):
         best, worth = self._options.least_gain, 0
         while len(drafted) < most and reached > _HOPELESS:
             cost = self._cost(len(drafted) + 2)
-            if cost - 1.0 > self._allowance:
+            if (dear := cost - 1.0 > self._allowance) and len(drafted) >= DEFAULT_LOOKAHEAD:
                 break
             coming = [tokens[place] if place < known else drafted[place - known] for place in places]
             token = coming[0]
@@ -275,7 +282,7 @@ class NgramDrafter(Drafter):
             drafted.append(token)
             expected += reached
             gain = expected / cost
-            if gain > best:
+            if gain > best and not dear:
                 best, worth = gain, len(drafted)
             if token in self._stop_tokens:
                 break

@@ -116,14 +116,15 @@ class AutoLookahead(LookaheadPolicy):
     `drafts`: what was accepted of each source that takes time (None: of a draft model). A draft goes on while what it
     may still win, several tokens on, is worth more than its time. Only kept tokens and the promise of the `index`
     before any draw are looked at, so nothing is bent. Where nothing beats plain decoding, only rounds that the
-    `allowance` bears propose; looks at the sources take no more than its share either. `costs_now` gives the costs that
-    hold, others than `costs` beside other programs and in long texts; of a round in which they change no time is
-    learned.
+    `allowance` bears propose (of the index what is likely); looks at the sources take no more than its share either.
+    `costs_now` gives the costs that hold, others than `costs` beside other programs and in long texts; of a round in
+    which they change no time is learned.
     """
 
     speedup: float
-    AHEAD, HOPELESS = 8, 0.02
-    """Tokens that are thought through before a draft ends, if there is that chance to get there; rounds of a plan."""
+    AHEAD, HOPELESS, LIKELY = 8, 0.02, 0.75
+    """Tokens that are thought through before a draft ends, if there is that chance to get there (they are also the
+    rounds of a plan); the chance to get there with which tokens of the index are tried."""
     INDEX_LEAD, LOOK_MS = 1.6, 0.09
     """Times of the draft's rate that the index must promise, which is better itself where a text repeats; a look."""
     TRY_EVERY, SURPRISE = 24, 0.15
@@ -301,15 +302,31 @@ class AutoLookahead(LookaheadPolicy):
 
     def _look_at_index(self, index: Index) -> int:
         """Return how many tokens of the index to take; 0 where it does not promise a rate that is clearly better."""
-        index.dozing = False
+        index.dozing = index.trying = False
         promised = index.promise(MAX_LOOKAHEAD)
         best, rate = self._best_size(map(self._claims.given, range(len(promised)), promised), 0.0)
         if rate <= max(self._worth * (1.0 if self._idle else self.INDEX_LEAD), 1.0 / self._plain):
+            if self._idle and self._allowance.left > 0.0 and (tried := self._try_index(index)):
+                return tried
             index.dozing = self._pause > 0
             self._look_at = self._round + min(self._pause, self.AHEAD)
             return 0
         self._promised, self._worth = promised[:best], rate
         return best
+
+    def _try_index(self, index: Index) -> int:
+        """Return how many likely tokens of the index are tried though they do not promise to pay; 0: there are none.
+
+        It may be wrong what they cost, or that its estimates are worth little: nothing else would ever tell.
+        """
+        likely, reach = list[float](), 1.0
+        for chance in index.hopes:
+            if (reach := reach * chance) < self.LIKELY:
+                break
+            likely.append(chance)
+        if likely:
+            index.trying, self._finding_out, self._promised = True, True, likely
+        return len(likely)
 
     def _find_out(self, chosen: int) -> int:
         """Return what is tried in place of the best, or the best: where nothing pays, a short draft, new ones first.

@@ -16,7 +16,7 @@ from engine.decoder import SpeculativeDecoder
 from engine.drafting.ngram import NgramDrafter
 from engine.events import RoundEvent
 from engine.generation.sources import choose_sources
-from engine.lookahead.acceptance import AcceptanceModel
+from engine.lookahead.acceptance import AcceptanceModel, ClaimModel
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge
 from engine.lookahead.policy import Allowance, AutoLookahead
@@ -45,7 +45,12 @@ class Promises:
     chances: Sequence[float] = ()
     name: str = "ngram"
     dozing: bool = False
+    trying: bool = False
     looks: int = 0
+
+    @property
+    def hopes(self) -> Sequence[float]:
+        return self.chances[:4]
 
     def promise(self, n: int) -> Sequence[float]:
         self.looks += 1
@@ -107,6 +112,29 @@ def test_an_index_that_promises_too_much_is_not_believed_for_long() -> None:
         chosen.append(proposed)
     assert chosen[0] == 4
     assert not any(chosen[25:])
+
+
+@pytest.mark.parametrize("wrong", ["costs", "claims"])
+def test_an_index_that_would_pay_is_found_again(wrong: str) -> None:
+    """What one token of many costs was learned beside a compiler, or all that it proposed before was wrong."""
+    costs = CostModel({1: 5.0, 2: 10.0, 3: 15.0, 4: 20.0, 5: 25.0, 9: 45.0, 33: 165.0} if wrong == "costs" else FLAT)
+    claims = ClaimModel()
+    for _ in range(48 if wrong == "claims" else 0):
+        claims.observe(1, 0, (0.99,))
+    index = NgramDrafter(cost=lambda n: costs.verify(n) / costs.verify(1))
+    index.begin([1, 2, 3, 4] * 10, CancelToken())
+    policy = AutoLookahead(costs, {}, index=index, claims=claims)
+    proposed, text = [], 0
+    for _ in range(200):
+        count = policy.choose()
+        draft = index.propose(count).tokens if count else ()
+        right = [token for place, token in enumerate(draft) if token == (text + place) % 4 + 1]
+        policy.observe(len(draft), len(right), 0.0, 5.0 + 0.2 * len(draft))
+        index.observe([(text + place) % 4 + 1 for place in range(len(right) + 1)])
+        text += len(right) + 1
+        proposed.append(len(draft))
+    assert sum(count > 0 for count in proposed[100:]) > 90
+    assert text > 500
 
 
 def test_what_the_index_proposed_tells_nothing_of_the_draft_model() -> None:
