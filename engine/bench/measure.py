@@ -28,6 +28,7 @@ from engine.bench.runs import (
     Way,
     choose_sizes,
     compare_replies,
+    drafting_method,
     prepare,
 )
 from engine.cancel import CancelToken
@@ -223,7 +224,7 @@ class WaysReport:
     and the fixed lookaheads, None where it is not known; `not_told_apart`: those whose distance to it is within the
     spread. `repeats`, `max_tokens`: None before the warm-up is over. `unsteady`: by how much plain decoding of one
     prompt varied between turns. `notes`: sentences for a person, once all is over. `machine`: as `describe_machine`
-    tells; empty while it is measured.
+    tells; empty while it is measured. `heads`: those of the target that proposed, where they are loaded.
     """
 
     ways: tuple[WayFigures, ...]
@@ -240,6 +241,7 @@ class WaysReport:
     unsteady: float
     notes: tuple[str, ...]
     machine: Mapping[str, Any] = field(default_factory=dict)
+    heads: ModelFacts | None = None
 
     def way(self, name: str) -> WayFigures | None:
         """Return the figures of the way of this name: plain, a number, auto or ngram."""
@@ -270,7 +272,7 @@ def measure_ways(
     chosen = [
         Way(PLAIN, {"lookahead": 0}),
         *others,
-        *(_way(way) for way in dict.fromkeys(ways) if way not in (0, PLAIN)),
+        *(_way(way, decoder) for way in dict.fromkeys(ways) if way not in (0, PLAIN)),
     ]
     found = []
     for number, prompt in enumerate(prompts):
@@ -284,7 +286,7 @@ def measure_ways(
         token.clear()
 
 
-def _way(way: int | str) -> Way:
+def _way(way: int | str, decoder: SpeculativeDecoder) -> Way:
     """Return the way of a name. Raises InvalidLookahead, InvalidRequest."""
     if way == AUTO:
         return Way(AUTO, {"lookahead": "auto"})
@@ -292,13 +294,13 @@ def _way(way: int | str) -> Way:
         return Way(NGRAM, {"method": NGRAM, "lookahead": "default"})
     if isinstance(way, str):
         raise InvalidRequest(Translatable("Only a lookahead, 'auto' or 'ngram' can be measured, not {way!r}.", way=way))
-    return Way(str(check_lookahead(way)), {"method": DRAFT_MODEL.name, "lookahead": way})
+    return Way(str(check_lookahead(way)), {"method": drafting_method(decoder) or DRAFT_MODEL.name, "lookahead": way})
 
 
 def make_ways_report(measured: Measured, machine: Mapping[str, Any] | None = None) -> WaysReport:
     """Return the figures of what was measured, or so far. Raises ModelNotLoaded."""
     bench, replies, sizes = measured.bench, measured.replies, measured.sizes
-    target, draft = bench.decoder.target, bench.decoder.draft
+    target, draft, heads = bench.decoder.target, bench.decoder.draft, bench.decoder.heads
     if target is None:
         raise ModelNotLoaded("target")
     names = [way.name for way in bench.ways]
@@ -325,6 +327,7 @@ def make_ways_report(measured: Measured, machine: Mapping[str, Any] | None = Non
         unsteady=unsteadiness(replies),
         notes=tuple(notes),
         machine=machine or {},
+        heads=None if heads is None else ModelFacts.of(heads),
     )
 
 

@@ -130,12 +130,18 @@ class Reply:
         return self.result.stats.tokens_per_second
 
 
-def make_ways(lookaheads: Sequence[int], *, has_draft: bool, ngram: bool) -> tuple[Way, ...]:
-    """Return what to compare: plain always; each lookahead and auto with a draft model; the n-gram index."""
+def drafting_method(decoder: SpeculativeDecoder) -> str | None:
+    """Return the method of a fixed lookahead: that of loaded heads, else the draft model's; None: nothing drafts."""
+    if decoder.heads is not None:
+        return decoder.heads.method
+    return None if decoder.draft is None else methods.DRAFT_MODEL.name
+
+
+def make_ways(lookaheads: Sequence[int], method: str | None, *, ngram: bool) -> tuple[Way, ...]:
+    """Return what to compare: plain always; each lookahead and auto where something drafts; the n-gram index."""
     ways = [Way(PLAIN, {"lookahead": 0})]
-    if has_draft:
-        fixed = sorted(set(lookaheads) - {0})
-        ways += [Way(str(k), {"method": methods.DRAFT_MODEL.name, "lookahead": k}) for k in fixed]
+    if method is not None:
+        ways += [Way(str(k), {"method": method, "lookahead": k}) for k in sorted(set(lookaheads) - {0})]
         ways.append(Way(AUTO, {"lookahead": "auto"}))
     if ngram:
         ways.append(Way(NGRAM, {"method": NGRAM, "lookahead": "default"}))
@@ -296,7 +302,7 @@ class Bench:
         raise Cancelled(Translatable("The measurement"))
 
     def _empty_caches(self) -> None:
-        for backend in (self.decoder.target, self.decoder.draft):
+        for backend in (self.decoder.target, self.decoder.draft, self.decoder.heads):
             if backend is not None:
                 backend.truncate(0)
 

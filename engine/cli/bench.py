@@ -3,7 +3,7 @@
 With `--json` one object on a line:
 
 - `version` of this program, `partial` (whether it was cancelled midway), `machine`, `load_s`
-- `target`, `draft` (or null): name, parameters, weight_bytes, context_length, threads (those that it was measured
+- `target`, `draft` (or null), `heads` (of the target, or null): name, parameters, weight_bytes, context_length, threads (those that it was measured
   with), device, batch_invariant (whether a token's logits were found to be the same however many tokens are computed
   with it; null: not measured)
 - `memory`: resident bytes of this process: before_load, loaded, at_end
@@ -44,13 +44,14 @@ from engine.bench.figures import count_equal, make_notes, summarise
 from engine.bench.measure import Measured, Wanted, WaysProgress
 from engine.bench.measure import measure as run_measurement
 from engine.bench.prompts import BenchPrompt, bundled_prompts, read_prompts
-from engine.bench.runs import DEFAULT_LOOKAHEADS, LeftOut, PreparedPrompt, Reply, Sizes, make_ways
+from engine.bench.runs import DEFAULT_LOOKAHEADS, LeftOut, PreparedPrompt, Reply, Sizes, drafting_method, make_ways
 from engine.cancel import CancelToken
 from engine.cli.common import (
     DRAFT_GPU_LAYERS,
     EXIT_CANCELLED,
     EXIT_DONE,
     add_sampling_options,
+    attach_named_heads,
     load_named,
     run_cancellable,
 )
@@ -72,8 +73,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     models = parser.add_argument_group("models (default: the bundled pair)")
     models.add_argument("-m", "--target", metavar="T", help="as for generate")
     models.add_argument(
-        "-d", "--draft", metavar="D", help="like --target; without one, only plain decoding and n-gram are measured"
+        "-d",
+        "--draft",
+        metavar="D",
+        help="like --target; without one, and without --heads, only plain decoding and n-gram are measured",
     )
+    models.add_argument("--heads", metavar="PATH", help="GGUF file or folder with draft heads for the target")
     models.add_argument("-c", "--ctx", type=int, metavar="N", help="context length in tokens")
     models.add_argument(
         "-t", "--threads", type=int, metavar="N", help="for both models (default: the fastest measured for each)"
@@ -215,18 +220,19 @@ def measure(args: argparse.Namespace, wanted: _Wanted, cancel: _LastingToken, sa
     with _load(args, cancel, say) as decoder:
         load_s = perf_counter() - began
         memory["loaded"] = process.memory_info().rss
-        target, draft = decoder.target, decoder.draft
+        target, drafts = decoder.target, {"draft": decoder.draft, "heads": decoder.heads}
         if target is None:
             raise ModelNotLoaded
         measured = _measure(decoder, wanted, cancel, say)
         memory["at_end"] = process.memory_info().rss
-        models = {"target": _describe(target), "draft": None if draft is None else _describe(draft)}
+        models = {"target": _describe(target)}
+        models |= {part: None if model is None else _describe(model) for part, model in drafts.items()}
     head = {"version": __version__, "partial": measured.partial, "machine": describe_machine(), "load_s": load_s}
     bench, busy = measured.bench, measured.other_programs
     rest = {
         "memory": memory,
         "other_programs": busy,
-        "settings": _settings(wanted, measured.sizes, has_draft=draft is not None),
+        "settings": _settings(wanted, measured.sizes, has_draft=any(drafts.values())),
         "prompts": [_prompt_to_dict(prompt) for prompt in bench.prompts],
     }
     compared = [None if each is None else each.verdict for each in measured.compared]
@@ -293,12 +299,15 @@ def _describe(model: Backend) -> dict[str, Any]:
 
 
 def _load(args: argparse.Namespace, cancel: CancelToken, say: Say) -> SpeculativeDecoder:
-    bundled = args.target is None and args.draft is None
+    heads = None if args.heads == "none" else args.heads
+    bundled = args.target is None and args.draft is None and heads is None
     draft = "demo" if bundled else args.draft
     say("Loading…")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PairWarning)
         decoder = load_named(args, args.target or "demo", None if draft == "none" else draft, cancel=cancel)
+        if heads is not None:
+            attach_named_heads(decoder, args, heads, cancel)
     for warning in decoder.warnings:
         say(warning)
     return decoder
@@ -306,7 +315,7 @@ def _load(args: argparse.Namespace, cancel: CancelToken, say: Say) -> Speculativ
 
 def _measure(decoder: SpeculativeDecoder, wanted: _Wanted, cancel: _LastingToken, say: Say) -> Measured:
     """Measure, and say how far it is. Raises Cancelled where nothing was measured."""
-    ways = make_ways(wanted.lookaheads, has_draft=decoder.draft is not None, ngram=wanted.ngram)
+    ways = make_ways(wanted.lookaheads, drafting_method(decoder), ngram=wanted.ngram)
     said = perf_counter()
 
     def note(progress: WaysProgress) -> bool:

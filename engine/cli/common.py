@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.cancel import CancelToken
+from engine.config import LoadConfig
 from engine.constraint import Constraint
 from engine.decoder import SpeculativeDecoder, load
 from engine.errors import Cancelled, InvalidRequest
@@ -79,6 +80,21 @@ def load_named(
     layers = asked["gpu_layers"] if args.draft_gpu_layers is None else args.draft_gpu_layers
     apart = None if draft is None else load_config(draft, asked | {"gpu_layers": layers})
     return load(target, apart, **asked, **there, **how)
+
+
+def attach_named_heads(
+    decoder: SpeculativeDecoder, args: argparse.Namespace, heads: str | Path, cancel: CancelToken
+) -> None:
+    """Load heads for the target as that was loaded; where they can't be, close the decoder and raise why."""
+    given = vars(args)
+    how: Any = {"device": args.device, "cache_type": given.get("cache_type")}
+    try:
+        # As the target was loaded: a file that was tried with these settings passes.
+        config = LoadConfig(Path(heads), args.ctx, args.threads, args.gpu_layers, **how)
+        decoder.attach_heads(config, cancel=cancel)
+    except BaseException:
+        decoder.close()
+        raise
 
 
 def read_tools(path: Path | None) -> tuple[Tool, ...]:

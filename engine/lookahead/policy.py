@@ -306,7 +306,7 @@ class AutoLookahead(LookaheadPolicy):
         promised = index.promise(MAX_LOOKAHEAD)
         best, rate = self._best_size(map(self._claims.given, range(len(promised)), promised), 0.0)
         if rate <= max(self._worth * (1.0 if self._idle else self.INDEX_LEAD), 1.0 / self._plain):
-            if self._idle and self._allowance.left > 0.0 and (tried := self._try_index(index)):
+            if self.resting and self._allowance.left > 0.0 and (tried := self._try_index(index)):
                 return tried
             index.dozing = self._pause > 0
             self._look_at = self._round + min(self._pause, self.AHEAD)

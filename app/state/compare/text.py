@@ -30,7 +30,7 @@ def sweep_text(report: WaysReport, prompt: str) -> str:
 
 
 def _head(report: WaysReport, title: str) -> list[str]:
-    pair = [_model(report.target)] + ([] if report.draft is None else [_model(report.draft)])
+    pair = [_model(each) for each in (report.target, report.heads, report.draft) if each is not None]
     temperature = report.sampling.temperature
     how = "greedy" if temperature == 0 else f"temperature {temperature:g}"
     lines = [title, "target " + ", draft ".join(pair)]

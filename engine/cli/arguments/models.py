@@ -11,8 +11,8 @@ from typing import Any
 from rich.console import Console
 
 from engine.cancel import CancelToken
-from engine.cli.common import DRAFT_GPU_LAYERS, load_named
-from engine.config import CACHE_TYPES, LoadConfig, Lookahead, SamplingConfig, SpeculationConfig
+from engine.cli.common import DRAFT_GPU_LAYERS, attach_named_heads, load_named
+from engine.config import CACHE_TYPES, Lookahead, SamplingConfig, SpeculationConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidLookahead, PairWarning
 from engine.events import LoadProgress
@@ -196,17 +196,13 @@ def _attach_heads(
     """
     asked = (settings.speculation.method, *settings.speculation.sources)
     source = args.heads or ((settings.target or "demo") if "mtp" in asked else None)
+    if source not in (None, "none"):
+        attach_named_heads(decoder, args, source, cancel)
+        return ()
+    method = _heads_to_find(settings)
+    if source == "none" or method is None:
+        return ()
     try:
-        if source not in (None, "none"):
-            # As the target was loaded: a file that was tried with these settings passes.
-            config = LoadConfig(
-                Path(source), args.ctx, args.threads, args.gpu_layers, device=args.device, cache_type=args.cache_type
-            )
-            decoder.attach_heads(config, cancel=cancel)
-            return ()
-        method = _heads_to_find(settings)
-        if source == "none" or method is None:
-            return ()
         reasons = decoder.find_heads(method, cancel=cancel)
     except BaseException:
         decoder.close()

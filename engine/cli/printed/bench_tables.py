@@ -33,7 +33,7 @@ def print_report(report: Mapping[str, Any], console: Console | None = None) -> N
 
 def _head(report: Mapping[str, Any]) -> list[str]:
     machine, memory, settings = report["machine"], report["memory"], report["settings"]
-    models = [_model(report[part]) for part in ("target", "draft") if report[part] is not None]
+    models = [_model(report[part]) for part in ("target", "heads", "draft") if report[part] is not None]
     temperature = settings["sampling"]["temperature"]
     how = "greedy" if temperature == 0 else f"temperature {temperature:g}"
     turns = "1 run" if settings["repeats"] == 1 else f"{settings['repeats']} runs"

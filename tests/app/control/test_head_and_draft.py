@@ -8,6 +8,8 @@ import pytest
 
 from app.settings.settings import Settings
 from app.shell.bootstrap import _choose_as_before
+from app.state.compare.compare import CompareSettings
+from app.state.compare.text import sweep_text
 from app.state.models.models import ModelList
 from app.state.models.selection import HeadAndModel, Loaded, Selection
 from engine import resolve_source
@@ -66,6 +68,17 @@ def test_automatic_takes_both_and_says_so(open_files: Callable[..., Window], fil
     alone = window.ask(PROMPT)
     assert window.models.list.loaded == Loaded(target, head)
     assert [each.name for each in window.stats(alone).by_method] == ["autoregressive", "eagle3"]
+    for kind in ("compare", "sweep"):
+        measured = window.program.compare.runs[kind]
+        window.program.compare.start(kind, PROMPT, CompareSettings(repeats=1, tokens=6))
+        window.wait(lambda run=measured: not run.running)
+        assert (measured.status, measured.problem) == ("done", "")
+        assert measured.report is not None
+        assert all(way.acceptance_rate is not None for way in measured.report.ways if way.name.isdecimal())
+        assert "demo-head" in sweep_text(measured.report, PROMPT)
+    race = window.program.compare.runs["compare"].race
+    assert race is not None
+    assert race.identical
     window.controller.new_chat()
     window.models.choose_draft(None)
     plain = window.ask(PROMPT)

@@ -80,9 +80,9 @@ def test_given_sizes_stay() -> None:
 
 
 def test_ways() -> None:
-    assert [way.name for way in make_ways((4, 2, 0, 4), has_draft=True, ngram=True)] == ["plain", "2", "4", AUTO, NGRAM]
-    assert [way.name for way in make_ways((4,), has_draft=False, ngram=True)] == [PLAIN, NGRAM]
-    assert [way.name for way in make_ways((4,), has_draft=False, ngram=False)] == [PLAIN]
+    assert [way.name for way in make_ways((4, 2, 0, 4), "draft-model", ngram=True)] == ["plain", "2", "4", AUTO, NGRAM]
+    assert [way.name for way in make_ways((4,), None, ngram=True)] == [PLAIN, NGRAM]
+    assert [way.name for way in make_ways((4,), None, ngram=False)] == [PLAIN]
 
 
 def _bench(**changes: Any) -> Bench:
@@ -90,7 +90,7 @@ def _bench(**changes: Any) -> Bench:
     decoder.attach_target(FakeBackend(8, seed=1))
     decoder.attach_draft(FakeBackend(8, seed=1))
     prompts = [PreparedPrompt("a", 0, (1, 2, 3), 6), PreparedPrompt("b", 0, (4, 5, 6, 7), 99)]
-    return Bench(decoder, make_ways((1, 3), has_draft=True, ngram=True), prompts, **changes)
+    return Bench(decoder, make_ways((1, 3), "draft-model", ngram=True), prompts, **changes)
 
 
 def test_each_way_is_at_each_place_equally_often() -> None:

@@ -62,7 +62,19 @@ def test_json_has_the_promised_keys(measure: Measure) -> None:
     report = measure(*SMALL)
     said = {line.strip("- ") for line in (bench_command.__doc__ or "").splitlines() if line.startswith("- ")}
     assert set(report) == {
-        *("version", "partial", "machine", "load_s", "target", "draft", "memory", "settings", "prompts", "left_out"),
+        *(
+            "version",
+            "partial",
+            "machine",
+            "load_s",
+            "target",
+            "draft",
+            "heads",
+            "memory",
+            "settings",
+            "prompts",
+            "left_out",
+        ),
         *("ways", "best_fixed", "auto_to_best", "other_programs", "categories", "equal", "notes", "replies"),
     }
     assert all(any(f"`{key}`" in line for line in said) for key in report)
@@ -98,6 +110,22 @@ def test_without_a_draft_there_are_plain_decoding_and_ngram(measure: Measure) ->
     assert report["settings"]["lookaheads"] == []
     only = measure("--target", "t", "--draft", "none", "--no-ngram", *SMALL)
     assert list(only["ways"]) == ["plain"]
+
+
+def test_heads_draft_with_each_lookahead(capsys: pytest.CaptureFixture[str], tmp_path: Path, tried_pair: None) -> None:
+    """Those of the demo target, with no draft model beside them."""
+    path = tmp_path / "p.txt"
+    path.write_text("Tell me a story.", "utf-8")
+    options = ("--heads", "demo-head", "--lookaheads", "2", "--no-ngram", "--repeats", "1", "--max-tokens", "12")
+    assert main(["bench", "--json", "--prompts", str(path), *options]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert list(report["ways"]) == ["plain", "2", "auto"]
+    assert report["ways"]["2"]["acceptance_rate"] is not None
+    assert (report["draft"], report["heads"]["name"]) == (None, "demo-head.Q8_0")
+    assert report["settings"]["lookaheads"] == [2]
+    assert {reply["text"] for reply in report["replies"]} <= {"same", "near tie"}
+    assert main(["bench", "--json", "--heads", str(tmp_path / "none.gguf"), *options]) == 2
+    assert "there is no such file" in capsys.readouterr().err
 
 
 def test_sampling_and_own_prompts(measure: Measure, tmp_path: Path) -> None:
