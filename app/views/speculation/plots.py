@@ -71,7 +71,8 @@ def dress_axes(plot: pyqtgraph.PlotItem, theme: Theme, labels: Mapping[str, str]
         axis.setStyle(tickLength=0, maxTickLevel=0, autoReduceTextSpace=False, tickFont=font)
         axis.label.setFont(font)
         axis.enableAutoSIPrefix(False)
-        plot.setLabel(side, label, color=theme.tokens.muted)
+        # No ranges: else the second time a label is set its axis counts in thousandths.
+        plot.setLabel(side, label, siPrefixEnableRanges=(), color=theme.tokens.muted)
     plot.getAxis("left").setWidth(axis_width(QFontMetrics(font)))
 
 

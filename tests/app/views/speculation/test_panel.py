@@ -382,6 +382,19 @@ def test_another_reply_moves_no_plot(panel: Panel, qtbot: QtBot) -> None:
     assert places[0] == places[1] == places[2]
 
 
+def test_another_theme_leaves_the_units_of_the_axes(panel: Panel, qtbot: QtBot) -> None:
+    """A reply of a tenth of a second counts its seconds in seconds."""
+    shown = panel(Metrics())
+    assert shown.plots is not None
+    plot = shown.plots[1]
+    plot.draw(([0.02, 0.1], [80.0, 90.0]))
+    axis = plot.getPlotItem().getAxis("bottom")
+    for _ in range(2):
+        plot._dress()
+        assert axis.autoSIPrefixScale == 1.0
+        assert "x0.001" not in axis.labelString()
+
+
 def test_a_panel_that_is_gone_leaves_nothing_behind(qapp: QApplication) -> None:
     before = set(qapp.topLevelWidgets())
     shown = SpeculationPanel(Metrics(), Theme(qapp, "", settings=Settings(theme="light")), PaintBudget())
