@@ -267,8 +267,7 @@ class CompareController(QObject):
         run.grow()
         self.changed.emit("compare")
         try:
-            self._growth = self._bridge.grow_demo()
-            found = await self._growth.result
+            found = await self._growth_result()
             bundled = self._models.list.bundled
             self._models.choose_target(found.path)
             self._models.choose_draft("automatic" if bundled is None else bundled[1])
@@ -284,6 +283,13 @@ class CompareController(QObject):
         self.changed.emit("compare")
         if run.status == "idle":
             self.grown.emit()
+
+    async def _growth_result(self) -> FullSize:
+        job = self._growth = self._bridge.grow_demo()
+        found = await job.result
+        if job.cancelled:  # Too late for the engine: it is grown, and not wanted any more.
+            raise Cancelled
+        return found
 
     def delete_grown(self) -> None:
         """Delete what was grown; where it is the target, the demo target is chosen again."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -172,6 +172,14 @@ class RunDialog(Dialog):
         self.show()
         self.activateWindow()
         self.prompt.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Stop on Esc what is running; only then it closes."""
+        if event.key() == Qt.Key.Key_Escape and self.run.running:
+            event.accept()
+            self.cancel_wanted.emit()
+        else:
+            super().keyPressEvent(event)
 
     def _start_or_cancel(self) -> None:
         if self.run.running:

@@ -1,7 +1,9 @@
 """Compare in the window: what is asked of the engine, what is shown, cancelled, copied."""
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import Qt
@@ -251,6 +253,42 @@ def test_sweep_is_drawn_while_it_is_measured_and_cancel_keeps_it(
     assert _until_over(window, "sweep").status == "cancelled"
     assert 3 <= len(dialog.plot._points.data) < 17
     assert dialog.use.isEnabled()
+
+
+def test_esc_stops_what_runs_and_then_closes(open_window: OpenWindow, proof: ScriptedCompare) -> None:
+    proof.step_s, proof.steps = 0.05, 1_000
+    window = open_window(Script())
+    dialog = _sweep(window)
+    dialog.prompt.setPlainText("Hello")
+    window.click(dialog.start)
+    window.wait(lambda: _run(window, "sweep").status == "measuring")
+    window.qtbot.keyClick(dialog, Qt.Key.Key_Escape)  # type: ignore[no-untyped-call]
+    assert _until_over(window, "sweep").status == "cancelled"
+    assert dialog.isVisible()
+    window.qtbot.keyClick(dialog, Qt.Key.Key_Escape)  # type: ignore[no-untyped-call]
+    assert not dialog.isVisible()
+
+
+def test_a_growth_that_was_cancelled_too_late_changes_nothing(
+    open_window: OpenWindow, proof: ScriptedCompare, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The engine hears of it when the demo is grown already."""
+    window = open_window(Script())
+    chosen, compare = window.models.list.selection, window.program.compare
+    begun, go_on = threading.Event(), threading.Event()
+
+    def grow(**_options: object) -> SimpleNamespace:
+        begun.set()
+        go_on.wait(10)
+        return SimpleNamespace(path=tmp_path / "grown.gguf")
+
+    monkeypatch.setattr(engine, "full_size_target", grow)
+    compare.grow()
+    window.wait(begun.is_set)
+    compare.cancel("compare")
+    go_on.set()
+    assert _until_over(window, "compare").status == "cancelled"
+    assert (window.models.list.selection, compare.full_size) == (chosen, None)
 
 
 def test_sweep_needs_a_draft(open_window: OpenWindow, proof: ScriptedCompare) -> None:
