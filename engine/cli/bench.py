@@ -3,9 +3,9 @@
 With `--json` one object on a line:
 
 - `version` of this program, `partial` (whether it was cancelled midway), `machine`, `load_s`
-- `target`, `draft` (or null), `heads` (of the target, or null): name, parameters, weight_bytes, context_length, threads (those that it was measured
-  with), device, batch_invariant (whether a token's logits were found to be the same however many tokens are computed
-  with it; null: not measured)
+- `target`, `draft` (or null), `heads` (of the target, or null): name, parameters, weight_bytes, context_length, threads
+  (those that it was measured with), device, batch_invariant (whether a token's logits were found to be the same however
+  many tokens are computed with it; null: not measured)
 - `memory`: resident bytes of this process: before_load, loaded, at_end
 - `other_programs`: the share of the processors, 0 to 1, that other programs took during the measurement
 - `settings`: sampling, lookaheads, repeats, max_tokens, raw
