@@ -124,7 +124,7 @@ def test_heads_draft_with_each_lookahead(capsys: pytest.CaptureFixture[str], tmp
     assert (report["draft"], report["heads"]["name"]) == (None, "demo-head.Q8_0")
     assert report["settings"]["lookaheads"] == [2]
     assert {reply["text"] for reply in report["replies"]} <= {"same", "near tie"}
-    assert main(["bench", "--json", "--heads", str(tmp_path / "none.gguf"), *options]) == 2
+    assert main(["bench", "--json", *options, "--heads", str(tmp_path / "none.gguf")]) == 2
     assert "there is no such file" in capsys.readouterr().err
 
 
