@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from app.control.compare import KINDS
 from app.settings.settings import Settings
 from app.shell.bootstrap import _choose_as_before
 from app.state.compare.compare import CompareSettings
@@ -68,7 +69,7 @@ def test_automatic_takes_both_and_says_so(open_files: Callable[..., Window], fil
     alone = window.ask(PROMPT)
     assert window.models.list.loaded == Loaded(target, head)
     assert [each.name for each in window.stats(alone).by_method] == ["autoregressive", "eagle3"]
-    for kind in ("compare", "sweep"):
+    for kind in KINDS:
         measured = window.program.compare.runs[kind]
         window.program.compare.start(kind, PROMPT, CompareSettings(repeats=1, tokens=6))
         window.wait(lambda run=measured: not run.running)
