@@ -39,6 +39,7 @@ from .errors import ChatTemplateFailed as ChatTemplateFailed
 from .errors import ContextFull as ContextFull
 from .errors import DecoderBusy as DecoderBusy
 from .errors import DegenerateDistribution as DegenerateDistribution
+from .errors import DownloadFailed as DownloadFailed
 from .errors import EngineError as EngineError
 from .errors import FolderUnreadable as FolderUnreadable
 from .errors import GrowthError as GrowthError
@@ -81,9 +82,19 @@ from .generation.responder import Responder as Responder
 from .growth.full_size import FullSize as FullSize
 from .growth.full_size import full_size_target as full_size_target
 from .growth.transformers_folder import safetensors_copy as safetensors_copy
+from .hub.catalogue import packaged_models as packaged_models
+from .hub.download import download as download
+from .hub.download import search_hub as search_hub
+from .hub.hugging_face import FoundRepository as FoundRepository
+from .hub.package_index import PackagedModel as PackagedModel
+from .hub.transfer import DownloadProgress as DownloadProgress
+from .hub.wanted import quantisations_of as quantisations_of
 from .library.compat import Fit as Fit
 from .library.compat import judge_pair as judge_pair
 from .library.compat import rank_drafts as rank_drafts
+from .library.found import FoundPlace as FoundPlace
+from .library.found import find_elsewhere as find_elsewhere
+from .library.known import download_folder as download_folder
 from .library.memory_needs import MemoryNeeds as MemoryNeeds
 from .library.memory_needs import gpu_offload as gpu_offload
 from .library.memory_needs import memory_needs as memory_needs

@@ -30,6 +30,7 @@ from app.control.choices import Choices
 from app.control.compare import CompareController
 from app.control.context import ContextController
 from app.control.conversations import ConversationController
+from app.control.downloads import Downloads
 from app.control.drafts import Drafts
 from app.control.models import ModelController
 from app.control.problems import describe
@@ -145,6 +146,7 @@ def build(
         attachments=attachments,
         context=context,
         drafts=drafts,
+        downloads=Downloads(loop),
     )
     connect(program)
     # What the window begins with is there in a moment: no greeting that vanishes at once.

@@ -162,6 +162,7 @@ def _register_models(program: Program, windows: Windows) -> None:
         enabled=lambda: any(getattr(entry, "reply", "") for entry in program.controller.transcript.entries),
     )
     add("models.library", tr("Models…"), windows.library.open_library, shortcut="Ctrl+Shift+M", section=MODELS)
+    add("models.get", tr("Get models…"), windows.get_models.open, section=MODELS)
     add("models.folder", tr("Add a model folder…"), windows.library.add_folder, section=MODELS)
     add("models.server", tr("Add a server as a target…"), windows.servers.open, section=MODELS)
     add(

@@ -40,6 +40,7 @@ def connect(program: Program) -> None:
     _connect_compare(program, windows.compare)
     program.autosave.trouble.connect(lambda trouble: program.window.notice.show_trouble(trouble_words(trouble)))
     _connect_models(program, windows.library)
+    program.window.closed.connect(windows.get_models.close)
     program.window.bar.server_wanted.connect(windows.servers.open)
     _connect_files(program)
     _connect_drafts(program)

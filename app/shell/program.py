@@ -11,6 +11,7 @@ from app.control.chat import ChatController
 from app.control.compare import CompareController
 from app.control.context import ContextController
 from app.control.conversations import ConversationController
+from app.control.downloads import Downloads
 from app.control.drafts import Drafts
 from app.control.models import ModelController
 from app.settings.autosave import Autosave
@@ -44,6 +45,7 @@ class Program:
     attachments: Attachments
     context: ContextController
     drafts: Drafts
+    downloads: Downloads
     installation: Installation | None = None
     damage: InstallationDamaged | None = None
     watcher: CallWatcher | None = None

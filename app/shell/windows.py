@@ -11,6 +11,7 @@ from PySide6.QtGui import QDesktopServices
 
 from app.control.problems import describe, report
 from app.shell.compare_windows import CompareWindows
+from app.shell.get_models_windows import GetModelsWindows
 from app.shell.library_windows import LibraryWindows
 from app.shell.program import Program
 from app.shell.replay_windows import ReplayWindows
@@ -22,7 +23,7 @@ from app.state.replay.timeline import Replay
 from app.system.places import data_folder, flavour
 from app.system.translation import say
 from app.words.models import facts_words
-from engine import Cancelled, ReadPrompt
+from engine import Cancelled, ReadPrompt, packaged_models
 
 if TYPE_CHECKING:
     from app.state.chat.trace import TokenTrace
@@ -97,8 +98,8 @@ class PromptWindows:
 class Introduction:
     """Explain the two models, at the first start and whenever it is asked for; made when it is first shown."""
 
-    def __init__(self, program: Program, compare: CompareWindows) -> None:
-        self._program, self._compare = program, compare
+    def __init__(self, program: Program, compare: CompareWindows, models: GetModelsWindows) -> None:
+        self._program, self._compare, self._models = program, compare, models
         self._view: FirstLaunchView | None = None
         program.compare.rehearsed.connect(self._play)
         program.window.introduction_ended.connect(self._note)
@@ -114,6 +115,7 @@ class Introduction:
         view.demo_wanted.connect(self._try_demo)
         view.full_size_wanted.connect(self._try_full_size)
         view.folder_wanted.connect(window.ask_for_folder)
+        view.small_model_wanted.connect(self._get_small)
         view.closed.connect(self._leave)
         window.introduce(view)
         view.begin()
@@ -128,6 +130,10 @@ class Introduction:
     def _try_full_size(self) -> None:
         self._leave()
         self._compare.open_full_size()
+
+    def _get_small(self) -> None:
+        self._leave()
+        self._models.open(get=packaged_models()[0].name)
 
     def _try_demo(self) -> None:
         program = self._program
@@ -206,6 +212,7 @@ class Windows:
 
     compare: CompareWindows
     library: LibraryWindows
+    get_models: GetModelsWindows
     introduction: Introduction
     replay: ReplayWindows
     reports: ReportWindows
@@ -218,10 +225,12 @@ class Windows:
     def of(cls, program: Program) -> Windows:
         """Return those of a program."""
         compare = CompareWindows(program.compare, program.theme, program.settings, program.window)
+        get_models = GetModelsWindows(program.downloads, program.models, program.window)
         return cls(
             compare,
             LibraryWindows(program.models, lambda: program.controller.activity, program.theme, program.window),
-            Introduction(program, compare),
+            get_models,
+            Introduction(program, compare, get_models),
             ReplayWindows(program),
             ReportWindows(program),
             PromptWindows(program),

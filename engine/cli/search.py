@@ -12,7 +12,7 @@ from engine.cli.common import run_cancellable
 from engine.cli.get import open_hub
 from engine.errors import InvalidRequest
 from engine.hub.hugging_face import FoundRepository
-from engine.hub.wanted import quantisation_of
+from engine.hub.wanted import quantisations_of
 
 _MOST = 100
 
@@ -45,11 +45,6 @@ def _search(args: argparse.Namespace, cancel: CancelToken) -> int:
     return 0
 
 
-def _quantisations(found: FoundRepository) -> list[str]:
-    told = {quantisation_of(path) for path in found.files if path.lower().endswith(".gguf")}
-    return sorted(told - {""})
-
-
 def _to_dict(found: FoundRepository) -> dict[str, Any]:
     return {
         "name": found.name,
@@ -57,7 +52,7 @@ def _to_dict(found: FoundRepository) -> dict[str, Any]:
         "likes": found.likes,
         "licence": found.licence or None,
         "gated": found.gated,
-        "quantisations": _quantisations(found),
+        "quantisations": list(quantisations_of(found)),
     }
 
 
@@ -72,6 +67,6 @@ def _print_table(found: tuple[FoundRepository, ...]) -> None:
         table.add_column(column, overflow="fold", justify="right" if column == "downloads" else "left")
     for each in found:
         licence = escape(each.licence) + (" (gated)" if each.gated else "")
-        table.add_row(escape(each.name), f"{each.downloads:,}", licence, escape(", ".join(_quantisations(each))))
+        table.add_row(escape(each.name), f"{each.downloads:,}", licence, escape(", ".join(quantisations_of(each))))
     console.print(table)
     console.print("Get one with: outrider-engine get OWNER/NAME:QUANT", style="dim")

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from engine.errors import DownloadFailed, InvalidRequest
 from engine.formats.gguf.parts import part_name, title_stem
-from engine.hub.hugging_face import HubFile, Repository, check_name
+from engine.hub.hugging_face import FoundRepository, HubFile, Repository, check_name
 from engine.library.names import QUANTISATIONS
 from engine.translatable import Translatable
 
@@ -78,6 +78,12 @@ def quantisation_of(path: str) -> str:
         if match is not None:
             return match[1]
     return ""
+
+
+def quantisations_of(found: FoundRepository) -> tuple[str, ...]:
+    """Return the quantisations of a repository's GGUF files, as far as their names tell them."""
+    told = {quantisation_of(path) for path in found.files if path.lower().endswith(".gguf")}
+    return tuple(sorted(told - {""}))
 
 
 def _parts(file: HubFile, by_path: dict[str, HubFile]) -> tuple[HubFile, ...]:

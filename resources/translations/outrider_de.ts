@@ -809,6 +809,10 @@
             <translation>Ordner mit Modellen wählen…</translation>
         </message>
         <message>
+            <source>Get a small real model (93 MB)</source>
+            <translation>Ein kleines echtes Modell holen (93 MB)</translation>
+        </message>
+        <message>
             <source>Go to the chat</source>
             <translation>Zum Chat</translation>
         </message>
@@ -851,6 +855,10 @@
         <message>
             <source>A folder with GGUF models on this computer</source>
             <translation>Ein Ordner mit GGUF-Modellen auf diesem Computer</translation>
+        </message>
+        <message>
+            <source>SmolLM2 135M Instruct, licence Apache-2.0, from the package index that Python uses on this computer</source>
+            <translation>SmolLM2 135M Instruct, Lizenz Apache-2.0, aus dem Paketindex, den Python auf diesem Computer benutzt</translation>
         </message>
         <message>
             <source>The demo pair is tiny: it only shows how speculation works. For useful replies, choose your own models.</source>
@@ -928,6 +936,92 @@
         <message>
             <source>None</source>
             <translation>Keiner</translation>
+        </message>
+    </context>
+    <context>
+        <name>GetModelsDialog</name>
+        <message>
+            <source>Get models</source>
+            <translation>Modelle holen</translation>
+        </message>
+        <message>
+            <source>Cancel</source>
+            <translation>Abbrechen</translation>
+        </message>
+        <message>
+            <source>Pause</source>
+            <translation>Anhalten</translation>
+        </message>
+        <message>
+            <source>Go on</source>
+            <translation>Fortfahren</translation>
+        </message>
+        <message>
+            <source>Try again</source>
+            <translation>Erneut versuchen</translation>
+        </message>
+        <message>
+            <source>Use it</source>
+            <translation>Verwenden</translation>
+        </message>
+        <message>
+            <source>Found on this computer</source>
+            <translation>Auf diesem Computer gefunden</translation>
+        </message>
+        <message>
+            <source>Add this folder</source>
+            <translation>Diesen Ordner hinzufügen</translation>
+        </message>
+        <message>
+            <source>A small model to begin with</source>
+            <translation>Ein kleines Modell für den Anfang</translation>
+        </message>
+        <message>
+            <source>{title} · {size} · licence {licence}</source>
+            <translation>{title} · {size} · Lizenz {licence}</translation>
+        </message>
+        <message>
+            <source>Download</source>
+            <translation>Herunterladen</translation>
+        </message>
+        <message>
+            <source>Search the Hugging Face hub</source>
+            <translation>Im Hugging-Face-Hub suchen</translation>
+        </message>
+        <message>
+            <source>Words of the name, such as qwen coder</source>
+            <translation>Wörter des Namens, zum Beispiel qwen coder</translation>
+        </message>
+        <message>
+            <source>Search</source>
+            <translation>Suchen</translation>
+        </message>
+        <message>
+            <source>What was found</source>
+            <translation>Was gefunden wurde</translation>
+        </message>
+        <message>
+            <source>Quantisation</source>
+            <translation>Quantisierung</translation>
+        </message>
+        <message>
+            <source>Searching…</source>
+            <translation>Suche läuft…</translation>
+        </message>
+        <message numerus="yes">
+            <source>{program} · %n model(s) · {folder}</source>
+            <translation>
+                <numerusform>{program} · %n Modell · {folder}</numerusform>
+                <numerusform>{program} · %n Modelle · {folder}</numerusform>
+            </translation>
+        </message>
+        <message>
+            <source>No models of other programs were found.</source>
+            <translation>Es wurden keine Modelle anderer Programme gefunden.</translation>
+        </message>
+        <message>
+            <source>{name} · {licence} · gated: accept its terms on its page first</source>
+            <translation>{name} · {licence} · zugangsbeschränkt: Stimmen Sie erst den Bedingungen auf seiner Seite zu</translation>
         </message>
     </context>
     <context>
@@ -1331,6 +1425,10 @@
         <message>
             <source>Models…</source>
             <translation>Modelle…</translation>
+        </message>
+        <message>
+            <source>Get models…</source>
+            <translation>Modelle holen…</translation>
         </message>
         <message>
             <source>Add a model folder…</source>
@@ -3485,6 +3583,10 @@
         <message>
             <source>The local server needs Starlette and uvicorn. Install them: pip install 'outrider[server]'</source>
             <translation>Der lokale Server braucht Starlette und uvicorn. Installieren Sie sie: pip install 'outrider[server]'</translation>
+        </message>
+        <message>
+            <source>It failed for a reason that nobody expected ({error}).</source>
+            <translation>Es ist aus einem unerwarteten Grund gescheitert ({error}).</translation>
         </message>
         <message>
             <source>{size} pt</source>

@@ -36,6 +36,16 @@
         </message>
     </context>
     <context>
+        <name>GetModelsDialog</name>
+        <message numerus="yes">
+            <source>{program} · %n model(s) · {folder}</source>
+            <translation>
+                <numerusform>{program} · %n model · {folder}</numerusform>
+                <numerusform>{program} · %n models · {folder}</numerusform>
+            </translation>
+        </message>
+    </context>
+    <context>
         <name>Replay</name>
         <message numerus="yes">
             <source>{time} ms for %Ln tokens</source>

