@@ -108,10 +108,7 @@ def build(
 
     `store`: the file of the conversations, which is opened when the window is on screen; None: keep nothing.
     """
-    settings = settings_file.load()
-    if models_folder is not None:
-        first = str(models_folder)
-        settings.models_folders = [first, *(folder for folder in settings.models_folders if folder != first)]
+    settings = _read_settings(settings_file, models_folder)
     install(app, settings.language)
     trouble = settings_file.trouble
     problems = [] if trouble is None else [Problem(trouble_words(trouble))]
@@ -156,6 +153,15 @@ def build(
     window.painted.connect(drafts.begin)
     window.painted.connect(lambda: _begin(program, problems))
     return program
+
+
+def _read_settings(file: SettingsFile, models_folder: Path | None) -> Settings:
+    """Read the settings, with the folder of this run first among those of models."""
+    settings = file.load()
+    if models_folder is not None:
+        first = str(models_folder)
+        settings.models_folders = [first, *(folder for folder in settings.models_folders if folder != first)]
+    return settings
 
 
 def _build_theme(app: QApplication, settings: Settings, problems: list[Problem]) -> Theme:

@@ -25,6 +25,7 @@ def register(program: Program, windows: Windows) -> None:
     _register_chat(program, windows)
     _register_conversations(program)
     _register_models(program, windows)
+    _register_proof(program, windows)
     _register_view(program)
     _register_program(program, windows)
 
@@ -141,26 +142,6 @@ def _register_models(program: Program, windows: Windows) -> None:
     add("models.draft", tr("Choose a draft…"), show("draft"), shortcut="Alt+D", section=MODELS)
     add("models.lookahead", tr("Choose the lookahead…"), show("lookahead"), shortcut="Alt+L", section=MODELS)
     add("models.rescan", tr("Rescan the model folders"), models.scan_again, shortcut="F5", section=MODELS)
-    compare, sweep = tr("Compare plain and speculative decoding…"), tr("Lookahead sweep…")
-    add("proof.compare", compare, windows.compare.open_compare, shortcut="Ctrl+Shift+C", section=SPECULATION)
-    add("proof.sweep", sweep, windows.compare.open_sweep, shortcut="Ctrl+Shift+L", section=SPECULATION)
-    full = tr("Try it at full size: grow the demo target and race…")
-    add("proof.full-size", full, windows.compare.open_full_size, section=SPECULATION)
-    add(
-        "proof.delete-full-size",
-        tr("Delete the demo at full size"),
-        program.compare.delete_grown,
-        section=SPECULATION,
-        enabled=lambda: any(full_size_folder().glob("*.gguf")),
-    )
-    add(
-        "proof.replay",
-        tr("Replay the last reply"),
-        windows.replay.open_last,
-        shortcut="Ctrl+Shift+R",
-        section=SPECULATION,
-        enabled=lambda: any(getattr(entry, "reply", "") for entry in program.controller.transcript.entries),
-    )
     add("models.library", tr("Models…"), windows.library.open_library, shortcut="Ctrl+Shift+M", section=MODELS)
     add("models.get", tr("Get models…"), windows.get_models.open, section=MODELS)
     add("models.folder", tr("Add a model folder…"), windows.library.add_folder, section=MODELS)
@@ -189,6 +170,31 @@ def _register_models(program: Program, windows: Windows) -> None:
         window.notice.show_word(f"{then} {tr('The next message loads them again.')}")
 
     add("models.unload", unload, unload_models, section=MODELS, enabled=lambda: models.list.loaded.target is not None)
+
+
+def _register_proof(program: Program, windows: Windows) -> None:
+    window = program.window
+    add, tr = window.commands.add, window.tr
+    compare, sweep = tr("Compare plain and speculative decoding…"), tr("Lookahead sweep…")
+    add("proof.compare", compare, windows.compare.open_compare, shortcut="Ctrl+Shift+C", section=SPECULATION)
+    add("proof.sweep", sweep, windows.compare.open_sweep, shortcut="Ctrl+Shift+L", section=SPECULATION)
+    full = tr("Try it at full size: grow the demo target and race…")
+    add("proof.full-size", full, windows.compare.open_full_size, section=SPECULATION)
+    add(
+        "proof.delete-full-size",
+        tr("Delete the demo at full size"),
+        program.compare.delete_grown,
+        section=SPECULATION,
+        enabled=lambda: any(full_size_folder().glob("*.gguf")),
+    )
+    add(
+        "proof.replay",
+        tr("Replay the last reply"),
+        windows.replay.open_last,
+        shortcut="Ctrl+Shift+R",
+        section=SPECULATION,
+        enabled=lambda: any(getattr(entry, "reply", "") for entry in program.controller.transcript.entries),
+    )
 
 
 def _register_view(program: Program) -> None:

@@ -45,7 +45,7 @@ Stage = Literal["warming up", "measuring", "comparing"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class BenchRequest:
     """Hold what to measure; sizes that are None are chosen so that it takes about `budget_s` at most."""
 
     prompts: Sequence[BenchPrompt]
@@ -99,7 +99,7 @@ Progress = Callable[[WaysProgress], bool | None]
 """Is told of the progress; may give False to end the measurement with what there is."""
 
 
-def measure(decoder: SpeculativeDecoder, wanted: Wanted, cancel: CancelToken, progress: Progress) -> Measured:
+def measure(decoder: SpeculativeDecoder, wanted: BenchRequest, cancel: CancelToken, progress: Progress) -> Measured:
     """Measure the ways in turns after a warm-up, and compare greedy replies.
 
     Cancelled midway it gives what there is. Raises ModelNotLoaded, InvalidRequest, and Cancelled where nothing was
@@ -279,7 +279,7 @@ def measure_ways(
         frozen: Any = freeze_prompt(prompt)
         GenerationRequest(frozen, max_tokens=max_tokens)
         found.append(BenchPrompt(ALL, number, frozen))
-    wanted = Wanted(found, chosen, sampling or SamplingConfig(), repeats, max_tokens)
+    wanted = BenchRequest(found, chosen, sampling or SamplingConfig(), repeats, max_tokens)
     try:
         return make_ways_report(measure(decoder, wanted, token, progress), describe_machine())
     finally:

@@ -41,7 +41,7 @@ import psutil
 from engine._version import __version__
 from engine.backends.base import Backend
 from engine.bench.figures import count_equal, make_notes, summarise
-from engine.bench.measure import Measured, Wanted, WaysProgress
+from engine.bench.measure import BenchRequest, Measured, WaysProgress
 from engine.bench.measure import measure as run_measurement
 from engine.bench.prompts import BenchPrompt, bundled_prompts, read_prompts
 from engine.bench.runs import DEFAULT_LOOKAHEADS, LeftOut, PreparedPrompt, Reply, Sizes, drafting_method, make_ways
@@ -335,7 +335,7 @@ def _measure(decoder: SpeculativeDecoder, wanted: _Wanted, cancel: _LastingToken
         return not cancel.asked
 
     sizes = (wanted.repeats, wanted.max_tokens, wanted.raw)
-    return run_measurement(decoder, Wanted(wanted.prompts, ways, wanted.sampling, *sizes), cancel, note)
+    return run_measurement(decoder, BenchRequest(wanted.prompts, ways, wanted.sampling, *sizes), cancel, note)
 
 
 def _times(count: int) -> str:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from engine.cli.common import EXIT_DONE, read_text
-from engine.connect.programs import PROGRAMS, Place, Program
+from engine.connect.programs import PROGRAMS, OtherProgram, Place
 from engine.connect.round_trip import ask
 from engine.connect.settings import write_settings
 from engine.errors import EngineError, InvalidRequest
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_DONE
 
 
-def _chosen(names: list[str]) -> list[Program]:
+def _chosen(names: list[str]) -> list[OtherProgram]:
     known = {program.name: program for program in PROGRAMS}
     if wrong := [name for name in names if name not in known]:
         raise InvalidRequest(f"There is no program {wrong[0]!r} here. There is: {', '.join(known)}.")
@@ -84,7 +84,7 @@ def _place(args: argparse.Namespace) -> Place:
     return Place(root, model, key)
 
 
-def _show(program: Program, place: Place) -> None:
+def _show(program: OtherProgram, place: Place) -> None:
     where = "" if program.file is None else f" ({program.file()})"
     sys.stdout.write(f"{program.title}{where}:\n\n")
     sys.stdout.write("".join(f"    {line}".rstrip() + "\n" for line in program.text(place).splitlines()))
@@ -92,7 +92,7 @@ def _show(program: Program, place: Place) -> None:
         sys.stdout.write(f"\n{program.note}\n")
 
 
-def _write(program: Program, place: Place) -> None:
+def _write(program: OtherProgram, place: Place) -> None:
     if program.file is None or program.written is None:
         sys.stderr.write(f"outrider-engine: {program.title}: nothing was written, enter it by hand.\n")
         return
@@ -102,7 +102,7 @@ def _write(program: Program, place: Place) -> None:
     sys.stderr.write(f"outrider-engine: {program.title}: written to {path}{kept}.\n")
 
 
-def _tested(program: Program, place: Place) -> bool:
+def _tested(program: OtherProgram, place: Place) -> bool:
     try:
         answer = ask(place, program.interface)
     except EngineError as error:

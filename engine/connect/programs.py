@@ -38,7 +38,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class OtherProgram:
     """Describe a program. `name`: on the command line; `title`: its own; `interface`: which one it asks.
 
     `commands`: by which it is found; `file`: its settings, None where they are in no file that others may write;
@@ -142,8 +142,8 @@ def _yaml(members: Mapping[str, str], *, item: bool = False) -> str:
     return "\n".join(f'{begin}{name}: "{value}"' for begin, (name, value) in zip(begins, members.items(), strict=True))
 
 
-PROGRAMS: tuple[Program, ...] = (
-    Program(
+PROGRAMS: tuple[OtherProgram, ...] = (
+    OtherProgram(
         "codex",
         "Codex",
         "responses",
@@ -152,7 +152,7 @@ PROGRAMS: tuple[Program, ...] = (
         lambda: _home("CODEX_HOME", ".codex") / "config.toml",
         _codex_written,
     ),
-    Program(
+    OtherProgram(
         "claude-code",
         "Claude Code",
         "messages",
@@ -161,7 +161,7 @@ PROGRAMS: tuple[Program, ...] = (
         lambda: _home("CLAUDE_CONFIG_DIR", ".claude") / "settings.json",
         lambda path, place: json_with(path, {"env": _claude(place)}),
     ),
-    Program(
+    OtherProgram(
         "continue",
         "Continue",
         "chat",
@@ -172,7 +172,7 @@ PROGRAMS: tuple[Program, ...] = (
             path, "models", _continue(place), {"name": "Local", "version": "1.0.0", "schema": "v1"}
         ),
     ),
-    Program(
+    OtherProgram(
         "cline",
         "Cline",
         "chat",
@@ -187,7 +187,7 @@ PROGRAMS: tuple[Program, ...] = (
         ),
         note="Cline keeps its settings where no other program can write them: enter this on its settings page.",
     ),
-    Program(
+    OtherProgram(
         "zed",
         "Zed",
         "chat",
@@ -197,7 +197,7 @@ PROGRAMS: tuple[Program, ...] = (
         lambda path, place: json_with(path, _zed_settings(place)),
         note="Zed keeps no key there: start it with OUTRIDER_API_KEY set to it, or to any text where there is none.",
     ),
-    Program(
+    OtherProgram(
         "aider",
         "Aider",
         "chat",
@@ -206,7 +206,7 @@ PROGRAMS: tuple[Program, ...] = (
         lambda: Path.home() / ".aider.conf.yml",
         lambda path, place: yaml_with(path, _aider(place)),
     ),
-    Program(
+    OtherProgram(
         "open-webui",
         "Open WebUI",
         "chat",
@@ -215,7 +215,7 @@ PROGRAMS: tuple[Program, ...] = (
         note="Set this before Open WebUI starts, or add a connection in its admin settings. In a container the address "
         "of this computer is http://host.docker.internal with the server's port.",
     ),
-    Program(
+    OtherProgram(
         "llm",
         "llm",
         "chat",
