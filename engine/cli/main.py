@@ -119,6 +119,7 @@ _COMMANDS = {
     "models": "list the models of a folder and which of them can be paired",
     "search": "search the Hugging Face hub for models",
     "get": "download a model from the Hugging Face hub",
+    "recommend": "name models that this machine carries, each with its draft",
     "alias": "name models as you like",
     "presets": "list known pairs and which of them can be run",
     "calibrate": "measure the cost of a draft token and of a forward pass",

@@ -11,7 +11,8 @@ from engine.hub.package_index import PackagedModel
 
 
 @cache
-def _catalogue() -> dict[str, Any]:
+def catalogue() -> dict[str, Any]:
+    """Return all of it."""
     place = importlib.resources.files("resources").joinpath("catalogue.json")
     found: dict[str, Any] = json.loads(place.read_text("utf-8"))
     return found
@@ -21,7 +22,7 @@ def packaged_models() -> tuple[PackagedModel, ...]:
     """Return the models that are published in Python packages."""
     fields = PackagedModel.__dataclass_fields__
     return tuple(
-        PackagedModel(**{name: entry[name] for name in fields if name in entry}) for entry in _catalogue()["packaged"]
+        PackagedModel(**{name: entry[name] for name in fields if name in entry}) for entry in catalogue()["packaged"]
     )
 
 

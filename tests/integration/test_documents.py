@@ -39,7 +39,7 @@ COMMANDS = (
         "connect",
         "rpc-server",
     ),
-    *("convert-head", "completion", "get", "search", "alias"),
+    *("convert-head", "completion", "get", "search", "alias", "recommend"),
 )
 ELSEWHERE = frozenset(
     {"sudo", "ray", "vllm", "pip", "(cd", "cmake", "curl", "diff", "kernels-check", "python", "signtool"}
