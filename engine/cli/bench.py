@@ -225,7 +225,7 @@ def measure(args: argparse.Namespace, wanted: _Wanted, cancel: _LastingToken, sa
             raise ModelNotLoaded
         measured = _measure(decoder, wanted, cancel, say)
         memory["at_end"] = process.memory_info().rss
-        models = {"target": _describe(target)}
+        models: dict[str, dict[str, Any] | None] = {"target": _describe(target)}
         models |= {part: None if model is None else _describe(model) for part, model in drafts.items()}
     head = {"version": __version__, "partial": measured.partial, "machine": describe_machine(), "load_s": load_s}
     bench, busy = measured.bench, measured.other_programs

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from app.control.compare import KINDS
 from app.settings.settings import Settings
 from app.shell.bootstrap import _choose_as_before
-from app.state.compare.compare import CompareSettings
+from app.state.compare.compare import CompareRun, CompareSettings
 from app.state.compare.text import sweep_text
 from app.state.models.models import ModelList
 from app.state.models.selection import HeadAndModel, Loaded, Selection
@@ -44,6 +45,10 @@ def open_files(open_window: OpenWindow, files: Files) -> Callable[..., Window]:
     return opened
 
 
+def _is_over(run: CompareRun) -> bool:
+    return not run.running
+
+
 def _pick(window: Window, words: str) -> None:
     """Choose a line of the draft picker, as the mouse does."""
     picker = window.main.bar.draft
@@ -72,7 +77,7 @@ def test_automatic_takes_both_and_says_so(open_files: Callable[..., Window], fil
     for kind in KINDS:
         measured = window.program.compare.runs[kind]
         window.program.compare.start(kind, PROMPT, CompareSettings(repeats=1, tokens=6))
-        window.wait(lambda run=measured: not run.running)
+        window.wait(partial(_is_over, measured))
         assert (measured.status, measured.problem) == ("done", "")
         assert measured.report is not None
         assert all(way.acceptance_rate is not None for way in measured.report.ways if way.name.isdecimal())
