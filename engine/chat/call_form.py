@@ -89,18 +89,22 @@ def call_form(tokenizer: Tokenizer, given: TemplateInput, renderer: Renderer, en
         return BARE
     kept = _known.get(tokenizer)
     if kept is None or kept[0] != template:
-        kept = template, _Finder(template, tokenizer, given, renderer, ends).find() or BARE
-        if renderer.timed_out:
+        finder = _Finder(template, tokenizer, given, renderer, ends)
+        kept = template, finder.find() or BARE
+        if renderer.timed_out or finder.unsure:
             return kept[1]
         _known[tokenizer] = kept
     return kept[1]
 
 
 class _Finder:
+    """Find the form. Attribute: unsure, whether what was written could not be read, perhaps for lack of time."""
+
     def __init__(
         self, template: str, tokenizer: Tokenizer, given: TemplateInput, renderer: Renderer, ends: Sequence[str]
     ) -> None:
         self._template, self._tokenizer, self._ends = template, tokenizer, ends
+        self.unsure = False
         self._given, self._renderer = replace(given, tools=_TOOLS), renderer
         self._asked = GrammarRequest(
             template, tokenizer.bos_token, tokenizer.eos_token, _TOOLS, options=given.arguments
@@ -223,7 +227,9 @@ class _Finder:
                 seen = [(call.name, json.loads(call.arguments or "{}")) for call in parted.calls]
                 if note is None and not parted.content.strip() and seen == calls:
                     return True
-        except (ChatTemplateFailed, ValueError):
+        except ChatTemplateFailed:
+            self.unsure = True
+        except ValueError:
             pass
         return False
 

@@ -602,6 +602,7 @@ def test_of_one_model_any_name_is_meant(url: str) -> None:
 
 @pytest.mark.usefixtures("parser")
 @pytest.mark.soak
+@pytest.mark.timeout(1800)
 def test_a_hundred_demanded_calls_are_calls(decoder: SpeculativeDecoder, tmp_path: Path) -> None:
     """Drawn at temperature 0.8: with the demo model, and with models that people use, where they are here."""
     tools = [tool["function"] for tool in TOOLS]
