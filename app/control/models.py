@@ -13,6 +13,7 @@ from PySide6.QtCore import QMetaMethod, QObject, Signal
 import engine
 from app.bridge.bridge import EngineBridge, Job
 from app.bridge.tasks import Tasks
+from app.control.folder_pairs import best_of_folder
 from app.control.folders import FolderController
 from app.control.loading import Loader
 from app.control.model_checks import CostController, judge
@@ -38,7 +39,7 @@ class ModelController(QObject):
     Signals: list_changed() (other models, or something else is known of them), selection_changed() (something else is
     chosen), loaded_changed() (a load is over, or the models were unloaded), failed(Problem), working() (something
     began), announce(words): a load waits, as it would not fit in memory, until `load_anyway` or `decline_load`; without
-    words that is over.
+    words that is over; folder_added(FolderPair): what was found in a folder that was just added.
     """
 
     list_changed = Signal()
@@ -47,6 +48,7 @@ class ModelController(QObject):
     failed = Signal(object)
     working = Signal()
     announce = Signal(str)
+    folder_added = Signal(object)
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, bridge: EngineBridge, models: ModelList, settings: Settings
@@ -360,6 +362,7 @@ class ModelController(QObject):
     async def _add(self, folder: Path) -> None:
         if await self._folders.scan(folder):
             self._remember_folders()
+            self.folder_added.emit(await best_of_folder(folder, self.list.models, engine.available_memory()))
 
     def _found(self) -> None:
         """Follow a change in the list of models."""

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QVBoxLayout
 from app.shell.commands import register
 from app.shell.compare_windows import CompareWindows
 from app.shell.files import attach, export, export_all, import_, refuse_dropped, take_dropped
+from app.shell.folder_offer import FolderOffer
 from app.shell.library_windows import LibraryWindows
 from app.shell.notifications import Notifier
 from app.shell.panel_follower import PanelFollower
@@ -40,6 +41,7 @@ def connect(program: Program) -> None:
     _connect_compare(program, windows.compare)
     program.autosave.trouble.connect(lambda trouble: program.window.notice.show_trouble(trouble_words(trouble)))
     _connect_models(program, windows.library)
+    FolderOffer(program)
     program.window.closed.connect(windows.get_models.close)
     program.window.bar.server_wanted.connect(windows.servers.open)
     _connect_files(program)

@@ -900,6 +900,20 @@
         </message>
     </context>
     <context>
+        <name>FolderOffer</name>
+        <message numerus="yes">
+            <source>%n model(s) can be used here.</source>
+            <translation>
+                <numerusform>%n Modell kann hier benutzt werden.</numerusform>
+                <numerusform>%n Modelle können hier benutzt werden.</numerusform>
+            </translation>
+        </message>
+        <message>
+            <source>The best pair: {target} with {draft} as its draft. {expectation}</source>
+            <translation>Das beste Paar: {target} mit {draft} als Draft. {expectation}</translation>
+        </message>
+    </context>
+    <context>
         <name>GenerationPage</name>
         <message>
             <source>This chat</source>
@@ -1403,26 +1417,6 @@
             <translation>Modellordner neu einlesen</translation>
         </message>
         <message>
-            <source>Compare plain and speculative decoding…</source>
-            <translation>Einfaches und spekulatives Dekodieren vergleichen…</translation>
-        </message>
-        <message>
-            <source>Lookahead sweep…</source>
-            <translation>Vorausschau durchprobieren…</translation>
-        </message>
-        <message>
-            <source>Try it at full size: grow the demo target and race…</source>
-            <translation>In voller Größe ausprobieren: Demo-Zielmodell vergrößern und Wettlauf…</translation>
-        </message>
-        <message>
-            <source>Delete the demo at full size</source>
-            <translation>Demo in voller Größe löschen</translation>
-        </message>
-        <message>
-            <source>Replay the last reply</source>
-            <translation>Letzte Antwort wiederholen</translation>
-        </message>
-        <message>
             <source>Models…</source>
             <translation>Modelle…</translation>
         </message>
@@ -1465,6 +1459,26 @@
         <message>
             <source>The next message loads them again.</source>
             <translation>Die nächste Nachricht lädt sie wieder.</translation>
+        </message>
+        <message>
+            <source>Compare plain and speculative decoding…</source>
+            <translation>Einfaches und spekulatives Dekodieren vergleichen…</translation>
+        </message>
+        <message>
+            <source>Lookahead sweep…</source>
+            <translation>Vorausschau durchprobieren…</translation>
+        </message>
+        <message>
+            <source>Try it at full size: grow the demo target and race…</source>
+            <translation>In voller Größe ausprobieren: Demo-Zielmodell vergrößern und Wettlauf…</translation>
+        </message>
+        <message>
+            <source>Delete the demo at full size</source>
+            <translation>Demo in voller Größe löschen</translation>
+        </message>
+        <message>
+            <source>Replay the last reply</source>
+            <translation>Letzte Antwort wiederholen</translation>
         </message>
         <message>
             <source>Show the chat list</source>
@@ -1988,6 +2002,17 @@
         <message>
             <source>The reply could not be generated</source>
             <translation>Die Antwort konnte nicht erzeugt werden</translation>
+        </message>
+    </context>
+    <context>
+        <name>PairNotice</name>
+        <message>
+            <source>Use this pair</source>
+            <translation>Dieses Paar verwenden</translation>
+        </message>
+        <message>
+            <source>Close</source>
+            <translation>Schließen</translation>
         </message>
     </context>
     <context>

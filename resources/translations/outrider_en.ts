@@ -36,6 +36,16 @@
         </message>
     </context>
     <context>
+        <name>FolderOffer</name>
+        <message numerus="yes">
+            <source>%n model(s) can be used here.</source>
+            <translation>
+                <numerusform>%n model can be used here.</numerusform>
+                <numerusform>%n models can be used here.</numerusform>
+            </translation>
+        </message>
+    </context>
+    <context>
         <name>GetModelsDialog</name>
         <message numerus="yes">
             <source>{program} · %n model(s) · {folder}</source>

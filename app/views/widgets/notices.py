@@ -159,3 +159,22 @@ class ContextNotice(NoticeRow):
         """Say it, until it is closed or the message changes; without words there is nothing to say any more."""
         self._say(words)
         self.setVisible(bool(words))
+
+
+class PairNotice(NoticeRow):
+    """Say what a folder holds, and offer the best pair of it. Signal: accepted()."""
+
+    accepted = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.answer, self.close_button = self._lay_out(theme, self.tr("Use this pair"), self.tr("Close"))
+        self.answer.clicked.connect(self.accepted)
+        self.answer.clicked.connect(self.hide)
+        self.close_button.clicked.connect(self.hide)
+
+    def announce(self, words: str, *, pair: bool) -> None:
+        """Say it, until it is closed or answered. `pair`: there is one to use."""
+        self._say(words)
+        self.answer.setVisible(pair)
+        self.show()

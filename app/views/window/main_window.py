@@ -31,7 +31,7 @@ from app.views.prompt.box import PromptBox
 from app.views.prompt.context_meter import ContextMeter
 from app.views.speculation.panel import SpeculationPanel
 from app.views.widgets.keys import presses_button
-from app.views.widgets.notices import ContextNotice, NoticeBar
+from app.views.widgets.notices import ContextNotice, NoticeBar, PairNotice
 from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.progress_strip import ProgressStrip
 from app.views.widgets.theme import Theme
@@ -85,6 +85,7 @@ class MainWindow(QMainWindow):
         self.welcome = WelcomeView(starters, self)
         self.notice = NoticeBar(theme, self)
         self.context_notice = ContextNotice(theme, self)
+        self.pair_notice = PairNotice(theme, self)
         self.strip = ProgressStrip(theme, self)
         self.prompt = PromptBox(theme, self)
         self.meter = ContextMeter(theme, self)
@@ -127,6 +128,7 @@ class MainWindow(QMainWindow):
         column.setSpacing(4)
         column.addWidget(self.notice)
         column.addWidget(self.context_notice)
+        column.addWidget(self.pair_notice)
         column.addWidget(self.strip)
         column.addWidget(self.prompt)
         column.addWidget(self.meter, 0, Qt.AlignmentFlag.AlignTrailing)

@@ -45,6 +45,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     model = tmp_path / "user" / ".lmstudio" / "models" / "me" / "Tiny" / "tiny.gguf"
     model.parent.mkdir(parents=True)
     tiny_draft().write(model)
+    tiny_draft(layers=3).write(model.with_name("larger.gguf"))
     return tmp_path
 
 
@@ -86,12 +87,23 @@ def state(window: Window, name: str, wanted: str) -> None:
 
 
 def add_what_is_there(window: Window, dialog: GetModelsDialog) -> None:
-    """What other programs keep is listed, and added with one click."""
+    """What other programs keep is listed, and added with one click; the best pair of it is used with another."""
     window.wait(lambda: window.program.downloads.places is not None)
-    assert dialog.places.item(0).text().startswith("LM Studio · 1 model · ")
+    assert dialog.places.item(0).text().startswith("LM Studio · 2 models · ")
     dialog.places.setCurrentRow(0)
     dialog.add_button.click()
     window.wait(lambda: window.models.list.folders)
+    # What is in it is said, with the best pair and what to expect of it.
+    notice = window.main.pair_notice
+    window.wait(lambda: not notice.isHidden())
+    assert notice.text.text().startswith("2 models can be used here. The best pair: larger · ")
+    assert "Same vocabulary." in notice.text.text()
+    notice.answer.click()
+    assert notice.isHidden()
+    selection = window.models.list.selection
+    assert (selection.target, selection.draft) == tuple(
+        next((Path.home()).rglob(name)) for name in ("larger.gguf", "tiny.gguf")
+    )
 
 
 def search_and_download(window: Window, dialog: GetModelsDialog, hub: LocalHub) -> None:
