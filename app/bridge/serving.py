@@ -23,11 +23,14 @@ class ServerSwitch:
         """Return where it listens; '' while it is off."""
         return "" if self._server is None else self._server.url
 
-    def turn_on(self, host: str, port: int, key: str) -> None:
-        """Listen on this address, and no longer on another one; `problem` says what is in the way of it."""
+    def turn_on(self, host: str, port: int, key: str, names: str = "") -> None:
+        """Listen on this address, and no longer on another one; `problem` says what is in the way of it.
+
+        `names`: by which others call this computer too, with commas.
+        """
         self.problem = ""
         try:
-            address = ServerAddress(host, port, key)
+            address = ServerAddress(host, port, key, tuple(names.replace(",", " ").split()))
             if self._server is not None and self._server.address == address:
                 return
             self.turn_off()

@@ -96,8 +96,8 @@ class Settings:
     platform's size; `language` "": the system's; `notify`: when a long reply has ended behind other windows;
     `first_launch`: the program was never used; `method`, `acceptance`, `overlap`: of every reply; `sampling`: what new
     conversations begin with (GenerationChoice.to_mapping); `next_sampling`: what was chosen for the one that has no
-    question yet, {}: nothing; `server_on`, `server_host`, `server_port`: of the local server; `presets`, `prompts`: the
-    user's own (app.state.settings.presets).
+    question yet, {}: nothing; `server_on`, `server_host`, `server_port`, `server_names`: of the local server;
+    `presets`, `prompts`: the user's own (app.state.settings.presets).
 
     Lists and mappings in it are replaced, never changed in place: each setting that is set to another value is told to
     the `listener` by its name, which saves all of them (see app.settings.autosave).
@@ -158,6 +158,7 @@ class Settings:
     server_on: bool = field(default=False, metadata=kept(flag))
     server_host: str = field(default="127.0.0.1", metadata=kept(one_of("127.0.0.1", "0.0.0.0")))  # noqa: S104 - a key is demanded
     server_port: int = field(default=8642, metadata=kept(whole(1, 65_535)))
+    server_names: str = field(default="", metadata=kept(text_like(r"[^\x00-\x1f]{0,500}")))
     listener: Callable[[str], None] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __setattr__(self, name: str, value: object) -> None:

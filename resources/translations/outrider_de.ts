@@ -2766,6 +2766,14 @@
             <translation>Port</translation>
         </message>
         <message>
+            <source>Names</source>
+            <translation>Namen</translation>
+        </message>
+        <message>
+            <source>By which others call this computer, with commas between them</source>
+            <translation>Unter denen andere diesen Rechner ansprechen, durch Kommas getrennt</translation>
+        </message>
+        <message>
             <source>Key</source>
             <translation>Schlüssel</translation>
         </message>

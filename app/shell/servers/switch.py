@@ -48,7 +48,7 @@ class ServerControl(QObject):
         """Turn it on or off as the settings say."""
         settings, server = self._program.settings, self._program.server
         if settings.server_on:
-            server.turn_on(settings.server_host, settings.server_port, self.key)
+            server.turn_on(settings.server_host, settings.server_port, self.key, settings.server_names)
         else:
             server.turn_off()
         self._show()

@@ -27,7 +27,7 @@ _LOG_LINES = 8
 
 
 class ServerPage(QWidget):
-    """Show the switch of the local server. Attributes: switch, hosts, port, key, state, figures, log.
+    """Show the switch of the local server. Attributes: switch, hosts, port, names, key, state, figures, log.
 
     Signals: changed(name, value) (of a setting), key_changed(key).
     """
@@ -55,6 +55,7 @@ class ServerPage(QWidget):
         self.hosts.addItems([self.tr("This computer only"), self.tr("Other computers too")])
         self.port = QLineEdit(self)
         self.port.setValidator(QIntValidator(1, 65_535, self.port))
+        self.names = QLineEdit(self)
         self.key = QLineEdit(self)
         self.key.setEchoMode(QLineEdit.EchoMode.PasswordEchoOnEdit)
         self.figures = QLabel(self)
@@ -71,6 +72,7 @@ class ServerPage(QWidget):
         self.switch.toggled.connect(lambda on: self._change("server_on", on))
         self.hosts.currentIndexChanged.connect(lambda index: self._change("server_host", _HOSTS[index]))
         self.port.editingFinished.connect(lambda: self._change("server_port", int(self.port.text())))
+        self.names.editingFinished.connect(lambda: self._change("server_names", self.names.text().strip()))
         self.key.editingFinished.connect(lambda: self.key_changed.emit(self.key.text().strip()))
 
     def _put(self) -> None:
@@ -82,6 +84,7 @@ class ServerPage(QWidget):
         rows = (
             (self.tr("Address"), self.hosts, self.tr("Other computers need the key; what they send is not encrypted")),
             (self.tr("Port"), self.port, ""),
+            (self.tr("Names"), self.names, self.tr("By which others call this computer, with commas between them")),
             (self.tr("Key"), self.key, self.tr("Each request must have it; empty: none is asked for")),
         )
         for place, (name, field, meaning) in enumerate(rows):
@@ -122,6 +125,8 @@ class ServerPage(QWidget):
         self.hosts.setCurrentIndex(_HOSTS.index(settings.server_host))
         if not self.port.hasFocus():
             self.port.setText(str(settings.server_port))
+        if not self.names.hasFocus():
+            self.names.setText(settings.server_names)
         self._showing = False
 
     def show_key(self, key: str) -> None:
@@ -160,7 +165,7 @@ class ServerPage(QWidget):
     def reset(self) -> None:
         """Choose the default of each setting; the key stays."""
         usual = Settings()
-        for name in ("server_on", "server_host", "server_port"):
+        for name in ("server_on", "server_host", "server_port", "server_names"):
             self.changed.emit(name, getattr(usual, name))
         self.show_settings(usual)
 

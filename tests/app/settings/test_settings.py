@@ -136,6 +136,7 @@ FULL = Settings(
     server_on=True,
     server_host="0.0.0.0",  # noqa: S104
     server_port=9000,
+    server_names="desk.local",
 )
 
 

@@ -69,10 +69,14 @@ async def test_the_models_of_the_window_answer_others_too() -> None:
             ("/v1/chat/completions", 200),
         ]
         first = switch.url
-        switch.turn_on("127.0.0.1", 0, "secret")
+        switch.turn_on("127.0.0.1", 0, "secret", "desk.local, other.local")
         assert switch.url != first
+        assert (await ask(switch.url, "/health", Host="other.local"))[0] == 200
+        assert (await ask(switch.url, "/health", Host="evil.local"))[0] == 403
         assert (await ask(switch.url, "/v1/models"))[0] == 401
         assert (await ask(switch.url, "/v1/models", Authorization="Bearer secret"))[0] == 200
+        switch.turn_on("127.0.0.1", 0, "", "http://desk")
+        assert "is no name of a computer" in switch.problem
         switch.turn_on("0.0.0.0", 0, "")  # noqa: S104 - it must be refused
         assert not switch.url
         assert "set a key" in switch.problem
@@ -103,6 +107,9 @@ def test_the_page_shows_what_the_server_does(qtbot: QtBot) -> None:
     page.port.setText("8080")
     page.port.editingFinished.emit()
     assert told[-1] == ("server_port", 8080)
+    page.names.setText(" desk.local ")
+    page.names.editingFinished.emit()
+    assert told[-1] == ("server_names", "desk.local")
     page.show_state("http://127.0.0.1:9000/v1", "")
     assert "http://127.0.0.1:9000/v1" in page.state.text()
     page.show_state("", "Other computers could use this address: set a key.")
