@@ -115,7 +115,7 @@ class HuggingFace:
             raise InvalidRequest(Translatable("{revision!r} is no revision.", revision=revision))
         base = f"{self.address}/api/models/{name}"
         url = f"{base}/revision/{quote(revision, safe='')}?blobs=true"
-        told, _ = self._json(url, cancel, name)
+        told = self._one_of((url, f"{base}?blobs=true") if revision == "main" else (url,), cancel, name)
         if not isinstance(told, dict):
             raise refusals.not_understood(url)
         commit = told.get("sha")
@@ -124,7 +124,7 @@ class HuggingFace:
         entries = told.get("siblings")
         files = _files(entries if isinstance(entries, list) else [], "rfilename")
         if not files or any(file.size is None for file in files):
-            files = self._tree(base, commit, name, cancel) or files
+            files = self._tree(base, commit, name, cancel) or self._tree(base, revision, name, cancel) or files
         return Repository(_text(told.get("id")) or name, commit, files, _licence(told), _gated(told))
 
     def file_address(self, repository: Repository, path: str) -> str:
@@ -152,6 +152,16 @@ class HuggingFace:
             if origin(url) != origin(base):
                 break
         return tuple(found)
+
+    def _one_of(self, urls: Sequence[str], cancel: CancelToken, what: str) -> Any:
+        """Return what the first address tells that a hub has: mirrors leave some out."""
+        for url in urls[:-1]:
+            try:
+                return self._json(url, cancel, what)[0]
+            except DownloadFailed as error:
+                if error.status != 404:
+                    raise
+        return self._json(urls[-1], cancel, what)[0]
 
     def _json(self, url: str, cancel: CancelToken, what: str) -> tuple[Any, HTTPMessage]:
         head, body = self.web.read(url, cancel, {"Accept": "application/json"})

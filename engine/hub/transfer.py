@@ -343,6 +343,8 @@ class _Told:
     @classmethod
     def of(cls, head: Head, source: Source) -> _Told:
         linked = head.first.get("X-Linked-ETag")
+        if linked is None and as_digest(head.first.get("ETag"))[0] is not None:
+            linked = head.first.get("ETag")  # A mirror that has the file itself.
         first, whole = 0, head.number("Content-Length")
         if head.status == 206:
             match = _RANGE.fullmatch((head.headers.get("Content-Range") or "").strip())

@@ -52,6 +52,7 @@ class LocalHub:
     """Both servers. `files`: what each repository has; `faults`: of the next answers with files; `asked`: what came.
 
     `sent`: for each file the ranges that went out, as first byte and count; `lfs`: whether files have a sha256;
+    `mirror`: it knows less than the public hub;
     `token`: needed for files, where it is not None; `listed`: checksums that the listing tells in place of the right.
     """
 
@@ -63,6 +64,7 @@ class LocalHub:
     token: str | None = None
     linked: bool = True
     pages: int = 0
+    mirror: bool = False
     out: int = 0
     licence: str = "apache-2.0"
     hub_faults: deque[Fault] = field(default_factory=deque)
@@ -164,6 +166,15 @@ class _HubHandler(_Handler):
 
     def _listing(self, path: str, name: str, files: dict[str, bytes], query: str) -> None:
         base = f"/api/models/{name}"
+        if self.hub.mirror and path == base:
+            return self.tell({"id": name, "sha": COMMIT, "siblings": [{"rfilename": each} for each in files]})
+        if self.hub.mirror and path == f"{base}/tree/main":
+            return self.tell([
+                {"type": "file", "path": each, "size": len(data), "lfs": {"oid": sha256(data), "size": len(data)}}
+                for each, data in files.items()
+            ])  # fmt: skip
+        if self.hub.mirror:
+            return self.answer(404, {}, b"{}")
         if path.startswith(f"{base}/revision/"):
             told = {"id": name, "sha": COMMIT, "gated": False, "cardData": {"license": self.hub.licence}}
             siblings = [self._sibling(each, data) for each, data in files.items()]

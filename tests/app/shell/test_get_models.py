@@ -127,3 +127,23 @@ def search_and_download(window: Window, dialog: GetModelsDialog, hub: LocalHub) 
     assert "no maker/none at 127.0.0.1" in dialog._lines["maker/none"].label.text()
     dialog._lines["maker/none"].second.click()
     assert list(dialog._lines) == [NAME]
+
+
+@pytest.mark.soak
+def test_two_clicks_from_the_first_start_to_a_real_answer(
+    open_window: OpenWindow, demo_pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OUTRIDER_MODELS", str(tmp_path / "downloads"))
+    window = open_window(pair=demo_pair, settings=Settings(first_launch=True))
+    begin_introduction(window.program, used_before=False)
+    view = window.main.findChild(FirstLaunchView)
+    assert view is not None
+    view.small_model.click()
+    state(window, "smollm2", "done")
+    (windows,) = window.main.findChildren(GetModelsWindows)
+    assert windows.dialog is not None
+    windows.dialog._lines["smollm2"].first.click()
+    window.wait(lambda: window.models.is_loaded and window.models.list.loaded.target is not None)
+    window.wait(lambda: "SmolLM2" in str(window.models.list.loaded.target))
+    exchange = window.ask("What is the capital of Germany?")
+    assert "Germany" in exchange.reply or "Berlin" in exchange.reply

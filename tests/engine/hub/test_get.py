@@ -13,10 +13,10 @@ from engine.cli.main import main
 from engine.errors import Cancelled, DownloadFailed
 from engine.hub.get import GotFile, Manner, get, order
 from engine.hub.hugging_face import HuggingFace
-from engine.hub.partial import PARTIAL
+from engine.hub.partial import PARTIAL, PartialFile
 from engine.hub.transfer import DownloadProgress, Limit
 from engine.hub.wanted import read_wanted
-from engine.hub.web import Patience
+from engine.hub.web import Patience, retry_after
 from helpers.hub import Fault, LocalHub, sha256
 
 QUICK = Patience(connect=2, silent=2, tries=3, first=0.001, most=0.002, told=2)
@@ -109,6 +109,27 @@ def test_no_name_leaves_the_folder(name: str, hub: LocalHub, folder: Path) -> No
     with pytest.raises(DownloadFailed, match="no name for a file here"):
         bring(hub, folder / "inner", "maker/small-GGUF", "*")
     assert left(folder) == []
+
+
+def test_a_mirror_that_knows_less(hub: LocalHub, folder: Path) -> None:
+    """It has neither revisions nor sizes in its listing, and the tree of the branch alone."""
+    hub.mirror = True
+    (got,) = bring(hub, folder)
+    assert got.sha256 == sha256(MODEL)
+
+
+def test_two_programs_do_not_write_one_file(hub: LocalHub, folder: Path) -> None:
+    with (
+        PartialFile(folder, folder / NAME),
+        pytest.raises(DownloadFailed, match=r"downloaded into .* already"),
+    ):
+        bring(hub, folder)
+
+
+def test_what_a_server_asks_to_wait() -> None:
+    assert retry_after("7") == 7
+    assert retry_after("Thu, 01 Jan 1970 00:00:00 GMT") == 0
+    assert retry_after("soon") is retry_after(None) is None
 
 
 # Going on -----------------------------------------------------------------------------------------------------------
