@@ -87,6 +87,7 @@ class GetModelsDialog(Dialog):
     def _small(self, packaged: Sequence[PackagedModel]) -> QGroupBox:
         box = QGroupBox(self.tr("A small model to begin with"), self)
         form = QFormLayout(box)
+        form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
         self.small_buttons: dict[str, QPushButton] = {}
         for model in packaged:
             words = self.tr("{title} · {size} · licence {licence}")

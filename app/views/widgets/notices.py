@@ -169,6 +169,7 @@ class PairNotice(NoticeRow):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.answer, self.close_button = self._lay_out(theme, self.tr("Use this pair"), self.tr("Close"))
+        self.setProperty("good", True)
         self.answer.clicked.connect(self.accepted)
         self.answer.clicked.connect(self.hide)
         self.close_button.clicked.connect(self.hide)

@@ -98,6 +98,7 @@ def add_what_is_there(window: Window, dialog: GetModelsDialog) -> None:
     window.wait(lambda: not notice.isHidden())
     assert notice.text.text().startswith("2 models can be used here. The best pair: larger · ")
     assert "Same vocabulary." in notice.text.text()
+    assert notice.property("good")
     notice.answer.click()
     assert notice.isHidden()
     selection = window.models.list.selection
