@@ -60,6 +60,7 @@ LAZY_MODULES = (
     "engine.cli.printed.bench_tables",
     "engine.cli.calibrate",
     "engine.cli.compile",
+    "engine.cli.connect",
     "engine.cli.convert_head",
     "engine.cli.fetch",
     "engine.cli.found",
