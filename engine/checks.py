@@ -19,6 +19,8 @@ _MOST_TOKENS = 2**31
 MOST_MACHINES = 16
 """As many as llama.cpp can use at once."""
 MOST_STREAMS = 64
+MOST_PREDICTED = 2**18
+"""Bytes of a predicted text, or its tokens."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ADDRESS = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}):([0-9]{1,5})")
 _BIASES = Translatable("token ids with finite numbers")
@@ -156,3 +158,19 @@ def check_length(max_tokens: object, min_tokens: object, max_time: object) -> No
     good = max_time is None or (isinstance(max_time, int | float) and not isinstance(max_time, bool))
     if not good or (max_time is not None and not 0 < max_time <= sys.float_info.max):  # type: ignore[operator]
         raise InvalidRequest(f"max_time must be a number of seconds above 0, not {max_time!r}.")
+
+
+def check_prediction(value: object) -> str | tuple[int, ...]:
+    """Return a predicted reply: a text, or token ids as a tuple. Raises InvalidRequest."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        if len(value) > MOST_PREDICTED or len(value.encode("utf-8", "replace")) > MOST_PREDICTED:
+            raise InvalidRequest(f"The prediction is too long: it may have {MOST_PREDICTED:,} bytes at most.")
+        check_text(value)
+        return value
+    if isinstance(value, bytes) or not isinstance(value, Sequence) or not all(map(is_whole, value)):
+        raise InvalidRequest("The prediction must be a text, or a list of token ids.")
+    if len(value) > MOST_PREDICTED:
+        raise InvalidRequest(f"The prediction is too long: it may have {MOST_PREDICTED:,} tokens at most.")
+    return tuple(map(int, value))

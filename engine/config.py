@@ -15,6 +15,7 @@ from engine.checks import (
     bias_pairs,
     check_length,
     check_number,
+    check_prediction,
     check_tree,
     check_whole,
     is_whole,
@@ -304,6 +305,8 @@ class GenerationRequest:
     `constraint`: what the reply must be, behind its reasoning: a Constraint, a JSON schema as a mapping, or "json";
     where there are tools too, JSON that the reply is if it calls none. `template_options`: further variables of the
     chat template, by name.
+    `prediction`: what the reply will probably be, or much of it, as text or token ids: where that comes true it is
+    written faster, and it changes nothing else. With plain decoding it is not used.
     `min_tokens`: before so many tokens none that ends the reply is drawn; with `ignore_eos` none of the model's own
     ever is. `max_time`: seconds after which no further round begins, from the call on. `drop_turns` False:
     ContextFull where old turns would be left out.
@@ -328,6 +331,7 @@ class GenerationRequest:
     ignore_eos: bool = False
     max_time: float | None = None
     drop_turns: bool = True
+    prediction: str | tuple[int, ...] = ""
 
     def __post_init__(self) -> None:
         check_thinking(self.thinking)
@@ -339,6 +343,7 @@ class GenerationRequest:
             raise InvalidRequest(Translatable("Tools and a constraint exclude each other, but for JSON."))
         object.__setattr__(self, "must_call", _called(self.must_call, self.tools))
         object.__setattr__(self, "template_options", _plain_options(self.template_options))
+        object.__setattr__(self, "prediction", check_prediction(self.prediction))
         check_length(self.max_tokens, self.min_tokens, self.max_time)
         if self.ignore_eos and (self.constraint is not None or self.must_call):
             raise InvalidRequest("ignore_eos and a constraint exclude each other: what fits it has an end.")

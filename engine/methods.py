@@ -74,6 +74,16 @@ NGRAM = DraftMethod(
     is_index=True,
     automatic=True,
 )
+PREDICTION = DraftMethod(
+    "prediction",
+    "Prediction",
+    "Proposes what a request says that the reply will probably be.",
+    "engine.drafting.prediction:make_drafter",
+    lookahead=32,
+    is_index=True,
+    automatic=True,
+)
+"""An n-gram index too; in its place where a request brings a prediction, and no method that could be asked for."""
 DRAFT_METHODS = (
     DRAFT_MODEL,
     NGRAM,

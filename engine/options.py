@@ -75,6 +75,7 @@ class GenerationOptions(SamplingOptions, total=False):
     ignore_eos: bool
     max_time: float | None
     drop_turns: bool
+    prediction: str | Sequence[int] | None
     sampling: SamplingConfig | None
     speculation: SpeculationConfig | None
     method: str | DraftMethod

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from engine._version import __version__
 from engine.cancel import CancelToken
+from engine.checks import MOST_PREDICTED
 from engine.cli.arguments.models import NamedModels, add_models, add_speculation, load_models, settings_of
 from engine.cli.arguments.prompts import read_messages, read_told, with_system
 from engine.cli.arguments.replies import add_reply_options, reply_options, system_of
@@ -62,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_reply_options(parser)
     add = parser.add_argument
     add("--replies", type=int, default=1, metavar="N", help="write N replies to the prompt, each with its own seed")
+    add("--prediction", type=Path, metavar="FILE", help="text that the reply will probably be much like: it is faster")
     add("--json", action="store_true", help="print one line of JSON per reply")
     parser.set_defaults(run=run)
 
@@ -103,6 +105,8 @@ def run(args: argparse.Namespace) -> int:
     _check_together(args)
     settings = settings_of(args)
     options = {"sampling": settings.sampling, "speculation": settings.speculation, **reply_options(args)}
+    if args.prediction is not None:
+        options["prediction"] = _read_prediction(args.prediction)
     turns = read_messages(args.messages) if args.messages else None
     system = system_of(args)
     prompt: Any = None
@@ -183,6 +187,19 @@ def _read_prompt(args: argparse.Namespace) -> str | list[int]:
         return [int(part) for part in text.split(",")]
     except ValueError:
         raise InvalidRequest("With --tokens the prompt must be token ids separated by commas.") from None
+
+
+def _read_prediction(path: Path) -> str:
+    """Return a predicted reply. Raises InvalidRequest where a file cannot be read, is too large, or is not text."""
+    try:
+        with path.expanduser().open("rb") as file:
+            data = file.read(MOST_PREDICTED + 1)
+        if len(data) > MOST_PREDICTED:
+            raise InvalidRequest(f"{path} is too large for --prediction: {MOST_PREDICTED:,} bytes at most.")
+        return data.decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise InvalidRequest(f"Cannot read {path}: {reason}.") from None
 
 
 def _seeded(sampling: SamplingConfig, replies: int) -> Iterator[SamplingConfig]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import exp
 from typing import Literal
@@ -260,25 +260,21 @@ class NgramDrafter(Drafter):
 
     def _draft(self, most: int) -> list[int]:
         """Return the tokens, at most `most`, that promise the most for their cost, which the allowance must bear."""
-        match = self._match
         drafted: list[int] = []
         self._chances, self._likely = [], drafted
-        if match is None:
-            return drafted
-        tokens, known = self._index.tokens, len(self._index.tokens)
-        length, places = match.length, match.places
+        coming = self._coming(drafted)
         expected = reached = 1.0
         best, worth = self._options.least_gain, 0
         while len(drafted) < most and reached > _HOPELESS:
             cost = self._cost(len(drafted) + 2)
             if (dear := cost - 1.0 > self._allowance) and len(drafted) >= DEFAULT_LOOKAHEAD:
                 break
-            coming = [tokens[place] if place < known else drafted[place - known] for place in places]
-            token = coming[0]
-            self._chances.append(self._odds.chance(_judge(match, coming), length))
-            reached *= self._chances[-1]
-            places = [place + 1 for place, other in zip(places, coming, strict=True) if other == token]
-            length += 1
+            following = next(coming, None)
+            if following is None:
+                break
+            token, chance = following
+            self._chances.append(chance)
+            reached *= chance
             drafted.append(token)
             expected += reached
             gain = expected / cost
@@ -287,6 +283,23 @@ class NgramDrafter(Drafter):
             if token in self._stop_tokens:
                 break
         return drafted[:worth]
+
+    def _coming(self, drafted: Sequence[int]) -> Iterator[tuple[int, float]]:
+        """Return the tokens behind the match, each with the chance that it is right if those before it are.
+
+        `drafted`: those that were taken so far.
+        """
+        match = self._match
+        if match is None:
+            return
+        tokens, known = self._index.tokens, len(self._index.tokens)
+        length, places = match.length, match.places
+        while True:
+            coming = [tokens[place] if place < known else drafted[place - known] for place in places]
+            token = coming[0]
+            yield token, self._odds.chance(_judge(match, coming), length)
+            places = [place + 1 for place, other in zip(places, coming, strict=True) if other == token]
+            length += 1
 
     def _choose(self) -> None:
         """Go by the longest match, or by the resumed copy if that is as long and more likely."""

@@ -119,7 +119,8 @@ def _check_token_ids(request: GenerationRequest, vocab_size: int) -> None:
     sampling, prompt = request.sampling, request.prompt
     given = () if isinstance(prompt, str) or isinstance(prompt[0], Message) else prompt
     biased = (token for token, _ in sampling.logit_bias)
-    check_tokens(itertools.chain(given, biased, sampling.banned_tokens, request.stop_tokens), vocab_size)
+    predicted = () if isinstance(request.prediction, str) else request.prediction
+    check_tokens(itertools.chain(given, biased, sampling.banned_tokens, request.stop_tokens, predicted), vocab_size)
 
 
 def _is_chat(request: GenerationRequest) -> bool:

@@ -18,7 +18,7 @@ from engine.generation.reading import Reading
 from engine.lookahead.costs import measured_cost
 from engine.lookahead.knowledge import PairKnowledge
 from engine.lookahead.policy import AutoLookahead, LookaheadPolicy, make_policy
-from engine.methods import AUTO, DRAFT_METHODS, NGRAM, PLAIN, DraftMethod, find_method
+from engine.methods import AUTO, DRAFT_METHODS, NGRAM, PLAIN, PREDICTION, DraftMethod, find_method
 from engine.sampling.rows import NUMPY, Rows
 from engine.stats import GenerationStats
 from engine.translatable import Translatable
@@ -66,6 +66,9 @@ def choose_proposing(reading: Reading, models: Models, seed: int) -> Proposing:
     request, target = reading.request, models.target
     speculation, greedy = request.speculation, request.sampling.greedy
     method, sources = choose_sources(speculation, has_draft=models.draft is not None, heads=models.heads)
+    if request.prediction and speculation.method != PLAIN and speculation.lookahead != 0:
+        method = method if sources else PREDICTION.name
+        sources = (PREDICTION, *(source for source in sources if source is not NGRAM))
     lookahead = _lookahead(speculation, sources)
     speculation = replace(speculation, lookahead=lookahead)
     if lookahead == "auto" and target.rewind.kind == "none":  # One token at a time never pays.

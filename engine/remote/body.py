@@ -54,6 +54,11 @@ def make_body(request: GenerationRequest, model: str, kind: ServerKind) -> Body:
         content |= _choice(request)
     if request.constraint is not None:
         content["response_format"] = _format(request.constraint)
+    if request.prediction:
+        if kind.plain and chat and isinstance(request.prediction, str):
+            content["prediction"] = {"type": "content", "content": request.prediction}
+        else:
+            unasked.append("prediction")
     if kind.plain and isinstance(request.speculation.lookahead, int):
         content["lookahead"] = request.speculation.lookahead
     content |= kind.extras

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from engine.events import Event, Finished, FinishReason, GenerationResult, TokenEvent
+from engine.methods import PREDICTION
 
 CUT: frozenset[FinishReason] = frozenset({"length", "context", "time"})
 """How replies end that a limit cut."""
@@ -114,6 +115,7 @@ def usage(results: Sequence[GenerationResult], reasoning_tokens: int, copies: in
     """Return how many tokens were read and written. `copies`: so many replies to one prompt have read it once."""
     firsts = results[::copies]
     read, written = (sum(each.prompt_tokens for each in firsts), sum(len(result.tokens) for result in results))
+    predicted = [each for result in results for each in result.stats.by_method if each.name == PREDICTION.name]
     return {
         "prompt_tokens": read,
         "completion_tokens": written,
@@ -121,8 +123,8 @@ def usage(results: Sequence[GenerationResult], reasoning_tokens: int, copies: in
         "prompt_tokens_details": {"cached_tokens": sum(map(cached_tokens, firsts))},
         "completion_tokens_details": {
             "reasoning_tokens": reasoning_tokens,
-            "accepted_prediction_tokens": sum(result.stats.accepted for result in results),
-            "rejected_prediction_tokens": sum(result.stats.rejected for result in results),
+            "accepted_prediction_tokens": sum(each.accepted for each in predicted),
+            "rejected_prediction_tokens": sum(each.proposed - each.accepted for each in predicted),
         },
     }
 

@@ -54,7 +54,7 @@ SILENT = frozenset(
     {
         *("user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "cache_prompt"),
         *("prompt_cache_retention", "id_slot", "return_progress", "timings_per_token", "client_metadata", "verbose"),
-        *("stream_options", "include", "truncation", "prediction", "betas", "skip_special_tokens", "n_keep"),
+        *("stream_options", "include", "truncation", "betas", "skip_special_tokens", "n_keep"),
         *("return_tokens", "sse_ping_interval", "n_cache_reuse", "keep_alive", "extra_headers", "inference_geo"),
     }
 )

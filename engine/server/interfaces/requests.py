@@ -14,7 +14,7 @@ from engine.generation.questions import Infill
 from engine.generation.request import make_request
 from engine.messages.message import Message
 from engine.server.interfaces.bodies import read_flag
-from engine.server.interfaces.conversation import read_messages
+from engine.server.interfaces.conversation import read_messages, text_of
 from engine.server.interfaces.left_out import ANY_SEED, SILENT, NotDone, tidied
 from engine.server.interfaces.tools import OfferedTool, read_tools
 
@@ -33,7 +33,14 @@ COMMON -= {"max_tokens", "stop"}  # Newer interfaces have names of their own for
 _BOTH = COMMON | {"max_tokens", "stop", "n", "logprobs", "json_schema", "grammar", "response_format"}
 _CHAT = _BOTH | {
     *("messages", "max_completion_tokens", "top_logprobs", "tools", "tool_choice", "functions", "function_call"),
-    *("reasoning_effort", "parallel_tool_calls", "echo", "continue_final_message", "add_generation_prompt"),
+    *(
+        "reasoning_effort",
+        "parallel_tool_calls",
+        "echo",
+        "continue_final_message",
+        "add_generation_prompt",
+        "prediction",
+    ),
 }
 _COMPLETION = _BOTH | {"prompt", "echo", "suffix", "best_of"}
 _INFILL = COMMON | {"max_tokens", "stop", "input_prefix", "input_suffix", "input_extra", "prompt"}
@@ -102,7 +109,7 @@ def read_chat(body: Mapping[str, Any], defaults: Defaults) -> Asked:
         called = told["function_call"]
         choice = {"type": "function", **called} if isinstance(called, Mapping) else called
     options |= offered.options(choice, one_call=told.get("parallel_tool_calls") is False)
-    options |= _constraint(told)
+    options |= _constraint(told) | _prediction(told.get("prediction"))
     continues(told, messages)
     asked = make_asked(messages, options, told, defaults, left, logprobs=logprobs, known=_CHAT)
     return replace(asked, tools=offered.tools, echo=read_flag(told, "echo") and messages[-1].role == "assistant")
@@ -279,6 +286,18 @@ def read_effort(effort: object) -> str:
     if not isinstance(effort, str) or effort not in _EFFORTS:
         raise InvalidRequest(f'"reasoning_effort" must be one of {", ".join(_EFFORTS)}.')
     return _EFFORTS[effort]
+
+
+def _prediction(told: object) -> dict[str, Any]:
+    """Return the reply that is expected, a text or parts that are texts. Raises InvalidRequest."""
+    if told is None:
+        return {}
+    content = told.get("content") if isinstance(told, Mapping) and told.get("type") == "content" else None
+    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    texts = [part if isinstance(part, str) else text_of(part) for part in parts]
+    if None in texts:
+        raise InvalidRequest('"prediction" must be {"type": "content", "content": …}, of a text or parts of text.')
+    return {"prediction": "".join(filter(None, texts))}
 
 
 def _constraint(body: Mapping[str, Any]) -> dict[str, Any]:

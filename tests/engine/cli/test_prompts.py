@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from engine.cli.main import main
+from engine.generation import sources
+from helpers.decoding.ngram import two_core_cost
 from helpers.paths import ROOT
 
 Run = Callable[..., list[dict[str, Any]]]
@@ -79,6 +81,25 @@ def test_quiet_is_quiet(capsys: pytest.CaptureFixture[str], bundled_target: Path
 
 
 # Completion ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_prediction_is_read_from_a_file(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "_cost", lambda *_: two_core_cost)  # Whatever this machine does beside.
+    path = tmp_path / "reply.txt"
+    (plain,) = run("Tell me a joke.", "--lookahead", "0")
+    path.write_text(plain["text"], "utf-8")
+    (reply,) = run("Tell me a joke.", "--lookahead", "8", "--prediction", str(path))
+    assert reply["tokens"] == plain["tokens"]
+    assert reply["stats"]["by_method"]["prediction"]["accepted"]
+    for data, said in ((b"a" * 2**19, "too large"), (b"\xff\xfe", "not UTF-8 text"), (None, "No such file")):
+        if data is None:
+            path.unlink()
+        else:
+            path.write_bytes(data)
+        assert main(["generate", *SHORT, "--prediction", str(path), "Hello!"]) == 2
+        assert said in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")

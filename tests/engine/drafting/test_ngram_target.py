@@ -13,6 +13,7 @@ from engine.drafting.ngram import (
     NgramDrafter,
     NgramOptions,
 )
+from engine.drafting.prediction import PredictionDrafter
 from helpers.decoding import joint
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint, p_of_broken
@@ -79,6 +80,28 @@ def test_sampled_text_is_the_targets(sampling: SamplingConfig, samples: int) -> 
     counts = draw_many(_setting(sampling, Counted, FakeBackend), samples)
     assert chi_square_p(counts, exact_joint(FakeBackend(6, 11), sampling)) >= ENOUGH
     assert Counted.proposed > 4 * samples
+
+
+@pytest.mark.parametrize("sampling", [FULL, COOLER], ids=["t1", "t0.7"])
+def test_sampled_text_with_a_prediction_is_the_targets(sampling: SamplingConfig) -> None:
+    proposed = 0
+
+    class Predicted(PredictionDrafter):
+        def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
+            nonlocal proposed
+            draft = super().propose(n)
+            proposed += len(draft.tokens) * (draft.source == "prediction")
+            return draft
+
+    def make(*_: Any, **__: Any) -> NgramDrafter:
+        return Predicted((3, 1, 4, 1, 5, 0, 2, 5) * 2)
+
+    setting = Setting(
+        FakeBackend(6, 11), FakeBackend(6, 11), sampling, SpeculationConfig(lookahead=8), make_drafter=make
+    )
+    counts = draw_many(setting, SAMPLES)
+    assert chi_square_p(counts, exact_joint(FakeBackend(6, 11), sampling)) >= ENOUGH
+    assert proposed > 2 * SAMPLES
 
 
 @pytest.mark.usefixtures("repetitive")

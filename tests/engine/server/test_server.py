@@ -15,9 +15,11 @@ import openai
 import pytest
 
 from engine.decoder import SpeculativeDecoder
+from engine.generation import sources
 from engine.library.names import bundled_pair
 from engine.server.guard import Limits
 from engine.server.turns import TooMany, Turns
+from helpers.decoding.ngram import two_core_cost
 from helpers.decoding.serving import NAME, asked, served
 from helpers.models.pairs import open_files
 
@@ -122,6 +124,34 @@ def test_a_schema_holds(client: openai.OpenAI, stream: bool) -> None:
     else:
         said = reply.choices[0].message.content
     assert json.loads(said)["animal"] in ("fox", "owl")
+
+
+def test_a_prediction_is_used_and_counted(client: openai.OpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "_cost", lambda *_: two_core_cost)  # Whatever this machine does beside.
+
+    def ask(**fields: Any) -> Any:
+        return client.chat.completions.create(model=NAME, messages=QUESTION, max_tokens=24, temperature=0, **fields)
+
+    told = ask(extra_body={"lookahead": 0})
+    text = told.choices[0].message.content
+    for content in (text, [{"type": "text", "text": text[:9]}, {"type": "text", "text": text[9:]}]):
+        reply = ask(prediction={"type": "content", "content": content}, extra_body={"lookahead": 8})
+        assert reply.choices[0].message.content == text
+        counted = reply.usage.completion_tokens_details
+        assert counted.accepted_prediction_tokens > 8
+    wrong = ask(prediction={"type": "content", "content": "QQQQ QQQQ QQQQ"}, extra_body={"lookahead": 8})
+    assert wrong.choices[0].message.content == text
+    assert wrong.usage.completion_tokens_details.rejected_prediction_tokens > 0
+    without = ask(extra_body={"lookahead": 4}).usage.completion_tokens_details
+    assert (without.accepted_prediction_tokens, without.rejected_prediction_tokens) == (0, 0)
+    for bad in (
+        {"type": "other"},
+        "text",
+        {"type": "content", "content": 7},
+        {"type": "content", "content": [{}]},
+    ):
+        with pytest.raises(openai.BadRequestError, match="prediction"):
+            ask(extra_body={"prediction": bad})
 
 
 def test_tools_are_taken(client: openai.OpenAI) -> None:
