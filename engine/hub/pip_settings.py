@@ -7,6 +7,7 @@ is reached.
 from __future__ import annotations
 
 import configparser
+import importlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,7 +16,6 @@ from pathlib import Path
 
 from engine.system.files import expanded
 
-_DEFAULT = "https://pypi.org/simple"
 _SECTIONS = ("global", "download", "install")
 _MOST_BYTES = 2**20
 
@@ -39,10 +39,19 @@ def pip_settings() -> PipSettings:
             told[_key(name[4:])] = value
     if told.get("no-index", "").strip().casefold() in ("1", "true", "yes", "on", "y", "t"):
         return PipSettings(())
-    indexes = [told.get("index-url", "").strip() or _DEFAULT, *told.get("extra-index-url", "").split()]
+    indexes = [told.get("index-url", "").strip() or _default(), *told.get("extra-index-url", "").split()]
     asked = dict.fromkeys(index.rstrip("/") for index in indexes if index.startswith(("http://", "https://")))
     bundle = expanded(told["cert"]) if told.get("cert") else None
     return PipSettings(tuple(asked), None if bundle is None else str(bundle), told.get("proxy") or None)
+
+
+def _default() -> str:
+    """Return the index that pip asks where nothing is set, as pip itself says; empty without pip."""
+    try:
+        found = importlib.import_module("pip._internal.models.index")
+    except ImportError:
+        return ""
+    return str(found.PyPI.simple_url)
 
 
 def _files() -> Iterator[Path]:

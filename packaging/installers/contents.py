@@ -70,9 +70,19 @@ _FROM_SYSTEM = (
 def hidden_imports() -> list[str]:
     """Modules that are imported by their names alone: what the engine's registry and its public surface list.
 
-    `resources` holds no code, but is found as a package.
+    `resources` holds no code, but is found as a package. Of pip there is the one module that says which index it asks.
     """
-    return sorted({"resources", "ziafont.fonts", "ziamath.fonts", *LAZY_MODULES, *LEXER_MODULES, *engine.HOMES})
+    return sorted(
+        {
+            "resources",
+            "pip._internal.models.index",
+            "ziafont.fonts",
+            "ziamath.fonts",
+            *LAZY_MODULES,
+            *LEXER_MODULES,
+            *engine.HOMES,
+        }
+    )
 
 
 def unused_lexers() -> list[str]:
