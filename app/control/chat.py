@@ -31,6 +31,7 @@ from app.state.conversations.conversation import Conversation
 from app.state.conversations.kept import exchanges
 from app.state.models.selection import Selection
 from app.state.speculation.metrics import Metrics
+from app.store.brought import Brought
 from app.store.errors import StoreError
 from app.system.translation import say_error
 from app.words.damage import damage_words
@@ -83,6 +84,7 @@ class ChatController(QObject):
         conversations.failed.connect(self.report)
         conversations.removed.connect(self._removed)
         conversations.files.imported.connect(self._show_imported)
+        conversations.files.brought.connect(self._take_brought)
         conversations.files.activity_changed.connect(self.activity_changed)
 
     @property
@@ -151,6 +153,12 @@ class ChatController(QObject):
         self.transcript.entries = [*entries]
         self.opened.emit()
         self._note_queue()
+
+    def _take_brought(self, brought: Brought) -> None:
+        """List chats of another program, and show the only one."""
+        self.conversations.take_brought(brought)
+        if brought.only is not None:
+            self.open(brought.only.id)
 
     def report(self, problem: Problem) -> None:
         """Show a problem that belongs to no question."""

@@ -21,6 +21,8 @@ from app.state.chat.transcript import Exchange, Problem
 from app.state.conversations.conversation import Conversation
 from app.state.conversations.files import ConversationRefused, ExportFailed, Note
 from app.state.conversations.kept import exchanges
+from app.state.conversations.sources import is_source
+from app.store.brought import Brought
 from app.store.conversations import ConversationStore
 from app.store.errors import StoreError
 from app.system.translation import say_error
@@ -31,7 +33,7 @@ _STEPS = 100
 _WRITE_S = 10.0
 """How long a file that is being written when the window closes may take."""
 _Kind = Literal["importing", "exporting"]
-_Found = tuple[Conversation, list[Exchange]] | Problem | None
+_Found = tuple[Conversation, list[Exchange]] | Brought | Problem | None
 """What came of a file; None: it was written, or cancelled."""
 
 
@@ -46,12 +48,13 @@ class ChatFiles(QObject):
     """Read files, keep what is in them and hand it over when all of it is kept; write files.
 
     Attribute: activity (what is done with a file now).
-    Signals: activity_changed(), imported(Conversation, list[Exchange]) (the path through it), exported(name) (of the
-    file), failed(Problem).
+    Signals: activity_changed(), imported(Conversation, list[Exchange]) (the path through it), brought(Brought) (chats
+    of another program), exported(name) (of the file), failed(Problem).
     """
 
     activity_changed = Signal()
     imported = Signal(object, object)
+    brought = Signal(object)
     exported = Signal(str)
     failed = Signal(object)
 
@@ -67,7 +70,7 @@ class ChatFiles(QObject):
         self._cancelled = threading.Event()
 
     def import_(self, path: Path) -> None:
-        """Import a file, after those that wait."""
+        """Import a file, or what an archive or a folder has, after those that wait."""
         store = self._store()
         self._put(_Job("importing", plain_name(path.name), lambda note: _import(store, path, note)))
 
@@ -82,7 +85,7 @@ class ChatFiles(QObject):
         self._put(_Job("exporting", plain_name(path.name), work))
 
     def cancel(self) -> None:
-        """Import and export nothing more. Of a file that is being imported nothing stays."""
+        """Import and export nothing more. Nothing stays of a chat that is being imported; those before it do."""
         self._waiting.clear()
         self._cancelled.set()
 
@@ -137,6 +140,8 @@ class ChatFiles(QObject):
         self._show(Activity())
         if isinstance(found, Problem):
             self.failed.emit(found)
+        elif isinstance(found, Brought):
+            self.brought.emit(found)
         elif found is not None:
             self.imported.emit(*found)
         elif job.kind == "exporting" and not self._cancelled.is_set():
@@ -157,6 +162,8 @@ def _no_collections() -> Iterator[None]:
 
 def _import(store: ConversationStore, path: Path, note: Note) -> _Found:
     with _no_collections():
+        if is_source(path):
+            return store.bring(path, note)
         conversation = store.import_file(path, note)
         return conversation, exchanges(conversation)
 

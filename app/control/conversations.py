@@ -21,6 +21,7 @@ from app.state.conversations.files import file_name
 from app.state.conversations.formats import FORMATS
 from app.state.conversations.list import ConversationItem, ConversationList, near_hit
 from app.state.conversations.markdown import Words
+from app.store.brought import Brought
 from app.store.conversations import ConversationStore
 from app.store.errors import ChangeRefused, StoreError, StoreRestored
 from app.store.memory import MemoryStore
@@ -377,6 +378,11 @@ class ConversationController(QObject):
         self._summaries[found.id] = found.summary()
         self._show_list()
         self._mark(found)
+
+    def take_brought(self, brought: Brought) -> None:
+        """List the chats of another program that were imported."""
+        self._summaries |= {each.id: each for each in brought.summaries}
+        self._show_list()
 
     def _load(self, conversation: int) -> Conversation | None:
         try:

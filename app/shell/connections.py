@@ -22,8 +22,10 @@ from app.state.chat.attachments import NotAttached
 from app.state.chat.context_use import last_dropped
 from app.state.chat.transcript import Problem
 from app.state.compare.compare import CompareKind
+from app.store.brought import Brought
 from app.system.resources import ResourceDamaged, starter_prompts
 from app.system.single_instance import Call
+from app.system.translation import say
 from app.views.widgets.notices import LoadNotice
 from app.views.window.file_drops import FileDrops
 from app.words.context import refusal, too_long
@@ -31,6 +33,8 @@ from app.words.settings import trouble_words
 
 _LONG = 500
 """Entries of a conversation from which on a garbage collection that looks at all of them would be felt."""
+_MOST_REFUSED = 3
+"""Damaged chats that are named."""
 
 
 def connect(program: Program) -> None:
@@ -124,6 +128,7 @@ def _connect_conversations(program: Program) -> None:
     conversations.messages_restored.connect(lambda: _offer_more(program))
     conversations.trouble.connect(lambda problem: window.notice.show_trouble(problem.text))
     conversations.files.failed.connect(lambda problem: _tell_failed_file(program, problem))
+    conversations.files.brought.connect(lambda brought: _tell_brought(program, brought))
     told = window.tr("Exported as {name}")
     conversations.files.exported.connect(lambda name: window.notice.show_good_news(told.format(name=name)))
     conversations.saving_again.connect(lambda: window.notice.show_good_news(window.tr("All changes are saved again.")))
@@ -133,6 +138,22 @@ def _offer_more(program: Program) -> None:
     """Offer to bring the messages back that were deleted before those that just came back."""
     if program.conversations.can_restore_messages:
         program.window.notice.show_offer(program.window.tr("Deleted"), program.window.tr("Undo"))
+
+
+def _tell_brought(program: Program, brought: Brought) -> None:
+    """Tell what came of a file of another program."""
+    window, texts = program.window, list[str]()
+    if brought.summaries or not (brought.known or brought.damaged):
+        texts.append(window.tr("%n chat(s) imported.", "", len(brought.summaries)))
+    if brought.known:
+        texts.append(window.tr("%n chat(s) were here already.", "", brought.known))
+    if not brought.damaged:
+        window.notice.show_good_news(" ".join(texts))
+        return
+    texts.append(window.tr("%n chat(s) could not be read:", "", brought.damaged))
+    named = (f"{name} ({say(reason)})" for name, reason in brought.refused[:_MOST_REFUSED])
+    texts.append("; ".join(named) + (" …" if brought.damaged > _MOST_REFUSED else ""))
+    window.notice.show_trouble(" ".join(texts))
 
 
 def _tell_failed_file(program: Program, problem: Problem) -> None:

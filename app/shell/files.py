@@ -36,9 +36,8 @@ def export_all(program: Program, conversations: Sequence[int], kind: str) -> Non
 
 
 def import_(program: Program) -> None:
-    """Ask for the file of a conversation, and add that."""
-    path = ask_what_to_import(program.window, program.settings)
-    if path is not None:
+    """Ask for files with chats, and add those."""
+    for path in ask_what_to_import(program.window, program.settings):
         program.controller.import_(path)
 
 

@@ -26,6 +26,7 @@ from app.state.conversations.conversation import (
 from app.state.conversations.files import Note, note_nothing, write_file
 from app.state.conversations.formats import ExportFormat, import_file
 from app.state.conversations.markdown import Words
+from app.store.brought import Brought, bring
 from app.store.errors import SearchDamaged, TraceDamaged
 from app.store.imports import keep_import
 from app.store.indexes import mend_index, rebuild_search
@@ -351,6 +352,15 @@ class ConversationStore:
         imported = import_file(path, lambda: next(self._ids), lambda share: note(share / 2))
         keep_import(self.writer, imported, plain_name(path.name), lambda share: note((1 + share) / 2))
         return imported.conversation
+
+    def bring(self, path: Path, note: Note) -> Brought:
+        """Add the chats of another program that a file, an archive or a folder has (app.store.brought).
+
+        For a thread that may wait. Raises ConversationRefused, StoreError.
+        """
+        self.writer.flush(_FLUSH_S)
+        with contextlib.closing(self.store.another()) as store:
+            return bring(store, self.writer, self._ids, path, note)
 
     def adopt(self, conversation: Conversation) -> None:
         """Take a conversation that was imported: from now on it is changed here."""

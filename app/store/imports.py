@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain, islice
 from queue import Empty, SimpleQueue
 
 from app.state.conversations.conversation import StoredMessage
@@ -73,8 +74,19 @@ def _steps(imported: Imported) -> Iterator[tuple[Change, int]]:
         store.choose(head.id, {None: chosen})
         store.undelete(head.id)
 
+    parts = _parts(imported)
+    first, *more = islice(parts, 2)
+    if not more:
+
+        def add(store: Store) -> None:
+            begin(store)
+            _adding(head.id, first, imported)(store)
+            show(store)
+
+        yield add, len(first) + 1
+        return
     yield begin, 0
-    for messages in _parts(imported):
+    for messages in chain((first, *more), parts):
         yield _adding(head.id, messages, imported), len(messages)
     yield show, 1
 
@@ -90,8 +102,7 @@ def _parts(imported: Imported) -> Iterator[list[StoredMessage]]:
         if len(part) == _MOST_MESSAGES or size > _MOST_CHARACTERS:
             yield part
             part, size = [], 0
-    if part:
-        yield part
+    yield part
 
 
 def _adding(conversation_id: int, messages: list[StoredMessage], imported: Imported) -> Change:

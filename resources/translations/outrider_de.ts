@@ -615,8 +615,8 @@
             <translation>Hier ablegen</translation>
         </message>
         <message>
-            <source>A model becomes the target, a folder is searched for models, a chat (.json) is imported, and a text file is attached to your message.</source>
-            <translation>Ein Modell wird zum Zielmodell, ein Ordner wird nach Modellen durchsucht, ein Chat (.json) wird importiert und eine Textdatei an Ihre Nachricht angehängt.</translation>
+            <source>A model becomes the target, a folder is searched for models, chats (.json, .zip, a folder with them) are imported, and a text file is attached to your message.</source>
+            <translation>Ein Modell wird zum Zielmodell, ein Ordner wird nach Modellen durchsucht, Chats (.json, .zip, ein Ordner damit) werden importiert und eine Textdatei an Ihre Nachricht angehängt.</translation>
         </message>
     </context>
     <context>
@@ -770,8 +770,12 @@
             <translation>Chat exportieren</translation>
         </message>
         <message>
-            <source>Import a chat</source>
-            <translation>Chat importieren</translation>
+            <source>Import chats</source>
+            <translation>Chats importieren</translation>
+        </message>
+        <message>
+            <source>Chats of this and other programs (*.json *.jsonl *.zip)</source>
+            <translation>Chats dieses und anderer Programme (*.json *.jsonl *.zip)</translation>
         </message>
         <message>
             <source>Attach text files</source>
@@ -1559,6 +1563,27 @@
         <message>
             <source>All changes are saved again.</source>
             <translation>Alle Änderungen sind wieder gespeichert.</translation>
+        </message>
+        <message numerus="yes">
+            <source>%n chat(s) imported.</source>
+            <translation>
+                <numerusform>%n Chat importiert.</numerusform>
+                <numerusform>%n Chats importiert.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <source>%n chat(s) were here already.</source>
+            <translation>
+                <numerusform>%n Chat war schon hier.</numerusform>
+                <numerusform>%n Chats waren schon hier.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <source>%n chat(s) could not be read:</source>
+            <translation>
+                <numerusform>%n Chat konnte nicht gelesen werden:</numerusform>
+                <numerusform>%n Chats konnten nicht gelesen werden:</numerusform>
+            </translation>
         </message>
         <message>
             <source>The demo at full size was deleted.</source>
@@ -3674,6 +3699,18 @@
             <translation>Der Schlüssel lässt sich nicht speichern ({reason}).</translation>
         </message>
         <message>
+            <source>it has more than {count} messages</source>
+            <translation>sie hat mehr als {count} Nachrichten</translation>
+        </message>
+        <message>
+            <source>it has no messages</source>
+            <translation>er hat keine Nachrichten</translation>
+        </message>
+        <message>
+            <source>it is larger than {count} MiB</source>
+            <translation>sie ist größer als {count} MiB</translation>
+        </message>
+        <message>
             <source>it is not a chat exported by Outrider</source>
             <translation>sie ist kein von Outrider exportierter Chat</translation>
         </message>
@@ -3690,10 +3727,6 @@
             <translation>{path} kann nicht geschrieben werden: {reason}. Wählen Sie einen anderen Ordner oder schaffen Sie Platz.</translation>
         </message>
         <message>
-            <source>it is larger than {count} MiB</source>
-            <translation>sie ist größer als {count} MiB</translation>
-        </message>
-        <message>
             <source>it is not UTF-8 text</source>
             <translation>sie ist kein UTF-8-Text</translation>
         </message>
@@ -3708,10 +3741,6 @@
         <message>
             <source>it has no list of messages</source>
             <translation>sie hat keine Liste von Nachrichten</translation>
-        </message>
-        <message>
-            <source>it has more than {count} messages</source>
-            <translation>sie hat mehr als {count} Nachrichten</translation>
         </message>
         <message>
             <source>message {place}: {reason}</source>
@@ -3808,6 +3837,30 @@
         <message>
             <source>“{name}” is too large</source>
             <translation>„{name}“ ist zu groß</translation>
+        </message>
+        <message>
+            <source>it is no ZIP archive that can be read</source>
+            <translation>sie ist kein lesbares ZIP-Archiv</translation>
+        </message>
+        <message>
+            <source>it has more than {count} files</source>
+            <translation>sie enthält mehr als {count} Dateien</translation>
+        </message>
+        <message>
+            <source>it names a file outside of its own folder</source>
+            <translation>sie nennt eine Datei außerhalb ihres eigenen Ordners</translation>
+        </message>
+        <message>
+            <source>it would unpack to far more than a chat has</source>
+            <translation>sie würde entpackt weit größer, als Chats es sind</translation>
+        </message>
+        <message>
+            <source>it is protected by a password</source>
+            <translation>sie ist durch ein Passwort geschützt</translation>
+        </message>
+        <message>
+            <source>it is damaged</source>
+            <translation>er ist beschädigt</translation>
         </message>
         <message>
             <source>“{name}” is not a valid time</source>
@@ -4102,6 +4155,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>Overlap</source>
             <translation>Überlappung</translation>
+        </message>
+        <message>
+            <source>it has no chats that Outrider can read</source>
+            <translation>sie enthält keine Chats, die Outrider lesen kann</translation>
         </message>
         <message>
             <source>The chats in {path} were written by a newer version of Outrider (format {version}; this version reads up to format {known}). Nothing was changed. Open them with the newer version.</source>

@@ -56,6 +56,30 @@
         </message>
     </context>
     <context>
+        <name>MainWindow</name>
+        <message numerus="yes">
+            <source>%n chat(s) imported.</source>
+            <translation>
+                <numerusform>%n chat imported.</numerusform>
+                <numerusform>%n chats imported.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <source>%n chat(s) were here already.</source>
+            <translation>
+                <numerusform>%n chat was here already.</numerusform>
+                <numerusform>%n chats were here already.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <source>%n chat(s) could not be read:</source>
+            <translation>
+                <numerusform>%n chat could not be read:</numerusform>
+                <numerusform>%n chats could not be read:</numerusform>
+            </translation>
+        </message>
+    </context>
+    <context>
         <name>Replay</name>
         <message numerus="yes">
             <source>{time} ms for %Ln tokens</source>

@@ -115,7 +115,7 @@ def test_what_is_damaged_and_what_is_long(walk: Walk, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.json"
     damaged.write_text('{"messages": [{"role": "user", "text"', encoding="utf-8")
     walker.click("Import a chat…")
-    walker.answer("Import a chat", damaged)
+    walker.answer("Import chats", damaged)
     walker.reads("damaged.json")
     assert walk.conversations() == []
     begin_reply(walk, STORY)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.state.conversations.formats import READERS
+from app.state.conversations.sources import has_chats, is_source
 from engine import first_part
 
 Kind = Literal["model", "folder", "conversation", "file", "missing"]
@@ -39,14 +40,17 @@ def sort_out(paths: Iterable[Path]) -> Dropped:
 def kind_of(path: Path) -> tuple[Kind, Path]:
     """Return the kind of a path, and the path it stands for: a part of a split model stands for the first part.
 
-    A folder with the weights of a single model (safetensors) is a model; so is a file of these weights in it.
+    Archives and folders may have chats of other programs. A folder with the weights of a single model (safetensors) is
+    a model; so is a file of these weights in it.
     """
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
         return "missing", path
     if stat.S_ISDIR(mode):
-        return ("model", path) if _is_model_folder(path) else ("folder", path)
+        if _is_model_folder(path):
+            return "model", path
+        return "conversation" if has_chats(path) else "folder", path
     if not stat.S_ISREG(mode):
         # A pipe or a device would hold up whoever opens it.
         return "missing", path
@@ -55,7 +59,7 @@ def kind_of(path: Path) -> tuple[Kind, Path]:
         return "model", first_part(path)
     if suffix == ".safetensors" and _is_model_folder(path.parent):
         return "model", path.parent
-    if suffix in READERS:
+    if suffix in READERS or suffix == ".zip" or (suffix == ".jsonl" and is_source(path)):
         return "conversation", path
     return ("model", path) if not suffix and _begins_as_model(path) else ("file", path)
 

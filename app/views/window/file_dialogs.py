@@ -28,12 +28,12 @@ def _with_ending(chosen: str, suffix: str) -> Path | None:
     return path if path.suffix or ending.exists() else ending
 
 
-def ask_what_to_import(parent: QWidget, settings: Settings) -> Path | None:
-    """Return the file of a conversation; None: none."""
-    title = QCoreApplication.translate("Files", "Import a chat")
-    kinds = ";;".join(say(each.kind) for each in FORMATS.values() if each.read is not None)
-    chosen, _ = QFileDialog.getOpenFileName(parent, title, str(_folder(settings)), kinds)
-    return Path(_noted(settings, chosen)) if chosen else None
+def ask_what_to_import(parent: QWidget, settings: Settings) -> list[Path]:
+    """Return files with chats of this program and others; may be none."""
+    title = QCoreApplication.translate("Files", "Import chats")
+    kinds = QCoreApplication.translate("Files", "Chats of this and other programs (*.json *.jsonl *.zip)")
+    chosen, _ = QFileDialog.getOpenFileNames(parent, title, str(_folder(settings)), kinds)
+    return [Path(_noted(settings, each)) for each in chosen]
 
 
 def ask_what_to_attach(parent: QWidget, settings: Settings) -> list[Path]:

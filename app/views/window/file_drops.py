@@ -74,8 +74,8 @@ class DropVeil(QFrame):
         title.setObjectName("panelTitle")
         text = QLabel(
             self.tr(
-                "A model becomes the target, a folder is searched for models, a chat (.json) is imported, and a "
-                "text file is attached to your message."
+                "A model becomes the target, a folder is searched for models, chats (.json, .zip, a folder with them) "
+                "are imported, and a text file is attached to your message."
             ),
             self,
         )

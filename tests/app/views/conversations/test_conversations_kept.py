@@ -37,7 +37,7 @@ def test_export_and_import(open_window: OpenWindow, tmp_path: Path, monkeypatch:
         window.main.left.export_wanted.emit(conversation, kind)
         window.wait(lambda: window.program.conversations.files.activity.work == "idle")
     assert "Reply to One" in (tmp_path / "a.md").read_text("utf-8")
-    monkeypatch.setattr(app.shell.files, "ask_what_to_import", lambda *_args: tmp_path / "a.json")
+    monkeypatch.setattr(app.shell.files, "ask_what_to_import", lambda *_args: [tmp_path / "a.json"])
     files = window.program.conversations.files
     window.main.left.import_button.click()
     window.wait(lambda: files.activity.work == "idle")

@@ -1,0 +1,127 @@
+"""Read the JSON values of a file one after the other, whatever stands between them: what is damaged is passed over.
+
+A file of another program is an array, whose items are given, or any number of values, such as one on each line. Unlike
+in `json_stream` a value is read as a whole and nothing that is invalid ends the file.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+CHUNK = 2**18
+LARGEST = 16 * 2**20
+"""Characters of a value."""
+_SPACE = re.compile(r"[\s,]*")
+_SIGN = re.compile(r'["{}\[\],\n]')
+_MOST_UNCLOSED = 100
+"""Values that may lack their ends where the one around them has its own."""
+_OPENING, _CLOSING = "{[", {"}": "{", "]": "["}
+_TEXT = re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL)
+
+
+class Unreadable:
+    """Stand for a value that cannot be read."""
+
+
+class Documents:
+    """Give the values of a file, and Unreadable for each that is damaged or larger than `LARGEST`.
+
+    `note` is called with the number of bytes read so far, and may raise an error to end it.
+    """
+
+    def __init__(self, file: BinaryIO, note: Callable[[int], None]) -> None:
+        self._file = file
+        self._note = note
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._parser = json.JSONDecoder(parse_constant=lambda _: None)
+        self._buffer = ""
+        self._at = self._read = 0
+        self._ended = False
+
+    def __iter__(self) -> Iterator[Any]:
+        listed = self._peek() == "["
+        self._at += listed
+        while sign := self._peek():
+            if listed and sign == "]":
+                return
+            yield self._value(listed=listed)
+
+    def _peek(self) -> str:
+        while True:
+            self._at = _SPACE.match(self._buffer, self._at).end()  # type: ignore[union-attr]  # it matches anything
+            if self._at < len(self._buffer) or self._ended:
+                return self._buffer[self._at : self._at + 1]
+            self._fill()
+
+    def _value(self, *, listed: bool) -> Any:
+        while self._buffer[self._at] in "{[":
+            try:
+                found, self._at = self._parser.raw_decode(self._buffer, self._at)
+            except RecursionError:
+                break
+            except ValueError:
+                size = len(self._buffer) - self._at
+                if self._ended or size > LARGEST:
+                    break
+                # Twice as much each time: what is long is not parsed again and again.
+                while len(self._buffer) - self._at < 2 * size and not self._ended:
+                    self._fill()
+            else:
+                return found
+        self._skip(listed=listed)
+        return Unreadable()
+
+    def _skip(self, *, listed: bool) -> None:
+        """Pass over a value by its brackets alone: they may be as deep, and the value as long, as they like."""
+        within: list[str] = []
+        while True:
+            found = _SIGN.search(self._buffer, self._at)
+            if found is None:
+                self._at = len(self._buffer)
+                if self._ended:
+                    return
+                self._fill()
+                continue
+            sign, self._at = found.group(), found.end()
+            if sign == '"':
+                self._skip_text()
+            elif sign in _OPENING:
+                within.append(sign)
+            elif within and sign in _CLOSING:
+                _close(within, _CLOSING[sign])
+                if not within:
+                    return
+            elif not within and (sign == ("," if listed else "\n") or (listed and sign == "]")):
+                self._at -= sign == "]"
+                return
+
+    def _skip_text(self) -> None:
+        while True:
+            self._at = _TEXT.match(self._buffer, self._at).end()  # type: ignore[union-attr]  # it matches anything
+            if self._at < len(self._buffer) and self._buffer[self._at] == '"':
+                self._at += 1
+                return
+            if self._ended:
+                self._at = len(self._buffer)
+                return
+            self._fill()
+
+    def _fill(self) -> None:
+        data = self._file.read(CHUNK)
+        self._read += len(data)
+        self._note(self._read)
+        self._ended = not data
+        self._buffer = self._buffer[self._at :] + self._decoder.decode(data, final=self._ended)
+        self._at = 0
+
+
+def _close(within: list[str], opening: str) -> None:
+    """Leave the innermost value that began with a bracket, and what is in it and does not end."""
+    last = within.pop()
+    if last != opening and opening in within[-_MOST_UNCLOSED:]:
+        while within.pop() != opening:
+            pass

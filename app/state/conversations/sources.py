@@ -1,0 +1,242 @@
+"""Find the chats of other programs in a file, a ZIP archive or a folder; nothing is written or unpacked anywhere."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from app.state.chat.attachments import plain_name
+from app.state.conversations.documents import CHUNK, Documents, Unreadable
+from app.state.conversations.files import FORMAT, ConversationRefused, Note
+from app.state.conversations.json_stream import Senseless
+from app.state.conversations.layouts import Chat, Layout, is_line, is_thread, layout_of
+from engine import Cancelled, Translatable
+
+_SUFFIXES = (".json", ".jsonl")
+_MOST_FILES = 100_000
+_MOST_LINES = 100_000
+_LARGEST_DIRECTORY = 16 * 2**20
+_LARGEST_ARCHIVE = 8 * 2**30
+"""Bytes of all texts of an archive together, unpacked."""
+_LARGEST_RATIO = 250
+_SMALL = 2**20
+"""Bytes of a text whose ratio is its own business."""
+_LOOKED_AT = 200
+_ZIP_END, _ZIP_END_SIZE, _ZIP_TAIL = b"PK\x05\x06", 22, 2**16
+_ZIP64_LOCATOR, _ZIP64_END_SIZE, _ZIP64_LOCATOR_SIZE = b"PK\x06\x07", 56, 20
+_ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error, ValueError)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Hold a chat, or what is wrong with one (`reason`). `name`: its title or its place, for a person."""
+
+    name: str
+    layout: str = ""
+    chat: Chat | None = None
+    reason: str = ""
+
+
+Opened = tuple[str, int, Callable[[], BinaryIO]]
+"""A file: its name, its size, and what opens it."""
+
+
+def is_source(path: Path) -> bool:
+    """Return whether a file or folder is to be read here: it has chats of other programs, or may have."""
+    try:
+        if path.is_dir() or zipfile.is_zipfile(path):
+            return True
+        with path.open("rb") as file:
+            begun = file.read(CHUNK)
+            if f'"{FORMAT}"'.encode() in begun[:1000]:
+                return False
+            file.seek(0)
+            first = next(iter(Documents(file, lambda _: None)), None)
+            file.seek(0)
+            listed = begun.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+            layout = layout_of(first)
+            # A list whose first item is damaged may have others; messages alone are no list of chats.
+            second = layout_of(next(islice(Documents(file, lambda _: None), 1, None), None)) if layout is None else None
+            several = listed or path.suffix.lower() == ".jsonl"
+            layout = layout or second
+            return is_line(first) or (layout is not None and (several or layout.name != "messages"))
+    except OSError:
+        return False
+
+
+def has_chats(folder: Path) -> bool:
+    """Return whether a folder has files that may be chats, and no model."""
+    names = [name for _, _, names in islice(os.walk(folder), _LOOKED_AT) for name in names[:_LOOKED_AT]]
+    models = any(name == "config.json" or name.lower().endswith((".gguf", ".safetensors")) for name in names)
+    return not models and any(name.lower().endswith(_SUFFIXES) for name in names)
+
+
+def chats_in(path: Path, note: Note) -> Iterator[Found]:
+    """Yield the chats in a file, an archive or a folder. Raises ConversationRefused, where nothing can be read."""
+    name = plain_name(path.name)
+    try:
+        with contextlib.ExitStack() as held:
+            files = _files(path, held)
+            total = sum(size for _, size, _ in files) or 1
+            threads: dict[str, dict[str, object]] = {}
+            done = 0
+            for where, size, opened in files:
+                yield from _in_file(where, opened, threads, _noting(note, done, total))
+                done += size
+    except Senseless as error:
+        raise ConversationRefused(name, error.args[0]) from error
+    except OSError as error:
+        raise ConversationRefused(name, error.strerror or Translatable("it cannot be read")) from error
+    except MemoryError as error:
+        raise ConversationRefused(name, Translatable("there is not enough memory")) from error
+
+
+def _noting(note: Note, before: int, total: int) -> Callable[[int], None]:
+    return lambda read: note(min((before + read) / total, 1.0))
+
+
+def _files(path: Path, held: contextlib.ExitStack) -> list[Opened]:
+    if path.is_dir():
+        return _of_folder(path)
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise Senseless(Translatable("it cannot be read"))
+    if not zipfile.is_zipfile(path):
+        return [(path.name, path.stat().st_size, lambda: path.open("rb"))]
+    try:
+        _check_end(path)
+        return _of_archive(held.enter_context(zipfile.ZipFile(path)))
+    except Senseless:
+        raise
+    except _ZIP_ERRORS as error:
+        raise Senseless(Translatable("it is no ZIP archive that can be read")) from error
+
+
+def _of_folder(folder: Path) -> list[Opened]:
+    found: list[Opened] = []
+    walked = 0
+    for where, _, names in os.walk(folder):
+        walked += 1 + len(names)
+        if walked > _MOST_FILES:
+            raise Senseless(Translatable("it has more than {count} files", count=_MOST_FILES))
+        for each in names:
+            path = Path(where, each)
+            with contextlib.suppress(OSError):
+                # Neither pipes nor links: they may lead anywhere.
+                if path.suffix.lower() in _SUFFIXES and stat.S_ISREG(path.lstat().st_mode):
+                    found.append((str(path), path.lstat().st_size, _opener(path)))
+    return sorted(found, key=_order)
+
+
+def _opener(path: Path) -> Callable[[], BinaryIO]:
+    return lambda: path.open("rb")
+
+
+def _order(opened: Opened) -> tuple[str, bool, str]:
+    # What describes a chat comes before its messages.
+    path = PurePosixPath(opened[0])
+    return str(path.parent), path.suffix.lower() == ".jsonl", path.name
+
+
+def _of_archive(archive: zipfile.ZipFile) -> list[Opened]:
+    entries = archive.infolist()
+    if len(entries) > _MOST_FILES:
+        raise Senseless(Translatable("it has more than {count} files", count=_MOST_FILES))
+    if any(_leads_out(each.filename) for each in entries):
+        raise Senseless(Translatable("it names a file outside of its own folder"))
+    wanted = [each for each in entries if each.filename.lower().endswith(_SUFFIXES)]
+    bomb = any(each.file_size > max(_SMALL, _LARGEST_RATIO * each.compress_size) for each in wanted)
+    if bomb or sum(each.file_size for each in wanted) > _LARGEST_ARCHIVE:
+        raise Senseless(Translatable("it would unpack to far more than a chat has"))
+    if any(each.flag_bits & 1 for each in wanted):
+        raise Senseless(Translatable("it is protected by a password"))
+    opened: list[Opened] = [(each.filename, each.file_size, _entry_opener(archive, each)) for each in wanted]
+    return sorted(opened, key=_order)
+
+
+def _entry_opener(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Callable[[], BinaryIO]:
+    return lambda: archive.open(entry)  # type: ignore[return-value]  # it reads as one
+
+
+def _leads_out(name: str) -> bool:
+    parts = name.replace("\\", "/").split("/")
+    return ".." in parts or name.startswith(("/", "\\")) or ":" in parts[0]
+
+
+def _check_end(path: Path) -> None:
+    """Refuse an archive that says it has very many files, before their names are read."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        file.seek(max(0, size - _ZIP_TAIL - _ZIP_END_SIZE - _ZIP64_LOCATOR_SIZE - _ZIP64_END_SIZE))
+        tail = file.read()
+    at = tail.rfind(_ZIP_END)
+    count, directory = struct.unpack_from("<HL", tail, at + 10)
+    locator = at - _ZIP64_LOCATOR_SIZE
+    if locator >= _ZIP64_END_SIZE and tail.startswith(_ZIP64_LOCATOR, locator):
+        count, directory = struct.unpack_from("<QQ", tail, locator - _ZIP64_END_SIZE + 32)
+    if count > _MOST_FILES or directory > _LARGEST_DIRECTORY:
+        raise Senseless(Translatable("it has more than {count} files", count=_MOST_FILES))
+
+
+def _in_file(
+    where: str, opened: Callable[[], BinaryIO], threads: dict[str, dict[str, object]], note: Callable[[int], None]
+) -> Iterator[Found]:
+    """Yield the chats of one file, and of what is damaged among them where it stands; nothing of a file without any."""
+    name, any_chat = plain_name(PurePosixPath(where).name), False
+    damaged: list[Found] = []
+    try:
+        with opened() as file:
+            for each in _gathered(Documents(file, note), threads):
+                place, told = each
+                found = _read(told, f"{name}, {place}")
+                if found is None or found.chat is None:
+                    damaged.append(found or Found(f"{name}, {place}", reason=Translatable("it is damaged")))
+                else:
+                    yield found
+                any_chat |= found is not None
+    except (Cancelled, ConversationRefused):
+        raise
+    except (*_ZIP_ERRORS, OSError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else "") or Translatable("it is damaged")
+        damaged.append(Found(name, reason=reason))
+        any_chat = True
+    if any_chat:
+        yield from damaged
+
+
+def _gathered(values: Iterable[object], threads: dict[str, dict[str, object]]) -> Iterator[tuple[int, object]]:
+    """Yield chats with their places; lines, of which each is one message, together as one."""
+    lines: list[object] = []
+    for place, told in enumerate(values, 1):
+        if is_line(told) and len(lines) < _MOST_LINES:
+            lines.append(told)
+        elif is_thread(told) and isinstance(told, dict) and not told.get("messages"):
+            threads[str(told.get("id"))] = told
+        elif not lines or not isinstance(told, Unreadable):
+            yield place, told
+    by_thread: dict[str, list[object]] = {}
+    for line in lines:
+        by_thread.setdefault(str(line.get("thread_id", "")) if isinstance(line, dict) else "", []).append(line)
+    for number, (thread, its) in enumerate(by_thread.items(), 1):
+        yield number, {"lines": its, "thread": threads.get(thread, {"id": thread})}
+
+
+def _read(told: object, place: str) -> Found | None:
+    """Return the chat that a value is, or what is wrong with it; None where it is none."""
+    layout: Layout | None = layout_of(told)
+    if layout is None or not isinstance(told, dict):
+        return None
+    try:
+        chat = layout.read(told)
+    except (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionError):
+        # It has the shape of a chat, and something within is of no kind that anybody thought of.
+        return Found(place, reason=Translatable("it is damaged"))
+    return Found(chat.title or place, layout.name, chat)
