@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+from engine.config import GenerationRequest
 from engine.constraint import Constraint
 from engine.errors import InvalidRequest, NotAvailable, ServerFailed
 from engine.events import Event, Finished, GenerationResult, TextEvent
 from engine.messages.message import Message
+from engine.remote.body import make_body
 from engine.remote.connect import connect_server
+from engine.remote.kinds import KINDS
 from engine.stats import GenerationStats
 from helpers.remote.documented import (
     SGLANG_MODELS,
@@ -90,17 +93,25 @@ def test_sglang_tells_its_account() -> None:
     assert (body["top_k"], body["repetition_penalty"], body["return_meta_info"]) == (20, 1.1, True)
 
 
+def test_a_prediction_is_told_to_a_server_of_our_own() -> None:
+    body = make_body(GenerationRequest(QUESTION, prediction="A fox ran."), "m", KINDS["outrider"])
+    assert body.content["prediction"] == {"type": "content", "content": "A fox ran."}
+    tokens = make_body(GenerationRequest(QUESTION, prediction=(1, 2)), "m", KINDS["outrider"])
+    assert "prediction" not in tokens.content
+    assert "prediction" in tokens.notes[0]
+
+
 def test_what_an_unknown_server_does_not_tell_is_not_guessed() -> None:
     with Scripted() as server:
         server.chats(*stream([piece("Hello"), piece(" there.", finish="stop")]))
-        result = connect_server(server.url).generate(QUESTION, top_k=20)
+        result = connect_server(server.url).generate(QUESTION, top_k=20, prediction="Hello.")
         body = server.asked[-1].body
     assert (result.text, result.finish_reason) == ("Hello there.", "stop")
     assert set(result.stats.untold) == {"prompt", "cached", "tokens", "acceptance", "rounds", "endings", "times"}
     told = result.to_dict()
     assert told["prompt_tokens"] is told["stats"]["emitted"] is told["stats"]["tokens_per_second"] is None
     assert told["stats"]["total_ms"] > 0
-    assert result.notes == ("The server was not told top_k: it has no such setting.",)
+    assert result.notes == ("The server was not told top_k, prediction: it has no such setting.",)
     assert set(body) == {
         *("model", "stream", "stream_options", "messages", "temperature", "top_p"),
         *("presence_penalty", "frequency_penalty"),
