@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from pathlib import Path
 from app.state.chat.attachments import plain_name
 from app.state.conversations.brought import SOURCE, conversation_of, source_of
 from app.state.conversations.conversation import Conversation, ConversationSummary
-from app.state.conversations.files import ConversationRefused, Note
+from app.state.conversations.files import ConversationRefused, Note, from_json
 from app.state.conversations.json_stream import Senseless
 from app.state.conversations.sources import Found, chats_in
 from app.store.imports import keep_import
@@ -74,13 +75,21 @@ def bring(store: Store, writer: StoreWriter, ids: Iterator[int], path: Path, not
 def _bring(
     found: Found, known: set[str], writer: StoreWriter, ids: Iterator[int], note: Note, brought: Brought
 ) -> None:
-    if found.chat is None:
+    if found.own:
+        source = f"outrider:{hashlib.sha256(found.own).hexdigest()[:32]}"
+    elif found.chat is not None:
+        source = source_of(found.layout, found.chat)
+    else:
         raise Senseless(found.reason)
-    source = source_of(found.layout, found.chat)
     if source in known:
         brought.known += 1
         return
-    imported = conversation_of(found.chat, source, ids.__next__)
+    if found.chat is not None:
+        imported = conversation_of(found.chat, source, ids.__next__)
+    else:
+        imported = from_json(found.own, ids.__next__, found.name)
+        for first in imported.conversation.children(None):
+            imported.conversation[first].settings = {SOURCE: source}
     keep_import(writer, imported, found.name, note)
     known.add(source)
     brought.only = imported.conversation

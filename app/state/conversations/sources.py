@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import stat
 import struct
@@ -38,12 +39,16 @@ _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Ru
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Hold a chat, or what is wrong with one (`reason`). `name`: its title or its place, for a person."""
+    """Hold a chat, or what is wrong with one (`reason`). `name`: its title or its place, for a person.
+
+    `own`: a chat that Outrider exported, as JSON.
+    """
 
     name: str
     layout: str = ""
     chat: Chat | None = None
     reason: str = ""
+    own: bytes = b""
 
 
 Opened = tuple[str, int, Callable[[], BinaryIO]]
@@ -197,7 +202,7 @@ def _in_file(
             for each in _gathered(Documents(file, note), threads):
                 place, told = each
                 found = _read(told, f"{name}, {place}")
-                if found is None or found.chat is None:
+                if found is None or found.reason:
                     damaged.append(found or Found(f"{name}, {place}", reason=Translatable("it is damaged")))
                 else:
                     yield found
@@ -231,6 +236,8 @@ def _gathered(values: Iterable[object], threads: dict[str, dict[str, object]]) -
 
 def _read(told: object, place: str) -> Found | None:
     """Return the chat that a value is, or what is wrong with it; None where it is none."""
+    if isinstance(told, dict) and told.get("format") == FORMAT:
+        return Found(place, own=json.dumps(told).encode())
     layout: Layout | None = layout_of(told)
     if layout is None or not isinstance(told, dict):
         return None
