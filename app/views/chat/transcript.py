@@ -285,6 +285,8 @@ class TranscriptView(ColumnView):
             self.verticalScrollBar().setValue(self._value + (above if above < 0 else below))
 
     def _bring_into_view(self, widget: QWidget) -> None:
+        if not self.viewport().isAncestorOf(widget):  # It was replaced meanwhile.
+            return
         top = widget.mapTo(self.viewport(), widget.rect().topLeft()).y()
         bottom, room = top + widget.height(), self.viewport().height()
         if top < 0 or (bottom > room and widget.height() > room):

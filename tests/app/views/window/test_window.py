@@ -315,7 +315,7 @@ def test_the_theme_changes_live(open_window: OpenWindow) -> None:
     before = window.shown(exchange)
     bright = window.main.grab().toImage().pixelColor(640, 500).lightness()
     window.main.commands.run("view.theme-dark")
-    assert window.shown(exchange) == before
+    window.wait(lambda: window.shown(exchange) == before)
     dark = window.main.grab().toImage().pixelColor(640, 500).lightness()
     assert bright > 240
     assert dark < 40
