@@ -16,6 +16,7 @@ TreeWish = TreeSize | Literal["auto"]
 MOST_WIDTH, MOST_DEPTH = 4, 8
 """Of a tree of proposals: no more tokens in all than a chain may have."""
 _MOST_TOKENS = 2**31
+_MOST_BIAS = 1e9
 MOST_MACHINES = 16
 """As many as llama.cpp can use at once."""
 MOST_STREAMS = 64
@@ -38,7 +39,9 @@ def bias_pairs(value: object) -> tuple[tuple[int, float], ...]:
         # A whole number may be larger than any float.
         if not isinstance(number, int | float) or isinstance(number, bool) or not abs(number) <= sys.float_info.max:
             raise InvalidSampling("logit_bias", value, _BIASES)
-    return tuple(sorted((int(token), float(number)) for token, number in pairs.items()))
+    # What is meant by more is always, or never; a logit can still be added to this.
+    bounded = {int(token): max(-_MOST_BIAS, min(_MOST_BIAS, float(number))) for token, number in pairs.items()}
+    return tuple(sorted(bounded.items()))
 
 
 def token_ids(name: str, value: object) -> tuple[int, ...]:

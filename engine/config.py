@@ -47,6 +47,7 @@ _RANGES = {
     "(0, 100]": Translatable("a number above 0, at most 100"),
 }
 """What the numbers of sampling_rules.def may be, in words."""
+_LEAST_PENALTY = 1e-6
 _OFF, _ALL = Translatable("0 (off) or a whole number above 0"), Translatable("0 (all) or a whole number above 0")
 _SEED = Translatable("a whole number from 0 to 2^64 - 1")
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:[0-9]{1,3})?")
@@ -91,6 +92,8 @@ class SamplingConfig:
                 check_whole(rule.name, value, _ALL if rule.off else _OFF, rule.most)
             else:
                 check_number(rule.name, value, _RANGES[rule.range], rule.least, rule.most, above=rule.above)
+        # By less no logit can be divided and stay a number.
+        object.__setattr__(self, "repeat_penalty", max(self.repeat_penalty, _LEAST_PENALTY))
         object.__setattr__(self, "logit_bias", bias_pairs(self.logit_bias))
         object.__setattr__(self, "banned_tokens", token_ids("banned_tokens", self.banned_tokens))
         if self.seed is not None:

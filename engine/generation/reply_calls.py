@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from typing import Unpack
@@ -93,7 +93,7 @@ class ReplyCalls(ABC):
         given: object = n
         if not is_whole(given) or n < 1:
             raise InvalidRequest(f"n must be a whole number above 0, not {given!r}.")
-        if isinstance(prompts, str | bytes | GenerationRequest):
+        if isinstance(prompts, str | bytes | Mapping | GenerationRequest) or not isinstance(prompts, Iterable):
             raise InvalidRequest("generate_many takes a list of prompts. For a single one, use generate.")
         # Checked here, not at the first `next`.
         return self._many(prompts, n, cancel, options)

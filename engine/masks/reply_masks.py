@@ -98,12 +98,11 @@ class ReplyMasks:
         )
         if not matcher.is_error():
             matcher.unsafe_compute_mask_ptr(self._room.ctypes.data, self._room.nbytes)
-        said = str(matcher.get_error()) if matcher.is_error() else ""
+        said = str(matcher.get_error()) if matcher.is_error() else _endless(matcher)
         if "NoExtension" in said or (not said and not self._room.any()) or "atisfiable" in said:
             raise InvalidRequest(Translatable("Nothing that this model can write satisfies the constraint."))
         if said:
-            reason = " ".join(said.partition("<state>")[0].split()).rstrip(".")
-            raise InvalidRequest(Translatable("The constraint cannot be used: {reason}.", reason=reason))
+            raise _unusable(said)
         return matcher
 
     def _take_begun(self, begun: str) -> bool:
@@ -213,12 +212,32 @@ class ReplyMasks:
         return step.mask
 
     def _check(self) -> None:
-        """Raise BackendFailure where the grammar has grown beyond its limits."""
+        """Raise BackendFailure where the model cannot go on, InvalidRequest where the grammar outgrows its limits."""
         if self._matcher.is_error():
-            said = " ".join(str(self._matcher.get_error()).partition("<state>")[0].split())
+            said = str(self._matcher.get_error())
             if "NoExtension" in said:
                 raise BackendFailure(Translatable("the model has no token for what the constraint demands here"))
-            raise BackendFailure(Translatable("the constraint could not be followed: {reason}", reason=said))
+            raise _unusable(said)
+
+
+def _endless(matcher: Any) -> str:
+    """Return the error that the first token brings where what must follow has no end, "" where there is none."""
+    forced = matcher.compute_ff_tokens()
+    if not forced:
+        return ""
+    trial = matcher.deep_copy()
+    trial.consume_token(forced[0])
+    return str(trial.get_error()) if trial.is_error() else ""
+
+
+def _unusable(said: str) -> InvalidRequest:
+    """Return the error for what the library says of a constraint."""
+    if "ff_tokens" in said:
+        return InvalidRequest(
+            Translatable("The constraint cannot be used: what it demands has no end, or more than 50,000 letters.")
+        )
+    reason = " ".join(said.partition("<state>")[0].split()).rstrip(".")
+    return InvalidRequest(Translatable("The constraint cannot be used: {reason}.", reason=reason))
 
 
 def thought_of(

@@ -94,7 +94,9 @@ class CallPieces:
             call.name = delta.name
         elif delta.name:
             call.name += delta.name
-        if not (delta.arguments == call.arguments and call.whole):  # Told again as a whole.
+        if delta.arguments and call.arguments == "{}":  # It kept the place of those to come.
+            call.arguments = delta.arguments
+        elif not (delta.arguments == call.arguments and call.whole):  # Told again as a whole.
             call.arguments += delta.arguments
 
     def _meant(self, delta: _Delta) -> _Call | None:

@@ -421,7 +421,9 @@ def test_the_text_of_one_token_alone(bundled_target: Path) -> None:
         assert "".join(texts).encode().decode("unicode_escape").encode("latin-1").decode() == "Ein Bär 🐻", texts
 
 
-@pytest.mark.parametrize("prompts", ["Tell me a joke.", b"ab", GenerationRequest("Hi")])
+@pytest.mark.parametrize(
+    "prompts", ["Tell me a joke.", b"ab", GenerationRequest("Hi"), {"role": "user", "content": "Hi"}, 5, None]
+)
 def test_many_prompts_are_several(prompts: Any) -> None:
     with pytest.raises(InvalidRequest, match="list of prompts"):
         _decoder().generate_many(prompts)

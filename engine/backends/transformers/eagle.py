@@ -275,6 +275,10 @@ def open_head(config: LoadConfig, head: DraftHead, target: Backend) -> Backend:
     return HeadBackend(make(layout, tensors, model), model)
 
 
+_WHOLE = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
+"""What torch can add to numbers of 64 bits."""
+
+
 def _check(path: Path, layout: EagleLayout, tensors: dict[str, torch.Tensor], target: TransformersBackend) -> None:
     if "embed_tokens.weight" not in tensors and target.embeddings.shape[1] != layout.width:
         raise ModelFileBroken(path, Translatable("it lacks the tensor {name!r}.", name="embed_tokens.weight"))
@@ -283,7 +287,7 @@ def _check(path: Path, layout: EagleLayout, tensors: dict[str, torch.Tensor], ta
     table = tensors.get("d2t")
     if table is None:
         fits = layout.drafted == target.vocab_size
-    elif table.is_floating_point() or table.is_complex() or table.dtype == torch.bool:
+    elif table.dtype not in _WHOLE:
         raise ModelFileBroken(path, Translatable("its table of draft tokens (d2t) is damaged."))
     else:
         reached = torch.arange(len(table), device=table.device) + table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields, replace
@@ -23,7 +24,6 @@ _EFFORTS = {"none": "off", "minimal": "low", "low": "low", "medium": "medium", "
 _EFFORTS |= dict.fromkeys(("xhigh", "max", "maximum"), "high")
 _MOST_COPIES = 16
 _MOST_REPLIES = 128
-_MOST_BIAS = 1e9
 _RESERVED = frozenset({"messages", "tools", "documents", "bos_token", "eos_token", "add_generation_prompt"})
 """Variables of chat templates that a request says in other ways."""
 _PLAIN = ("max_tokens", "min_tokens", "ignore_eos", "stop_tokens", "stop", "lookahead")
@@ -261,15 +261,7 @@ def _bias(value: object) -> dict[int, float]:
         amounts = {int(token): amount for token, amount in dict(value).items()}  # type: ignore[call-overload]
     except (TypeError, ValueError):
         raise InvalidRequest('"logit_bias" must be an object of token ids with numbers.') from None
-    return {token: _bounded(amount) for token, amount in amounts.items()}
-
-
-def _bounded(amount: Any) -> Any:
-    """Return an amount that a logit can still be added to: what is meant by more is always, or never."""
-    if amount is False:
-        return -_MOST_BIAS
-    is_number = isinstance(amount, int | float) and not isinstance(amount, bool)
-    return max(-_MOST_BIAS, min(_MOST_BIAS, amount)) if is_number else amount
+    return {token: -sys.float_info.max if amount is False else amount for token, amount in amounts.items()}
 
 
 def _thinking(body: Mapping[str, Any]) -> dict[str, Any]:

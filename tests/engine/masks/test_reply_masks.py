@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -109,7 +110,19 @@ def test_a_vocabulary_that_cannot_write_it_is_an_error_in_words() -> None:
         masks(Constraint.regex("a[xyz]")).mask(0, [A])
 
 
-@pytest.mark.parametrize("constraint", [Constraint.regex("[xyz]"), Constraint.json_schema({"$ref": "#"})])
+_ENDLESS: dict[str, Any] = {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]}
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        Constraint.regex("[xyz]"),
+        Constraint.json_schema({"$ref": "#"}),
+        Constraint.json_schema(_ENDLESS),
+        Constraint.json_schema({"type": "array", "items": {"$ref": "#"}, "minItems": 1}),
+        Constraint.lark('start: "a" start "b"'),
+    ],
+)
 def test_what_nothing_satisfies_is_refused_before_the_reply(constraint: Constraint) -> None:
     with pytest.raises(InvalidRequest, match="constraint"):
         masks(constraint)

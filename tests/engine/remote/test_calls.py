@@ -55,6 +55,13 @@ T: dict[str, Any] = {"name": "get_time", "arguments": TIME}
         [[call(index="0", id="a", **W)], [call(index="1", id="b", **T)]],
         [[call(index=0, id="a", name="get_weather")], [call(index=0, arguments=WEATHER)], [call(index=1, id="b", **T)]],
         [
+            [call(index=0, id="a", name="get_weather", arguments={})],
+            [call(index=0, arguments=WEATHER[:4])],
+            [call(index=0, arguments=WEATHER[4:])],
+            [call(index=1, id="b", name="get_time", arguments="{}")],
+            [call(index=1, arguments=TIME)],
+        ],
+        [
             [call(id="a", name="get_weather")],
             [call(arguments=WEATHER)],
             [call(id="b", name="get_time")],

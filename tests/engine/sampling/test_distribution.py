@@ -257,6 +257,18 @@ def test_penalties_against_the_reference(
     assert (logits == before).all()
 
 
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_penalties_and_biases_without_measure_leave_a_distribution(temperature: float) -> None:
+    logits = np.array([9.0, -3.0, 2.0], dtype=np.float32)
+    for rules in (
+        {"repeat_penalty": 5e-324},
+        {"logit_bias": {1: 1e300}},
+        {"logit_bias": dict.fromkeys(range(3), -1e300)},
+    ):
+        probs = distribution(logits, SamplingConfig(temperature, **rules), [0, 1])
+        assert probs.sum() == pytest.approx(1.0)
+
+
 def test_penalties_come_before_the_temperature() -> None:
     logits = np.array([1.0, 1.0], dtype=np.float32)
     config = SamplingConfig(0.5, presence_penalty=1.0)

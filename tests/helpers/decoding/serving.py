@@ -57,5 +57,5 @@ def asked(url: str, path: str, body: bytes | None = None, **headers: str) -> tup
         }
         connection.request("GET" if body is None else "POST", path, body, told)
         response = connection.getresponse()
-        data = response.read()
-    return response.status, json.loads(data) if data[:1] == b"{" else data.decode()
+        data, whole = response.read(), response.headers.get_content_type() == "application/json"
+    return response.status, json.loads(data) if whole and data[:1] == b"{" else data.decode()

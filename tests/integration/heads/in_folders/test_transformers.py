@@ -102,6 +102,8 @@ def _spoiled(path: Path, change: str) -> Path:
         tensors["d2t"] = tensors["d2t"] + 90
     elif change == "fractions":
         tensors["d2t"] = tensors["d2t"].astype(np.float32)
+    elif change == "unsigned":
+        tensors["d2t"] = tensors["d2t"].astype(np.uint16)
     elif change == "rope":
         config["rope_scaling"] = {"rope_type": "longrope", "factor": 2.0}
     (path / "config.json").write_text(json.dumps(config), "utf-8")
@@ -119,6 +121,7 @@ def _spoiled(path: Path, change: str) -> Path:
         ("width", "trained for a target of width 16, and this one has 32"),
         ("layers", "reads layer 9 of its target"),
         ("fractions", r"its table of draft tokens \(d2t\) is damaged"),
+        ("unsigned", r"its table of draft tokens \(d2t\) is damaged"),
         ("table", "another vocabulary"),
         ("rope", "RoPE scaling 'longrope' cannot be used yet"),
         ("truncated", "incomplete|ends"),
