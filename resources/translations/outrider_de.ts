@@ -6193,16 +6193,16 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Nichts, was dieses Modell schreiben kann, erfüllt die Vorgabe.</translation>
         </message>
         <message>
-            <source>The constraint cannot be used: {reason}.</source>
-            <translation>Die Vorgabe kann nicht verwendet werden: {reason}.</translation>
-        </message>
-        <message>
             <source>the model has no token for what the constraint demands here</source>
             <translation>das Modell hat kein Token für das, was die Vorgabe hier verlangt</translation>
         </message>
         <message>
-            <source>the constraint could not be followed: {reason}</source>
-            <translation>der Vorgabe konnte nicht gefolgt werden: {reason}</translation>
+            <source>The constraint cannot be used: what it demands has no end, or more than 50,000 letters.</source>
+            <translation>Die Vorgabe kann nicht verwendet werden: Was sie verlangt, hat kein Ende oder mehr als 50.000 Buchstaben.</translation>
+        </message>
+        <message>
+            <source>The constraint cannot be used: {reason}.</source>
+            <translation>Die Vorgabe kann nicht verwendet werden: {reason}.</translation>
         </message>
         <message>
             <source>A message's role must be system, developer, user, assistant or tool, not {role!r}.</source>
