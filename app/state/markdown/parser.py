@@ -411,10 +411,11 @@ def _of_one(token: Token, look: Run, finder: SourceFinder) -> list[Run]:
     if token.type == "tag":
         finder.find(token.markup)
         return []
-    if look.link:
+    runs = _with_bare_links(token.content, replace(look, link=""))
+    if look.link and [run.link for run in runs if run.text] != [look.link]:
         return _placed(replace(look, text=token.content), finder)
     found: list[Run] = []
-    for run in _with_bare_links(token.content, look):
+    for run in runs:  # An address is shown as it is opened, also one in angle brackets.
         pieces = _placed(run, finder)
         if run.link and run.link != run.text:
             pieces = [replace(pieces[0], text=run.link, end=pieces[-1].end)]

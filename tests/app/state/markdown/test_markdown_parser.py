@@ -129,6 +129,7 @@ def test_other_addresses_are_no_links(address: str) -> None:
             "https://xn--80ak6aa92e.com/ä",
             "https://xn--80ak6aa92e.com/ä",
         ),
+        ("<https://\u0430\u0440\u0440\u04cf\u0435.com>", "https://xn--80ak6aa92e.com", "https://xn--80ak6aa92e.com"),
         ("[x](https://\u0430\u0440\u0440\u04cf\u0435.com)", "https://xn--80ak6aa92e.com", "x"),
         ("![a cat](http://b.c/d.png)", "http://b.c/d.png", "[a cat]"),
     ],
