@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QToolTip
 
 from app.state.chat.context_use import ContextUse
@@ -85,3 +86,22 @@ def test_no_help_stays_over_a_button_that_does_something_else(
     monkeypatch.setattr(QToolTip, "hideText", lambda: hidden.append(True))
     window.controller.cancel()
     window.wait(lambda: exchange.ended and bool(hidden))
+
+
+def test_a_message_is_judged_by_the_target_that_was_chosen(open_window: OpenWindow, tmp_path: Path) -> None:
+    """It is sent though the one before could not have read it."""
+    script = Script("Fine.", context=350)
+    window = open_window(script)
+    script.load_s = 0.5
+    window.models.choose_target(tmp_path / "longer.gguf")
+    window.prompt.edit.setPlainText("z" * 4_000)
+    window.key(Qt.Key.Key_Return)
+    window.qtbot.wait(150)
+    assert script.prompts == []
+    assert not window.main.context_notice.isVisible()
+    script.context = 8_000
+    window.wait(lambda: window.controller.transcript.entries)
+    window.ended(window.first())
+    assert window.first().reply == "Fine."
+    assert window.program.context.use is not None
+    assert window.program.context.use.available == 8_000
