@@ -101,6 +101,7 @@ class ModelController(QObject):
     def choose_target(self, path: Path) -> None:
         """Use this target, and load it now, with the draft that fits it; after a reply that is being written."""
         self._opened = self._wish = None
+        self._costs.cancel()
         self.list.choose(target=path)
         if self.list.selection.drafting == "automatic" or is_server(path):
             self.list.choose_drafting("automatic")
@@ -116,6 +117,7 @@ class ModelController(QObject):
     def choose_draft(self, draft: DraftKey) -> None:
         """Use this draft, and load it now, or "automatic", a method of MODEL_FREE, or None for none."""
         self._wish = None
+        self._costs.cancel()
         if isinstance(draft, Path | HeadAndModel):
             self.list.choose(draft=draft)
         else:

@@ -56,7 +56,7 @@ def _loading(bridge: EngineBridge, models: ModelController) -> Activity | None:
 
 
 def _in_background(bridge: EngineBridge, models: ModelController) -> Activity:
-    if bridge.measuring:
+    if bridge.measuring and not bridge.comparing:  # Compare and the sweep say it in their own window.
         return Activity("measuring")
     folder = models.scanning
     return Activity() if folder is None else Activity("scanning", folder.name or str(folder))
@@ -262,7 +262,8 @@ class ReplyQueue(QObject):
             self.metrics_changed.emit()
         self._show_activity()
         # While the user is asked nothing comes, however long that takes.
-        if self.activity.work == "asking" or (self.running is None and not self._models.busy):
+        idle = self.activity.work == "idle" and self.running is None and not self._models.busy
+        if idle or self.activity.work == "asking":
             self._timer.stop()
 
     def _drain(self) -> None:

@@ -22,6 +22,7 @@ _LONGEST = 40
 
 def register(program: Program, windows: Windows) -> None:
     """Give the window its commands."""
+    program.window.commands.destructive = {"conversations.delete", "proof.delete-full-size"}
     _register_chat(program, windows)
     _register_conversations(program)
     _register_models(program, windows)
@@ -178,12 +179,13 @@ def _register_proof(program: Program, windows: Windows) -> None:
     compare, sweep = tr("Compare plain and speculative decoding…"), tr("Lookahead sweep…")
     add("proof.compare", compare, windows.compare.open_compare, shortcut="Ctrl+Shift+C", section=SPECULATION)
     add("proof.sweep", sweep, windows.compare.open_sweep, shortcut="Ctrl+Shift+L", section=SPECULATION)
+    window.question.accepted.connect(program.compare.delete_grown)
     full = tr("Try it at full size: grow the demo target and race…")
     add("proof.full-size", full, windows.compare.open_full_size, section=SPECULATION)
     add(
         "proof.delete-full-size",
-        tr("Delete the demo at full size"),
-        program.compare.delete_grown,
+        tr("Delete the demo at full size…"),
+        lambda: window.question.announce(tr("Delete the demo at full size? Growing it again takes minutes.")),
         section=SPECULATION,
         enabled=lambda: any(full_size_folder().glob("*.gguf")),
     )

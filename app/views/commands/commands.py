@@ -55,6 +55,7 @@ class Command:
 class Commands(QObject):
     """Hold the commands of a window, by their keys ("chat.new"), in the order in which they were added.
 
+    Attribute: destructive (the keys of those that the palette never chooses first).
     Signal: changed() (one came or went).
     """
 
@@ -64,6 +65,7 @@ class Commands(QObject):
         super().__init__(window)
         self._window = window
         self._commands: dict[str, Command] = {}
+        self.destructive: set[str] = set()
 
     def add(
         self,

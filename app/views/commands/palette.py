@@ -183,7 +183,8 @@ class CommandPalette(QWidget):
                 possible = command.enabled is None or command.enabled()
                 checked = command.checked is not None and command.checked()
                 keys = "".join(command.shortcuts[:1])
-                lines.append(Line(command.text, word, keys, command.action.trigger, possible, checked))
+                run, destroys = command.action.trigger, command.key in self._commands.destructive
+                lines.append(Line(command.text, word, keys, run, possible, checked, destroys=destroys))
         return lines
 
     def _title_lines(self) -> list[Line]:
@@ -195,14 +196,14 @@ class CommandPalette(QWidget):
         if query:
             found = ((line, line.found(query)) for line in self._lines)
             hits = [(hit.score, line.marked(hit.places)) for line, hit in found if hit is not None]
-            shown = [line for _, line in sorted(hits, key=lambda pair: -pair[0])]
+            shown = [line for _, line in sorted(hits, key=lambda pair: (pair[1].destroys, -pair[0]))]
         else:
             titles = [line for line in self._lines if line.title]
             shown = [line for line in self._lines if not line.title] + titles[:_TITLES_AT_FIRST]
         self.rows.show(shown)
         self.nothing.setVisible(not shown)
         self.list.setVisible(bool(shown))
-        first = next((row for row, line in enumerate(shown) if line.possible), None)
+        first = next((row for row, line in enumerate(shown) if line.possible and not line.destroys), None)
         if first is not None:
             self.list.setCurrentIndex(self.rows.index(first))
             self.list.scrollToTop()

@@ -27,7 +27,8 @@ _LEAST = 6.0
 class Line:
     """Describe a command, or a conversation to be opened (`title`).
 
-    `section`: where it belongs, in words; `keys`: how else it can be had; `marks`: places in the text that were typed.
+    `section`: where it belongs, in words; `keys`: how else it can be had; `marks`: places in the text that were typed;
+    `destroys`: stands after all others that were found, and Enter alone does not run it.
     """
 
     text: str
@@ -38,6 +39,7 @@ class Line:
     checked: bool = False
     title: bool = False
     marks: tuple[int, ...] = ()
+    destroys: bool = False
 
     def found(self, query: str) -> FuzzyMatch | None:
         """Match it with what was typed. A command is also found by the name of its section."""

@@ -31,7 +31,7 @@ from app.views.prompt.box import PromptBox
 from app.views.prompt.context_meter import ContextMeter
 from app.views.speculation.panel import SpeculationPanel
 from app.views.widgets.keys import presses_button
-from app.views.widgets.notices import ContextNotice, NoticeBar, PairNotice
+from app.views.widgets.notices import ContextNotice, DeleteNotice, NoticeBar, PairNotice
 from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.progress_strip import ProgressStrip
 from app.views.widgets.theme import Theme
@@ -86,6 +86,7 @@ class MainWindow(QMainWindow):
         self.notice = NoticeBar(theme, self)
         self.context_notice = ContextNotice(theme, self)
         self.pair_notice = PairNotice(theme, self)
+        self.question = DeleteNotice(theme, self)
         self.strip = ProgressStrip(theme, self)
         self.prompt = PromptBox(theme, self)
         self.meter = ContextMeter(theme, self)
@@ -129,6 +130,7 @@ class MainWindow(QMainWindow):
         column.addWidget(self.notice)
         column.addWidget(self.context_notice)
         column.addWidget(self.pair_notice)
+        column.addWidget(self.question)
         column.addWidget(self.strip)
         column.addWidget(self.prompt)
         column.addWidget(self.meter, 0, Qt.AlignmentFlag.AlignTrailing)

@@ -114,6 +114,31 @@ def test_a_measurement_can_be_cancelled(open_window: OpenWindow) -> None:
     assert script.measured == ["cancelled"], "nor does the reply measure then"
 
 
+def test_another_choice_ends_a_measurement(open_window: OpenWindow) -> None:
+    script = Script(measure_s=20.0)
+    window = open_window(script, ready=False)
+    window.wait(lambda: measuring(window))
+    window.models.choose_draft(None)
+    window.wait(lambda: script.measured == ["cancelled"])
+    window.wait(lambda: not measuring(window))
+
+
+def test_what_compare_measures_leaves_no_word_behind(open_window: OpenWindow) -> None:
+    """The engine ends it on its own thread, when nothing else is to be told."""
+    window = open_window(Script())
+    bridge, replies = window.program.bridge, window.controller.replies
+    bridge.measuring = bridge.comparing = True
+    replies._wake()
+    assert replies.activity.work == "idle", "its own window says so"
+    bridge.comparing = False
+    replies._wake()
+    replies._tick()
+    assert replies.activity.work == "measuring"
+    bridge.measuring = False
+    window.wait(lambda: replies.activity.work == "idle")
+    window.wait(lambda: not replies._timer.isActive())
+
+
 def test_a_new_pair_is_measured_behind_its_first_reply(open_window: OpenWindow) -> None:
     script = Script(measure_s=20.0)
     window = open_window(script, settings=Settings(lookahead=4))
