@@ -30,7 +30,7 @@ from app.state.compare.compare import (
     ways_to_sweep,
 )
 from app.state.compare.race import RaceMark
-from app.state.models.selection import Loaded, Lookahead
+from app.state.models.selection import Loaded, Lookahead, Selection
 from app.state.models.servers import is_server
 from engine import Cancelled, ContextFull, EngineError, full_size_folder
 
@@ -101,6 +101,7 @@ class CompareController(QObject):
         self.full_size: FullSize | None = None
         self._loop = loop
         self._growth: Job[FullSize] | None = None
+        self._before: Selection | None = None  # What was chosen before the demo was grown.
         self._marks: deque[RaceMark] = deque()
         self._bridge = bridge
         self._models = models
@@ -189,6 +190,8 @@ class CompareController(QObject):
                 await self._race(run, work, request)
             report = await self._wait(work, self._bridge.measure_ways(request, work.mail.post))
         except Cancelled:
+            if run.status == "loading" and self.full_size_chosen is not None:
+                self._choose_as_before()
             run.cancel()
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the dialog
             run.fail(describe(error).text)
@@ -268,7 +271,9 @@ class CompareController(QObject):
         self.changed.emit("compare")
         try:
             found = await self._growth_result()
-            bundled = self._models.list.bundled
+            bundled, chosen = self._models.list.bundled, self._models.list.selection
+            if chosen.target != found.path:
+                self._before = chosen
             self._models.choose_target(found.path)
             self._models.choose_draft("automatic" if bundled is None else bundled[1])
             run.grown()
@@ -291,15 +296,25 @@ class CompareController(QObject):
             raise Cancelled
         return found
 
+    def _choose_as_before(self) -> None:
+        """Choose what was chosen before the demo was grown, or the bundled target where that is not known."""
+        before, self._before = self._before, None
+        bundled = self._models.list.bundled
+        if before is not None and before.target is not None:
+            self._models.choose_target(before.target)
+            self._models.choose_draft("none" if before.drafting == "none" else before.draft_key)
+        elif bundled is not None:
+            self._models.choose_target(bundled[0])
+
     def delete_grown(self) -> None:
-        """Delete what was grown; where it is the target, the demo target is chosen again."""
+        """Delete what was grown; where it is the target, what was chosen before it is chosen again."""
         self._tasks.start(self._delete_grown())
 
     async def _delete_grown(self) -> None:
         files = list(full_size_folder().glob("*"))
-        bundled, loaded = self._models.list.bundled, self._models.list.loaded.target
-        if bundled is not None and self._models.list.selection.target in files:
-            self._models.choose_target(bundled[0])
+        loaded = self._models.list.loaded.target
+        if self._models.list.selection.target in files:
+            self._choose_as_before()
         if loaded in files:
             await self._bridge.unload().result
         try:

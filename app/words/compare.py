@@ -110,7 +110,10 @@ def clock_words(seconds: float) -> str:
 
 
 def race_words(race: Race, *, sampled: bool) -> str:
-    """Return how a race ended: identical · 2.1×. Empty while it goes on. `sampled`: the tokens were drawn."""
+    """Return how a race ended: identical · 2.1×. Empty while it goes on. `sampled`: the tokens were drawn.
+
+    Texts that differ differ in length too, so their clocks tell nothing: their speeds are given.
+    """
     if race.speedup is None:
         return ""
     if race.identical:
@@ -119,6 +122,11 @@ def race_words(race: Race, *, sampled: bool) -> str:
         same = QCoreApplication.translate("Proof", "sampled, so the texts differ")
     else:
         same = QCoreApplication.translate("Proof", "the texts differ, see below")
+    if not race.identical:
+        both = (speed(lane.speed) for lane in race.lanes)
+        same += SEPARATOR + QCoreApplication.translate("Proof", "by speed: {plain} and {other}").format(
+            **dict(zip(("plain", "other"), both, strict=True))
+        )
     return same + SEPARATOR + times(race.speedup)
 
 

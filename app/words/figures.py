@@ -85,6 +85,8 @@ def lookahead_words(note: LookaheadNote) -> str:
     }
     if not note.has_draft:
         patterns["off"] = QCoreApplication.translate("Lookahead", "plain · no draft is chosen")
+        if note.automatic and note.lookahead:
+            patterns["off"] = QCoreApplication.translate("Lookahead", "plain · no draft fits")
         patterns["plain"] = QCoreApplication.translate("Lookahead", "plain · the text repeats too little")
     speedup = UNKNOWN if note.speedup is None else number(note.speedup, 1)
     return patterns[note.kind].format(k=note.lookahead, speedup=speedup)

@@ -609,6 +609,17 @@
         </message>
     </context>
     <context>
+        <name>DeleteNotice</name>
+        <message>
+            <source>Delete</source>
+            <translation>Löschen</translation>
+        </message>
+        <message>
+            <source>Keep</source>
+            <translation>Behalten</translation>
+        </message>
+    </context>
+    <context>
         <name>DropVeil</name>
         <message>
             <source>Drop here</source>
@@ -1330,6 +1341,10 @@
             <translation>einfach · kein Entwurfsmodell gewählt</translation>
         </message>
         <message>
+            <source>plain · no draft fits</source>
+            <translation>einfach · kein Entwurf passt</translation>
+        </message>
+        <message>
             <source>plain · the text repeats too little</source>
             <translation>einfach · zu wenig Wiederholung</translation>
         </message>
@@ -1477,8 +1492,12 @@
             <translation>In voller Größe ausprobieren: Demo-Zielmodell vergrößern und Wettlauf…</translation>
         </message>
         <message>
-            <source>Delete the demo at full size</source>
-            <translation>Demo in voller Größe löschen</translation>
+            <source>Delete the demo at full size…</source>
+            <translation>Demo in voller Größe löschen…</translation>
+        </message>
+        <message>
+            <source>Delete the demo at full size? Growing it again takes minutes.</source>
+            <translation>Die Demo in voller Größe löschen? Sie neu zu vergrößern dauert Minuten.</translation>
         </message>
         <message>
             <source>Replay the last reply</source>
@@ -2330,6 +2349,10 @@
         <message>
             <source>the texts differ, see below</source>
             <translation>die Texte unterscheiden sich, siehe unten</translation>
+        </message>
+        <message>
+            <source>by speed: {plain} and {other}</source>
+            <translation>nach Tempo: {plain} und {other}</translation>
         </message>
         <message>
             <source>Cancelled before anything was measured.</source>

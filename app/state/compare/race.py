@@ -43,6 +43,11 @@ class Lane:
         return self._text[: self._ends[place - 1]] if place else ""
 
     @property
+    def speed(self) -> float | None:
+        """Return tokens/s; None where there are none."""
+        return self.tokens / self.seconds if self.tokens and self.seconds > 0.0 else None
+
+    @property
     def times(self) -> list[float]:
         """Return when its tokens came."""
         return list(self._times)
@@ -85,10 +90,17 @@ class Race:
     @property
     def speedup(self) -> float | None:
         """Return how much faster the speculative one wrote, in tokens/s; None before both are complete."""
-        plain, other = self.lanes
-        if not self.over or not plain.tokens or not other.tokens or min(plain.seconds, other.seconds) <= 0.0:
+        plain, other = (lane.speed for lane in self.lanes)
+        return other / plain if self.over and plain and other else None
+
+    @property
+    def faster(self) -> int | None:
+        """Return the lane that was faster: by its clock for the same text, else by tokens/s; None until both are."""
+        if self.speedup is None:
             return None
-        return (other.tokens / other.seconds) / (plain.tokens / plain.seconds)
+        plain, other = self.lanes
+        ahead = other.seconds < plain.seconds if self.identical else self.speedup > 1.0
+        return int(ahead)
 
     def moments(self, least_s: float = 0.066) -> list[float]:
         """Return the times at which a picture of the race changes, at least so far apart, and its end."""

@@ -31,7 +31,8 @@ class LookaheadNote:
     (nothing pays), fixed (a number was chosen), off (0 was chosen, or there is nothing to propose from), server (a
     server is the target, and drafts by itself).
     `lookahead`: K, typical of the last rounds or chosen; `speedup`: expected, against plain decoding; `from_text`: the
-    proposals come from the text so far, not from the draft; `has_draft`: whether a draft is chosen.
+    proposals come from the text so far, not from the draft; `has_draft`: whether a draft is chosen;
+    `automatic`: whether the program was to choose it.
     """
 
     kind: Kind
@@ -39,6 +40,7 @@ class LookaheadNote:
     speedup: float | None = None
     from_text: bool = False
     has_draft: bool = True
+    automatic: bool = False
 
 
 class LookaheadWatch:
@@ -72,7 +74,8 @@ class LookaheadWatch:
         elif lookahead and (has_draft or self._selection.drafting in MODEL_FREE):
             self.note = LookaheadNote("fixed", lookahead)
         else:
-            self.note = LookaheadNote("off", lookahead, has_draft=has_draft)
+            automatic = self._selection.drafting == "automatic"
+            self.note = LookaheadNote("off", lookahead, has_draft=has_draft, automatic=automatic)
 
     def begin(self) -> None:
         """Begin a reply. The note on the last one stands until there are new rounds."""

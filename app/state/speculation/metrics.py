@@ -130,6 +130,15 @@ class SpeedHistory:
         return list(self._times), list(self._rates)
 
 
+_MEASURED_FROM = 16
+"""Tokens from which on the speed of a reply is one to compare with."""
+
+
+def _is_plain(stats: GenerationStats) -> bool:
+    """Tell a reply that measured the speed of plain decoding."""
+    return not stats.proposed and not stats.untold and stats.emitted >= _MEASURED_FROM
+
+
 class Metrics:
     """Hold the figures of one reply: the one that is being written, the last one, or a kept one.
 
@@ -230,6 +239,9 @@ class Metrics:
                 self.positions = PositionCounts.of_stats(stats)
             if stats.plain_tokens_per_second is not None:
                 self._plain[self._target] = stats.plain_tokens_per_second
+            # A plain reply is newer than what was measured before it.
+            if _is_plain(stats) and stats.tokens_per_second:
+                self._plain[self._target] = stats.tokens_per_second
         self.version += 1
 
     def note_plain_speed(self, tokens_per_second: float) -> None:

@@ -84,7 +84,7 @@ class RaceField(QWidget):
         name = metrics.elidedText(self.names[number], Qt.TextElideMode.ElideRight, inner.width() - room)
         painter.drawText(head, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, name)
         ended = self.race.over and (seconds is None or seconds >= self.race.seconds)
-        first = ended and lane.seconds == min(each.seconds for each in self.race.lanes)
+        first = ended and self.race.faster == number
         painter.setPen(theme.color("accent" if first else "text"))
         painter.setFont(large)
         painter.drawText(head, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, clock)

@@ -10,7 +10,7 @@ from app.state.models.selection import Lookahead, Selection
 from app.state.speculation.lookahead import HOLD_S, MOST, ROUNDS, LookaheadNote, LookaheadWatch
 from app.state.speculation.metrics import Metrics
 from app.words.figures import lookahead_source, lookahead_words
-from engine import RoundEvent
+from engine import GenerationStats, RoundEvent
 
 TARGET, DRAFT = Path("/models/target.gguf"), Path("/models/draft.gguf")
 
@@ -65,6 +65,24 @@ def test_before_a_reply_the_choice_is_told(lookahead: Lookahead, draft: Path | N
     watch = LookaheadWatch()
     watch.choose(selection(lookahead, draft))
     assert lookahead_words(watch.note) == words
+
+
+def test_the_panel_says_of_automatic_what_the_picker_says() -> None:
+    watch = LookaheadWatch()
+    watch.choose(replace(selection(1, None), drafting="automatic"))
+    assert lookahead_words(watch.note) == "plain · no draft fits"
+
+
+def test_plain_replies_are_what_is_compared_with() -> None:
+    """Those of this target, of some length, and the last one: the first may have been written by a cold machine."""
+    metrics = Metrics()
+    metrics.choose(selection())
+    for emitted, seconds, told in ((90, 1.0, None), (100, 0.5, 90.0), (2, 1.0, 200.0)):
+        metrics.begin(TARGET)
+        metrics.end(GenerationStats(plain_tokens=emitted, total_ms=1000.0 * seconds, plain_tokens_per_second=told))
+    assert metrics.plain_speed == 200.0
+    metrics.begin(DRAFT)
+    assert metrics.plain_speed is None, "of another target nothing is known"
 
 
 def test_a_fixed_lookahead_is_told_whatever_the_rounds_are() -> None:

@@ -20,6 +20,7 @@ from app.state.compare.race import Race, RaceMark
 from app.views.compare.compare import CompareDialog
 from app.views.compare.race import RaceField, RaceView, _head
 from app.views.widgets.theme import Theme
+from app.words.compare import race_words
 from engine import bundled_pair
 from engine.growth import full_size
 from engine.growth.arithmetic import GrownShape
@@ -55,6 +56,19 @@ def test_what_a_race_shows_at_each_moment() -> None:
     assert moments[-1] == 1.2
     assert all(later - earlier >= 0.066 for earlier, later in itertools.pairwise(moments))
     assert not raced("abcdeX").identical
+
+
+def test_texts_that_differ_are_compared_by_speed() -> None:
+    race = raced()
+    assert race.faster == 1
+    sampled = Race()
+    sampled.take(RaceMark(0, 1.3, "short", 13, over=True))
+    sampled.take(RaceMark(1, 2.0, "a longer text", 40, over=True))
+    assert sampled.faster == 1, "though its clock shows more"
+    assert race_words(sampled, sampled=True) == (
+        "sampled, so the texts differ · by speed: 10 tok/s and 20 tok/s · 2.0×"
+    )
+    assert "by speed" not in race_words(race, sampled=True)
 
 
 def frames_of(picture: Image.Image) -> int:
@@ -181,5 +195,8 @@ def test_a_demo_at_full_size_is_grown_raced_and_deleted(
     assert dialog.full_size.text().endswith("It is smaller than it should be, as memory is short.")
     window.main.commands.run("proof.delete-full-size")
     path = chosen.target
+    assert path.exists()
+    assert window.main.question.isVisible(), "it asks before it deletes"
+    window.click(window.main.question.answer)
     window.wait(lambda: not path.exists())
     window.wait(lambda: window.models.list.selection.target == demo_pair[0])
