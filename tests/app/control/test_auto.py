@@ -127,15 +127,19 @@ def test_what_compare_measures_leaves_no_word_behind(open_window: OpenWindow) ->
     """The engine ends it on its own thread, when nothing else is to be told."""
     window = open_window(Script())
     bridge, replies = window.program.bridge, window.controller.replies
+
+    def work() -> str:
+        return replies.activity.work
+
     bridge.measuring = bridge.comparing = True
     replies._wake()
-    assert replies.activity.work == "idle", "its own window says so"
+    assert work() == "idle", "its own window says so"
     bridge.comparing = False
     replies._wake()
     replies._tick()
-    assert replies.activity.work == "measuring"
+    assert work() == "measuring"
     bridge.measuring = False
-    window.wait(lambda: replies.activity.work == "idle")
+    window.wait(lambda: work() == "idle")
     window.wait(lambda: not replies._timer.isActive())
 
 

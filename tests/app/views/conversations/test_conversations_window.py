@@ -115,6 +115,9 @@ def test_a_click_opens_two_rename_and_several_are_chosen(
     assert (tmp_path / "Uno.md").read_text(encoding="utf-8") == "mine"
     key(window, panel.list, Qt.Key.Key_Delete)
     assert titles(window) == []
+    for _ in range(2):
+        panel.undo_button.click()
+    assert titles(window) == ["Today", "Two", "Uno"], "Undo brings back as many as were deleted"
 
 
 def test_pinning(open_window: OpenWindow) -> None:

@@ -382,6 +382,25 @@ def test_another_reply_moves_no_plot(panel: Panel, qtbot: QtBot) -> None:
     assert places[0] == places[1] == places[2]
 
 
+def test_another_theme_leaves_the_plots_where_they_are(qapp: QApplication, qtbot: QtBot) -> None:
+    metrics, theme = Metrics(), Theme(qapp, "", settings=Settings(theme="light"))
+    write(metrics, 20)
+    shown = SpeculationPanel(metrics, theme, PaintBudget())
+    qtbot.addWidget(shown)
+    shown.resize(300, 700)
+    with qtbot.waitExposed(shown):
+        shown.show()
+    shown.build_plots()
+    qtbot.waitUntil(lambda: shown.is_drawn)
+    places = list[object]()
+    for mode in ("light", "dark", "light"):
+        theme.set_mode(mode)
+        QTest.qWait(20)
+        inner = [plot.getPlotItem().getViewBox().sceneBoundingRect() for plot in shown.plots or ()]
+        places.append([(plot.mapTo(shown, QPoint()), plot.size()) for plot in shown.plots or ()] + inner)
+    assert places[0] == places[1] == places[2]
+
+
 def test_another_theme_leaves_the_units_of_the_axes(panel: Panel, qtbot: QtBot) -> None:
     """A reply of a tenth of a second counts its seconds in seconds."""
     shown = panel(Metrics())
