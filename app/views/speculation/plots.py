@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil, log10
 
 import pyqtgraph
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QScrollBar, QSizePolicy, QToolTip, QWidget
 
@@ -233,6 +233,10 @@ class LivePlot(StillPlot):
         dot.setAlpha(110)
         self._dots.setPen(None)
         self._dots.setBrush(dot)
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the wanted size: Qt's is that of the scene, which follows the plot and lets it shrink."""
+        return QSize(self.minimumWidth(), self.maximumHeight())
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
         """Draw anew for another screen, which may have smaller dots."""

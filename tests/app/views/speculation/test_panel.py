@@ -393,8 +393,12 @@ def test_another_theme_leaves_the_plots_where_they_are(qapp: QApplication, qtbot
     shown.build_plots()
     qtbot.waitUntil(lambda: shown.is_drawn)
     places = list[object]()
-    for mode in ("light", "dark", "light"):
-        theme.set_mode(mode)
+    for mode in (None, "dark", "light"):
+        if mode is not None:
+            theme.set_mode(mode)
+            shown.updateGeometry()
+            for plot in shown.plots or ():
+                plot.updateGeometry()
         QTest.qWait(20)
         inner = [plot.getPlotItem().getViewBox().sceneBoundingRect() for plot in shown.plots or ()]
         places.append([(plot.mapTo(shown, QPoint()), plot.size()) for plot in shown.plots or ()] + inner)
