@@ -279,10 +279,12 @@ def _connect_drafts(program: Program) -> None:
 
 
 def _connect_meter(program: Program) -> None:
-    window, controller, context = program.window, program.controller, program.context
+    window, controller, context, models = program.window, program.controller, program.context, program.models
 
     def show() -> None:
-        use = context.use
+        # Of another target nothing is known before it is loaded.
+        loaded = models.list.loaded.target
+        use = context.use if loaded is None or loaded == models.list.selection.target else None
         window.meter.show_use(use)
         # What was counted is a moment old: an empty box is a new message.
         window.prompt.refuse("" if use is None or use.fits else too_long(use))
@@ -291,6 +293,7 @@ def _connect_meter(program: Program) -> None:
 
     window.prompt.edited.connect(context.note_typed)
     context.changed.connect(show)
+    models.selection_changed.connect(show)
     context.counted.connect(window.prompt.note_counted)
     window.closed.connect(context.stop)
 

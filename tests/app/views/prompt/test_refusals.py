@@ -92,9 +92,10 @@ def test_a_message_is_judged_by_the_target_that_was_chosen(open_window: OpenWind
     """It is sent though the one before could not have read it."""
     script = Script("Fine.", context=350)
     window = open_window(script)
+    window.prompt.edit.setPlainText("z" * 4_000)
+    window.wait(lambda: window.program.context.use is not None and not window.program.context.use.fits)
     script.load_s = 0.5
     window.models.choose_target(tmp_path / "longer.gguf")
-    window.prompt.edit.setPlainText("z" * 4_000)
     window.key(Qt.Key.Key_Return)
     window.qtbot.wait(150)
     assert script.prompts == []
