@@ -27,6 +27,8 @@ class PanelFollower(QObject):
         self._chosen: Exchange | None = None
         self._kept: tuple[Exchange, Metrics] | None = None
         controller = program.controller
+        self._nothing = controller.metrics.of_nothing()
+        controller.replies.metrics_changed.connect(self._choose_again)
         program.window.transcript.selected.connect(self._select)
         for changed in (controller.opened, controller.cleared):
             changed.connect(self._follow_last)
@@ -51,6 +53,11 @@ class PanelFollower(QObject):
         )
         self._show()
 
+    def _choose_again(self) -> None:
+        """Follow another choice of models where no reply is shown."""
+        if self._chosen is None:
+            self._show()
+
     def _is_live(self, exchange: Exchange) -> bool:
         return exchange is self._program.controller.replies.measured
 
@@ -65,6 +72,9 @@ class PanelFollower(QObject):
     def _metrics_of(self, exchange: Exchange | None) -> Metrics:
         """Return the figures of a reply. Those that were kept know its rounds where its record does."""
         live = self._program.controller.metrics
+        if exchange is None and self._program.controller.replies.measured is not None:  # Of another chat.
+            self._nothing.choose(self._program.models.list.selection)
+            return self._nothing
         if exchange is None or exchange.stats is None or self._is_live(exchange):
             return live
         if self._kept is None or self._kept[0] is not exchange:

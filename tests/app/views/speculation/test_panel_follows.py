@@ -7,6 +7,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QToolTip
 
 from app.settings.settings import Settings
+from app.state.chat.rounds import RoundRecord
+from app.state.speculation.metrics import Metrics
+from engine import GenerationStats
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
 
@@ -59,6 +62,25 @@ def test_it_tells_of_the_last_reply_of_a_chat_that_is_opened_again(open_window: 
     window.wait(lambda: panel.reply.toolTip() == "Reply to “One”")
     assert rounds(window) == wanted
     assert panel.rate_figure.text() != "– % accepted"
+
+
+def test_a_chat_without_a_reply_shows_none_while_another_one_is_written(open_window: OpenWindow) -> None:
+    window = open_window(Script("word " * 2_000), settings=FOUR)
+    window.send("One")
+    panel, replies = window.main.panel, window.controller.replies
+    window.wait(lambda: replies.metrics.rounds > 3)
+    window.main.new_chat_wanted.emit()
+    window.wait(lambda: panel.hint.isVisible() and not panel.reply.toolTip())
+    assert panel.figures.empty
+    window.wait(lambda: not window.controller.busy)
+    assert panel.figures.empty, "nor when that has ended"
+    assert replies.metrics.rounds > 3
+
+
+def test_the_plot_of_a_kept_reply_ends_where_its_figure_says() -> None:
+    stats = GenerationStats(rounds=20, proposed=20, accepted=20, bonus_tokens=20, total_ms=4_000.0)
+    kept = Metrics.of_kept(stats, [RoundRecord(number, 1, 1, 10.0, 60.0, ()) for number in range(1, 21)])
+    assert kept.speeds.seconds == pytest.approx(stats.emitted / stats.tokens_per_second)
 
 
 def test_a_point_tells_its_value_under_the_mouse(open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch) -> None:
