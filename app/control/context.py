@@ -143,7 +143,7 @@ class ContextController(QObject):
 
     async def _ask(self, pending: PendingReply | None) -> None:
         uncounted = [each.block for each in self._attachments.attachments if each.tokens is None]
-        choice = self._controller.choices.own if pending is None else pending.choice
+        choice, asks = self._controller.choices.own if pending is None else pending.choice, True
         messages = () if pending is None else pending.messages
         if pending is None:
             state = self._state
@@ -151,7 +151,10 @@ class ContextController(QObject):
             if state is not self._state:
                 return
             self._history = history
-            messages = (*history, *asked_messages(self._typed()))
+            asked = asked_messages(self._typed())
+            # Nothing typed is no question: the chat is as it was said so far.
+            messages, asks = (*history, *asked), any(each.content for each in asked)
+            messages = messages if asks or not history else history
         job = self._job = self._bridge.count_tokens(messages, uncounted, choice)
         try:
             count = await job.result
@@ -168,7 +171,7 @@ class ContextController(QObject):
         if job is self._job:
             self._attachments.note_tokens(dict(zip(uncounted, count.texts, strict=True)))
             if self._controller.answering is pending:
-                self._counted = use_of(count.fit)
+                self._counted = use_of(count.fit if asks else replace(count.fit, typed=0))
                 self._tell(self._counted)
 
     async def _read_history(self) -> tuple[Message, ...]:

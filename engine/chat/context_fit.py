@@ -21,7 +21,7 @@ _LETTERS = 16
 """Characters a token from which on a conversation is suspected to be many times too long."""
 _SAMPLE, _SAMPLE_LETTERS = 16, 200_000
 """Turns, and characters in them at most, from which is told what the template adds to each."""
-_ROOM = 4
+_ROOM = 16
 """One part in so many of the context is kept free for the reply, unless fewer tokens are wanted."""
 _MOST_SIZES = 100_000
 _known_sizes: WeakKeyDictionary[Tokenizer, dict[str, int]] = WeakKeyDictionary()

@@ -133,6 +133,8 @@ def test_the_others_keep_branches_dates_titles_and_names(tmp_path: Path) -> None
     assert "[image: p.png]" in _texts(made)[0]
     assert "Words" in _texts(made)[0]
 
+
+def test_lists_of_lines_and_versions_are_chats_too(tmp_path: Path) -> None:
     sharegpt = {"id": "g", "conversations": [{"from": "system", "value": "Rules"}, {"from": "human", "value": "x"},
                 {"from": "gpt", "value": "y"}]}  # fmt: skip
     made = _of(tmp_path / "c.json", [sharegpt])
