@@ -15,6 +15,7 @@ from app.bridge.tasks import Tasks
 from app.control.models import ModelController
 from app.control.problems import describe
 from app.state.chat.activity import Activity
+from app.state.chat.rounds import RoundRecord
 from app.state.chat.trace import TokenTrace
 from app.state.chat.transcript import Exchange, Problem
 from app.state.conversations.conversation import Conversation
@@ -23,7 +24,17 @@ from app.state.models.servers import is_server
 from app.state.settings.generation import GenerationChoice
 from app.state.speculation.metrics import Metrics
 from app.system.translation import number
-from engine import Cancelled, Finished, GenerationResult, Message, PromptProgress, RoundEvent, TextEvent, TokenEvent
+from engine import (
+    Cancelled,
+    Finished,
+    GenerationResult,
+    GenerationStats,
+    Message,
+    PromptProgress,
+    RoundEvent,
+    TextEvent,
+    TokenEvent,
+)
 
 
 def current_activity(
@@ -186,7 +197,7 @@ class ReplyQueue(QObject):
             # The figures of the last reply stand until there are new ones: nothing blinks, and a short reply is not
             # slowed.
             self.metrics.choose(self._selection())
-            self.metrics.begin(pending.wanted.target)
+            self.metrics.begin(pending.wanted.target, self._earlier(pending.exchange))
             self.measured = pending.exchange
             await self._load_for(pending)
             job = self._bridge.reply(pending.messages, pending.lookahead, pending.choice)
@@ -198,6 +209,12 @@ class ReplyQueue(QObject):
         if pending is self.running:
             self._drain()
         self._end(pending, problem)
+
+    @staticmethod
+    def _earlier(exchange: Exchange) -> tuple[GenerationStats, list[RoundRecord]] | None:
+        """Return the figures and rounds of the part that a reply goes on from."""
+        stats, trace = exchange.stats_before, exchange.trace
+        return None if stats is None else (stats, [] if trace is None else trace.first_rounds(stats.rounds))
 
     async def _wait_for_engine(self, pending: PendingReply) -> None:
         await pending.first.wait()
@@ -236,7 +253,7 @@ class ReplyQueue(QObject):
             exchange.interrupt()
         self.queue.remove(pending)
         if was_running:
-            self.metrics.end(pending.result.stats if pending.result is not None else None)
+            self.metrics.end(exchange.stats if pending.result is not None else None)
         self.ended.emit(pending)
         self.metrics_changed.emit()
         self.note_choice()

@@ -11,7 +11,6 @@ from app.state.chat.attachments import split_question
 from app.state.chat.transcript import Exchange
 from app.state.speculation.metrics import Metrics
 
-_MOST_ROUNDS = 20_000
 _NEAR_END = 10
 """Entries at the end of a chat among which the last reply with figures is sought; imported ones have none."""
 _LONGEST = 200
@@ -79,9 +78,8 @@ class PanelFollower(QObject):
             return live
         if self._kept is None or self._kept[0] is not exchange:
             self._program.conversations.load_trace(exchange)
-            trace, count = exchange.trace, min(exchange.stats.rounds, _MOST_ROUNDS)
-            found = [] if trace is None else [trace.round(number) for number in range(1, count + 1)]
-            metrics = Metrics.of_kept(exchange.stats, [each for each in found if each is not None])
+            trace, count = exchange.trace, exchange.stats.rounds
+            metrics = Metrics.of_kept(exchange.stats, () if trace is None else trace.first_rounds(count))
             metrics.choose(self._program.models.list.selection)
             self._kept = exchange, metrics
         return self._kept[1]

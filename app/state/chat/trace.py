@@ -20,6 +20,7 @@ __all__ = ["ORIGINS", "TOP", "Alternative", "DamagedTrace", "TokenRecord", "Toke
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
 TOP = 5
 """Alternatives that are kept of a token."""
+_MOST_ROUNDS = 20_000
 _PIECE = 500
 """Texts that become JSON at once."""
 _LARGEST = 2**28
@@ -149,6 +150,11 @@ class TokenTrace:
     def round(self, number: int) -> RoundRecord | None:
         """Return what is known of the round of this number; None in records that were written before rounds were."""
         return self._judged.find(number, self._names)
+
+    def first_rounds(self, count: int) -> list[RoundRecord]:
+        """Return what is known of the first rounds, at most 20,000 of them."""
+        found = (self.round(number) for number in range(1, min(count, _MOST_ROUNDS) + 1))
+        return [each for each in found if each is not None]
 
     def round_of(self, index: int) -> int:
         """Return the number of the round that wrote the token at this index."""

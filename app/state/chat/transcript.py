@@ -65,6 +65,8 @@ class Exchange:
     _parts: list[str] = field(default_factory=list)
     _shown: ShownReply | None = field(default=None, repr=False, compare=False)
     _stats: GenerationStats | None = None
+    stats_before: GenerationStats | None = None
+    """Of the part that stood before, while the reply goes on."""
     _read_stats: Callable[[], GenerationStats | None] | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -130,14 +132,14 @@ class Exchange:
         """Go on with the reply: new text follows what is there."""
         # It goes on as the model wrote it.
         self._shown = ShownReply(self.shown)
-        self._before, self.said = self.reply, ()
+        self._before, self.said, self.stats_before = self.reply, (), self.stats
         self.status, self.problem, self.stats, self.finish_reason = "waiting", None, None, None
 
     def end(self, result: GenerationResult) -> None:
         """End the reply, complete or not. `result`: of this run, without what stood before it."""
         self._parts = [self._before + result.text]
         self.said = said_of(result, self._before)
-        self.stats = result.stats
+        self.stats = result.stats if self.stats_before is None else self.stats_before + result.stats
         self.finish_reason = result.finish_reason
         self.dropped_turns, self.notes = result.dropped_turns, result.notes
         self.status = {"cancelled": "cancelled", "error": "failed"}.get(result.finish_reason, "done")  # type: ignore[assignment]
@@ -146,6 +148,9 @@ class Exchange:
         """Cancel the reply before the engine has given a result."""
         if not self.ended:
             self.status = "cancelled"
+        if self.stats is None:
+            self.stats = self.stats_before
+        self.stats_before = None
 
     def interrupt(self) -> None:
         """Mark a reply that the end of the program broke off: nobody cancelled it."""

@@ -78,11 +78,17 @@ class SpeedHistory:
         self._times: list[float] = []
         self._rates: list[float] = []
         self._gap = 0.0
+        self._earlier = (0.0, 0)
 
     def begin(self, now: float) -> None:
         """Begin at this time (seconds), at which the prompt was read."""
-        self._began = now
-        self._marks = deque([(now, 0)])
+        seconds, emitted = self._earlier
+        self._began = now - seconds
+        self._marks = deque([(now, emitted)])
+
+    def go_on(self, emitted: int) -> None:
+        """Go on behind what was sampled, when the prompt was read again; `emitted`: tokens so far."""
+        self._earlier = self.seconds, emitted
 
     def count(self, now: float, emitted: int) -> None:
         """Count the tokens that had been emitted at this time."""
@@ -170,10 +176,18 @@ class Metrics:
         self._final: GenerationStats | None = None
         self.version += 1
 
-    def begin(self, target: Path | None = None) -> None:
-        """Begin a reply of a target."""
+    def begin(
+        self, target: Path | None = None, earlier: tuple[GenerationStats, list[RoundRecord]] | None = None
+    ) -> None:
+        """Begin a reply of a target, or go on with one of which there are `earlier` figures and rounds."""
         self._lookahead.begin()
         self._begin()
+        if earlier is not None:
+            self._take_kept(*earlier)
+            stats = earlier[0]
+            self.rounds, self.proposed, self.accepted = stats.rounds, stats.proposed, stats.accepted
+            self.emitted, self._forced = stats.emitted, stats.forced_tokens
+            self.speeds.go_on(self.emitted)
         self._target = target
         self.running = True
 
@@ -186,21 +200,23 @@ class Metrics:
     @classmethod
     def of_kept(cls, stats: GenerationStats, rounds: Iterable[RoundRecord] = ()) -> Metrics:
         """Return the figures of a reply that ended, from what was kept of it."""
-        metrics, rounds = cls(), list(rounds)
-        now = emitted = 0.0
-        metrics.speeds.begin(0.0)
-        # A round takes longer than its draft and its verification: with the rest the plot ends where the figure says.
-        known = sum(each.draft_ms + each.target_ms for each in rounds) / 1000.0
-        speed = stats.tokens_per_second
-        stretch = max(stats.emitted / speed / known, 1.0) if speed and known and len(rounds) == stats.rounds else 1.0
-        for each in rounds:
-            metrics._count_round(each.proposed, each.accepted, each.draft_ms, each.target_ms)
-            now += stretch * (each.draft_ms + each.target_ms) / 1000.0
-            emitted += each.accepted + 1
-            metrics.speeds.count(now, int(emitted))
-            metrics.speeds.sample(now)
+        metrics = cls()
+        metrics._take_kept(stats, list(rounds))
         metrics.end(stats)
         return metrics
+
+    def _take_kept(self, stats: GenerationStats, rounds: list[RoundRecord]) -> None:
+        now, emitted, speed = 0.0, 0, stats.tokens_per_second
+        self.speeds.begin(0.0)
+        # A round takes longer than its draft and its verification: with the rest the plot ends where the figure says.
+        known = sum(each.draft_ms + each.target_ms for each in rounds) / 1000.0
+        stretch = max(stats.emitted / speed / known, 1.0) if speed and known and len(rounds) == stats.rounds else 1.0
+        for each in rounds:
+            self._count_round(each.proposed, each.accepted, each.draft_ms, each.target_ms)
+            now += stretch * (each.draft_ms + each.target_ms) / 1000.0
+            emitted += each.accepted + 1
+            self.speeds.count(now, emitted)
+            self.speeds.sample(now)
 
     def take(self, now: float, event: Event) -> None:
         """Take an event and the time (seconds, perf_counter) at which the engine gave it."""

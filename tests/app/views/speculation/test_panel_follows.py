@@ -83,6 +83,28 @@ def test_the_plot_of_a_kept_reply_ends_where_its_figure_says() -> None:
     assert kept.speeds.seconds == pytest.approx(stats.emitted / stats.tokens_per_second)
 
 
+def test_a_reply_that_goes_on_is_counted_as_a_whole(open_window: OpenWindow) -> None:
+    script = Script("word " * 400, round_s=0.05)
+    window = open_window(script, settings=FOUR)
+    exchange = window.send("One")
+    replies = window.controller.replies
+    window.wait(lambda: replies.metrics.rounds > 3)
+    window.controller.cancel()
+    window.wait(lambda: exchange.ended)
+    first = exchange.stats
+    assert first is not None
+    assert exchange.unfinished
+    script.round_s, script.reply = 0.0, "word " * 40
+    window.view(exchange).reply_actions.button("continue").click()
+    window.wait(lambda: exchange.ended and exchange.finish_reason not in ("cancelled", None))
+    whole = exchange.stats
+    assert whole is not None
+    assert whole.rounds > first.rounds
+    assert whole.emitted > first.emitted
+    assert replies.metrics.rounds == whole.rounds
+    assert replies.metrics.speeds.seconds > first.emitted / first.tokens_per_second * 0.9
+
+
 def test_a_point_tells_its_value_under_the_mouse(open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     monkeypatch.setattr(QToolTip, "showText", lambda _place, words, _widget: told.append(words))
