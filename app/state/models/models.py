@@ -199,8 +199,12 @@ class ModelList:
             self._draft(model, names[model.path], target) for model, _ in self._judged.ranked(target, self.models)
         ]
         listed.sort(key=_out_of_question)
-        best, partner = self.best_drafts()
-        label = "" if best is None else names.get(best, "")
+        chosen = self.selection
+        # Where it is chosen it says what drafts, also before all files are judged.
+        best, partner = (chosen.draft, chosen.partner) if chosen.drafting == "automatic" else (None, None)
+        if best is None:
+            best, partner = self.best_drafts()
+        label = "" if best is None else names.get(best, best.stem)
         if best is not None and partner is not None:
             label = self._name_of_both(best, partner)
         special = [

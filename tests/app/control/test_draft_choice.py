@@ -36,6 +36,14 @@ def test_automatic_ngram_and_none(open_window: OpenWindow, demo_pair: Pair) -> N
     assert window.stats(window.ask("Tell me a story.")).accepted > 0
 
 
+def test_automatic_says_what_drafts_before_the_files_are_judged() -> None:
+    models = ModelList(None)
+    target, draft = Path("/models/big.gguf"), Path("/models/small.gguf")
+    models.selection = Selection(target, draft, "auto", "automatic")
+    line = models.drafts()[0]
+    assert (line.kind, line.label) == ("automatic", "small")
+
+
 @pytest.mark.parametrize("choice", ["automatic", "ngram", None])
 def test_the_choice_of_a_draft_is_remembered(open_window: OpenWindow, demo_pair: Pair, choice: str | None) -> None:
     window = open_window(pair=demo_pair, settings=Settings(drafting="model"))
