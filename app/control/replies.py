@@ -248,12 +248,14 @@ class ReplyQueue(QObject):
             exchange.end(pending.result)
         if problem is not None:
             exchange.fail(problem)
+        if pending.result is None and exchange.trace is not None and exchange.trace.has_rounds:
+            exchange.stats, exchange.stats_before = exchange.trace.figures(), None
         exchange.cancel()
         if pending.interrupted:
             exchange.interrupt()
         self.queue.remove(pending)
         if was_running:
-            self.metrics.end(exchange.stats if pending.result is not None else None)
+            self.metrics.end(exchange.stats)
         self.ended.emit(pending)
         self.metrics_changed.emit()
         self.note_choice()

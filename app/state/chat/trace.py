@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from app.state.chat.packed import VERSION, DamagedTrace, pack, unpack
 from app.state.chat.rounds import Guess, RoundRecord, RoundTrace
-from engine import Origin, RoundEvent, TokenEvent
+from engine import GenerationStats, Origin, RoundEvent, TokenEvent
 
 __all__ = ["ORIGINS", "TOP", "Alternative", "DamagedTrace", "TokenRecord", "TokenTrace"]
 
@@ -155,6 +155,23 @@ class TokenTrace:
         """Return what is known of the first rounds, at most 20,000 of them."""
         found = (self.round(number) for number in range(1, min(count, _MOST_ROUNDS) + 1))
         return [each for each in found if each is not None]
+
+    def figures(self) -> GenerationStats:
+        """Return the figures of a reply that has none of its own: it was cut, and this is what is known of it."""
+        rounds, counts = self.first_rounds(_MOST_ROUNDS), self._counts
+        draft_ms, target_ms = sum(each.draft_ms for each in rounds), sum(each.target_ms for each in rounds)
+        return GenerationStats(
+            rounds=len(rounds),
+            proposed=sum(each.proposed for each in rounds),
+            accepted=counts["accepted"],
+            corrections=counts["correction"],
+            bonus_tokens=counts["bonus"],
+            plain_tokens=counts["plain"],
+            forced_tokens=counts["forced"],
+            draft_ms=draft_ms,
+            target_ms=target_ms,
+            total_ms=draft_ms + target_ms,
+        )
 
     def round_of(self, index: int) -> int:
         """Return the number of the round that wrote the token at this index."""

@@ -105,6 +105,22 @@ def test_a_reply_that_goes_on_is_counted_as_a_whole(open_window: OpenWindow) -> 
     assert replies.metrics.speeds.seconds > first.emitted / first.tokens_per_second * 0.9
 
 
+def test_a_reply_that_quitting_cut_has_the_figures_of_its_record(open_window: OpenWindow) -> None:
+    window = open_window(Script("word " * 400, round_s=0.05), settings=FOUR)
+    exchange = window.send("One")
+    window.wait(lambda: window.controller.replies.metrics.rounds > 3)
+    assert window.close()
+    again = open_window(Script())
+    again.controller.open(next(iter(again.program.conversations._summaries)))
+    kept = again.first()
+    assert kept.status == "interrupted"
+    assert kept.stats is not None
+    assert kept.stats.rounds > 3
+    assert kept.stats.emitted >= 3 * kept.stats.rounds - 3
+    assert rounds(again) == str(kept.stats.rounds)
+    assert exchange.stats == kept.stats
+
+
 def test_a_point_tells_its_value_under_the_mouse(open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     monkeypatch.setattr(QToolTip, "showText", lambda _place, words, _widget: told.append(words))
