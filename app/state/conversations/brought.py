@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from app.state.conversations.conversation import Conversation, Role, StoredMessage, title_from
 from app.state.conversations.files import Imported
 from app.state.conversations.json_stream import Senseless
-from app.state.conversations.layouts import Chat, Node
+from app.state.conversations.layouts import BroughtChat, Node
 from engine import Translatable
 
 SOURCE = "source"
@@ -22,7 +22,7 @@ _LONGEST_TITLE = 200
 _LONGEST_SYSTEM = 100_000
 
 
-def source_of(layout: str, chat: Chat) -> str:
+def source_of(layout: str, chat: BroughtChat) -> str:
     """Return what is the same for the same chat, and another for one that went on since."""
     told = hashlib.sha256()
     for node in chat.nodes:
@@ -30,7 +30,7 @@ def source_of(layout: str, chat: Chat) -> str:
     return f"{layout}:{chat.id}:{told.hexdigest()[:32]}"
 
 
-def conversation_of(chat: Chat, source: str, new_id: Callable[[], int]) -> Imported:
+def conversation_of(chat: BroughtChat, source: str, new_id: Callable[[], int]) -> Imported:
     """Return a chat as a conversation. Raises Senseless where it has no message."""
     if len(chat.nodes) > _MOST_NODES:
         raise Senseless(Translatable("it has more than {count} messages", count=_MOST_NODES))
@@ -48,7 +48,7 @@ class _Run:
 
 
 class _Tree:
-    def __init__(self, chat: Chat, source: str, new_id: Callable[[], int]) -> None:
+    def __init__(self, chat: BroughtChat, source: str, new_id: Callable[[], int]) -> None:
         self._chat = chat
         self._source = source
         self._new_id = new_id

@@ -23,12 +23,12 @@ _OPENING, _CLOSING = "{[", {"}": "{", "]": "["}
 _TEXT = re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL)
 
 
-class Unreadable:
+class DamagedDocument:
     """Stand for a value that cannot be read."""
 
 
 class Documents:
-    """Give the values of a file, and Unreadable for each that is damaged or larger than `LARGEST`.
+    """Give the values of a file, and DamagedDocument for each that is damaged or larger than `LARGEST`.
 
     `note` is called with the number of bytes read so far, and may raise an error to end it.
     """
@@ -73,7 +73,7 @@ class Documents:
             else:
                 return found
         self._skip(listed=listed)
-        return Unreadable()
+        return DamagedDocument()
 
     def _skip(self, *, listed: bool) -> None:
         """Pass over a value by its brackets alone: they may be as deep, and the value as long, as they like."""

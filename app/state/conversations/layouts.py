@@ -55,7 +55,7 @@ class Node:
 
 
 @dataclass(slots=True)
-class Chat:
+class BroughtChat:
     """Hold a chat as another program has it. `current`: the message that was on the screen last."""
 
     id: str = ""
@@ -181,7 +181,7 @@ def _part(part: dict[str, Any]) -> str:
 # ChatGPT --------------------------------------------------------------------------------------------------------------
 
 
-def _chatgpt(told: dict[str, Any]) -> Chat:
+def _chatgpt(told: dict[str, Any]) -> BroughtChat:
     chat = _head(told, id=("conversation_id", "id"), title=("title",))
     chat.current = _id(told.get("current_node"))
     usual = _text(told.get("default_model_slug"))
@@ -266,10 +266,10 @@ def _shown_mark(mark: re.Match[str]) -> str:
 # Others ---------------------------------------------------------------------------------------------------------------
 
 
-def _head(told: dict[str, Any], **names: tuple[str, ...]) -> Chat:
+def _head(told: dict[str, Any], **names: tuple[str, ...]) -> BroughtChat:
     """Return a chat without messages: what most layouts call the same."""
     title = _text(_one_of(told, *names.get("title", ("title", "name"))))
-    return Chat(
+    return BroughtChat(
         _id(_one_of(told, *names.get("id", ("id", "uuid")))) or "",
         title,
         _time(_one_of(told, "create_time", "created_at", "createdAt", "created", "create_date")),
@@ -277,7 +277,7 @@ def _head(told: dict[str, Any], **names: tuple[str, ...]) -> Chat:
     )
 
 
-def _claude(told: dict[str, Any]) -> Chat:
+def _claude(told: dict[str, Any]) -> BroughtChat:
     chat = _head(told)
     chat.current = _id(told.get("current_leaf_message_uuid"))
     above: str | None = None
@@ -298,7 +298,7 @@ def _claude(told: dict[str, Any]) -> Chat:
     return chat
 
 
-def _openwebui(told: dict[str, Any]) -> Chat:
+def _openwebui(told: dict[str, Any]) -> BroughtChat:
     inner = _map(told.get("chat")) or told
     chat = _head({**inner, **told})
     history = _map(inner.get("history"))
@@ -341,7 +341,7 @@ def _unfolded(text: str) -> str:
     return _joined(said)
 
 
-def _lmstudio(told: dict[str, Any]) -> Chat:
+def _lmstudio(told: dict[str, Any]) -> BroughtChat:
     chat = _head(told)
     chat.id = chat.id or _text(str(told.get("createdAt", "")))
     chat.updated = _time(_one_of(told, "assistantLastMessagedAt", "userLastMessagedAt")) or chat.updated
@@ -365,7 +365,11 @@ def _lmstudio_version(version: dict[str, Any]) -> tuple[str, float | None, str]:
 
 
 def _add_versions(
-    chat: Chat, place: int, versions: Sequence[tuple[object, str, float | None, str]], chosen: object, usual: str = ""
+    chat: BroughtChat,
+    place: int,
+    versions: Sequence[tuple[object, str, float | None, str]],
+    chosen: object,
+    usual: str = "",
 ) -> None:
     """Add the versions of a message below the one of the message before it that was on the screen."""
     shown = chosen if isinstance(chosen, int) and 0 <= chosen < len(versions) else len(versions) - 1
@@ -378,7 +382,7 @@ def _add_versions(
             chat.current = node.id
 
 
-def _llamacpp(told: dict[str, Any]) -> Chat:
+def _llamacpp(told: dict[str, Any]) -> BroughtChat:
     conv = _map(told.get("conv"))
     chat = _head(conv)
     chat.current = _id(conv.get("currNode"))
@@ -402,7 +406,7 @@ def _llamacpp(told: dict[str, Any]) -> Chat:
     return chat
 
 
-def _turns(told: dict[str, Any], turns: Iterable[dict[str, Any]]) -> Chat:
+def _turns(told: dict[str, Any], turns: Iterable[dict[str, Any]]) -> BroughtChat:
     """Return a chat without branches: ShareGPT's, Jan's, and messages as OpenAI's interface has them."""
     chat = _head(told)
     chat.title = chat.title or _text(_map(told.get("metadata")).get("title"))
@@ -425,7 +429,7 @@ def _turns(told: dict[str, Any], turns: Iterable[dict[str, Any]]) -> Chat:
     return chat
 
 
-def _sillytavern(told: dict[str, Any]) -> Chat:
+def _sillytavern(told: dict[str, Any]) -> BroughtChat:
     head, *lines = told["lines"] if "mes" not in told["lines"][0] else ({}, *told["lines"])
     chat = _head(head, title=("character_name",))
     chat.id = _text(_map(head.get("chat_metadata")).get("integrity")) or _text(head.get("create_date"))
@@ -462,7 +466,7 @@ class Layout:
 
     name: str
     fits: Callable[[dict[str, Any]], bool]
-    read: Callable[[dict[str, Any]], Chat]
+    read: Callable[[dict[str, Any]], BroughtChat]
 
 
 LAYOUTS = (

@@ -16,10 +16,10 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from app.state.chat.attachments import plain_name
-from app.state.conversations.documents import CHUNK, Documents, Unreadable
+from app.state.conversations.documents import CHUNK, DamagedDocument, Documents
 from app.state.conversations.files import FORMAT, ConversationRefused, Note
 from app.state.conversations.json_stream import Senseless
-from app.state.conversations.layouts import Chat, Layout, is_line, is_thread, layout_of
+from app.state.conversations.layouts import BroughtChat, Layout, is_line, is_thread, layout_of
 from engine import Cancelled, Translatable
 
 _SUFFIXES = (".json", ".jsonl")
@@ -46,7 +46,7 @@ class Found:
 
     name: str
     layout: str = ""
-    chat: Chat | None = None
+    chat: BroughtChat | None = None
     reason: str = ""
     own: bytes = b""
 
@@ -225,7 +225,7 @@ def _gathered(values: Iterable[object], threads: dict[str, dict[str, object]]) -
             lines.append(told)
         elif is_thread(told) and isinstance(told, dict) and not told.get("messages"):
             threads[str(told.get("id"))] = told
-        elif not lines or not isinstance(told, Unreadable):
+        elif not lines or not isinstance(told, DamagedDocument):
             yield place, told
     by_thread: dict[str, list[object]] = {}
     for line in lines:

@@ -11,7 +11,7 @@ import pytest
 
 from app.state.conversations.brought import conversation_of, source_of
 from app.state.conversations.conversation import Conversation
-from app.state.conversations.documents import Documents, Unreadable
+from app.state.conversations.documents import DamagedDocument, Documents
 from app.state.conversations.dropped import kind_of
 from app.state.conversations.files import ConversationRefused
 from app.state.conversations.sources import Found, chats_in, is_source
@@ -345,4 +345,4 @@ def test_values_are_read_across_the_ends_of_pieces() -> None:
     text = f'[{json.dumps(told[0])}, {{bad: "]\\"", [}}, {json.dumps(told[1], ensure_ascii=False)}]'
     first, damaged, *_, last = Documents(Slow(text.encode()), lambda _: None)
     assert (first, last) == (told[0], told[1])
-    assert isinstance(damaged, Unreadable)
+    assert isinstance(damaged, DamagedDocument)

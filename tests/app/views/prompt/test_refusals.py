@@ -104,5 +104,6 @@ def test_a_message_is_judged_by_the_target_that_was_chosen(open_window: OpenWind
     window.wait(lambda: window.controller.transcript.entries)
     window.ended(window.first())
     assert window.first().reply == "Fine."
+    window.wait(lambda: window.program.context.use is not None)
     assert window.program.context.use is not None
     assert window.program.context.use.available == 8_000
