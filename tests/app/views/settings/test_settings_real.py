@@ -64,4 +64,4 @@ def test_a_real_system_prompt_and_a_restart(open_window: OpenWindow, demo_pair: 
     after.controller.carry_out(Continue(shown))
     after.ended(shown, 60_000)
     assert shown.reply.startswith(reply)
-    assert 0 < after.stats(shown).emitted <= 12
+    assert 12 < after.stats(shown).emitted <= 24, "it is counted as a whole"
