@@ -106,14 +106,15 @@ def test_while_a_long_prompt_is_read_by_a_large_model(tmp_path: Path) -> None:
 
 
 def test_while_the_draft_reads_a_long_prompt(slow_model: Path) -> None:
-    """The target has the prompt in its cache already; the draft has just been loaded."""
+    """The target has the prompt in its cache; the draft has just been loaded, and reads behind a first token."""
     prompt = _long_prompt(700)
     with open_files(slow_model, None, threads=1) as decoder:
         decoder.generate(prompt, max_tokens=1)
         decoder.attach_draft(LoadConfig(slow_model, threads=1, trusted=True))
         assert decoder.draft is not None
-        heard, result = _cancel_after(decoder, prompt, lambda event: isinstance(event, PromptProgress))
-        assert result is None
+        heard, result = _cancel_after(decoder, prompt, partial(_is_token, 0))
+        assert result is not None
+        assert (result.finish_reason, len(result.tokens)) == ("cancelled", 1)
         assert heard < HEARD_S
         assert decoder.draft.length < 699
         assert list(decoder.draft.tokens) == prompt[: decoder.draft.length]
