@@ -12,7 +12,7 @@ from engine.decoder import SpeculativeDecoder
 from engine.events import RoundEvent, TokenEvent
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge
-from engine.lookahead.policy import AutoLookahead
+from engine.lookahead.policy import Allowance, AutoLookahead
 from helpers.decoding.invariants import check_caches
 from helpers.heads.eagle import write_eagle3, write_plain_target
 from helpers.heads.replies import PROMPT, draws_alike, follow_heads, open_with_heads
@@ -81,11 +81,12 @@ def test_one_target_pass_a_round_and_no_setting_needed(decoder: SpeculativeDecod
     assert {method.name for method in result.stats.by_method} & {"eagle3", "draft-model"}
 
 
-def test_the_distribution_is_the_targets(decoder: SpeculativeDecoder) -> None:
+def test_the_distribution_is_the_targets(decoder: SpeculativeDecoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Allowance, "spend", lambda _self, _tokens: None)  # What is tried depends on no time.
     _knowing(decoder)
     assert draws_alike(decoder, method="auto", sources=("draft-model", "eagle3"), lookahead="auto") > 0.001
     used = {method.name: method.proposed for method in decoder.stats.by_method}
-    assert min(used["eagle3"], used["draft-model"]) > 30
+    assert min(used["eagle3"], used["draft-model"]) > 100
 
 
 @pytest.mark.parametrize("sources", [("eagle3", "draft-model"), ("draft-model", "eagle3")])
