@@ -95,12 +95,12 @@ class ConversationController(QObject):
 
     @property
     def can_undelete(self) -> bool:
-        """Return whether the deletion of a chat can be undone."""
+        """Return True if the deletion of a chat can be undone."""
         return bool(self._deleted)
 
     @property
     def can_restore_messages(self) -> bool:
-        """Return whether the deletion of messages can be undone."""
+        """Return True if the deletion of messages can be undone."""
         return bool(self._gone)
 
     @property
@@ -234,7 +234,7 @@ class ConversationController(QObject):
         return sorted(self._summaries.values(), key=self._when, reverse=True)
 
     def is_listed(self, conversation: Conversation) -> bool:
-        """Return whether it is one of them: a deleted one is not."""
+        """Return True if it is one of them: a deleted one is not."""
         return conversation.id in self._summaries
 
     def _when(self, summary: ConversationSummary) -> tuple[int, float, int]:

@@ -55,7 +55,7 @@ class BareCalls:
         return text
 
     def _may_be(self) -> bool:
-        """Return whether what has come may be the beginning of calls."""
+        """Return True if what has come may be the beginning of calls."""
         left = self._held.lstrip()
         for _ in range(2):  # A fence within tags, or tags within a fence.
             if _OPENING.fullmatch(left):

@@ -218,7 +218,7 @@ class _Finder:
         return gap(two) or None
 
     def _is_read(self, form: CallForm, calls: list[tuple[str, Mapping[str, Any]]]) -> bool:
-        """Return whether what is written in the form is read as these calls."""
+        """Return True if what is written in the form is read as these calls."""
         try:
             grammar, note = usable_grammar(self._asked)
             text = write_calls(form, calls)

@@ -92,7 +92,7 @@ class PartedReply:
 
     @property
     def enough(self) -> bool:
-        """Return whether a second call has begun where there is to be one."""
+        """Return True if a second call has begun where there is to be one."""
         return self._one_call and len(self._parted.calls) > 1
 
     @property

@@ -56,7 +56,7 @@ class OtherProgram:
 
     @property
     def found(self) -> bool:
-        """Return whether the program seems to be on this computer."""
+        """Return True if the program seems to be on this computer."""
         if any(shutil.which(command) for command in self.commands):
             return True
         return self.file is not None and self.file().parent.is_dir() and self.file().parent != Path.home()

@@ -124,7 +124,7 @@ def _check_token_ids(request: GenerationRequest, vocab_size: int) -> None:
 
 
 def _is_chat(request: GenerationRequest) -> bool:
-    """Return whether the prompt goes through the chat template."""
+    """Return True if the prompt goes through the chat template."""
     return not request.raw and (isinstance(request.prompt, str) or isinstance(request.prompt[0], Message))
 
 
@@ -240,7 +240,7 @@ def _find(template: str, tokenizer: Tokenizer, ends: AbstractSet[int], renderer:
 
 
 def _divides(marker: str, render: Callable[..., str]) -> bool:
-    """Return whether a marker also stands between the parts of one reply: thought, text and calls of tools."""
+    """Return True if a marker also stands between the parts of one reply: thought, text and calls of tools."""
     call = {"type": "function", "id": "abcdefghi", "function": {"name": _TOOL, "arguments": {}}}
     of_thought: dict[str, Any] = dict.fromkeys(("reasoning", "reasoning_content"), _THOUGHT)
     for parts in (of_thought, {"tool_calls": [call]}):

@@ -145,7 +145,7 @@ def _run(jobs: Sequence[Transfer], at_once: int, cancel: CancelToken) -> None:
 
 
 def is_here(path: Path, file: HubFile, cancel: CancelToken) -> bool | None:
-    """Return whether a file is here as the hub has it; None: there is no file of this name."""
+    """Return True if a file is here as the hub has it; None: there is no file of this name."""
     if not path.exists():
         return None
     try:

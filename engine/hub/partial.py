@@ -116,7 +116,7 @@ class PartialFile:
 
     @property
     def is_there(self) -> bool:
-        """Return whether the part still has its name: its folder may have gone."""
+        """Return True if the part still has its name: its folder may have gone."""
         try:
             return os.fstat(self._file.fileno()).st_ino == self._part.stat().st_ino
         except OSError:

@@ -321,7 +321,7 @@ def _proxy(web: Web, scheme: str, host: str, port: int | None) -> str | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine."""
+    """Return True if a host is this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

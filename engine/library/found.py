@@ -262,7 +262,7 @@ def _revision(path: Path, place: Path) -> Path:
 
 
 def _is_of_a_model(place: Path) -> bool:
-    """Return whether a download of weights was begun: many repositories are there for their tokenizers alone."""
+    """Return True if a download of weights was begun: many repositories are there for their tokenizers alone."""
     if any(place.glob("blobs/*.incomplete")):
         return True
     links = (each for each in (place / "snapshots").rglob("*") if each.is_symlink() and not each.exists())

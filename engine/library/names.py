@@ -269,7 +269,7 @@ def _has_quantisation(file: Path, name: str) -> bool:
 
 
 def no_target(name: str) -> bool:
-    """Return whether a GGUF file is nothing that writes text, by its name."""
+    """Return True if a GGUF file is nothing that writes text, by its name."""
     return _NO_TARGETS.search(name) is not None
 
 

@@ -177,7 +177,7 @@ def _closed(schema: Any) -> Any:
 
 
 def _opens(schema: Mapping[str, Any]) -> bool:
-    """Return whether a schema says of other members what they may be."""
+    """Return True if a schema says of other members what they may be."""
     return bool(schema.keys() & {"additionalProperties", "patternProperties", "allOf", "anyOf", "oneOf", "$ref"})
 
 
@@ -189,7 +189,7 @@ def _is_text(schema: Mapping[str, Any]) -> bool:
 
 
 def _nests(function: Mapping[str, Any]) -> bool:
-    """Return whether an argument of a function may be other than a text, a number or a truth value."""
+    """Return True if an argument of a function may be other than a text, a number or a truth value."""
     plain = {"string", "number", "integer", "boolean"}
     values = (function.get("parameters") or {}).get("properties") or {}
     return any(not isinstance(each, Mapping) or each.get("type") not in plain for each in values.values())

@@ -101,7 +101,7 @@ def _name_of(host: str) -> str:
 
 
 def _is_json(path: str, headers: Mapping[str, str]) -> bool:
-    """Return whether a body is JSON by its headers. Ollama's programs name no type; web pages have to."""
+    """Return True if a body is JSON by its headers. Ollama's programs name no type; web pages have to."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     of_page = "origin" in headers or "sec-fetch-site" in headers
     return kind == "application/json" or (path.startswith("/api/") and not of_page)

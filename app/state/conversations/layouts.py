@@ -456,7 +456,7 @@ def _first(value: object) -> dict[str, Any]:
 
 
 def is_thread(told: object) -> bool:
-    """Return whether a value describes a chat of Jan's, whose messages may be in a file beside it."""
+    """Return True if a value describes a chat of Jan's, whose messages may be in a file beside it."""
     return _map(told).get("object") == "thread"
 
 
@@ -505,7 +505,7 @@ def _is_jan(told: dict[str, Any]) -> bool:
 
 
 def is_line(told: object) -> bool:
-    """Return whether a value is one message of a chat, or the head of one, of which all lines of the file are."""
+    """Return True if a value is one message of a chat, or the head of one, of which all lines of the file are."""
     keys = _map(told).keys()
     tavern = ("mes" in keys and bool(keys & {"is_user", "is_system"})) or {"user_name", "character_name"} <= keys
     return tavern or _is_jan(_map(told))

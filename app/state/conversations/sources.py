@@ -56,7 +56,7 @@ Opened = tuple[str, int, Callable[[], BinaryIO]]
 
 
 def is_source(path: Path) -> bool:
-    """Return whether a file or folder is to be read here: it has chats of other programs, or may have."""
+    """Return True if a file or folder is to be read here: it has chats of other programs, or may have."""
     try:
         if path.is_dir() or zipfile.is_zipfile(path):
             return True
@@ -79,7 +79,7 @@ def is_source(path: Path) -> bool:
 
 
 def has_chats(folder: Path) -> bool:
-    """Return whether a folder has files that may be chats, and no model."""
+    """Return True if a folder has files that may be chats, and no model."""
     names = [name for _, _, names in islice(os.walk(folder), _LOOKED_AT) for name in names[:_LOOKED_AT]]
     models = any(name == "config.json" or name.lower().endswith((".gguf", ".safetensors")) for name in names)
     return not models and any(name.lower().endswith(_SUFFIXES) for name in names)

@@ -163,7 +163,7 @@ class MarkdownBlocks:
             self._emit_code_piece()
 
     def _may_end(self, line: str) -> bool:
-        """Return whether a line that is not complete may yet become the end of a fence."""
+        """Return True if a line that is not complete may yet become the end of a fence."""
         return self._fence not in _JSON.values() and bool(line) and not line.strip().strip(self._fence[0])
 
     def _undented(self, line: str) -> str:
@@ -367,7 +367,7 @@ def _place_to_cut(text: str) -> int:
 
 
 def _is_whole(text: str) -> bool:
-    """Return whether nothing is open at the end of a text that is marked in pairs."""
+    """Return True if nothing is open at the end of a text that is marked in pairs."""
     if any(text.count(mark) % 2 for mark in _PAIRED):
         return False
     return text.rfind("[") <= text.rfind("]") and text.rfind("](") <= text.rfind(")")

@@ -45,7 +45,7 @@ def add_dialect(parser: MarkdownIt) -> None:
 
 class _State(StateInline):
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:  # noqa: N802, N803 - the parser's names
-        """Return whether stars may open and close here: beside CJK writing, which has no spaces, whatever is there."""
+        """Return True if stars may open and close here: beside CJK writing, which has no spaces, whatever is there."""
         found = super().scanDelims(start, canSplitWord)
         before = self.src[start - 1] if start > 0 else " "
         after = self.src[start + found.length] if start + found.length < self.posMax else " "

@@ -132,7 +132,7 @@ class PromptEdit(QPlainTextEdit):
 
     @property
     def empty(self) -> bool:
-        """Return whether nothing is typed, nor being composed."""
+        """Return True if nothing is typed, nor being composed."""
         return not (self.toPlainText().strip() or self.composing)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:  # noqa: N802 - Qt's name

@@ -86,7 +86,7 @@ class CommandParser(argparse.ArgumentParser):
         return f"there is no option {name}{meant(name, self._option_string_actions, _ELSEWHERE)}"
 
     def _is_unknown(self, word: str) -> bool:
-        """Return whether a word looks like an option of a name that this command does not know."""
+        """Return True if a word looks like an option of a name that this command does not know."""
         return word.startswith("--") and word.partition("=")[0] not in self._option_string_actions
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

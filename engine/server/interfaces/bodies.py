@@ -31,7 +31,7 @@ def read_json(data: bytes) -> Mapping[str, Any]:
 
 
 def is_deep(body: object) -> bool:
-    """Return whether lists and objects are nested more deeply than whatever reads them can follow."""
+    """Return True if lists and objects are nested more deeply than whatever reads them can follow."""
     level: list[Any] = [body]
     for _ in range(_DEEPEST):
         inner = (each.values() if isinstance(each, dict) else each for each in level)

@@ -120,7 +120,7 @@ def _as_function(call: Any) -> Any:
 
 
 def _readable(text: str) -> bool:
-    """Return whether the text of arguments is that of an object, or nothing that should be shown to a model."""
+    """Return True if the text of arguments is that of an object, or nothing that should be shown to a model."""
     try:
         found = json.loads(text)
     except ValueError:
