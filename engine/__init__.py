@@ -131,6 +131,22 @@ HOMES = {
     "engine.library.names": ("bundled_pair", "resolve_source"),
     "engine.stats": ("GenerationStats", "MethodStats", "Untold"),
     "engine.chat.context_fit": ("PromptFit",),
+    "engine.tools.loop": (
+        "CALL_LIMIT",
+        "PlannedCall",
+        "ToolCallAsked",
+        "ToolCallEnded",
+        "ToolCallStarted",
+        "ToolsEnded",
+        "limit_message",
+        "planned_calls",
+        "result_message",
+        "run_call",
+        "run_tools",
+    ),
+    "engine.tools.permissions": ("Ask", "Permission", "Permissions"),
+    "engine.tools.tool": ("Tool", "ToolHost", "ToolOutput"),
+    "engine.tools.toolbox": ("Toolbox",),
     "engine.translatable": ("Phrase", "Translatable"),
 }
 _HOME_OF = {name: home for home, names in HOMES.items() for name in names}

@@ -156,6 +156,24 @@ from .system.installation import check_installation as check_installation
 from .system.installation import installation_folder as installation_folder
 from .system.machine import available_memory as available_memory
 from .system.processor import check_processor as check_processor
+from .tools.loop import CALL_LIMIT as CALL_LIMIT
+from .tools.loop import PlannedCall as PlannedCall
+from .tools.loop import ToolCallAsked as ToolCallAsked
+from .tools.loop import ToolCallEnded as ToolCallEnded
+from .tools.loop import ToolCallStarted as ToolCallStarted
+from .tools.loop import ToolsEnded as ToolsEnded
+from .tools.loop import limit_message as limit_message
+from .tools.loop import planned_calls as planned_calls
+from .tools.loop import result_message as result_message
+from .tools.loop import run_call as run_call
+from .tools.loop import run_tools as run_tools
+from .tools.permissions import Ask as Ask
+from .tools.permissions import Permission as Permission
+from .tools.permissions import Permissions as Permissions
+from .tools.tool import Tool as Tool
+from .tools.tool import ToolHost as ToolHost
+from .tools.tool import ToolOutput as ToolOutput
+from .tools.toolbox import Toolbox as Toolbox
 from .translatable import Phrase as Phrase
 from .translatable import Translatable as Translatable
 

@@ -1,0 +1,185 @@
+"""Let a model call tools: a reply, the calls in it, their results, the next reply, until one calls nothing.
+
+`run_tools` does all of it. Who has the decoder on another thread than the tools (a window) drives the same steps by
+itself: `planned_calls` of a reply, a question about each, `run_call`, `result_message`, and the next reply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Literal, NamedTuple, Unpack
+
+from engine.cancel import CancelToken
+from engine.errors import Cancelled
+from engine.events import Event, Finished, GenerationResult
+from engine.generation.responder import Responder
+from engine.messages.message import Message
+from engine.messages.parts import ToolCall, ToolResult
+from engine.options import GenerationOptions
+from engine.tools.permissions import Ask, Permission
+from engine.tools.tool import CALL_SECONDS, Tool, ToolOutput
+from engine.tools.toolbox import Toolbox, no_such_tool
+from engine.translatable import Translatable
+
+CALL_LIMIT = 8
+"""Calls that a model may make for one question, where nobody says how many."""
+REFUSED = Translatable("The user does not allow this call. Answer without it.")
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """Hold a call that a reply makes. `tool` None: there is none of that name, or it is off; `problem` says so."""
+
+    call: ToolCall
+    tool: Tool | None
+    problem: str = ""
+
+
+class ToolCallAsked(NamedTuple):
+    """Report that a person is asked about a call next."""
+
+    call: ToolCall
+    tool: Tool
+
+
+class ToolCallStarted(NamedTuple):
+    """Report that a call is allowed, and runs next."""
+
+    call: ToolCall
+    tool: Tool
+
+
+class ToolCallEnded(NamedTuple):
+    """Report what a call gave back, and the message that says it. `tool` None: there is no such tool."""
+
+    call: ToolCall
+    tool: Tool | None
+    output: ToolOutput
+    message: Message
+    seconds: float
+
+
+class ToolsEnded(NamedTuple):
+    """Report the end, as the last event. `messages`: the conversation, with all replies and results.
+
+    `reason`: answered (the last reply calls nothing), limit (there were too many calls), or what ended a reply early.
+    """
+
+    messages: tuple[Message, ...]
+    calls: int
+    reason: Literal["answered", "limit", "cancelled", "error"]
+
+
+ToolEvent = ToolCallAsked | ToolCallStarted | ToolCallEnded | ToolsEnded
+
+
+def planned_calls(reply: GenerationResult | Message, toolbox: Toolbox) -> tuple[PlannedCall, ...]:
+    """Return the calls of a reply, each with its tool."""
+    offered = toolbox.offered
+    return tuple(
+        PlannedCall(call, offered[call.name])
+        if call.name in offered
+        else PlannedCall(call, None, no_such_tool(call.name, toolbox))
+        for call in reply.tool_calls
+    )
+
+
+def run_call(
+    planned: PlannedCall, toolbox: Toolbox, *, cancel: CancelToken, timeout: float = CALL_SECONDS
+) -> ToolOutput:
+    """Run a call that was allowed, on a worker thread. Raises Cancelled and nothing else."""
+    if planned.tool is None:
+        return ToolOutput(planned.problem, is_error=True)
+    return toolbox.call(planned.call.name, planned.call.arguments, cancel=cancel, timeout=timeout)
+
+
+def result_message(call: ToolCall, output: ToolOutput) -> Message:
+    """Return the message by which the model is told what a call gave back."""
+    text = output.text
+    if output.pictures:
+        text += ("\n" if text else "") + Translatable("[The user sees {count} pictures.]", count=len(output.pictures))
+    if not text:
+        text = Translatable("The tool failed and does not say why.") if output.is_error else Translatable("Done.")
+    return Message("tool", [ToolResult(call.id, call.name, text)])
+
+
+def limit_message(call: ToolCall, limit: int) -> Message:
+    """Return the message for a call that is not run because there were too many."""
+    said = Translatable("Not run: no more than {limit} calls are made for one question.", limit=limit)
+    return result_message(call, ToolOutput(said, is_error=True))
+
+
+def run_tools(
+    decoder: Responder,
+    messages: Sequence[Message | Mapping[str, Any]],
+    toolbox: Toolbox,
+    ask: Ask,
+    *,
+    limit: int = CALL_LIMIT,
+    cancel: CancelToken | None = None,
+    timeout: float = CALL_SECONDS,
+    **options: Unpack[GenerationOptions],
+) -> Generator[Event | ToolEvent, None, None]:
+    """Answer messages, with tools: the events of each reply, those of its calls, and ToolsEnded at the end.
+
+    What fails in a tool is told the model as text. `must_call` is for the first reply alone. A call that nobody allows
+    is told the model too. Raises what `stream` raises, and Cancelled where a question or a call was cancelled.
+    """
+    token = cancel or decoder.cancel_token
+    said = [Message.from_mapping(each) for each in messages]
+    made = 0
+    while True:
+        result: GenerationResult | None = None
+        for event in decoder.stream(said, cancel=token, **_with_tools(options, toolbox, first=made == 0)):
+            yield event
+            result = event.result if isinstance(event, Finished) else result
+        if result is None:
+            return
+        if result.tokens or result.text:
+            said.append(result.message)
+        calls = planned_calls(result, toolbox)
+        if result.finish_reason in ("cancelled", "error") or not calls:
+            early = result.finish_reason if result.finish_reason in ("cancelled", "error") else "answered"
+            yield ToolsEnded(tuple(said), made, early)
+            return
+        left = limit - made
+        for planned in calls[:left]:
+            made += 1
+            message = yield from _called(planned, toolbox, ask, token, timeout)
+            said.append(message)
+        if len(calls) > left:
+            said += [limit_message(planned.call, limit) for planned in calls[left:]]
+            yield ToolsEnded(tuple(said), made, "limit")
+            return
+
+
+def _with_tools(options: GenerationOptions, toolbox: Toolbox, *, first: bool) -> GenerationOptions:
+    told: GenerationOptions = {**options, "tools": toolbox.functions()}
+    if not first:
+        told.pop("must_call", None)
+    return told
+
+
+def _called(
+    planned: PlannedCall, toolbox: Toolbox, ask: Ask, cancel: CancelToken, timeout: float
+) -> Generator[ToolEvent, None, Message]:
+    call, tool, began = planned.call, planned.tool, perf_counter()
+    if tool is None:
+        output = ToolOutput(planned.problem, is_error=True)
+    else:
+        yield ToolCallAsked(call, tool)
+        permission = ask(tool, call.arguments)
+        if cancel.cancelled:
+            cancel.clear()
+            raise Cancelled(Translatable("The call"))
+        began = perf_counter()
+        if permission is Permission.never:
+            output = ToolOutput(REFUSED, is_error=True)
+        else:
+            yield ToolCallStarted(call, tool)
+            output = run_call(planned, toolbox, cancel=cancel, timeout=timeout)
+    message = result_message(call, output)
+    yield ToolCallEnded(call, tool, output, message, perf_counter() - began)
+    return message

@@ -1,0 +1,103 @@
+"""Define what a tool is, what it gives back, and the contract of whoever has tools."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from engine.cancel import CancelToken
+from engine.translatable import Translatable
+
+MOST_RESULT_BYTES = 32_000
+"""UTF-8 bytes of a result that a model reads; the rest is cut off, and that is told."""
+CALL_SECONDS = 120.0
+"""How long a call may take where nobody says how long."""
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+"""Characters with which a text could command a terminal, or say something that a person does not see."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Describe a tool.
+
+    `name`: as its host calls it; `title`: for people, often the same; `schema`: the JSON schema of its arguments;
+    `server`: the name of its host; `writes`: whether it may change something or start a program.
+    """
+
+    name: str
+    title: str
+    description: str
+    schema: Mapping[str, Any] = field(hash=False)
+    server: str
+    writes: bool
+
+    @property
+    def key(self) -> str:
+        """Return the name by which the tool is switched off and allowed, unique among all hosts."""
+        return f"{self.server}/{self.name}"
+
+    @property
+    def digest(self) -> str:
+        """Return a fingerprint of all that is said of the tool: what was allowed of it is not allowed of another."""
+        said = [self.name, self.description, self.schema, self.server, self.writes]
+        return hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """Hold what a call gave back: a text that a model may read, or why there is none.
+
+    `pictures`: addresses of pictures, mostly such as hold the picture themselves (data:image/png;base64,…). They are
+    for people alone; nothing is ever fetched from one.
+    """
+
+    text: str
+    is_error: bool = False
+    pictures: tuple[str, ...] = ()
+
+
+class ToolHost(Protocol):
+    """Have tools, and run them. All methods are called on worker threads, and may block."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the host, one line."""
+
+    def tools(self) -> tuple[Tool, ...]:
+        """Return its tools; starts what must be started for it. Raises EngineError, in one sentence."""
+
+    def call(
+        self, tool_name: str, arguments: Mapping[str, Any], *, cancel: CancelToken, timeout: float = CALL_SECONDS
+    ) -> ToolOutput:
+        """Run a tool and return what it gives back; its own failures are outputs. Raises Cancelled."""
+
+    def close(self) -> None:
+        """End what was started. May be called more than once, and by another thread."""
+
+
+def plain_text(text: str, most: int = MOST_RESULT_BYTES) -> str:
+    """Return a text from outside without characters that are not seen, and of no more than `most` bytes.
+
+    What was cut is told behind it. Whatever looks like a control token stays text where the prompt is made.
+    """
+    # Each unseen character goes, so that twice as much as is kept is enough to look at.
+    said = _UNSEEN.sub("", text[: 2 * most].replace("\r\n", "\n").replace("\r", "\n"))
+    data = said.encode()
+    if len(data) <= most and len(text) <= 2 * most:
+        return said
+    kept = data[:most].decode(errors="ignore")
+    left_out = max(len(text) - len(kept), 0)
+    return f"{kept}\n" + Translatable("[{count:,} more characters were cut off.]", count=left_out)
+
+
+def one_line(text: str, most: int = 200) -> str:
+    """Return a text from outside as one line of at most `most` characters, for a list or a sentence."""
+    line = " ".join(plain_text(text, 8 * most).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
