@@ -163,6 +163,25 @@ def check_length(max_tokens: object, min_tokens: object, max_time: object) -> No
         raise InvalidRequest(f"max_time must be a number of seconds above 0, not {max_time!r}.")
 
 
+def check_prefix(value: object) -> tuple[str | int, ...]:
+    """Return the beginning of a reply: texts and token ids, in their order. Raises InvalidRequest."""
+    pieces = () if value is None else (value,) if isinstance(value, str) else value
+    if isinstance(pieces, bytes) or not isinstance(pieces, Sequence):
+        raise InvalidRequest("The prefix must be a text, or a list of token ids and texts.")
+    found: list[str | int] = []
+    for piece in pieces:
+        if isinstance(piece, str):
+            check_text(piece)
+            found += [piece] if piece else []
+        elif is_whole(piece):
+            found.append(int(piece))
+        else:
+            raise InvalidRequest("The prefix must be a text, or a list of token ids and texts.")
+    if sum(len(piece) if isinstance(piece, str) else 1 for piece in found) > MOST_PREDICTED:
+        raise InvalidRequest(f"The prefix is too long: it may have {MOST_PREDICTED:,} letters and tokens at most.")
+    return tuple(found)
+
+
 def check_prediction(value: object) -> str | tuple[int, ...]:
     """Return a predicted reply: a text, or token ids as a tuple. Raises InvalidRequest."""
     if value is None:

@@ -16,6 +16,7 @@ from engine.checks import (
     check_length,
     check_number,
     check_prediction,
+    check_prefix,
     check_tree,
     check_whole,
     is_whole,
@@ -310,6 +311,8 @@ class GenerationRequest:
     chat template, by name.
     `prediction`: what the reply will probably be, or much of it, as text or token ids: where that comes true it is
     written faster, and it changes nothing else. With plain decoding it is not used.
+    `prefix`: what the reply begins with, as a text or a list of token ids and texts; the result is what comes behind
+    it. Tokens stay the tokens that they are.
     `min_tokens`: before so many tokens none that ends the reply is drawn; with `ignore_eos` none of the model's own
     ever is. `max_time`: seconds after which no further round begins, from the call on. `drop_turns` False:
     ContextFull where old turns would be left out.
@@ -335,6 +338,7 @@ class GenerationRequest:
     max_time: float | None = None
     drop_turns: bool = True
     prediction: str | tuple[int, ...] = ""
+    prefix: str | tuple[str | int, ...] = ()
 
     def __post_init__(self) -> None:
         check_thinking(self.thinking)
@@ -347,6 +351,7 @@ class GenerationRequest:
         object.__setattr__(self, "must_call", _called(self.must_call, self.tools))
         object.__setattr__(self, "template_options", _plain_options(self.template_options))
         object.__setattr__(self, "prediction", check_prediction(self.prediction))
+        object.__setattr__(self, "prefix", check_prefix(self.prefix))
         check_length(self.max_tokens, self.min_tokens, self.max_time)
         if self.ignore_eos and (self.constraint is not None or self.must_call):
             raise InvalidRequest("ignore_eos and a constraint exclude each other: what fits it has an end.")

@@ -76,6 +76,7 @@ class GenerationOptions(SamplingOptions, total=False):
     max_time: float | None
     drop_turns: bool
     prediction: str | Sequence[int] | None
+    prefix: str | Sequence[str | int] | None
     sampling: SamplingConfig | None
     speculation: SpeculationConfig | None
     method: str | DraftMethod

@@ -28,6 +28,12 @@ class ReplyText:
         """Control tokens whose place in the text was not released yet, with that place."""
         self.stopped: str | None = None
 
+    def follow(self, tokens: Sequence[int]) -> None:
+        """Stand behind these tokens, whose text is not its own: half a character at their end is completed here."""
+        for token in tokens:
+            self._decoder.decode(self._tokenizer.piece(token))
+        self._whole = not (self._stop or self._decoder.getstate()[0])
+
     @property
     def text(self) -> str:
         """Return all that was released so far."""

@@ -63,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_reply_options(parser)
     add = parser.add_argument
     add("--replies", type=int, default=1, metavar="N", help="write N replies to the prompt, each with its own seed")
+    add("--prefix", metavar="TEXT", help="what the reply begins with: a text, @FILE, or - for standard input")
     add("--prediction", type=Path, metavar="FILE", help="text that the reply will probably be much like: it is faster")
     add("--json", action="store_true", help="print one line of JSON per reply")
     parser.set_defaults(run=run)
@@ -81,9 +82,11 @@ class _Output:
     def answer(self, prompt: Any, **further: Any) -> GenerationResult:
         """Return one reply: JSON on stdout, or the text as it comes and a line of figures on stderr."""
         result: GenerationResult | None = None
+        begun = self.options["prefix"]
         for event in self.decoder.stream(prompt, cancel=self.cancel, **(self.options | further)):
             if isinstance(event, TokenEvent | TextEvent) and not self.as_json:
-                print(event.text, end="", flush=True)
+                print(begun + event.text, end="", flush=True)
+                begun = ""
             elif isinstance(event, Finished):
                 result = event.result
                 print(json.dumps(result.to_dict() | said_of(self.decoder)) if self.as_json else "", flush=True)
@@ -105,6 +108,7 @@ def run(args: argparse.Namespace) -> int:
     _check_together(args)
     settings = settings_of(args)
     options = {"sampling": settings.sampling, "speculation": settings.speculation, **reply_options(args)}
+    options["prefix"] = "" if args.prefix is None else read_told(args.prefix)
     if args.prediction is not None:
         options["prediction"] = _read_prediction(args.prediction)
     turns = read_messages(args.messages) if args.messages else None
@@ -146,7 +150,7 @@ def _check_together(args: argparse.Namespace) -> None:
         raise InvalidRequest("--system needs the chat template: omit --raw and --tokens.")
     if args.prompt is not None and args.text is not None:
         raise InvalidRequest("There are two prompts: PROMPT, and that of --prompt. Omit one of them.")
-    inputs = [args.prompt, args.system, None if args.messages is None else str(args.messages)]
+    inputs = [args.prompt, args.system, args.prefix, None if args.messages is None else str(args.messages)]
     if inputs.count("-") > 1:
         raise InvalidRequest("Standard input can be read once only: use - in one place.")
 

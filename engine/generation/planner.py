@@ -36,6 +36,8 @@ def make_plan(
     reading = read_request(request, target, cancel)
     proposing = choose_proposing(reading, models, seed)
     request, masks, speculation = reading.request, reading.masks, reading.request.speculation
+    reply = ReplyText(target.tokenizer, reading.stop_texts)
+    reply.follow(reading.begun)
     return Plan(
         target=target,
         drafter=proposing.drafter,
@@ -44,7 +46,7 @@ def make_plan(
         ),
         policy=proposing.policy,
         prompt=reading.prompt,
-        reply=ReplyText(target.tokenizer, reading.stop_texts),
+        reply=reply,
         parted=reading.parted,
         thought_end=reading.thought_end,
         masks=masks,

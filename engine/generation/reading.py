@@ -14,9 +14,11 @@ from engine.cancel import CancelToken
 from engine.chat.call_form import CallForm, call_form
 from engine.chat.context_fit import fit_turns, prompt_limit
 from engine.chat.inputs import PLAIN_INPUT, TemplateInput
+from engine.chat.plain_text import encode_behind, lookalikes_of, reply_cuts
 from engine.chat.render import Renderer
 from engine.chat.reply_grammar import GrammarRequest, TagGrammar, usable_grammar
 from engine.chat.reply_parts import PartedReply
+from engine.chat.reply_text import ReplyText
 from engine.chat.template import choose_template, encode_prompt
 from engine.chat.thinking import thinking_input, thought_end
 from engine.checks import check_tokens, lone_surrogate
@@ -60,13 +62,15 @@ _known: WeakKeyDictionary[Tokenizer, tuple[str, TurnEnd]] = WeakKeyDictionary()
 class Reading:
     """Hold what the target reads for a request, and what ends its reply.
 
-    Attributes: request (with the end tokens banned where it is to go on behind them); prompt (token ids); dropped_turns
-    (oldest turns that were left out); parted; stop_tokens; stop_texts; masks (those of a constraint); thought_end
-    (returns the tokens that end a thought and begin the answer); notes (sentences on how the prompt was made).
+    Attributes: request (with the end tokens banned where it is to go on behind them); prompt (token ids); begun (those
+    at its end with which the reply begins); dropped_turns (oldest turns that were left out); parted; stop_tokens;
+    stop_texts; masks (those of a constraint); thought_end (returns the tokens that end a thought and begin the answer);
+    notes (sentences on how the prompt was made).
     """
 
     request: GenerationRequest
     prompt: list[int]
+    begun: list[int]
     dropped_turns: int
     parted: PartedReply
     stop_tokens: frozenset[int]
@@ -83,9 +87,13 @@ def read_request(request: GenerationRequest, target: Backend, cancel: CancelToke
     given = thinking_input(request.thinking, tokenizer, renderer) if _is_chat(request) else PLAIN_INPUT
     given = replace(given, tools=request.tools or None, arguments={**given.arguments, **request.template_options})
     tokens, dropped = _encode(request, target, renderer, given)
+    begun = _begun(request, tokenizer, tokens)
+    if begun and len(tokens) + len(begun) >= target.context_length > len(begun):
+        # Not before: with the turns that the reply was begun with, it is in the cache.
+        tokens, dropped = _encode(request, target, renderer, given, len(begun))
     if not tokens:
         raise InvalidRequest(Translatable("The prompt has no tokens: it must have some text."))
-    parted, end = _parted(request, tokenizer, tokens, given), TurnEnd()
+    parted, end = _parted(request, tokenizer, tokens, given, begun), TurnEnd()
     if _is_chat(request):
         end = turn_end_of(tokenizer, target.eos_token_ids, parted.thought_ends, renderer)
     ends = target.eos_token_ids | end.tokens
@@ -94,7 +102,8 @@ def read_request(request: GenerationRequest, target: Backend, cancel: CancelToke
     stop_tokens = ends | frozenset(request.stop_tokens)
     return Reading(
         request,
-        tokens,
+        [*tokens, *begun],
+        begun,
         dropped,
         parted,
         stop_tokens,
@@ -118,9 +127,12 @@ def _check_token_ids(request: GenerationRequest, vocab_size: int) -> None:
     """Check every token id of a request before any work. Raises TokenOutOfRange."""
     sampling, prompt = request.sampling, request.prompt
     given = () if isinstance(prompt, str) or isinstance(prompt[0], Message) else prompt
+    begun = (token for token in request.prefix if isinstance(token, int))
     biased = (token for token, _ in sampling.logit_bias)
     predicted = () if isinstance(request.prediction, str) else request.prediction
-    check_tokens(itertools.chain(given, biased, sampling.banned_tokens, request.stop_tokens, predicted), vocab_size)
+    check_tokens(
+        itertools.chain(given, begun, biased, sampling.banned_tokens, request.stop_tokens, predicted), vocab_size
+    )
 
 
 def _is_chat(request: GenerationRequest) -> bool:
@@ -128,13 +140,26 @@ def _is_chat(request: GenerationRequest) -> bool:
     return not request.raw and (isinstance(request.prompt, str) or isinstance(request.prompt[0], Message))
 
 
+def _begun(request: GenerationRequest, tokenizer: Tokenizer, prompt: Sequence[int]) -> list[int]:
+    """Return the tokens with which the reply begins. Of its texts only thoughts' markers become control tokens."""
+    before, tokens = _text_of(prompt[-_PROMPT_END:], tokenizer), list[int]()
+    for piece in request.prefix:
+        if isinstance(piece, int):
+            tokens.append(piece)
+            continue
+        places = [0, *reply_cuts(piece, "" if tokens else before, lookalikes_of(tokenizer)), len(piece)]
+        for begin, end in itertools.pairwise(places):
+            tokens += encode_behind(piece[begin:end], tokenizer) if end > begin else []
+    return tokens
+
+
 def _encode(
-    request: GenerationRequest, target: Backend, renderer: Renderer, given: TemplateInput
+    request: GenerationRequest, target: Backend, renderer: Renderer, given: TemplateInput, begun: int = 0
 ) -> tuple[list[int], int]:
-    """Return the tokens of the prompt, and how many turns were left out of it."""
+    """Return the tokens of the prompt, and how many turns were left out of it. `begun`: tokens that follow it."""
     prompt, tokenizer = request.prompt, target.tokenizer
     if isinstance(prompt, tuple) and isinstance(prompt[0], Message) and not request.raw:
-        length = target.context_length
+        length = target.context_length - begun
         tokens, dropped = fit_turns(prompt, tokenizer, length, request.max_tokens, renderer, given)
         if dropped and not request.drop_turns:
             whole = encode_prompt(prompt, tokenizer, raw=False, renderer=renderer, given=given)
@@ -144,15 +169,19 @@ def _encode(
 
 
 def _parted(
-    request: GenerationRequest, tokenizer: Tokenizer, prompt: Sequence[int], given: TemplateInput
+    request: GenerationRequest, tokenizer: Tokenizer, prompt: Sequence[int], given: TemplateInput, begun: Sequence[int]
 ) -> PartedReply:
-    """Return what parts the reply to a prompt, of these tokens, by what the chat template says."""
+    """Return what parts the reply to a prompt, of these tokens, by what the chat template says.
+
+    `begun`: the tokens behind them with which the reply begins.
+    """
     asked, before = request.prompt, ""
     if isinstance(asked, tuple) and len(asked) > 1 and isinstance(asked[-1], Message):
         before = asked[-1].content if asked[-1].role == "assistant" else ""
     seen = prompt if before else prompt[-_PROMPT_END:]
-    data = b"".join(tokenizer.piece(token) or tokenizer.marker(token).encode() for token in seen)
-    end = data.decode("utf-8", "replace").removesuffix(before)
+    end = _text_of(seen, tokenizer).removesuffix(before)
+    text = ReplyText(tokenizer)
+    before += "".join([text.marked(text.push(token)) for token in begun])
     template = choose_template(tokenizer.chat_templates, given)
     names = [tool["function"]["name"] for tool in request.tools]
     if template is None or not _is_chat(request):
@@ -168,6 +197,12 @@ def _parted(
     )
     grammar, _ = usable_grammar(wanted, end)
     return PartedReply(grammar, before, tools=names, one_call=request.one_call)
+
+
+def _text_of(tokens: Sequence[int], tokenizer: Tokenizer) -> str:
+    """Return the text of tokens with that of control tokens."""
+    data = b"".join(tokenizer.piece(token) or tokenizer.marker(token).encode() for token in tokens)
+    return data.decode("utf-8", "replace")
 
 
 def _calls_wanted(

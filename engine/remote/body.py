@@ -36,11 +36,11 @@ def make_body(request: GenerationRequest, model: str, kind: ServerKind) -> Body:
     chat = not request.raw and not _are_tokens(request.prompt)
     unasked = [*_sample(content, request.sampling, kind)]
     if chat:
-        content["messages"] = _messages(request.prompt, kind)
+        content["messages"] = _begin(_messages(request.prompt, kind), _begun(request.prefix))
         content |= _going_on(content["messages"], kind)
         unasked += _think(content, request.thinking, kind)
     else:
-        content["prompt"] = request.prompt if isinstance(request.prompt, str) else list(request.prompt)
+        content["prompt"] = _read(request.prompt, _begun(request.prefix))
     if request.max_tokens is not None:
         content["max_tokens"] = request.max_tokens
     if request.stop:
@@ -64,6 +64,34 @@ def make_body(request: GenerationRequest, model: str, kind: ServerKind) -> Body:
     content |= kind.extras
     note = Translatable("The server was not told {names}: it has no such setting.", names=", ".join(unasked))
     return Body(chat, content, (note,) if unasked else ())
+
+
+def _begun(prefix: Sequence[str | int]) -> str:
+    """Return the beginning of the reply. Raises NotAvailable."""
+    if any(isinstance(piece, int) for piece in prefix):
+        raise _cannot(Translatable("A prefix of token ids"), Translatable("give it as a text instead"))
+    return "".join(map(str, prefix))
+
+
+def _read(prompt: Any, begun: str) -> str | list[int]:
+    """Return what is read where there are no messages. Raises NotAvailable."""
+    if isinstance(prompt, str):
+        return prompt + begun
+    if begun:
+        raise _cannot(Translatable("A prefix behind token ids"), Translatable("give the prompt as a text instead"))
+    return list(prompt)
+
+
+def _begin(messages: list[dict[str, Any]], begun: str) -> list[dict[str, Any]]:
+    """Return messages that end with the beginning of the reply."""
+    last = messages[-1]
+    if begun and last["role"] == "assistant" and isinstance(last["content"], list):
+        last["content"] = [*last["content"], {"type": "text", "text": begun}]
+    elif begun and last["role"] == "assistant":
+        last["content"] = (last["content"] or "") + begun
+    elif begun:
+        messages.append({"role": "assistant", "content": begun})
+    return messages
 
 
 def _choice(request: GenerationRequest) -> dict[str, Any]:

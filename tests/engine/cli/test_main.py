@@ -102,6 +102,15 @@ def test_tokens_and_stop_strings(generate: Generate, models: Models) -> None:
     assert "girl" not in reply["text"]
 
 
+def test_what_the_reply_begins_with(models: Models, capsys: pytest.CaptureFixture[str], generate: Generate) -> None:
+    call = (*models, "--max-tokens", "4", "--lookahead", "0", "--raw", "Once upon")
+    reply = generate(*call, "--prefix", " a time")
+    assert main(["generate", *call, "--quiet", "--prefix", " a time"]) == 0
+    assert capsys.readouterr().out == f" a time{reply['text']}\n"
+    assert reply["tokens"] == generate(*call[:-1], "Once upon a time")["tokens"]
+    assert "once only" in _complaint(capsys, *models, "--prefix", "-", "-")
+
+
 def test_constraints_from_files(generate: Generate, models: Models, tmp_path: Path) -> None:
     schema, grammar, bad = tmp_path / "schema.json", tmp_path / "grammar.lark", tmp_path / "bad.json"
     schema.write_text('{"enum": ["Tim", "Lily"]}', "utf-8")
