@@ -1,4 +1,7 @@
-"""Run the engine, as the only place that does: its thread takes jobs, and the Qt loop awaits them."""
+"""Run the engine, as the only place that does: its thread takes jobs, and the Qt loop awaits them.
+
+A second thread counts tokens beside it: what a chat takes of the context is to be known while another one is answered.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,7 @@ from engine import (
     GenerationResult,
     Message,
     ModelFile,
+    ModelNotLoaded,
     RoundEvent,
     SamplingConfig,
     TokenEvent,
@@ -87,6 +91,7 @@ class EngineBridge(Responders):
         self._events: deque[TimedEvent] = deque()
         self._now: SpeculativeDecoder | None = None
         self._worker = Worker(loop, self._begin, "outrider-engine")
+        self._counter = Worker(loop, contextlib.nullcontext, "outrider-counter")
 
     # Jobs -------------------------------------------------------------------------------------------------------------
 
@@ -236,24 +241,27 @@ class EngineBridge(Responders):
     def count_tokens(
         self, messages: Sequence[Message], texts: Sequence[str] = (), choice: GenerationChoice | None = None
     ) -> Job[TokenCount]:
-        """Count in the background the tokens that these messages would take of the context, and those of each text.
+        """Count the tokens that these messages would take of the context, and those of each text.
 
-        `choice`: what the reply would be asked with; its system prompt comes first.
+        It waits for nothing that the engine's thread does. `choice`: what the reply would be asked with; its system
+        prompt comes first.
 
         Raises ModelNotLoaded, ChatTemplateFailed, TextNotEncodable, Cancelled.
         """
         asked = GenerationChoice() if choice is None else choice
 
         def work(cancel: CancelToken) -> TokenCount:
-            counts = []
+            if self._now is None:
+                raise ModelNotLoaded("target")
+            answering, counts = self._answering, []
             for text in texts:
-                counts.append(self._answering.count(text))
+                counts.append(answering.count(text))
                 cancel.check()
             told, most = asked.messages(messages), asked.max_tokens
-            fit = self._answering.fit(told, max_tokens=most, cancel=cancel, **asked.thinking_options)
+            fit = answering.fit(told, max_tokens=most, cancel=cancel, **asked.thinking_options)
             return TokenCount(fit, tuple(counts))
 
-        return self._worker.submit(Job(self._loop, work, background=True))
+        return self._counter.submit(Job(self._loop, work))
 
     def hand(self, work: Callable[[], None]) -> None:
         """Do a piece of work of the local server when it is its turn. From any thread."""
@@ -276,7 +284,8 @@ class EngineBridge(Responders):
         """Cancel everything and end the thread. False: it did not end in time (seconds)."""
         for job in list(self._held):
             job.cancel()
-        return self._worker.close(timeout)
+        self._counter.close(0.0)  # Freeing the models waits for what is being counted with them.
+        return self._worker.close(timeout) and self._counter.close(timeout)
 
     # On the worker thread ---------------------------------------------------------------------------------------------
 

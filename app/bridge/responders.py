@@ -78,7 +78,8 @@ class Responders:
 
     @property
     def _answering(self) -> Responder:
-        return self._decoder if self._remote is None else self._remote
+        remote = self._remote  # Read once: tokens are counted on another thread.
+        return self._decoder if remote is None else remote
 
     def _load(self, wanted: Loaded, how: LoadWay, cancel: CancelToken) -> Loaded:
         if wanted.target is not None and is_server(wanted.target):

@@ -1,4 +1,4 @@
-"""Keep count of how full the context is: ask the engine, in the background, when typing has stopped."""
+"""Keep count of how full the context is: ask the engine, beside what it does, when typing has stopped."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LONG = 400_000
 class ContextController(QObject):
     """Track what the model would read if the message were sent now.
 
-    Attribute: use, None where it is not known (no target is loaded, the engine is at work elsewhere).
+    Attribute: use, None where it is not known (no target is loaded, or what is shown is not counted yet).
     Signals: changed(), counted() (what is typed now is counted, or can't be).
     `typed` gives the question as it stands in the prompt box, with its files.
     """
@@ -92,7 +92,7 @@ class ContextController(QObject):
         return files + sum(len(message.content) for message in self._history or ())
 
     def _note_other(self) -> None:
-        """Note that other entries are shown; while the engine is at work elsewhere, their size is not known."""
+        """Note that other entries are shown; figures that another chat's reply moved are not left there meanwhile."""
         self._counted = None
         if self._controller.activity.work != "idle":
             self._show(None)
@@ -110,30 +110,33 @@ class ContextController(QObject):
         if self._bridge.loaded.target != self._target:
             self._target = self._bridge.loaded.target
             self._attachments.forget_tokens()
+            self._counted = None
+            if self._job is not None:
+                self._job.cancel()
             self._show(None)
         self.note_typed()
 
     def _note_busy(self, busy: bool) -> None:
         self._forget_history()
         if busy:
-            # At once: the engine is asked for the reply in a moment, and then counts nothing more.
             self._count()
         else:
             self.note_typed()
 
     def _note_reply(self) -> None:
-        """Let the meter follow a reply while it is written: counting would have to wait for its end."""
+        """Let the meter follow a reply while it is written, from what was counted before it."""
         pending, use = self._controller.answering, self._counted
         if pending is not None and pending.exchange.status == "writing" and use is not None:
-            used = use.used + self._controller.metrics.emitted
+            before = pending.exchange.stats_before  # A reply that goes on was counted as far as it had come.
+            used = use.used + self._controller.metrics.emitted - (0 if before is None else before.emitted)
             self._show(replace(use, used=min(used, use.available), typed=0))
 
     def _count(self) -> None:
         self._timer.stop()
         self._state = object()
         pending = self._controller.answering
-        if pending is not None and pending.exchange.status != "waiting":
-            return
+        if pending is not None and pending.exchange.status != "waiting" and self._counted is not None:
+            return  # `_note_reply` goes on from there.
         if self._job is not None:
             self._job.cancel()
         if self._bridge.loaded.target is None:
@@ -143,8 +146,9 @@ class ContextController(QObject):
 
     async def _ask(self, pending: PendingReply | None) -> None:
         uncounted = [each.block for each in self._attachments.attachments if each.tokens is None]
-        choice, asks = self._controller.choices.own if pending is None else pending.choice, True
+        choice = self._controller.choices.own if pending is None else pending.choice
         messages = () if pending is None else pending.messages
+        asks = pending is not None and pending.exchange.status == "waiting" and messages[-1].role == "user"
         if pending is None:
             state = self._state
             history = await self._read_history()
@@ -173,6 +177,7 @@ class ContextController(QObject):
             if self._controller.answering is pending:
                 self._counted = use_of(count.fit if asks else replace(count.fit, typed=0))
                 self._tell(self._counted)
+                self._note_reply()
 
     async def _read_history(self) -> tuple[Message, ...]:
         """Return what was said so far; of a long chat bit by bit, so that the window goes on."""

@@ -366,3 +366,30 @@ def test_a_token_is_never_half_set(one: str) -> None:
     with _between_lines(getattr(CancelToken, one), other):
         getattr(token, one)()
     assert token.cancelled == (token.flag[0] == b"\x01") == (one == "cancel")
+
+
+def test_counting_on_another_thread_while_targets_come_and_go(bundled_target: Path) -> None:
+    """The window counts what a chat takes while the engine's thread loads, writes and frees."""
+    stop, found, errors = threading.Event(), set[int](), list[Exception]()
+    with load(bundled_target, threads=1) as decoder:
+        messages = [{"role": "user", "content": "One, two, three."}]
+        right = decoder.fit(messages).tokens
+
+        def count() -> None:
+            while not stop.is_set():
+                try:
+                    found.add(decoder.fit(messages).tokens)
+                except (BackendClosed, ModelNotLoaded):
+                    pass
+                except Exception as error:  # noqa: BLE001 - the test looks at it
+                    errors.append(error)
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        for _turn in range(3):
+            assert decoder.generate(messages, max_tokens=8).stats.emitted == 8
+            decoder.attach_target(LoadConfig(bundled_target, threads=1))
+        decoder.close()
+        stop.set()
+        thread.join(20)
+    assert (found, errors) == ({right}, [])

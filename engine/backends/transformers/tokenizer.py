@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -97,6 +98,7 @@ class TransformersTokenizer:
         """Take over one of transformers'. `templates`: a chat template, or several by their names."""
         self._size = vocab_size
         self._fast: Any = tokenizer.backend_tokenizer
+        self._lock = threading.Lock()
         self._fast.no_truncation()
         self._fast.no_padding()
         self._steps = _decoding_steps(self._fast.decoder)
@@ -121,8 +123,9 @@ class TransformersTokenizer:
         """Return the token ids of `text`. Raises TextNotEncodable where a character would be left out."""
         # Halves of surrogate pairs are no text.
         text = text.encode("utf-8", "replace").decode()
-        self._fast.encode_special_tokens = not parse_special
-        encoding = self._fast.encode(text, add_special_tokens=add_special)
+        with self._lock:  # The switch is the tokenizer's, and not the call's: another thread would turn it.
+            self._fast.encode_special_tokens = not parse_special
+            encoding = self._fast.encode(text, add_special_tokens=add_special)
         tokens: list[int] = encoding.ids
         if self._may_lose or self._lost_bytes:
             self._refuse_lost(text, encoding.offsets)

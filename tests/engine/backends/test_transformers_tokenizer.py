@@ -1,6 +1,8 @@
 """The tokenizers of model folders: text to ids and ids to bytes, for every way of writing a vocabulary."""
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -203,3 +205,34 @@ def test_damaged_tokenizer(template: Path, tmp_path: Path, content: str) -> None
     (folder / "tokenizer.json").write_text(content)
     with pytest.raises(ModelFileBroken, match="its tokenizer cannot be read"):
         open_folder(folder)
+
+
+class SlowFast:
+    """The library's tokenizer, which lets other threads go on before it reads."""
+
+    def __init__(self, fast: Any) -> None:
+        self.__dict__["fast"] = fast
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self.fast, name, value)
+
+    def encode(self, text: str, **options: Any) -> Any:
+        """Read, in a moment."""
+        time.sleep(0.001)
+        return self.fast.encode(text, **options)
+
+
+def test_two_threads_turn_no_text_into_control_tokens(template: Path, tmp_path: Path) -> None:
+    """Whether the texts of control tokens are those tokens is a switch of the library's tokenizer, not of a call."""
+    tokenizer: Any = _backend(template, tmp_path / "model", _byte_level()).tokenizer
+    text = "a</s>"
+    right = {parse: tokenizer.encode(text, add_special=False, parse_special=parse) for parse in (True, False)}
+    assert right[True] != right[False]
+    tokenizer._fast = SlowFast(tokenizer._fast)
+
+    def differ(parse: bool) -> int:
+        found = (tokenizer.encode(text, add_special=False, parse_special=parse) for _round in range(20))
+        return sum(each != right[parse] for each in found)
+
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(differ, (True, False))) == [0, 0]

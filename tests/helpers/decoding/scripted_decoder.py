@@ -43,7 +43,8 @@ class Script:
     correction) takes `round_s` seconds, a load `load_s`, reading the prompt `read_s`, the first whole calibration after
     a load `measure_s`. `errors` are raised, one a call. With lookahead auto each round says the next of `speedups`, of
     which the last goes on for ever; one of 1.0 is a round in which nothing is proposed. `opened`: the prompt opens the
-    thought; `thinking`: how it is told to think; `hurried`: how often it was asked to answer now.
+    thought; `thinking`: how it is told to think; `hurried`: how often it was asked to answer now. `threads`: those that
+    ran it; `counters`: those that counted.
     """
 
     reply: str | Callable[[Sequence[Message]], str] = "All right."
@@ -66,6 +67,7 @@ class Script:
     options: list[dict[str, Any]] = field(default_factory=list)
     measured: list[str] = field(default_factory=list)
     threads: set[str] = field(default_factory=set)
+    counters: set[str] = field(default_factory=set)
     hurried: int = 0
     closed: bool = False
 
@@ -172,7 +174,7 @@ class ScriptedDecoder:
         cancel: CancelToken | None = None,
     ) -> PromptFit:
         """Four characters are a token; the oldest exchanges go where there is no room."""
-        self.script.threads.add(threading.current_thread().name)
+        self.script.counters.add(threading.current_thread().name)
         sizes = [self.count(message.content) for message in messages]
         dropped = 0
         while sum(sizes[dropped:]) > self.script.context and dropped + 2 < len(sizes):

@@ -10,6 +10,7 @@ import engine
 from app.control.context import LONG_WAIT_MS, WAIT_MS
 from app.state.chat.attachments import Attachment
 from app.state.chat.context_use import ContextUse, last_dropped
+from app.state.chat.intents import Continue
 from app.state.chat.transcript import Entry, Exchange, Notice, Problem
 from app.state.compare.compare import CompareSettings
 from app.words.context import context_details, context_words
@@ -39,7 +40,8 @@ def test_it_counts_the_conversation_and_what_is_typed(open_window: OpenWindow) -
     assert counted(window) == ContextUse(15, 4_096), "the question and its reply"
     window.main.new_chat_wanted.emit()
     assert counted(window) == ContextUse(0, 4_096)
-    assert script.threads == {"outrider-engine"}, "counting is the engine's work"
+    assert script.threads == {"outrider-engine"}
+    assert script.counters == {"outrider-counter"}, "counting waits for no reply"
 
 
 def test_while_a_reply_is_written_it_follows(open_window: OpenWindow) -> None:
@@ -87,15 +89,69 @@ def test_what_will_be_dropped_is_said_and_shown(open_window: OpenWindow) -> None
     assert window.main.meter.text() == "too long: 375 tokens, 350 fit"
 
 
-def test_another_chat_is_not_told_the_figures_of_this_one(open_window: OpenWindow) -> None:
-    window = open_window(Script("word " * 400, round_s=0.02))
+def test_each_chat_has_its_own_figures_while_another_is_answered(open_window: OpenWindow) -> None:
+    window = open_window(Script("word " * 400, round_s=0.02, context=350))
     counted(window)
-    exchange = window.send("Go on for long")
-    window.wait(lambda: exchange.status == "writing" and counted_now(window) > 10)
+    long = window.send("q" * 40)
+    window.wait(lambda: long.status == "writing" and counted_now(window) > 20)
+    kept = window.program.conversations.open
+    assert kept is not None
     window.main.new_chat_wanted.emit()
-    assert window.program.context.use is None, "the engine writes the other chat's reply and counts later"
+    assert window.program.context.use is None, "figures of the other chat are not left there"
+    assert counted(window) == ContextUse(0, 350)
+    window.type("y" * 20)
+    window.wait(lambda: counted_now(window) == 5)
+    assert (window.main.meter.text(), window.main.meter.isVisible()) == ("5 of 350 tokens", True)
+    window.prompt.edit.insertPlainText("z" * 1_500)
+    window.wait(lambda: not counted(window).fits)
+    window.key(Qt.Key.Key_Return)
+    assert window.main.context_notice.isVisible(), "refused now, not when the other reply has ended"
+    window.controller.open(kept.id)
+    window.wait(lambda: counted_now(window) >= 10 + window.controller.metrics.emitted - 2)
+    window.wait(lambda: counted_now(window) > 100)
+    assert not long.ended
+    window.controller.cancel()
+    window.ended(long)
+
+
+def test_what_is_dropped_is_shown_while_another_chat_is_answered(open_window: OpenWindow) -> None:
+    script = Script("r" * 400, context=350)
+    window = open_window(script)
+    first, _second = window.ask("q" * 40), window.ask("q" * 40)
+    kept = window.program.conversations.open
+    assert kept is not None
+    window.main.new_chat_wanted.emit()
+    script.round_s = 0.05
+    other = window.send("Go on for long")
+    window.wait(lambda: other.status == "writing")
+    window.controller.open(kept.id)
+    window.prompt.edit.insertPlainText("z" * 600)
+    window.wait(lambda: counted(window).dropped == 2)
+    again = window.controller.transcript.entries[0]
+    assert isinstance(again, Exchange)
+    assert again.question == first.question
+    assert window.view(again)._line is not None
+    assert not other.ended
     window.controller.replies.cancel(window.controller.replies.queue[0])
-    assert counted(window).used == 0
+    window.wait(lambda: other.ended)
+
+
+def test_a_reply_that_goes_on_is_counted_once(open_window: OpenWindow) -> None:
+    window = open_window(Script("word " * 40, round_s=0.02))
+    counted(window)
+    exchange = window.send("Go")
+    window.wait(lambda: len(exchange.reply) > 60)
+    window.controller.cancel()
+    window.ended(exchange)
+    counted(window)
+    window.controller.carry_out(Continue(exchange))
+    most = 0
+    while not exchange.ended:
+        window.qtbot.wait(20)
+        most = max(most, counted_now(window))
+    window.ended(exchange)
+    window.wait(lambda: counted_now(window) == 1 + (len(exchange.reply) + 3) // 4)
+    assert most <= counted_now(window)
 
 
 def test_no_target_no_meter(open_window: OpenWindow, tmp_path: Path) -> None:
