@@ -169,6 +169,12 @@ class ModelController(QObject):
         self.loader.weigh()
         self.list_changed.emit()
 
+    def lengthen_context(self, tokens: int) -> None:
+        """Load the chosen target with so many tokens of context from the next message on."""
+        target = self.list.selection.target
+        if target is not None:
+            self.set_options(target, replace(self.list.options(target), context=tokens))
+
     def set_favourite(self, path: Path, on: bool) -> None:
         """Mark a model as a favourite, or no longer, now and in later runs."""
         self._memory.set_favourite(path, on=on)

@@ -19,7 +19,7 @@ from app.shell.panel_follower import PanelFollower
 from app.shell.program import Program
 from app.shell.windows import Windows
 from app.state.chat.attachments import NotAttached
-from app.state.chat.context_use import last_dropped
+from app.state.chat.context_use import last_dropped, longer_context
 from app.state.chat.transcript import Problem
 from app.state.compare.compare import CompareKind
 from app.store.brought import Brought
@@ -288,9 +288,16 @@ def _connect_meter(program: Program) -> None:
         window.meter.show_use(use)
         # What was counted is a moment old: an empty box is a new message.
         window.prompt.refuse("" if use is None or use.fits else too_long(use))
+        model = models.list.by_path(loaded)
+        window.context_notice.offer(None if use is None or model is None else longer_context(use, model.context_length))
         dropped = last_dropped(controller.transcript.entries, 0 if use is None else use.dropped)
         window.transcript.mark_dropped(dropped)
 
+    def lengthen(tokens: int) -> None:
+        models.lengthen_context(tokens)
+        window.prompt.send_all_the_same()
+
+    window.context_notice.longer.connect(lengthen)
     window.prompt.edited.connect(context.note_typed)
     context.changed.connect(show)
     models.selection_changed.connect(show)

@@ -17,10 +17,12 @@ def context_words(use: ContextUse | None) -> str:
     if not use.fits:
         text = QCoreApplication.translate("Context", "too long: {used} tokens, {available} fit")
     elif use.dropped:
-        text = QCoreApplication.translate("Context", "{used} of {available} tokens, without the oldest messages")
+        text = QCoreApplication.translate(
+            "Context", "{used} of {available} tokens, without the oldest messages: {free} stay free"
+        )
     else:
         text = QCoreApplication.translate("Context", "{used} of {available} tokens")
-    return text.format(used=used, available=available)
+    return text.format(used=used, available=available, free=number(use.kept_free))
 
 
 def context_figures(use: ContextUse | None) -> str:
@@ -52,21 +54,18 @@ def context_details(use: ContextUse | None) -> str:
     if use.typed:
         typed = QCoreApplication.translate("Context", "Your current message: {count}.")
         lines.append(typed.format(count=number(use.typed)))
+    rule = QCoreApplication.translate(
+        "Context",
+        "{free} tokens are kept free for the reply: where fewer would be left, the oldest messages are left out until "
+        "about half of the context is free. The system prompt and your message are always sent.",
+    )
+    lines.append(rule.format(free=number(use.kept_free)))
     if use.dropped:
         dropped = QCoreApplication.translate(
             "Context",
-            "The oldest {count} messages do not fit and are not sent to the model. A line in the chat marks "
-            "where they end. The system prompt and your message are always sent.",
+            "The oldest {count} messages are not sent to the model. A line in the chat marks where they end.",
         )
         lines.append(dropped.format(count=number(use.dropped)))
-    else:
-        lines.append(
-            QCoreApplication.translate(
-                "Context",
-                "When the context is full, the oldest messages are left out. The system prompt and your message "
-                "are always sent.",
-            )
-        )
     return "\n".join(lines)
 
 

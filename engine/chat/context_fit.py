@@ -33,7 +33,8 @@ class PromptFit:
 
     `tokens`: of what it reads, or of what must stay where even that does not fit; `typed`: of the last message alone;
     `context_length`: what there is room for; `dropped_turns`: the oldest messages that are left out; `fits`:
-    False where a reply would raise ContextFull.
+    False where a reply would raise ContextFull; `kept_free`: the part of the context that is kept for the reply, for
+    which the oldest messages go.
     """
 
     tokens: int
@@ -41,6 +42,7 @@ class PromptFit:
     context_length: int
     dropped_turns: int = 0
     fits: bool = True
+    kept_free: int = 0
 
 
 def measure_turns(
@@ -55,14 +57,15 @@ def measure_turns(
 
     Raises what encoding it raises.
     """
+    kept_free = context_length - prompt_limit(context_length, max_tokens)
     if not messages:
-        return PromptFit(0, 0, context_length)
+        return PromptFit(0, 0, context_length, kept_free=kept_free)
     typed = len(encode_written(messages[-1].content, tokenizer))
     try:
         tokens, dropped = fit_turns(messages, tokenizer, context_length, max_tokens, Renderer(cancel), given)
     except ContextFull as error:
-        return PromptFit(error.needed, typed, context_length, fits=False)
-    return PromptFit(len(tokens), typed, context_length, dropped)
+        return PromptFit(error.needed, typed, context_length, fits=False, kept_free=kept_free)
+    return PromptFit(len(tokens), typed, context_length, dropped, kept_free=kept_free)
 
 
 def fit_turns(

@@ -317,8 +317,8 @@
             <translation>zu lang: {used} Tokens, {available} passen</translation>
         </message>
         <message>
-            <source>{used} of {available} tokens, without the oldest messages</source>
-            <translation>{used} von {available} Tokens, ohne die ältesten Nachrichten</translation>
+            <source>{used} of {available} tokens, without the oldest messages: {free} stay free</source>
+            <translation>{used} von {available} Tokens, ohne die ältesten Nachrichten: {free} bleiben frei</translation>
         </message>
         <message>
             <source>{used} of {available} tokens</source>
@@ -337,12 +337,12 @@
             <translation>Ihre aktuelle Nachricht: {count}.</translation>
         </message>
         <message>
-            <source>The oldest {count} messages do not fit and are not sent to the model. A line in the chat marks where they end. The system prompt and your message are always sent.</source>
-            <translation>Die {count} ältesten Nachrichten passen nicht in den Kontext und werden nicht an das Modell gesendet. Eine Linie im Chat zeigt, wo sie enden. Der System-Prompt und Ihre Nachricht werden immer gesendet.</translation>
+            <source>{free} tokens are kept free for the reply: where fewer would be left, the oldest messages are left out until about half of the context is free. The system prompt and your message are always sent.</source>
+            <translation>{free} Tokens bleiben für die Antwort frei: Wo weniger übrig wären, werden die ältesten Nachrichten weggelassen, bis etwa die Hälfte des Kontexts frei ist. Der System-Prompt und Ihre Nachricht werden immer gesendet.</translation>
         </message>
         <message>
-            <source>When the context is full, the oldest messages are left out. The system prompt and your message are always sent.</source>
-            <translation>Wenn der Kontext voll ist, werden die ältesten Nachrichten weggelassen. Der System-Prompt und Ihre Nachricht werden immer gesendet.</translation>
+            <source>The oldest {count} messages are not sent to the model. A line in the chat marks where they end.</source>
+            <translation>Die {count} ältesten Nachrichten werden nicht an das Modell gesendet. Eine Linie im Chat zeigt, wo sie enden.</translation>
         </message>
     </context>
     <context>
@@ -361,6 +361,10 @@
         <message>
             <source>Close</source>
             <translation>Schließen</translation>
+        </message>
+        <message>
+            <source>Use {length} and send</source>
+            <translation>{length} verwenden und senden</translation>
         </message>
     </context>
     <context>
@@ -688,6 +692,10 @@
         <message>
             <source>Continue</source>
             <translation>Fortsetzen</translation>
+        </message>
+        <message>
+            <source>Ask again</source>
+            <translation>Erneut fragen</translation>
         </message>
     </context>
     <context>

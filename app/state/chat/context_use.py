@@ -11,6 +11,9 @@ from app.state.chat.transcript import Entry, Exchange
 if TYPE_CHECKING:
     from engine import PromptFit
 
+_ROOM = 16
+"""One part in so many of a context that is offered stays free for the reply, as the engine keeps it."""
+
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
@@ -25,7 +28,8 @@ class ContextUse:
     """Hold the tokens used and available, for the conversation on the screen with what is typed.
 
     `used` is what the model reads, with the reply as far as it is written; `typed` the part of the question; `dropped`
-    the oldest messages that it would not be shown. `fits` False: the question alone is too long.
+    the oldest messages that it would not be shown. `fits` False: the question alone is too long. `kept_free`: what the
+    oldest messages make way for, so that a reply has room.
     """
 
     used: int
@@ -33,6 +37,7 @@ class ContextUse:
     typed: int = 0
     dropped: int = 0
     fits: bool = True
+    kept_free: int = 0
 
     @property
     def fraction(self) -> float:
@@ -42,7 +47,20 @@ class ContextUse:
 
 def use_of(fit: PromptFit) -> ContextUse:
     """Return what the meter shows of a count."""
-    return ContextUse(fit.tokens, fit.context_length, fit.typed, fit.dropped_turns, fit.fits)
+    return ContextUse(fit.tokens, fit.context_length, fit.typed, fit.dropped_turns, fit.fits, fit.kept_free)
+
+
+def longer_context(use: ContextUse, most: int) -> int | None:
+    """Return the context to load for a message that does not fit: a power of two, or all that a model was trained for.
+
+    None where that helps nothing: `most` tokens are too few as well, or not known (0).
+    """
+    if use.fits or most <= max(use.used, use.available):
+        return None
+    length = 1
+    while length - length // _ROOM < use.used:
+        length *= 2
+    return min(length, most)
 
 
 def last_dropped(entries: Sequence[Entry], dropped: int) -> Exchange | None:

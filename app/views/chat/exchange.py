@@ -107,11 +107,15 @@ class ExchangeView(EntryView):
         self.summary.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.continue_button = QPushButton(self.tr("Continue"), footer)
         self.continue_button.clicked.connect(self._ask_to_continue)
-        self.continue_button.hide()
+        self.again_button = QPushButton(self.tr("Ask again"), footer)
+        self.again_button.clicked.connect(self._ask_again)
+        for button in (self.continue_button, self.again_button):
+            button.hide()
         line = QHBoxLayout()
         line.setSpacing(12)
         line.addWidget(self.summary, 1)
         line.addWidget(self.continue_button)
+        line.addWidget(self.again_button)
         rows = QVBoxLayout(footer)
         rows.setContentsMargins(0, 4, 0, 0)
         rows.setSpacing(0)
@@ -240,6 +244,7 @@ class ExchangeView(EntryView):
         self.summary.setToolTip(exchange.models)
         self.summary.setVisible(bool(words))
         self.continue_button.setVisible(exchange.status == "interrupted" and exchange.unfinished)
+        self.again_button.setVisible(exchange.ended and not exchange.answered and exchange.question_id is not None)
 
     def _show_calls(self) -> None:
         """Show the reply's tool calls below it, folded."""
@@ -291,6 +296,7 @@ class ExchangeView(EntryView):
         offered |= {"replay"} if exchange.reply else set()
         self.reply_actions.show_state(frozenset(offered), exchange.reply_branch, busy=busy)
         self.continue_button.setEnabled(not busy)
+        self.again_button.setEnabled(not busy)
 
     def _act_on_question(self, name: str) -> None:
         if name == "edit":
@@ -361,6 +367,9 @@ class ExchangeView(EntryView):
     def _reply_edited(self, text: str) -> None:
         self._leave_reply()
         self.ask(EditReply(self.exchange, text))
+
+    def _ask_again(self) -> None:
+        self.ask(Regenerate(self.exchange))
 
     def _ask_to_continue(self) -> None:
         self.ask(Continue(self.exchange))

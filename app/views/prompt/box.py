@@ -259,6 +259,11 @@ class PromptBox(QFrame):
         """Send nothing, for this reason; without one everything is sent."""
         self._too_long = why
 
+    def send_all_the_same(self) -> None:
+        """Send what was refused: it is going to fit."""
+        self._too_long = ""
+        self._submit()
+
     def note_counted(self) -> None:
         """Note that `refuse` is of the text that is in the box now, and send it where Enter was pressed before that."""
         wanted, self._uncounted, self._send_when_counted = self._send_when_counted, False, False

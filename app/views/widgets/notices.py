@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
+from app.system.translation import number
 from app.views.widgets.icons import icon_button
 from app.views.widgets.theme import Theme
 
@@ -163,20 +164,43 @@ class DeleteNotice(NoticeRow):
 
 
 class ContextNotice(NoticeRow):
-    """Say why a message was not sent, with what helps. Signal: accepted() (a longer context)."""
+    """Say why a message was not sent, with what helps.
+
+    Signals: accepted() (choose a longer context), longer(tokens) (load this context, and send).
+    """
 
     accepted = Signal()
+    longer = Signal(int)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.answer, self.close_button = self._lay_out(theme, self.tr("Longer context…"), self.tr("Close"))
+        self.use = QPushButton(self)
+        self.use.setObjectName("undoButton")
+        row = self.layout()
+        if isinstance(row, QHBoxLayout):
+            row.insertWidget(1, self.use)
+        self._length: int | None = None
+        self.offer(None)
         self.answer.clicked.connect(self.accepted)
+        self.use.clicked.connect(self._take)
         self.close_button.clicked.connect(self.hide)
+
+    def offer(self, length: int | None) -> None:
+        """Offer a context of so many tokens, in which the message fits; None: there is none to offer."""
+        self._length = length
+        self.use.setText(self.tr("Use {length} and send").format(length=number(length or 0)))
+        self.use.setVisible(length is not None)
 
     def announce(self, words: str) -> None:
         """Say it, until it is closed or the message changes; without words there is nothing to say any more."""
         self._say(words)
         self.setVisible(bool(words))
+
+    def _take(self) -> None:
+        self.hide()
+        if self._length is not None:
+            self.longer.emit(self._length)
 
 
 class PairNotice(NoticeRow):

@@ -90,9 +90,10 @@ def test_how_a_conversation_will_be_read_is_told_before() -> None:
         fit = measure_turns(messages, LETTERS, 300, None)
         assert (fit.tokens, fit.dropped_turns, fit.fits) == (len(tokens), dropped, True)
         assert fit.typed == len(messages[-1].content)
-        assert fit.tokens <= 300
+        assert fit.tokens <= fit.context_length - fit.kept_free == 300 - 300 // 16
     fit = measure_turns([Message("user", "!" * 250)], LETTERS, 200, None)
-    assert fit == PromptFit(255, 250, 200, fits=False)
+    assert fit == PromptFit(255, 250, 200, fits=False, kept_free=12)
+    assert measure_turns([Message("user", "!")], LETTERS, 200, 5).kept_free == 5, "no more than the reply may have"
 
 
 def test_a_conversation_many_times_too_long_is_not_put_together() -> None:
@@ -130,7 +131,7 @@ def test_nothing_but_a_system_turn_is_read_whole_or_not_at_all() -> None:
     with pytest.raises(ContextFull):
         fit_turns([Message("system", "s" * 120)], LETTERS, 100, None)
     assert not measure_turns([Message("system", "s" * 120)], LETTERS, 100, None).fits
-    assert measure_turns([], LETTERS, 100, None) == PromptFit(0, 0, 100)
+    assert measure_turns([], LETTERS, 100, None) == PromptFit(0, 0, 100, kept_free=6)
 
 
 def test_error_comes_before_any_work() -> None:

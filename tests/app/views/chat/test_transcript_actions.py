@@ -132,6 +132,21 @@ def test_a_reply_that_broke_off_can_be_continued(
     assert found.continue_button.isVisible() == (status == "interrupted")
 
 
+@pytest.mark.parametrize("status", ["interrupted", "cancelled", "failed"])
+def test_a_question_without_a_reply_can_be_asked_again(
+    view: TranscriptView, qtbot: QtBot, click: Callable[[QWidget], None], status: str
+) -> None:
+    exchange = asked(0, status=status, _parts=[])
+    found = open_one(view, qtbot, exchange)
+    view.set_busy(True)
+    assert not found.again_button.isEnabled()
+    view.set_busy(False)
+    with qtbot.waitSignal(view.intent) as caught:
+        click(found.again_button)
+    assert caught.args == [Regenerate(exchange)]
+    assert not open_one(view, qtbot, asked(1)).again_button.isVisible()
+
+
 def test_branches(view: TranscriptView, qtbot: QtBot, click: Callable[[QWidget], None]) -> None:
     exchange = asked(0, question_branch=(1, 2), reply_branch=(2, 3))
     found = open_one(view, qtbot, exchange)

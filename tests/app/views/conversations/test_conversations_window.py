@@ -349,6 +349,24 @@ def test_closing_keeps_what_was_written(open_window: OpenWindow) -> None:
     assert again.first().status == "interrupted", "nobody cancelled it"
 
 
+def test_a_question_that_waited_when_the_program_ended_can_be_asked_again(open_window: OpenWindow) -> None:
+    window = open_window(Script(LONG, round_s=0.02))
+    window.send("Go on")
+    window.controller.new_chat()
+    window.send("And this?")
+    assert window.close()
+    again = open_window(Script("Yes."))
+    again.wait(lambda: len(again.controller.transcript) == 1)
+    exchange = again.first()
+    assert (exchange.question, exchange.answered) == ("And this?", False)
+    view = again.view(exchange)
+    again.wait(view.again_button.isVisible)
+    again.click(view.again_button)
+    again.ended(again.first())
+    assert again.first().reply == "Yes."
+    assert not again.view(again.first()).again_button.isVisible()
+
+
 def test_a_reply_that_was_broken_off_is_shown_as_that(open_window: OpenWindow, tmp_path: Path) -> None:
     keeper = ConversationStore(Store.open(tmp_path / "conversations.sqlite3"), lambda _error: None)
     conversation = keeper.new()

@@ -188,10 +188,15 @@ def test_where_the_dropped_part_ends() -> None:
     assert last_dropped([], 4) is None
 
 
-@pytest.mark.parametrize("use", [None, ContextUse(9, 99), ContextUse(9, 99, 5, 4), ContextUse(150, 99, fits=False)])
+@pytest.mark.parametrize(
+    "use", [None, ContextUse(9, 99, kept_free=6), ContextUse(9, 99, 5, 4, kept_free=6), ContextUse(150, 99, fits=False)]
+)
 def test_words(use: ContextUse | None) -> None:
     assert bool(context_words(use)) == bool(context_details(use)) == (use is not None)
     assert ContextUse(1, 0).fraction == 1.0
+    if use is not None and use.fits:
+        assert "6 tokens are kept free for the reply" in context_details(use), "why messages are left out"
+        assert context_words(use).endswith("6 stay free") == bool(use.dropped)
 
 
 def test_a_real_conversation_outgrows_its_context(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
@@ -212,6 +217,8 @@ def test_a_real_conversation_outgrows_its_context(open_window: OpenWindow, demo_
         assert asked(window).problem is None
         assert asked(window).dropped_turns == use.dropped
         assert turns[-1].result.prompt_tokens == use.used
+        assert use.kept_free == use.available // 16
+        assert use.dropped == 0 or use.used <= use.available - use.kept_free
     assert asked(window).dropped_turns > 0
     use = counted(window)
     dropped = last_dropped(window.controller.transcript.entries, use.dropped)

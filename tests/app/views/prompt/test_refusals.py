@@ -6,7 +6,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QToolTip
 
-from app.state.chat.context_use import ContextUse
+from app.settings.settings import Settings
+from app.state.chat.context_use import ContextUse, longer_context
 from app.views.widgets import notices
 from app.words.context import context_figures, context_words
 from helpers.decoding.scripted_decoder import Script
@@ -107,3 +108,55 @@ def test_a_message_is_judged_by_the_target_that_was_chosen(open_window: OpenWind
     window.wait(lambda: window.program.context.use is not None)
     assert window.program.context.use is not None
     assert window.program.context.use.available == 8_000
+
+
+def test_one_click_loads_the_context_that_a_message_needs_and_sends_it(
+    open_window: OpenWindow, demo_pair: tuple[Path, Path]
+) -> None:
+    target, _draft = demo_pair
+    window = open_window(pair=demo_pair, settings=Settings(load_options={str(target): {"context": 64}}))
+    notice, context = window.main.context_notice, window.program.context
+    text = "a red fox and a blue bird " * 20
+    window.prompt.set_text(text)
+    window.wait(lambda: context.use is not None and not context.use.fits)
+    assert context.use is not None
+    assert (context.use.available, context.use.used) == (64, context.use.used)
+    needed = context.use.used
+    window.key(Qt.Key.Key_Return)
+    assert notice.use.isVisible()
+    offered = longer_context(context.use, 2_048)
+    assert offered is not None
+    assert needed <= offered - offered // 16 < 2 * needed
+    assert notice.use.text() == f"Use {offered} and send"
+    window.click(notice.use)
+    exchange = window.first()
+    window.wait(lambda: exchange.status == "writing" or exchange.ended)
+    window.controller.cancel()
+    window.ended(exchange)
+    assert exchange.problem is None
+    assert exchange.question == text.strip("\n")
+    assert (window.prompt.edit.toPlainText(), notice.isVisible()) == ("", False)
+    window.wait(lambda: context.use is not None and context.use.available == offered)
+    assert window.models.settings.load_options[str(target)] == {"context": offered}, "so it stays"
+    window.prompt.set_text("word " * 5_000)
+    window.wait(lambda: context.use is not None and not context.use.fits)
+    window.key(Qt.Key.Key_Return)
+    assert notice.isVisible()
+    assert not notice.use.isVisible(), "more than the model was trained for"
+
+
+@pytest.mark.parametrize(
+    ("used", "available", "most", "offered"),
+    [
+        (9_800, 4_096, 32_768, 16_384),
+        (3_900, 2_048, 32_768, 8_192),
+        (3_840, 2_048, 32_768, 4_096),
+        (20_000, 4_096, 24_000, 24_000),
+        (24_000, 4_096, 24_000, None),
+        (5_000, 4_096, 0, None),
+        (5_000, 4_096, 4_096, None),
+    ],
+)
+def test_which_context_is_offered(used: int, available: int, most: int, offered: int | None) -> None:
+    assert longer_context(ContextUse(used, available, fits=False), most) == offered
+    assert longer_context(ContextUse(used, available), most) is None
