@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
+from engine.bench.recommended import recommended
 from engine.cancel import CancelToken
 from engine.cli.common import run_cancellable
 from engine.cli.get import open_hub
-from engine.hub.recommend import Machine, Recommendation, checked, copy_speed, recommend
+from engine.hub.recommend import Machine, Recommendation
 from engine.system.machine import available_memory
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([mg])i?b?", re.IGNORECASE)
@@ -41,45 +43,38 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, cancel: CancelToken) -> int:
-    here = args.memory is None
-    card = args.card if args.card is not None else _card() if here else 0
-    machine = Machine(available_memory() if here else args.memory, card, copy_speed() if here else 0.0)
-    found = list(recommend(machine))
-    gone: list[str] = []
-    if args.check:
-        found, gone = checked(tuple(found), open_hub(), cancel)
+    machine = None
+    if args.memory is not None or args.card is not None:  # Of another machine no speed is known.
+        memory = available_memory() if args.memory is None else args.memory
+        machine = Machine(memory, args.card or 0)
+    hub = open_hub() if args.check else None
+    found = recommended(measure=True, hub=hub, machine=machine, cancel=cancel)
     if args.json:
-        print(json.dumps({**asdict(machine), "estimates": True, "models": list(map(asdict, found)), "left_out": gone}))
+        pace = found.machine.pace
+        told: dict[str, Any] = {"memory": found.machine.memory, "card": found.machine.card}
+        told |= {"measured": None if pace is None else pace.to_json(), "estimates": True}
+        print(json.dumps({**told, "models": list(map(asdict, found.models)), "left_out": found.left_out}))
         return 0
-    for reason in gone:
+    for reason in found.left_out:
         print(f"outrider-engine: left out: {reason}", file=sys.stderr)
-    if not found:
+    if not found.models:
         print("No model of the catalogue fits into this memory. A small one: outrider-engine get smollm2")
     else:
-        _print_table(found)
+        _print_table(found.models)
     return 0
 
 
-def _card() -> int:
-    """Return the free memory of the graphics cards that llama.cpp can use; 0 without any."""
-    try:
-        library = importlib.import_module("engine.backends.llama_cpp.library")
-        return int(library.free_card_memory() or 0) if library.card_names() else 0
-    except Exception:  # noqa: BLE001 - a llama.cpp that cannot be loaded has no cards either
-        return 0
-
-
-def _print_table(found: list[Recommendation]) -> None:
+def _print_table(found: Sequence[Recommendation]) -> None:
     from rich.console import Console  # noqa: PLC0415 - JSON needs none
     from rich.table import Table  # noqa: PLC0415 - as above
 
     table = Table(title="Models that fit (all figures are estimates)", title_justify="left")
-    for column in ("target, draft", "for", "disk, memory", "tokens/s"):
+    for column in ("target, draft", "for", "disk, memory, context", "tokens/s"):
         table.add_column(column, overflow="fold")
     for each in found:
         place = "card" if each.on_card else "memory"
         speed = f"{each.plain:.1f} plain\n{each.drafted:.1f} with draft" if each.plain else "not known"
-        sizes = f"{each.size / 1e9:.1f} GB\n{each.memory / 1e9:.1f} GB of {place}"
+        sizes = f"{each.size / 1e9:.1f} GB\n{each.memory / 1e9:.1f} GB of {place}\n{each.context:,} tokens"
         table.add_row(f"{each.target}\n{each.draft}", f"{each.purpose}\n{each.licence}", sizes, speed)
     console = Console(file=sys.stdout)
     console.print(table)

@@ -1,7 +1,7 @@
 """Recommend models for a machine: targets of the catalogue, each with its draft, that its memory carries.
 
 Everything said is an estimate: sizes are computed from the number of parameters and the bits of a weight, memory by the
-program's own forecast, speed from how fast this machine reads its memory. Nothing about the machine leaves it.
+program's own forecast, speed from what this machine was measured to do. Nothing about the machine leaves it.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from engine.cancel import CancelToken
 from engine.errors import DownloadFailed
+from engine.formats.gguf.work import ForwardWork
 from engine.formats.model_file import ModelFile
 from engine.hub.catalogue import catalogue
 from engine.hub.hugging_face import HuggingFace
 from engine.hub.wanted import chosen_files, read_wanted
+from engine.library.forecast import MachinePace, forecast
 from engine.library.memory_needs import memory_needs
 
 _MOST = 3
@@ -27,20 +28,17 @@ _KEPT_FREE = 0.2
 """The share of the memory that stays for the system and other programs."""
 _COMPUTE = 300 * 2**20
 _CONTEXT = 8192
-_ACCEPTED = 0.65
-"""The share of a small draft's tokens that a target of its family keeps, as seen with published pairs."""
-_LOOKAHEAD = 4
-_SHARE_READ = 0.75
-"""How much of the bandwidth of a plain copy a model's forward reaches."""
+_FINER = 1 / 6
+"""The share of the layers that Q4_K_M keeps in Q6_K: half of what writes values and of what ends the feed-forward."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Hold the bytes of a machine's memory and of its graphics card's, and bytes a second that a copy moves."""
+    """Hold the bytes of a machine's memory and of its graphics card's, and what it was measured to do, if it was."""
 
     memory: int
     card: int = 0
-    bandwidth: float = 0.0
+    pace: MachinePace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +89,6 @@ def checked(
     return there, gone
 
 
-def copy_speed() -> float:
-    """Return the bytes a second that this machine reads from memory, the best of a few short looks."""
-    import numpy as np  # noqa: PLC0415 - JSON of other machines needs none
-
-    data = np.ones(2**24, np.float64)
-    best = 0.0
-    for _ in range(4):
-        begun = perf_counter()
-        float(data.sum())
-        best = max(best, data.nbytes / (perf_counter() - begun))
-    return best
-
-
 def _judged(entry: dict[str, Any], known: dict[str, Any], machine: Machine) -> Recommendation | None:
     """Return a target and its draft as one recommendation; None where the machine does not carry them."""
     draft = known["drafts"][entry["draft"]]
@@ -114,7 +99,8 @@ def _judged(entry: dict[str, Any], known: dict[str, Any], machine: Machine) -> R
     if not on_card and needs > machine.memory * (1 - _KEPT_FREE):
         return None
     sizes = [model.size_bytes for model in models]
-    plain = 0.0 if on_card else machine.bandwidth * _SHARE_READ / sizes[0]
+    known_pace = None if on_card else machine.pace
+    speed = None if known_pace is None else forecast(known_pace, *(_work(each, known) for each in (entry, draft)))
     return Recommendation(
         target=f"{entry['repository']}:{entry['quantisation']}",
         draft=f"{draft['repository']}:{draft['quantisation']}",
@@ -124,21 +110,34 @@ def _judged(entry: dict[str, Any], known: dict[str, Any], machine: Machine) -> R
         memory=needs,
         context=held,
         on_card=on_card,
-        plain=plain,
-        drafted=plain * _speedup(sizes[1] / sizes[0]),
+        plain=0.0 if speed is None else speed.plain,
+        drafted=0.0 if speed is None else speed.drafted,
         source=entry["source"],
     )
 
 
-def _speedup(cost: float) -> float:
-    """Return the speedup that a draft is expected to give, whose token costs this share of a target's forward."""
-    kept = sum(_ACCEPTED**place for place in range(_LOOKAHEAD + 1))
-    return max(kept / (1 + _LOOKAHEAD * cost + 0.1 * _LOOKAHEAD), 1.0)
+def _work(entry: dict[str, Any], known: dict[str, Any]) -> ForwardWork:
+    """Return what a forward of an entry reads. The output layer of Q4_K_M is Q6_K; of Q4_0 too."""
+    facts = _facts().get(entry["model"], {})
+    rows = int(entry.get("rows") or facts["rows"]["value"]) * int(entry.get("width") or facts["width"]["value"])
+    name = entry["quantisation"]
+    layers = _parameters(entry) - (1 if entry.get("tied") else 2) * rows
+    base, finer = {"Q4_K_M": ("Q4_K", _FINER), "Q4_0": ("Q4_0", 0.0)}.get(name, (name, 0.0))
+    last = "Q6_K" if name in ("Q4_K_M", "Q4_0") else name
+    bits = known["bits_of_format"]
+    matrices = {base: layers * (1 - finer) * bits[base] / 8}
+    for each, count in (("Q6_K", layers * finer), (last, rows)):
+        matrices[each] = matrices.get(each, 0) + count * bits[each] / 8
+    return ForwardWork({each: int(size) for each, size in matrices.items()}, entry["layers"], entry["cache"])
+
+
+def _parameters(entry: dict[str, Any]) -> int:
+    return int(entry.get("parameters") or _facts()[entry["model"]]["parameters"]["value"][1])
 
 
 def _model(entry: dict[str, Any], known: dict[str, Any]) -> ModelFile:
     """Return an entry as a model file whose memory can be forecast."""
-    parameters = int(entry.get("parameters") or _facts()[entry["model"]]["parameters"]["value"][1])
+    parameters = _parameters(entry)
     size = int(parameters * known["bits"][entry["quantisation"]] / 8)
     return ModelFile(
         Path(entry["repository"]),

@@ -1,0 +1,53 @@
+"""Recommend models for this machine: its memory and card as they are, its speed as it was measured."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+
+from engine.cancel import CancelToken
+from engine.growth.pace import known_pace, machine_pace
+from engine.hub.hugging_face import HuggingFace
+from engine.hub.recommend import Machine, Recommendation, checked, recommend
+from engine.system.machine import available_memory
+
+
+@dataclass(frozen=True, slots=True)
+class Recommended:
+    """Hold what is recommended for a machine; `left_out`: why others are not, which the hub does not have any more."""
+
+    machine: Machine
+    models: tuple[Recommendation, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def recommended(
+    *,
+    measure: bool = False,
+    hub: HuggingFace | None = None,
+    machine: Machine | None = None,
+    cancel: CancelToken | None = None,
+) -> Recommended:
+    """Return what is recommended for this machine, or another.
+
+    `measure`: its speed, in two seconds, where that was not done; `hub`: which is asked whether all of it is there.
+    Raises LoadFailed, GrowthError, Cancelled.
+    """
+    cancel = cancel or CancelToken()
+    if machine is None:
+        pace = machine_pace(cancel=cancel) if measure else known_pace()
+        machine = Machine(available_memory(), card_memory(), pace)
+    found = recommend(machine)
+    if hub is None:
+        return Recommended(machine, found)
+    there, gone = checked(found, hub, cancel)
+    return Recommended(machine, tuple(there), tuple(gone))
+
+
+def card_memory() -> int:
+    """Return the free memory of the graphics cards that llama.cpp can use; 0 without any."""
+    try:
+        library = importlib.import_module("engine.backends.llama_cpp.library")
+        return int(library.free_card_memory() or 0) if library.card_names() else 0
+    except Exception:  # noqa: BLE001 - a llama.cpp that cannot be loaded has no cards either
+        return 0

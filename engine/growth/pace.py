@@ -1,0 +1,178 @@
+"""Measure how fast this machine works through matrices of each format, with small samples; and keep it on disk.
+
+A sample is a model of zeros with the demo's vocabulary: the format of its numbers, not their values, decides how long
+a forward takes. Two of different size tell what the matrices cost and what the layers cost besides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import gguf
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.backends.threads import Meter
+from engine.cancel import CancelToken
+from engine.config import LoadConfig
+from engine.formats.gguf.work import forward_work
+from engine.formats.model_file import ModelFile
+from engine.growth.arithmetic import GrownShape, Growth, Kind, Part, SmallModel
+from engine.growth.grown import make_file, writer_of
+from engine.library.forecast import Forecast, MachinePace, forecast
+from engine.library.names import bundled_pair
+from engine.loading.open import open_backend
+from engine.system.cache_files import cache_folder, read_json, write_json
+from engine.system.files import private_folder
+from engine.system.machine import BusyWatch, OtherPrograms, default_threads, describe_machine, physical_cores
+
+USUAL = ("Q4_K", "Q6_K", "Q8_0")
+"""Formats of what is downloaded most; others are measured when a model has them."""
+_SIZES = (1, 2, 3, 4, 5, 8, 9)
+_BYTES = 40_000_000
+_WIDTH, _INNER = 1024, 2816
+_FLAT, _FLAT_KIND = GrownShape(24, 384, 704), Kind.Q8_0
+"""As narrow as the demo, with many layers."""
+_BUDGET_S = 0.18
+"""Seconds for the forwards of a sample; making and loading it takes as long again."""
+
+Times = dict[int, float]
+
+
+class _Sample(Growth):
+    """Describe a model of zeros, all of whose matrices are of one format."""
+
+    def __init__(self, small: SmallModel, shape: GrownShape, kind: Kind) -> None:
+        self.kind = kind
+        super().__init__(small, shape, kind)
+
+    def content(self, part: Part) -> NDArray[Any]:
+        """Return zeros."""
+        rows = max(part.rows, 1)
+        return np.zeros((rows, part.size // rows) if part.rows else part.columns, np.uint8 if part.rows else np.float32)
+
+
+def known_pace() -> MachinePace | None:
+    """Return what was measured of this machine earlier; None where nothing was."""
+    return MachinePace.from_json(read_json(_place()))
+
+
+def machine_pace(formats: Iterable[str] = (), cancel: CancelToken | None = None) -> MachinePace:
+    """Return what this machine does; what was not measured yet is measured now, which takes less than two seconds.
+
+    `formats`: of the models that are to be forecast. What was measured beside other programs is not kept. Raises
+    LoadFailed, GrowthError, Cancelled.
+    """
+    cancel = cancel or CancelToken()
+    known = known_pace()
+    wanted = [name for name in dict.fromkeys((*USUAL, *formats)) if hasattr(Kind, name) and name != "F32"]
+    missing = [name for name in wanted if known is None or name not in known.matrices]
+    if known is not None and not missing:
+        return known
+    private_folder(cache_folder())
+    others = OtherPrograms()
+    with tempfile.TemporaryDirectory(dir=cache_folder(), prefix="pace-") as folder:
+        small = SmallModel(bundled_pair()[0])
+        layer, matrices = (dict(known.layer), dict(known.matrices)) if known is not None else ({}, {})
+        for name in sorted(missing, key=lambda name: name != _FLAT_KIND.name):
+            sample = _Sample(small, _shape(Kind[name]), Kind[name])
+            times = _timed(sample, Path(folder), cancel)
+            if not layer:
+                flat = _Sample(small, _FLAT, _FLAT_KIND)
+                layer = _layer(flat, _timed(flat, Path(folder), cancel), sample, times)
+            matrices[name] = _matrices(sample, times, layer)
+    found = MachinePace(matrices, layer)
+    if others.cores() < BusyWatch.CORES:
+        with suppress(OSError):
+            write_json(_place(), found.to_json())
+    return found
+
+
+def expected_speed(
+    target: ModelFile, draft: ModelFile | None = None, *, measure: bool = False, cancel: CancelToken | None = None
+) -> Forecast | None:
+    """Return tokens a second to expect of a target on the processor here, and with a draft. An estimate.
+
+    None where nothing is known: nothing was measured, and `measure` does not ask for it; or a model is no GGUF file.
+    Raises LoadFailed, GrowthError, Cancelled.
+    """
+    models = [target] if draft is None else [target, draft]
+    if any(model.file_format != "gguf" or not model.usable for model in models):
+        return None
+    work = [forward_work(model.path, model.cache_per_token) for model in models]
+    known = known_pace()
+    formats = {name for each in work for name in each.matrices}
+    if measure:
+        known = machine_pace(formats, cancel)
+    return None if known is None else forecast(known, *work)
+
+
+def _layer(flat: _Sample, flat_ms: Times, sample: _Sample, sample_ms: Times) -> Times:
+    """Return what a layer costs besides its matrices: two samples of one format that have many layers, and few."""
+    read = _read(flat) / _read(sample)
+    layers = flat.shape.layers - read * sample.shape.layers
+    return {size: max(flat_ms[size] - read * sample_ms[size], 0.0) / layers for size in _SIZES}
+
+
+def _matrices(sample: _Sample, times: Times, layer: Times) -> Times:
+    """Return the milliseconds for a megabyte of a sample's matrices."""
+    own = {size: max(ms - sample.shape.layers * layer[size], ms / 2) for size, ms in times.items()}
+    return {size: ms / (_read(sample) / 1e6) for size, ms in own.items()}
+
+
+def _shape(kind: Kind) -> GrownShape:
+    """Return the shape of a sample of about _BYTES."""
+    block, size = gguf.GGML_QUANT_SIZES[kind]
+    weights = (2.5 * _WIDTH + 3 * _INNER) * _WIDTH
+    return GrownShape(max(round(_BYTES / (weights * size / block)), 4), _WIDTH, _INNER)
+
+
+def _read(sample: _Sample) -> int:
+    """Return the bytes that a forward reads."""
+    return sum(part.size for part in sample.parts if part.rows and not part.name.startswith("token_embd"))
+
+
+def _timed(sample: _Sample, folder: Path, cancel: CancelToken) -> Times:
+    """Return the milliseconds of forwards of each size, low ones of several."""
+    path = folder / "sample.gguf"
+    make_file(sample.size, path, writer_of(sample, "q8_0"))
+    try:
+        threads = default_threads(1_000_000_000)
+        # It was made here, so it need not be tried in a child process first.
+        backend = open_backend(LoadConfig(path, context_length=64, threads=threads, trusted=True), cancel=cancel)
+        try:
+            with Meter(backend, cancel, perf_counter) as meter:
+                return _rounds(meter)
+        finally:
+            backend.close()
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _rounds(meter: Meter) -> Times:
+    times: dict[int, list[float]] = {size: [] for size in _SIZES}
+    meter.forward(max(_SIZES))
+    began, turn = perf_counter(), 0
+    while turn < 2 or (perf_counter() - began < _BUDGET_S and turn < 20):
+        for size in _SIZES:
+            times[size].append(meter.forward(size, int(size == 1)))
+        turn += 1
+    return {size: _low(each) for size, each in times.items()}
+
+
+def _low(times: Sequence[float]) -> float:
+    """Return a low one, but not the lowest of many: what disturbs makes it longer."""
+    return sorted(times)[len(times) // 4]
+
+
+def _place() -> Path:
+    machine = describe_machine()
+    facts = [machine[name] for name in ("processor", "cores", "libraries", "outrider")]
+    key = hashlib.sha256(repr((physical_cores(), facts)).encode("utf-8", "surrogatepass")).hexdigest()
+    return cache_folder() / "pace" / f"{key[:32]}.json"
