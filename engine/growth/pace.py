@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
@@ -30,7 +31,14 @@ from engine.library.names import bundled_pair
 from engine.loading.open import open_backend
 from engine.system.cache_files import cache_folder, read_json, write_json
 from engine.system.files import private_folder
-from engine.system.machine import BusyWatch, OtherPrograms, default_threads, describe_machine, physical_cores
+from engine.system.machine import (
+    BusyWatch,
+    OtherPrograms,
+    available_memory,
+    default_threads,
+    describe_machine,
+    physical_cores,
+)
 
 USUAL = ("Q4_K", "Q6_K", "Q8_0")
 """Formats of what is downloaded most; others are measured when a model has them."""
@@ -39,6 +47,8 @@ _BYTES = 40_000_000
 _WIDTH, _INNER = 1024, 2816
 _FLAT, _FLAT_KIND = GrownShape(24, 384, 704), Kind.Q8_0
 """As narrow as the demo, with many layers."""
+_MEGABYTES = (16, 64, 256)
+"""Read over and over: what a processor's cache holds, and what no cache does."""
 _BUDGET_S = 0.18
 """Seconds for the forwards of a sample; making and loading it takes as long again."""
 
@@ -71,7 +81,7 @@ def machine_pace(formats: Iterable[str] = (), cancel: CancelToken | None = None)
     """
     cancel = cancel or CancelToken()
     known = known_pace()
-    wanted = [name for name in dict.fromkeys((*USUAL, *formats)) if hasattr(Kind, name) and name != "F32"]
+    wanted = [name for name in dict.fromkeys((*USUAL, *formats)) if name in Kind.__members__ and name != "F32"]
     missing = [name for name in wanted if known is None or name not in known.matrices]
     if known is not None and not missing:
         return known
@@ -87,7 +97,7 @@ def machine_pace(formats: Iterable[str] = (), cancel: CancelToken | None = None)
                 flat = _Sample(small, _FLAT, _FLAT_KIND)
                 layer = _layer(flat, _timed(flat, Path(folder), cancel), sample, times)
             matrices[name] = _matrices(sample, times, layer)
-    found = MachinePace(matrices, layer)
+    found = MachinePace(matrices, layer, _memory() if known is None else known.memory)
     if others.cores() < BusyWatch.CORES:
         with suppress(OSError):
             write_json(_place(), found.to_json())
@@ -143,9 +153,8 @@ def _timed(sample: _Sample, folder: Path, cancel: CancelToken) -> Times:
     path = folder / "sample.gguf"
     make_file(sample.size, path, writer_of(sample, "q8_0"))
     try:
-        threads = default_threads(1_000_000_000)
         # It was made here, so it need not be tried in a child process first.
-        backend = open_backend(LoadConfig(path, context_length=64, threads=threads, trusted=True), cancel=cancel)
+        backend = open_backend(LoadConfig(path, context_length=64, threads=_threads(), trusted=True), cancel=cancel)
         try:
             with Meter(backend, cancel, perf_counter) as meter:
                 return _rounds(meter)
@@ -153,6 +162,28 @@ def _timed(sample: _Sample, folder: Path, cancel: CancelToken) -> Times:
             backend.close()
     finally:
         path.unlink(missing_ok=True)
+
+
+def _memory() -> Times:
+    """Return the milliseconds in which all threads together read a megabyte, of so many that they read in turns."""
+    most = max(_MEGABYTES) if available_memory() > 8_000_000 * max(_MEGABYTES) else min(_MEGABYTES)
+    data, threads = np.ones(most * 125_000), _threads()
+    found: Times = {}
+    with ThreadPoolExecutor(threads) as pool:
+        for size in _MEGABYTES:
+            if size <= most:
+                parts = np.array_split(data[: size * 125_000], threads)
+                times = []
+                for _ in range(5):
+                    began = perf_counter()
+                    list(pool.map(np.max, parts))
+                    times.append(1000.0 * (perf_counter() - began))
+                found[size] = _low(times) / size
+    return found
+
+
+def _threads() -> int:
+    return default_threads(10**9)
 
 
 def _rounds(meter: Meter) -> Times:

@@ -1,7 +1,8 @@
 """Forecast the speed of models from what this machine was measured to do: matrices of each format, layers, sizes.
 
-A forward of n tokens reads all matrices once, which takes longer with n and depends on the format of their numbers,
-and each layer costs something besides. A target with a draft is forecast by the rule of the automatic lookahead: the
+A forward of n tokens goes through all matrices once, which takes longer with n and depends on the format of their
+numbers; but never less than reading them from memory takes, or from the processor's cache where they fit into it. Each
+layer costs something besides. A target with a draft is forecast by the rule of the automatic lookahead: the
 length that promises the most tokens a second, 0 included.
 """
 
@@ -33,17 +34,23 @@ class MachinePace:
     """Hold what was measured of a machine.
 
     `matrices`: by format, milliseconds for a megabyte of matrices in a forward of so many tokens; `layer`:
-    milliseconds of a layer besides.
+    milliseconds of a layer besides; `memory`: milliseconds for a megabyte that is read, by how many megabytes are read
+    over and over.
     """
 
     matrices: Mapping[str, Mapping[int, float]]
     layer: Mapping[int, float]
+    memory: Mapping[int, float]
 
-    def forward_ms(self, work: ForwardWork, tokens: int = 1) -> float:
-        """Return the milliseconds of a forward of so many tokens in a short chat. An estimate."""
-        read = sum(size / 1e6 * _at(self._format(name), tokens) for name, size in work.matrices.items())
-        cache = _CHAT * work.cache / 1e6 * _at(self._format("Q8_0"), 1)
-        return read + cache + work.layers * _at(self.layer, tokens)
+    def forward_ms(self, work: ForwardWork, tokens: int = 1, beside: int = 0) -> float:
+        """Return the milliseconds of a forward of so many tokens in a short chat. An estimate.
+
+        `beside`: bytes that another model reads in turns with this one.
+        """
+        computed = sum(size / 1e6 * _at(self._format(name), tokens) for name, size in work.matrices.items())
+        cache = _CHAT * work.cache
+        pace = _at(self.memory, (work.size + cache + beside) // 10**6)
+        return max(computed, work.size / 1e6 * pace) + cache / 1e6 * pace + work.layers * _at(self.layer, tokens)
 
     def _format(self, name: str) -> Mapping[int, float]:
         """Return the times of a format; of one that was not measured, those of the next in bits."""
@@ -54,14 +61,15 @@ class MachinePace:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it, for `from_json`."""
-        return {"matrices": {name: dict(each) for name, each in self.matrices.items()}, "layer": dict(self.layer)}
+        return {"matrices": {name: dict(each) for name, each in self.matrices.items()}, "layer": dict(self.layer),
+                "memory": dict(self.memory)}  # fmt: skip
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> MachinePace | None:
         """Return what `to_json` described; None where it is something else."""
         try:
             matrices = {str(name): _times(each) for name, each in data["matrices"].items()}
-            return cls(matrices, _times(data["layer"])) if matrices else None
+            return cls(matrices, _times(data["layer"]), _times(data["memory"])) if matrices else None
         except (KeyError, TypeError, ValueError, AttributeError):
             return None
 
@@ -79,10 +87,10 @@ def forecast(pace: MachinePace, target: ForwardWork, draft: ForwardWork | None =
     plain = pace.forward_ms(target) + _OVERHEAD_MS
     best = 1.0 / plain
     if draft is not None:
-        token = pace.forward_ms(draft) + _OVERHEAD_MS
+        token = pace.forward_ms(draft, 1, target.size) + _OVERHEAD_MS
         kept = list(accumulate(accumulate(repeat(ACCEPTED, _LONGEST), mul), initial=1.0))
         for length in range(1, _LONGEST + 1):
-            took = pace.forward_ms(target, length + 1) + length * token + _OVERHEAD_MS
+            took = pace.forward_ms(target, length + 1, draft.size) + length * token + _OVERHEAD_MS
             best = max(best, kept[length] / took)
     return Forecast(1000.0 / plain, 1000.0 * best)
 

@@ -1,5 +1,6 @@
 """What this machine does with matrices of a format: measured with samples, kept, and what is forecast from it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measure one format, with small samples and few turns."""
     monkeypatch.setattr(pace, "USUAL", ("Q8_0",))
     monkeypatch.setattr(pace, "_BYTES", 1)
+    monkeypatch.setattr(pace, "_MEGABYTES", (1, 2))
     monkeypatch.setattr(pace, "_BUDGET_S", 0.0)
 
 
@@ -42,11 +44,11 @@ def test_a_damaged_file_of_what_was_measured_is_measured_again() -> None:
     times = {"Q8_0": {"1": 1.0}}
     files: list[dict[str, Any]] = [
         {},
-        {"matrices": {}, "layer": {"1": 1}},
-        {"matrices": {"Q8_0": {"one": 1}}, "layer": {"1": 1}},
-        {"matrices": times, "layer": {"1": -1}},
-        {"matrices": times, "layer": 3},
-        {"matrices": [], "layer": {"1": 1}},
+        {"matrices": {}, "layer": {"1": 1}, "memory": {"1": 1}},
+        {"matrices": {"Q8_0": {"one": 1}}, "layer": {"1": 1}, "memory": {"1": 1}},
+        {"matrices": times, "layer": {"1": -1}, "memory": {"1": 1}},
+        {"matrices": times, "layer": {"1": 1}, "memory": 3},
+        {"matrices": [], "layer": {"1": 1}, "memory": {"1": 1}},
     ]
     for damaged in files:
         assert MachinePace.from_json(damaged) is None
@@ -61,11 +63,17 @@ def test_what_a_forward_reads() -> None:
 
 
 def test_forecasts_go_with_sizes_formats_and_drafts() -> None:
-    known = MachinePace({"Q4_K": {1: 0.1, 4: 0.12, 8: 0.3}, "Q8_0": {1: 0.05, 8: 0.1}}, {1: 0.01, 8: 0.02})
+    known = MachinePace(
+        {"Q4_K": {1: 0.1, 4: 0.12, 8: 0.3}, "Q8_0": {1: 0.05, 8: 0.1}}, {1: 0.01, 8: 0.02}, {16: 0.02, 256: 0.04}
+    )
     target, draft = ForwardWork({"Q4_K": 1_000_000_000}, 28), ForwardWork({"Q8_0": 50_000_000}, 12)
     alone = forecast(known, target)
     assert alone.drafted == alone.plain == pytest.approx(1000 / (100 + 0.28 + 0.15))
     assert forecast(known, ForwardWork({"Q8_0": 1_000_000_000}, 28)).plain > alone.plain
+    # What no cache holds is read from memory at its pace, however quickly it could be computed.
+    slow = replace(known, memory={16: 0.02, 256: 0.5})
+    assert forecast(slow, target).plain == pytest.approx(1000 / (500 + 0.28 + 0.15))
+    assert forecast(slow, ForwardWork({"Q4_K": 16_000_000})).plain > 500
     # A format that was not measured counts as the next in bits.
     assert known.forward_ms(ForwardWork({"IQ4_XS": 10**9})) == known.forward_ms(ForwardWork({"Q4_K": 10**9}))
     together = forecast(known, target, draft)

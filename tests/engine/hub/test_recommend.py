@@ -15,7 +15,7 @@ from helpers.hub import LocalHub
 from helpers.paths import ROOT
 
 GIB = 2**30
-PACE = MachinePace({"Q4_K": {1: 0.1, 2: 0.11, 4: 0.12, 8: 0.2}, "Q8_0": {1: 0.05}}, {1: 0.05})
+PACE = MachinePace({"Q4_K": {1: 0.1, 2: 0.11, 4: 0.12, 8: 0.2}, "Q8_0": {1: 0.05}}, {1: 0.05}, {16: 0.02, 256: 0.05})
 
 
 @pytest.mark.parametrize(("memory", "card"), [(8, 0), (16, 0), (32, 0), (64, 0), (16, 8), (32, 24)])
