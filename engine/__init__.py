@@ -131,6 +131,8 @@ HOMES = {
     "engine.library.names": ("bundled_pair", "resolve_source"),
     "engine.stats": ("GenerationStats", "MethodStats", "Untold"),
     "engine.chat.context_fit": ("PromptFit",),
+    "engine.tools.builtin.chats": ("FoundChat", "SearchChats"),
+    "engine.tools.builtin.host": ("BuiltinChoice", "BuiltinHost", "builtin_host"),
     "engine.tools.loop": (
         "CALL_LIMIT",
         "PlannedCall",

@@ -156,6 +156,11 @@ from .system.installation import check_installation as check_installation
 from .system.installation import installation_folder as installation_folder
 from .system.machine import available_memory as available_memory
 from .system.processor import check_processor as check_processor
+from .tools.builtin.chats import FoundChat as FoundChat
+from .tools.builtin.chats import SearchChats as SearchChats
+from .tools.builtin.host import BuiltinChoice as BuiltinChoice
+from .tools.builtin.host import BuiltinHost as BuiltinHost
+from .tools.builtin.host import builtin_host as builtin_host
 from .tools.loop import CALL_LIMIT as CALL_LIMIT
 from .tools.loop import PlannedCall as PlannedCall
 from .tools.loop import ToolCallAsked as ToolCallAsked

@@ -89,6 +89,7 @@ LAZY_MODULES = (
     "engine.generation.planner",
     "engine.library.known",
     "engine.loading.trial_child",
+    "engine.tools.builtin.calculator_child",
     "rich.console",
     "llguidance",
     "llguidance.gbnf_to_lark",

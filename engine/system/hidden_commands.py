@@ -13,6 +13,7 @@ VERDICT_MARK = b"outrider-probe "
 RENDERING = "--render-templates"
 CONVERSION = "--convert-pickled"
 APART = "--run-model-apart"
+CALCULATION = "--calculate"
 _SHORT = 64 * 2**20
 """Bytes; a little more than a trial takes of the address space for its imports once numpy is there, and as much again
 for the demo target (53 and 54 MB on Linux)."""
@@ -21,6 +22,7 @@ _MODULES = {
     RENDERING: "engine.chat.render_child",
     CONVERSION: "engine.backends.transformers.convert_child",
     APART: "engine.backends.llama_cpp.apart_child",
+    CALCULATION: "engine.tools.builtin.calculator_child",
 }
 
 

@@ -79,7 +79,7 @@ def planned_calls(reply: GenerationResult | Message, toolbox: Toolbox) -> tuple[
     """Return the calls of a reply, each with its tool."""
     offered = toolbox.offered
     return tuple(
-        PlannedCall(call, offered[call.name])
+        PlannedCall(call, offered[call.name].asked_about(call.arguments))
         if call.name in offered
         else PlannedCall(call, None, no_such_tool(call.name, toolbox))
         for call in reply.tool_calls

@@ -6,8 +6,9 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from engine.cancel import CancelToken
 from engine.translatable import Translatable
@@ -28,7 +29,8 @@ class Tool:
     """Describe a tool.
 
     `name`: as its host calls it; `title`: for people, often the same; `schema`: the JSON schema of its arguments;
-    `server`: the name of its host; `writes`: whether it may change something or start a program.
+    `server`: the name of its host; `writes`: whether it may change something or start a program; `asked_for_each`: the
+    argument, an address, for each of whose hosts a person is asked anew.
     """
 
     name: str
@@ -37,6 +39,18 @@ class Tool:
     schema: Mapping[str, Any] = field(hash=False)
     server: str
     writes: bool
+    asked_for_each: str = ""
+
+    def asked_about(self, arguments: Mapping[str, Any]) -> Tool:
+        """Return the tool that a person is asked about for these arguments: this one, or this one for one host."""
+        if not self.asked_for_each:
+            return self
+        try:
+            host = urlsplit(str(arguments.get(self.asked_for_each, "")).strip()).netloc.rpartition("@")[2].lower()
+        except ValueError:
+            host = ""
+        name = one_line(host, 100) or "?"
+        return replace(self, name=f"{self.name} {name}", title=f"{self.title}: {name}")
 
     @property
     def key(self) -> str:
