@@ -16,6 +16,7 @@ HOMES = {
     "engine._version": ("__version__",),
     "engine.sampling.acceptance": ("accept", "residual_distribution"),
     "engine.backends.base": ("Backend", "Rewind", "Tokenizer"),
+    "engine.backends.on_disk": ("forget_caches", "forget_other_caches"),
     "engine.bench.runs": ("Equality",),
     "engine.system.cache_files": ("cache_folder", "full_size_folder", "tighten_cache"),
     "engine.cancel": ("CancelToken",),

@@ -4,6 +4,8 @@ from ._version import __version__ as __version__
 from .backends.base import Backend as Backend
 from .backends.base import Rewind as Rewind
 from .backends.base import Tokenizer as Tokenizer
+from .backends.on_disk import forget_caches as forget_caches
+from .backends.on_disk import forget_other_caches as forget_other_caches
 from .bench.measure import ModelFacts as ModelFacts
 from .bench.measure import Spread as Spread
 from .bench.measure import WayFigures as WayFigures

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 from engine.backends.base import Backend
 from engine.backends.heads import HeadBackend
+from engine.backends.identity import describe_cache
+from engine.backends.on_disk import MOST_DISK_BYTES, DiskCaches, check_owner
+from engine.backends.saved import disk_of, keep_on_disk
 from engine.backends.streams import Seat
 from engine.cancel import CancelToken
 from engine.chat.render import let_go, warming
@@ -26,7 +29,7 @@ from engine.config import (
     SamplingConfig,
     SpeculationConfig,
 )
-from engine.errors import Cancelled, IncompatiblePair
+from engine.errors import Cancelled, IncompatiblePair, InvalidRequest
 from engine.events import Finished, GenerationResult, LoadProgress
 from engine.generation.occupancy import Occupancy, ReplyRef, RunningReply
 from engine.generation.questions import TargetQuestions
@@ -41,6 +44,7 @@ from engine.lookahead.knowledge import PairKnowledge, learn_pair, recall_pair
 from engine.methods import AUTO, PLAIN, find_method
 from engine.options import GenerationOptions, LoadOptions, load_config
 from engine.stats import GenerationStats
+from engine.system.files import expanded
 from engine.system.machine import machine_watch
 from engine.translatable import Translatable
 
@@ -63,6 +67,9 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
     time. `close`, `attach_target` and `attach_draft` may be called from another thread meanwhile: they cancel the reply
     and wait for its end. `cancel_token` may be used from any thread.
 
+    `cache_folder`: keep there what the models have read, after every reply, so that a conversation need not be read
+    again after a restart (see `keep_caches`).
+
     >>> from engine import SpeculativeDecoder, bundled_pair
     >>> target, draft = bundled_pair()
     >>> with SpeculativeDecoder() as decoder:
@@ -73,7 +80,13 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
     True
     """
 
-    def __init__(self, speculation: SpeculationConfig | None = None, sampling: SamplingConfig | None = None) -> None:
+    def __init__(
+        self,
+        speculation: SpeculationConfig | None = None,
+        sampling: SamplingConfig | None = None,
+        *,
+        cache_folder: str | Path | None = None,
+    ) -> None:
         self._speculation = speculation or SpeculationConfig()
         self._sampling = sampling or SamplingConfig()
         self.target: Backend | None = None
@@ -92,6 +105,9 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         self._streams: tuple[SpeculativeDecoder, ...] = ()
         self.apart: Callable[[], AbstractContextManager[None]] = nullcontext
         self._seat: Seat | None = None
+        self._caches: tuple[Path, int] | None = None
+        self._keeps_replies = False
+        self.keep_caches(cache_folder)
 
     # Models -----------------------------------------------------------------------------------------------------------
 
@@ -230,6 +246,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         self._forget()
         former: Backend | None = getattr(self, part)
         setattr(self, part, backend)
+        self._keep_cache_of(part)
         if former is not None and former not in (self.target, self.draft):
             self._holder.let_go(former)
 
@@ -309,6 +326,9 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
                         self._remember(event.result)
                         cut_off = event.result.finish_reason in ("cancelled", "error")
                     answer = yield event
+            if self._keeps_replies:
+                with suppress(Cancelled):
+                    self._write_caches("", token)
             if self._guesses and not cut_off and not self._streams:  # Those would wait for it.
                 self._settle_costs(token)
 
@@ -362,6 +382,54 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         if self._guesses and guess is not None:
             self._knowledge.go_on_from(guess)
         self._calibrated, self._guesses = True, False
+
+    # Caches on disk ---------------------------------------------------------------------------------------------------
+
+    def keep_caches(
+        self, folder: str | Path | None, *, most_bytes: int = MOST_DISK_BYTES, each_reply: bool = True
+    ) -> None:
+        """Keep what the models have read in a folder, so that a conversation need not be read again after a restart.
+
+        What is kept comes back with the next reply to a prompt that begins like it; the folder takes `most_bytes` at
+        most, of what was used last. `each_reply`: after every reply, behind its last event; False: when `keep_cache`
+        is called. None: keep nothing, and look for nothing, from now on. Kept are models of llama.cpp whose cache can
+        be cut at any token, while no heads read along. What does not fit the models, their settings or this version, or
+        is damaged, is read anew. Raises InvalidRequest.
+        """
+        if most_bytes < 0:
+            raise InvalidRequest(f"most_bytes must be a whole number of bytes, 0 or more, not {most_bytes!r}.")
+        self._caches = None if folder is None else (expanded(folder), most_bytes)
+        self._keeps_replies = folder is not None and each_reply
+        self._keep_cache_of("target")
+        self._keep_cache_of("draft")
+
+    def keep_cache(self, owner: str = "", *, cancel: CancelToken | None = None) -> None:
+        """Keep now what the models hold of the last conversation, where `keep_caches` named a folder.
+
+        `owner`: the conversation's name (letters, digits, underscores), with which `forget_caches` deletes it.
+        Raises DecoderBusy (while a reply is being written), InvalidRequest, Cancelled: the next call goes on.
+        """
+        check_owner(owner)
+        token = cancel or self.cancel_token
+        with self._occupancy.use(token, _BUSY), self._holder.use(self.target, self.draft):
+            self._write_caches(owner, token)
+
+    def _write_caches(self, owner: str, cancel: CancelToken) -> None:
+        for backend in (self.target, self.draft):
+            disk = None if backend is None else disk_of(backend)
+            if backend is not None and disk is not None:
+                disk.keep(backend, owner, cancel)
+
+    def _keep_cache_of(self, part: Literal["target", "draft"]) -> None:
+        """Let a model keep its cache where this decoder keeps caches."""
+        backend: Backend | None = getattr(self, part)
+        if backend is None:
+            return
+        name = None if self._caches is None else describe_cache(backend, self._configs.get(part))
+        keep_on_disk(
+            backend,
+            None if name is None or self._caches is None else DiskCaches(self._caches[0], name, self._caches[1]),
+        )
 
     # Replies beside each other ----------------------------------------------------------------------------------------
 
@@ -452,10 +520,12 @@ def load(
     sampling: SamplingConfig | None = None,
     progress: Callable[[LoadProgress], None] | None = None,
     cancel: CancelToken | None = None,
+    cache_folder: str | Path | None = None,
     **options: Unpack[LoadOptions],
 ) -> SpeculativeDecoder:
     """Return a decoder with its models loaded.
 
+    `cache_folder`: keep there what the models have read (see `SpeculativeDecoder.keep_caches`).
     `options`: the fields of LoadConfig by name, for both models; `rpc` for the target alone.
     Raises InvalidRequest, LoadFailed and its kinds, VocabularyMismatch, Cancelled.
 
@@ -467,7 +537,7 @@ def load(
     def configured(model: ModelSource, *, here: bool = False) -> ModelSource:
         return model if isinstance(model, LoadConfig | Backend) else load_config(model, options, here=here)
 
-    decoder = SpeculativeDecoder(speculation, sampling)
+    decoder = SpeculativeDecoder(speculation, sampling, cache_folder=cache_folder)
     try:
         if draft is None:
             decoder.attach_target(configured(target), progress=progress, cancel=cancel)

@@ -270,6 +270,24 @@ class Backend(ABC):
         """Put a copy in place of the cache. Raises BackendFailure; the cache is empty then."""
         raise BackendFailure(Translatable("its cache cannot be restored"))
 
+    def part_length(self) -> int:
+        """Return of how many tokens in a row `copy_part` can give a copy, at most; 0 where it gives none."""
+        return 0
+
+    def copy_part(self, first: int, last: int) -> CacheCopy | None:
+        """Return a copy of what the cache holds of its tokens from position `first` up to `last`; None: there is none.
+
+        It may be of fewer tokens: not of those at the end that are to be fed again.
+        """
+        return None
+
+    def append_part(self, part: CacheCopy) -> None:
+        """Put a copy of `copy_part` behind the cache. Raises BackendFailure; the cache is empty then.
+
+        It must have been copied at this place of the same text. What it holds is looked at before it is taken.
+        """
+        raise BackendFailure(Translatable("its cache cannot be restored"))
+
     def set_threads(self, n: int) -> None:  # noqa: B027 - not every backend can
         """Compute with `n` threads (1 or more) from the next forward on. Nothing happens where not threads_adjustable.
 

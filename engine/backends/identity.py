@@ -6,7 +6,8 @@ from pathlib import Path
 
 from engine.backends.base import Backend
 from engine.config import LoadConfig
-from engine.formats.files import stamp_files
+from engine.formats.files import list_files, stamp_files
+from engine.system.machine import describe_machine
 from engine.system.processor import library_stamp
 
 
@@ -23,3 +24,20 @@ def describe_loaded(backend: Backend, config: LoadConfig | None) -> list[object]
         return None
     asked = config.threads, config.gpu_layers, config.dtype, config.cache_type
     return [asked, backend.context_length, backend.device, backend.own_kernels, stamps, library_stamp()]
+
+
+def describe_cache(backend: Backend, config: LoadConfig | None) -> str | None:
+    """Return what tells what a model's cache holds from what any other one would hold of the same text.
+
+    That is the files, how they were loaded, the library, this program, and the processor: its kernels round.
+    None as of `describe_loaded`.
+    """
+    loaded = describe_loaded(backend, config)
+    if loaded is None or config is None:
+        return None
+    try:
+        changed = [(status.st_ino, status.st_ctime_ns) for status in map(Path.stat, list_files(Path(config.path)))]
+    except OSError:
+        return None
+    machine = describe_machine()
+    return repr([loaded, changed, *(machine[name] for name in ("processor", "libraries", "outrider"))])

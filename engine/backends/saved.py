@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.backends.base import Backend, CacheCopy, CacheKeeper
+from engine.backends.on_disk import DiskCaches
 from engine.backends.prefix import common_prefix
 from engine.errors import BackendFailure
 from engine.system.machine import available_memory
@@ -17,10 +18,13 @@ _SHARE = 4
 
 
 class SavedCaches(CacheKeeper):
-    """Keep copies of one backend's cache, those last used, `most_bytes` of them at most."""
+    """Keep copies of one backend's cache, those last used, `most_bytes` of them at most.
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
-        self.most_bytes = most_bytes
+    Attributes: most_bytes; disk (where it looks for what it has no copy of, None: nowhere).
+    """
+
+    def __init__(self, most_bytes: int = MOST_BYTES, disk: DiskCaches | None = None) -> None:
+        self.most_bytes, self.disk = most_bytes, disk
         self._kept: list[CacheCopy] = []
 
     @property
@@ -33,6 +37,11 @@ class SavedCaches(CacheKeeper):
 
         The cache then holds a text that begins like `tokens`, or what it held before.
         """
+        self._change_copies(backend, tokens)
+        if self.disk is not None:
+            self.disk.bring_back(backend, tokens)
+
+    def _change_copies(self, backend: Backend, tokens: Sequence[int]) -> None:
         shared, held = common_prefix(backend.tokens, tokens), tuple(backend.tokens)
         best = max(self._kept, key=lambda saved: common_prefix(saved.tokens, tokens), default=None)
         gain = 0 if best is None else common_prefix(best.tokens, tokens) - shared
@@ -61,5 +70,22 @@ class SavedCaches(CacheKeeper):
 def keep_caches(*backends: Backend | None, most_bytes: int = MOST_BYTES) -> None:
     """Let backends keep the caches of conversations that others displace; those that do already stay as they are."""
     for backend in backends:
-        if backend is not None and backend.keeper is None and most_bytes:
+        if backend is None or not most_bytes:
+            continue
+        if backend.keeper is None:
             backend.keeper = SavedCaches(most_bytes)
+        elif isinstance(backend.keeper, SavedCaches) and not backend.keeper.most_bytes:
+            backend.keeper.most_bytes = most_bytes
+
+
+def keep_on_disk(backend: Backend, disk: DiskCaches | None) -> None:
+    """Let a backend look on disk too for the caches of conversations; None: no longer."""
+    if isinstance(backend.keeper, SavedCaches):
+        backend.keeper.disk = disk
+    elif backend.keeper is None and disk is not None:
+        backend.keeper = SavedCaches(0, disk)
+
+
+def disk_of(backend: Backend) -> DiskCaches | None:
+    """Return where a backend's caches are kept on disk; None where they are not."""
+    return backend.keeper.disk if isinstance(backend.keeper, SavedCaches) else None

@@ -21,6 +21,7 @@ from engine.backends.llama_cpp.hidden import HiddenRows, hidden_states, with_sha
 from engine.backends.llama_cpp.library import computes_alike, library_rows, prepare_library
 from engine.backends.llama_cpp.loading import device_name, load_model, make_context, notes_on
 from engine.backends.llama_cpp.recurrent import RecurrentState, worth_saving
+from engine.backends.llama_cpp.state_layout import caches_in, is_state_of
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
 from engine.backends.llama_cpp.trees import SEQUENCES, SPARE, TreeSequences
 from engine.backends.llama_cpp.wanted import WantedRows
@@ -47,6 +48,8 @@ _MOST_VERIFIED = MAX_LOOKAHEAD + 1
 _LONGEST_REPLAY = 16
 """A replay rides in the next forward, together with what was accepted since, until it is this long."""
 _STATUS_ABORTED = 2
+_PART = 256
+"""Tokens of a part of the cache that is copied: what waits for a copy waits for no more."""
 
 prepare_library()
 
@@ -407,9 +410,56 @@ class LlamaCppBackend(Backend):
                     self._empty()
                     raise BackendFailure(Translatable("its cache cannot be restored"))
                 if not single:
-                    llama_cpp.llama_memory_seq_cp(self._memory, SPARE, 0, -1, -1)
-                    llama_cpp.llama_memory_seq_rm(self._memory, SPARE, -1, -1)
+                    self._take_spare()
             self._tokens.extend(copy.tokens)
+
+    def part_length(self) -> int:
+        if self.rewind.kind != "any" or self._reader is not None or self._tree is None:
+            return 0
+        with self._open():
+            window = int(llama_cpp.llama_model_n_swa(llama_cpp.llama_get_model(self._context)))
+            return min(_PART, window) if window else _PART
+
+    def copy_part(self, first: int, last: int) -> CacheCopy | None:
+        with self._open():
+            if not self.part_length() or self._tree is None:
+                return None
+            if self._tree.tokens:
+                self._recover()
+            last = min(last, len(self._tokens) - len(self._replay))
+            if first >= last:
+                return None
+            self._tree.cut(0)
+            data = self._look_at(first, last, lambda sequence: read_sequence(self._context, sequence))
+            tokens = tuple(self._tokens[first:last])
+            return CacheCopy(tokens, data) if self._is_part(data, first, len(tokens)) else None
+
+    def append_part(self, part: CacheCopy) -> None:
+        with self._open():
+            first, count, taken = len(self._tokens), len(part.tokens), False
+            if self._tree is not None and self.part_length() and first + count <= self.context_length:
+                if self._tree.tokens:
+                    self._recover()
+                if self._replay:
+                    self._decode(self._replay, first - len(self._replay), 0)
+                    self._replay = []
+                self._tree.cut(0)
+                taken = self._is_part(part.data, first, count) and write_sequence(self._context, part.data, SPARE)
+            if not taken:
+                self._empty()
+                raise BackendFailure(Translatable("its cache cannot be restored"))
+            self._take_spare()
+            self._tokens.extend(part.tokens)
+
+    def _is_part(self, data: NDArray[np.uint8], first: int, count: int) -> bool:
+        """Return whether this is a copy of so many tokens from `first` on. The spare sequence must be free."""
+        empty = int(llama_cpp.llama_state_seq_get_size(self._context, SPARE))
+        return is_state_of(data, first, count, caches_in(empty))
+
+    def _take_spare(self) -> None:
+        """Let the text have the cells of the spare sequence."""
+        llama_cpp.llama_memory_seq_cp(self._memory, SPARE, 0, -1, -1)
+        llama_cpp.llama_memory_seq_rm(self._memory, SPARE, -1, -1)
 
     def _pieces(self, look: Callable[[int], T]) -> list[T]:
         """Call `look` with a sequence that has each piece of the text's cells, all of them together where that can be.
@@ -424,14 +474,15 @@ class LlamaCppBackend(Backend):
         if self._tree is None:
             return []
         self._tree.cut(0)  # One of its sequences is needed.
-        found = []
-        for first in range(0, held, window):
-            llama_cpp.llama_memory_seq_cp(self._memory, 0, SPARE, first, min(first + window, held))
-            try:
-                found.append(look(SPARE))
-            finally:
-                llama_cpp.llama_memory_seq_rm(self._memory, SPARE, -1, -1)
-        return found
+        return [self._look_at(first, min(first + window, held), look) for first in range(0, held, window)]
+
+    def _look_at(self, first: int, last: int, look: Callable[[int], T]) -> T:
+        """Call `look` with a sequence that has the text's cells from `first` up to `last`."""
+        llama_cpp.llama_memory_seq_cp(self._memory, 0, SPARE, first, last)
+        try:
+            return look(SPARE)
+        finally:
+            llama_cpp.llama_memory_seq_rm(self._memory, SPARE, -1, -1)
 
     def _recover(self) -> None:
         """Mend the cache after a forward that failed half-way: it is as before, or empty."""
