@@ -18,7 +18,7 @@ HOMES = {
     "engine.backends.base": ("Backend", "Rewind", "Tokenizer"),
     "engine.backends.on_disk": ("forget_caches", "forget_other_caches"),
     "engine.bench.runs": ("Equality",),
-    "engine.system.cache_files": ("cache_folder", "full_size_folder", "tighten_cache"),
+    "engine.system.cache_files": ("cache_folder", "folder_key", "full_size_folder", "tighten_cache"),
     "engine.cancel": ("CancelToken",),
     "engine.hub.catalogue": ("packaged_models",),
     "engine.hub.download": ("download", "search_hub"),

@@ -144,6 +144,7 @@ from .stats import GenerationStats as GenerationStats
 from .stats import MethodStats as MethodStats
 from .stats import Untold as Untold
 from .system.cache_files import cache_folder as cache_folder
+from .system.cache_files import folder_key as folder_key
 from .system.cache_files import full_size_folder as full_size_folder
 from .system.cache_files import tighten_cache as tighten_cache
 from .system.files import expanded as expanded

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -90,6 +90,9 @@ class EngineBridge(Responders):
         self._make_decoder = make_decoder or _make_decoder
         self._events: deque[TimedEvent] = deque()
         self._now: SpeculativeDecoder | None = None
+        self._caches: Path | None = None
+        self._read: list[int] = []
+        """What the target holds of the chat whose reply was the last one."""
         self._worker = Worker(loop, self._begin, "outrider-engine")
         self._counter = Worker(loop, contextlib.nullcontext, "outrider-counter")
 
@@ -145,6 +148,37 @@ class EngineBridge(Responders):
         self._events.clear()
         asked = GenerationChoice() if choice is None else choice
         return self._worker.submit(Job(self._loop, lambda cancel: self._reply(messages, lookahead, asked, cancel)))
+
+    def keep_caches(self, folder: Path | None) -> None:
+        """Keep what models have read of chats in a folder, when `keep_cache` is called; None: keep and use none."""
+        self._caches = folder
+        if self._now is not None:
+            self._do(self._use_caches)
+
+    def keep_cache(self, chat: str) -> None:
+        """Keep what the models have read of a chat, whose reply has just ended."""
+
+        def keep() -> None:
+            target = self._decoder.target
+            if target is not None and self._read and list(target.tokens) == self._read:
+                self._decoder.keep_cache(chat)
+
+        if self._caches is not None:
+            self._do(keep)
+
+    def forget_caches(self, chat: str) -> None:
+        """Delete what was kept of a chat."""
+        if (folder := self._caches) is not None:
+            self._do(lambda: engine.forget_caches(folder, chat))
+
+    def forget_other_caches(self, folder: Path, chats: Collection[str]) -> None:
+        """Delete what was kept in a folder of other chats than these."""
+        self._do(lambda: engine.forget_other_caches(folder, chats))
+
+    def _do(self, work: Callable[[], None]) -> None:
+        """Do a short piece of work when it is its turn; nobody waits for it, nor hears that it failed."""
+        job = self._worker.submit(Job(self._loop, lambda _cancel: work()))
+        job.result.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def answer_now(self) -> None:
         """End the thought of the reply that is being written, and let the answer begin."""
@@ -291,10 +325,15 @@ class EngineBridge(Responders):
 
     def _begin(self) -> AbstractContextManager[object]:
         self._decoder = self._now = self._make_decoder()
+        if self._caches is not None:
+            self._use_caches()
         models = contextlib.ExitStack()
         models.callback(self._decoder.close)
         models.callback(self._leave_server)
         return models
+
+    def _use_caches(self) -> None:
+        self._decoder.keep_caches(self._caches, each_reply=False)
 
     def _load_anew(self, wanted: Loaded, how: LoadWay, cancel: CancelToken) -> Loaded:
         self._put_off = False
@@ -363,6 +402,8 @@ class EngineBridge(Responders):
                     result = event.result
                     if result.finish_reason != "error":
                         break  # Costs are measured when the window is idle, not while this reply is waited for.
+        target = None if self._caches is None else self._decoder.target
+        self._read = [] if target is None or self._remote is not None else list(target.tokens)
         if result is None:
             raise EngineError("The reply ended without a result. Try again.")
         return result

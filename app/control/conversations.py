@@ -58,7 +58,7 @@ class ConversationController(QObject):
     """Hold the conversations of this run.
 
     Attributes: list (what the panel shows), open (the conversation in the middle, None for a chat in which nothing was
-    said yet), files (imports and exports).
+    said yet), files (imports and exports), lasting (whether they outlast this run).
     Signals: list_changed(), open_changed() (another one is open), writing_changed() (others are being answered),
     removed(id), deleted_changed(), messages_deleted() (`restore_messages` undoes it), messages_restored(),
     trouble(Problem) (it goes on without saving, or nothing can be saved for now), saving_again(), failed(Problem).
@@ -81,6 +81,7 @@ class ConversationController(QObject):
         self.list = ConversationList()
         self.open: Conversation | None = None
         self.files = ChatFiles(loop, lambda: self.store)
+        self.lasting = False
         self._deleted: list[Deleted] = []
         self._path = path
         self._loop = loop
@@ -133,10 +134,12 @@ class ConversationController(QObject):
         try:
             store = Store.open(self._path)
             try:
-                return ConversationStore(store, self._note_trouble)
+                kept = ConversationStore(store, self._note_trouble)
             except StoreError:
                 store.close()
                 raise
+            self.lasting = True
+            return kept
         except StoreError as error:
             LOGGER.warning("the conversations could not be opened: %s", type(error).__name__)
             self.trouble.emit(Problem(f"{say_error(error)} {self.tr('Messages that you send now are not saved.')}"))

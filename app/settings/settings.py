@@ -78,6 +78,10 @@ _NOTIFY = (
     Option(True, Translatable("When a long reply finishes in the background")),
     Option(False, Translatable("Never")),
 )
+_CACHES = (
+    Option(True, Translatable("Keep on disk, up to 2 GB")),
+    Option(False, Translatable("Don’t keep")),
+)
 
 
 @dataclass(slots=True)
@@ -94,6 +98,7 @@ class Settings:
     base64; `left_width`,
     `right_width` in pixels; `conversation` is the number of the one that is open, 0 for none; `font_points` 0: the
     platform's size; `language` "": the system's; `notify`: when a long reply has ended behind other windows;
+    `keep_caches`: whether what models have read of chats is kept on disk;
     `first_launch`: the program was never used; `method`, `acceptance`, `overlap`: of every reply; `sampling`: what new
     conversations begin with (GenerationChoice.to_mapping); `next_sampling`: what was chosen for the one that has no
     question yet, {}: nothing; `server_on`, `server_host`, `server_port`, `server_names`: of the local server;
@@ -139,6 +144,16 @@ class Settings:
         ),
     )
     notify: bool = field(default=True, metadata=shown("general", flag, Translatable("Notifications"), _NOTIFY))
+    keep_caches: bool = field(
+        default=True,
+        metadata=shown(
+            "general",
+            flag,
+            Translatable("Chat caches"),
+            _CACHES,
+            Translatable("A kept chat answers at once after restart"),
+        ),
+    )
     first_launch: bool = field(default=True, metadata=kept(flag))
     geometry: str = field(default="", metadata=kept(path_text, resting=True))
     left_shown: bool = field(default=True, metadata=kept(flag))

@@ -37,6 +37,7 @@ from app.control.problems import describe
 from app.settings.autosave import Autosave
 from app.settings.settings import Settings, SettingsFile
 from app.shell.connections import answer, connect, leave_out
+from app.shell.kept_caches import KeptCaches
 from app.shell.program import Program
 from app.shell.windows import begin_introduction
 from app.state.chat.transcript import Problem
@@ -150,6 +151,8 @@ def build(
     before = settings.conversation if store is not None and store.exists() else 0
     window.show_chat(empty=before == 0)
     window.painted.connect(lambda: controller.restore(before))
+    if store is not None:
+        window.painted.connect(KeptCaches(program, store).begin)
     window.painted.connect(drafts.begin)
     window.painted.connect(lambda: _begin(program, problems))
     return program

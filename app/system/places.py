@@ -18,6 +18,7 @@ from engine import (
     InstallationDamaged,
     __version__,
     cache_folder,
+    folder_key,
     installation_folder,
     tighten,
     tighten_cache,
@@ -43,6 +44,11 @@ def data_folder() -> Path:
 def log_folder() -> Path:
     """Return the folder of the log. It may not exist."""
     return user_log_path(_NAME, appauthor=False)
+
+
+def caches_folder(store: Path) -> Path:
+    """Return the folder for what models have read of the chats in a store. It may not exist."""
+    return cache_folder() / "chats" / folder_key(store)
 
 
 def tighten_folders() -> None:

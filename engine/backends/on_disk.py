@@ -31,7 +31,6 @@ from engine.backends.prefix import common_prefix
 from engine.cancel import CancelToken
 from engine.errors import BackendFailure, InvalidRequest, RewindNotSupported
 from engine.system.files import private_folder, write_whole
-from engine.translatable import Translatable
 
 MOST_DISK_BYTES = 2 * 2**30
 _NOBODY = "unnamed"
@@ -230,7 +229,7 @@ class DiskCaches:
 def check_owner(owner: str) -> str:
     """Return a name under which caches are kept ('' none). Raises InvalidRequest."""
     if owner and not _OWNER.fullmatch(owner):
-        raise InvalidRequest(Translatable("A name for kept caches has 1 to 64 letters, digits and underscores."))
+        raise InvalidRequest("A name for kept caches has 1 to 64 letters, digits and underscores.")
     return owner
 
 

@@ -31,6 +31,7 @@ from engine.server.guard import Limits
 from engine.server.interfaces.requests import Defaults
 from engine.server.listen import Listener
 from engine.server.shelf import ModelShelf, Offer
+from engine.system.files import private_folder
 
 _PORT = 8642
 _MIB = 2**20
@@ -72,6 +73,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help="MiB for the caches of conversations that others displaced; 0: keep none (default: %(default)s)",
     )
+    add(
+        "--cache-folder",
+        type=Path,
+        metavar="F",
+        help="folder in which conversations' caches outlast the server, 2 GiB of them (default: none is kept on disk)",
+    )
     add("--idle-unload", type=float, metavar="S", help="unload a model that was not used for S seconds")
     add_models(parser)
     add_speculation(parser, "folder whose models requests may name, or with --preset that of its models")
@@ -88,6 +95,8 @@ def run(args: argparse.Namespace) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     if args.idle_unload is not None and args.idle_unload < 0:
         raise InvalidRequest("--idle-unload must be 0 seconds or more.")
+    if args.cache_folder is not None:
+        _make_folder(args.cache_folder)
     if args.cache_memory < 0:
         raise InvalidRequest("--cache-memory must be 0 MiB or more.")
     shelf = ModelShelf(_offers(args, settings), idle_s=args.idle_unload)
@@ -117,7 +126,7 @@ def _offers(args: argparse.Namespace, settings: NamedModels) -> Iterator[Offer]:
     if _names_models(args):
         target = settings.target or "demo"
         name = args.model_name or title_stem(resolve_source(target))
-        yield Offer(name, lambda cancel: load_models(args, settings, console, cancel))
+        yield Offer(name, lambda cancel: _load(args, settings, console, cancel))
     if args.embedding_model is not None:
         path = resolve_source(args.embedding_model)
         yield Offer(title_stem(path), embed=partial(_open_embedder, args, path))
@@ -125,9 +134,23 @@ def _offers(args: argparse.Namespace, settings: NamedModels) -> Iterator[Offer]:
 
         def load(target: Path, draft: Path | None, cancel: CancelToken) -> SpeculativeDecoder:
             drafts = draft or (None if args.draft is None else "none")  # Where no draft fits, a head may.
-            return load_models(args, replace(settings, target=target, draft=drafts), console, cancel)
+            return _load(args, replace(settings, target=target, draft=drafts), console, cancel)
 
         yield from folder_offers(args.folder, load, partial(_open_embedder, args), drafts=args.draft != "none")
+
+
+def _load(args: argparse.Namespace, settings: NamedModels, console: Console, cancel: CancelToken) -> SpeculativeDecoder:
+    decoder = load_models(args, settings, console, cancel)
+    decoder.keep_caches(args.cache_folder)
+    return decoder
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder of caches where it is missing. Raises InvalidRequest."""
+    try:
+        private_folder(folder)
+    except OSError as error:
+        raise InvalidRequest(f"{folder} cannot hold caches: {error.strerror or error}.") from None
 
 
 def _open_embedder(args: argparse.Namespace, path: Path, cancel: CancelToken) -> Embedder:

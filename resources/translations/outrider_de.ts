@@ -3702,6 +3702,14 @@
             <translation>Nie</translation>
         </message>
         <message>
+            <source>Keep on disk, up to 2 GB</source>
+            <translation>Auf der Platte behalten, bis 2 GB</translation>
+        </message>
+        <message>
+            <source>Don’t keep</source>
+            <translation>Nicht behalten</translation>
+        </message>
+        <message>
             <source>Theme</source>
             <translation>Erscheinungsbild</translation>
         </message>
@@ -3724,6 +3732,14 @@
         <message>
             <source>Notifications</source>
             <translation>Benachrichtigungen</translation>
+        </message>
+        <message>
+            <source>Chat caches</source>
+            <translation>Chat-Caches</translation>
+        </message>
+        <message>
+            <source>A kept chat answers at once after restart</source>
+            <translation>Ein behaltener Chat antwortet nach einem Neustart sofort</translation>
         </message>
         <message>
             <source>The key cannot be saved ({reason}).</source>
@@ -6380,6 +6396,22 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Dem Server wurde {names} nicht mitgeteilt: Er hat keine solche Einstellung.</translation>
         </message>
         <message>
+            <source>A prefix of token ids</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>give it as a text instead</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>A prefix behind token ids</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>give the prompt as a text instead</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
             <source>Going on with a reply</source>
             <translation>Eine Antwort fortzusetzen</translation>
         </message>
@@ -6646,6 +6678,50 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>llama.cpp was compiled on another computer, for a processor with instructions that this one lacks ({names}). Install Outrider again on this computer (from its sources: make setup).</source>
             <translation>llama.cpp wurde auf einem anderen Computer kompiliert, für einen Prozessor mit Befehlen, die diesem fehlen ({names}). Installieren Sie Outrider auf diesem Computer neu (aus den Quellen: make setup).</translation>
+        </message>
+        <message>
+            <source>The user does not allow this call. Answer without it.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>[The user sees {count} pictures.]</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>The tool failed and does not say why.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>Done.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>Not run: no more than {limit} calls are made for one question.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>The call</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>{name} may change something or start a program: allow it always on its own page first.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>Cannot write {path}: {said}.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>[{count:,} more characters were cut off.]</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>The tool {name} failed: {said}</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>There is no tool {name}. There are: {there}.</source>
+            <translation type="unfinished"></translation>
         </message>
     </context>
 </TS>

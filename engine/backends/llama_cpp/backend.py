@@ -436,10 +436,11 @@ class LlamaCppBackend(Backend):
 
     def append_part(self, part: CacheCopy) -> None:
         with self._open():
-            first, count, taken = len(self._tokens), len(part.tokens), False
-            if self._tree is not None and self.part_length() and first + count <= self.context_length:
+            count, taken = len(part.tokens), False
+            if self._tree is not None and self.part_length() and self.length + count <= self.context_length:
                 if self._tree.tokens:
                     self._recover()
+                first = len(self._tokens)
                 if self._replay:
                     self._decode(self._replay, first - len(self._replay), 0)
                     self._replay = []

@@ -138,7 +138,7 @@ def _cut(path: Path, length: int) -> None:
     path.write_bytes(path.read_bytes()[:length])
 
 
-DAMAGES: dict[str, Callable[[Path], None]] = {
+DAMAGES: dict[str, Callable[[Path], object]] = {
     "its mark": _flip(3),
     "its checksum": _flip(20),
     "its count": _flip(48),

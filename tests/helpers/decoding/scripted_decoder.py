@@ -110,6 +110,9 @@ class ScriptedDecoder:
             raise self.script.load_errors.pop(0)
         self._calibrated = False
 
+    def keep_caches(self, folder: Path | None, *, each_reply: bool) -> None:
+        """Keep none: there is nothing in them."""
+
     def calibrate(self, *, cancel: CancelToken) -> None:
         """Take a while, once a pair; note what came of it."""
         self.script.threads.add(threading.current_thread().name)

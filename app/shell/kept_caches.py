@@ -1,0 +1,59 @@
+"""Keep what models have read of the chats on disk, as long as the settings say so and the chats are there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+
+from app.control.replies import PendingReply
+from app.shell.program import Program
+from app.state.models.servers import is_server
+from app.system.places import caches_folder
+
+_SETTING = "keep_caches"
+
+
+class KeptCaches(QObject):
+    """Tell the engine which chats' caches to keep, and which to delete. `store`: the file of the chats."""
+
+    def __init__(self, program: Program, store: Path) -> None:
+        super().__init__(program.window)
+        self._program = program
+        self._folder = caches_folder(store)
+        conversations = program.conversations
+        if program.settings.keep_caches:
+            program.bridge.keep_caches(self._folder)
+        program.autosave.changed.connect(self._note)
+        program.controller.replies.ended.connect(self._keep)
+        conversations.removed.connect(lambda number: program.bridge.forget_caches(_name(number)))
+        conversations.messages_deleted.connect(self._forget_open)
+
+    def begin(self) -> None:
+        """Delete what is left of chats that are gone, now that it is known which there are."""
+        conversations = self._program.conversations
+        if conversations.lasting and self._folder.is_dir():
+            wanted = conversations.summaries() if self._program.settings.keep_caches else ()
+            self._program.bridge.forget_other_caches(self._folder, frozenset(_name(each.id) for each in wanted))
+
+    def _note(self, name: str) -> None:
+        if name != _SETTING:
+            return
+        kept = self._program.settings.keep_caches
+        self._program.bridge.keep_caches(self._folder if kept else None)
+        if not kept:
+            self._program.bridge.forget_other_caches(self._folder, ())
+
+    def _keep(self, pending: PendingReply) -> None:
+        conversation, conversations = pending.conversation, self._program.conversations
+        there = conversation is not None and conversations.lasting and conversations.is_listed(conversation)
+        if conversation is not None and there and pending.result is not None and not is_server(pending.wanted.target):
+            self._program.bridge.keep_cache(_name(conversation.id))
+
+    def _forget_open(self) -> None:
+        if (shown := self._program.conversations.open) is not None:
+            self._program.bridge.forget_caches(_name(shown.id))
+
+
+def _name(conversation: int) -> str:
+    return f"chat{conversation}"
