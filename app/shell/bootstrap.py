@@ -151,8 +151,7 @@ def build(
     before = settings.conversation if store is not None and store.exists() else 0
     window.show_chat(empty=before == 0)
     window.painted.connect(lambda: controller.restore(before))
-    if store is not None:
-        window.painted.connect(KeptCaches(program, store).begin)
+    window.painted.connect(KeptCaches(program, store).begin)
     window.painted.connect(drafts.begin)
     window.painted.connect(lambda: _begin(program, problems))
     return program

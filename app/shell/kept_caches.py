@@ -15,12 +15,14 @@ _SETTING = "keep_caches"
 
 
 class KeptCaches(QObject):
-    """Tell the engine which chats' caches to keep, and which to delete. `store`: the file of the chats."""
+    """Tell the engine which chats' caches to keep, and which to delete. `store`: the file of the chats; None: nothing is kept."""
 
-    def __init__(self, program: Program, store: Path) -> None:
+    def __init__(self, program: Program, store: Path | None) -> None:
         super().__init__(program.window)
         self._program = program
-        self._folder = caches_folder(store)
+        self._folder = Path() if store is None else caches_folder(store)
+        if store is None:
+            return
         conversations = program.conversations
         if program.settings.keep_caches:
             program.bridge.keep_caches(self._folder)

@@ -51,7 +51,7 @@ _log = logging.getLogger("outrider.caches")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class KeptPart:
     """Hold where a part of a text is kept. `parent`: what stands before it; `alike`: tokens that are wanted."""
 
     path: Path
@@ -136,12 +136,12 @@ class DiskCaches:
         finally:
             _touch(mine)
 
-    def _find(self, tokens: Sequence[int]) -> list[Part]:
+    def _find(self, tokens: Sequence[int]) -> list[KeptPart]:
         """Return the parts that a text begins with; the last one may be alike only at its beginning."""
         by_parent: defaultdict[str, list[Path]] = defaultdict(list)
         for path in _files(self.folder):
             by_parent[path.name.partition("-")[0]].append(path)
-        parts, parent, place = list[Part](), self._model, 0
+        parts, parent, place = list[KeptPart](), self._model, 0
         while place < len(tokens):
             wanted = tokens[place : place + _MOST_TOKENS]
             found = [part for path in by_parent[parent.hex()] if (part := self._part(path, parent, wanted)) is not None]
@@ -154,16 +154,16 @@ class DiskCaches:
                 break
         return parts
 
-    def _part(self, path: Path, parent: bytes, wanted: Sequence[int]) -> Part | None:
+    def _part(self, path: Path, parent: bytes, wanted: Sequence[int]) -> KeptPart | None:
         """Return a part, by what its file says it is of; None, and it is gone, where that is not what its name says."""
         held = _tokens_of(path)
-        part = Part(path, parent, held, common_prefix(held, wanted))
+        part = KeptPart(path, parent, held, common_prefix(held, wanted))
         if path.name == part.file_name:
             return part
         self._drop(path, _DAMAGED)
         return None
 
-    def _read(self, part: Part) -> CacheCopy | None:
+    def _read(self, part: KeptPart) -> CacheCopy | None:
         """Return what a part holds; None, and it is gone, where it is not what was written."""
         try:
             size = part.path.stat().st_size
@@ -180,7 +180,7 @@ class DiskCaches:
 
     def _write(self, owner: str, parent: bytes, copy: CacheCopy) -> Path:
         """Write a part, whole or not at all. Raises OSError."""
-        path = self.folder / owner / Part(Path(), parent, copy.tokens, 0).file_name
+        path = self.folder / owner / KeptPart(Path(), parent, copy.tokens, 0).file_name
         data = copy.data.data
         secret = self._secret()
         if secret is None:

@@ -117,6 +117,7 @@ FULL = Settings(
     language="de",
     font_points=12,
     notify=False,
+    keep_caches=False,
     first_launch=False,
     geometry="AAAA",
     left_shown=False,
