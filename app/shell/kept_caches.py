@@ -15,7 +15,10 @@ _SETTING = "keep_caches"
 
 
 class KeptCaches(QObject):
-    """Tell the engine which chats' caches to keep, and which to delete. `store`: the file of the chats; None: nothing is kept."""
+    """Tell the engine which chats' caches to keep, and which to delete.
+
+    `store`: the file of the chats; None: nothing is kept.
+    """
 
     def __init__(self, program: Program, store: Path | None) -> None:
         super().__init__(program.window)
