@@ -6397,19 +6397,19 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         </message>
         <message>
             <source>A prefix of token ids</source>
-            <translation type="unfinished"></translation>
+            <translation>Ein Präfix aus Token-Nummern</translation>
         </message>
         <message>
             <source>give it as a text instead</source>
-            <translation type="unfinished"></translation>
+            <translation>geben Sie es als Text an</translation>
         </message>
         <message>
             <source>A prefix behind token ids</source>
-            <translation type="unfinished"></translation>
+            <translation>Ein Präfix hinter Token-Nummern</translation>
         </message>
         <message>
             <source>give the prompt as a text instead</source>
-            <translation type="unfinished"></translation>
+            <translation>geben Sie den Prompt als Text an</translation>
         </message>
         <message>
             <source>Going on with a reply</source>
@@ -6680,48 +6680,56 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>llama.cpp wurde auf einem anderen Computer kompiliert, für einen Prozessor mit Befehlen, die diesem fehlen ({names}). Installieren Sie Outrider auf diesem Computer neu (aus den Quellen: make setup).</translation>
         </message>
         <message>
-            <source>The user does not allow this call. Answer without it.</source>
+            <source>install selectolax: pip install selectolax</source>
             <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>Fetching pages</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>The user does not allow this call. Answer without it.</source>
+            <translation>Der Benutzer erlaubt diesen Aufruf nicht. Antworte ohne ihn.</translation>
         </message>
         <message>
             <source>[The user sees {count} pictures.]</source>
-            <translation type="unfinished"></translation>
+            <translation>[Der Benutzer sieht {count} Bilder.]</translation>
         </message>
         <message>
             <source>The tool failed and does not say why.</source>
-            <translation type="unfinished"></translation>
+            <translation>Das Werkzeug ist gescheitert und sagt nicht, warum.</translation>
         </message>
         <message>
             <source>Done.</source>
-            <translation type="unfinished"></translation>
+            <translation>Fertig.</translation>
         </message>
         <message>
             <source>Not run: no more than {limit} calls are made for one question.</source>
-            <translation type="unfinished"></translation>
+            <translation>Nicht ausgeführt: Für eine Frage werden höchstens {limit} Aufrufe gemacht.</translation>
         </message>
         <message>
             <source>The call</source>
-            <translation type="unfinished"></translation>
+            <translation>Der Aufruf</translation>
         </message>
         <message>
             <source>{name} may change something or start a program: allow it always on its own page first.</source>
-            <translation type="unfinished"></translation>
+            <translation>{name} kann etwas ändern oder ein Programm starten: Erlauben Sie es zuerst auf seiner eigenen Seite immer.</translation>
         </message>
         <message>
             <source>Cannot write {path}: {said}.</source>
-            <translation type="unfinished"></translation>
+            <translation>{path} lässt sich nicht schreiben: {said}.</translation>
         </message>
         <message>
             <source>[{count:,} more characters were cut off.]</source>
-            <translation type="unfinished"></translation>
+            <translation>[{count:,} weitere Zeichen wurden abgeschnitten.]</translation>
         </message>
         <message>
             <source>The tool {name} failed: {said}</source>
-            <translation type="unfinished"></translation>
+            <translation>Das Werkzeug {name} ist gescheitert: {said}</translation>
         </message>
         <message>
             <source>There is no tool {name}. There are: {there}.</source>
-            <translation type="unfinished"></translation>
+            <translation>Es gibt kein Werkzeug {name}. Es gibt: {there}.</translation>
         </message>
     </context>
 </TS>
