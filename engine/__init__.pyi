@@ -62,6 +62,7 @@ from .errors import RewindNotSupported as RewindNotSupported
 from .errors import ServerFailed as ServerFailed
 from .errors import TextNotEncodable as TextNotEncodable
 from .errors import TokenOutOfRange as TokenOutOfRange
+from .errors import ToolServerFailed as ToolServerFailed
 from .errors import UnknownMethod as UnknownMethod
 from .errors import UnknownPreset as UnknownPreset
 from .errors import VocabularyMismatch as VocabularyMismatch
@@ -164,6 +165,8 @@ from .tools.builtin.chats import SearchChats as SearchChats
 from .tools.builtin.host import BuiltinChoice as BuiltinChoice
 from .tools.builtin.host import BuiltinHost as BuiltinHost
 from .tools.builtin.host import builtin_host as builtin_host
+from .tools.elsewhere import ServersElsewhere as ServersElsewhere
+from .tools.elsewhere import servers_elsewhere as servers_elsewhere
 from .tools.loop import CALL_LIMIT as CALL_LIMIT
 from .tools.loop import PlannedCall as PlannedCall
 from .tools.loop import ToolCallAsked as ToolCallAsked
@@ -175,9 +178,17 @@ from .tools.loop import planned_calls as planned_calls
 from .tools.loop import result_message as result_message
 from .tools.loop import run_call as run_call
 from .tools.loop import run_tools as run_tools
+from .tools.mcp_client import McpHost as McpHost
+from .tools.mcp_client import Offer as Offer
+from .tools.mcp_client import ToolServers as ToolServers
 from .tools.permissions import Ask as Ask
 from .tools.permissions import Permission as Permission
 from .tools.permissions import Permissions as Permissions
+from .tools.servers import ServerConfig as ServerConfig
+from .tools.servers import permissions_file as permissions_file
+from .tools.servers import read_servers as read_servers
+from .tools.servers import servers_file as servers_file
+from .tools.servers import write_servers as write_servers
 from .tools.tool import Tool as Tool
 from .tools.tool import ToolHost as ToolHost
 from .tools.tool import ToolOutput as ToolOutput

@@ -157,6 +157,10 @@ class NotAvailable(EngineError):
         super().__init__(Translatable("{what} is not available: {advice}", what=what, advice=advice))
 
 
+class ToolServerFailed(EngineError):
+    """Report a server of tools that cannot be started or reached, does not answer, or says what it may not."""
+
+
 class GrowthError(EngineError):
     """Report a model that cannot be grown, or not here; the message says why and what to do."""
 

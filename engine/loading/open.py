@@ -90,6 +90,7 @@ LAZY_MODULES = (
     "engine.library.known",
     "engine.loading.trial_child",
     "engine.tools.builtin.calculator_child",
+    "engine.tools.mcp_child",
     "rich.console",
     "llguidance",
     "llguidance.gbnf_to_lark",

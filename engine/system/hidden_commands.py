@@ -14,6 +14,7 @@ RENDERING = "--render-templates"
 CONVERSION = "--convert-pickled"
 APART = "--run-model-apart"
 CALCULATION = "--calculate"
+TOOL_SERVERS = "--talk-to-tool-servers"
 _SHORT = 64 * 2**20
 """Bytes; a little more than a trial takes of the address space for its imports once numpy is there, and as much again
 for the demo target (53 and 54 MB on Linux)."""
@@ -23,6 +24,7 @@ _MODULES = {
     CONVERSION: "engine.backends.transformers.convert_child",
     APART: "engine.backends.llama_cpp.apart_child",
     CALCULATION: "engine.tools.builtin.calculator_child",
+    TOOL_SERVERS: "engine.tools.mcp_child",
 }
 
 

@@ -25,7 +25,8 @@ from engine.translatable import Translatable
 
 CALL_LIMIT = 8
 """Calls that a model may make for one question, where nobody says how many."""
-REFUSED = Translatable("The user does not allow this call. Answer without it.")
+REFUSED = "The user does not allow this call. Answer without it."
+"""What the model reads is English, whatever language the window has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +100,15 @@ def result_message(call: ToolCall, output: ToolOutput) -> Message:
     """Return the message by which the model is told what a call gave back."""
     text = output.text
     if output.pictures:
-        text += ("\n" if text else "") + Translatable("[The user sees {count} pictures.]", count=len(output.pictures))
+        text += ("\n" if text else "") + f"[The user sees {len(output.pictures)} pictures.]"
     if not text:
-        text = Translatable("The tool failed and does not say why.") if output.is_error else Translatable("Done.")
+        text = "The tool failed and does not say why." if output.is_error else "Done."
     return Message("tool", [ToolResult(call.id, call.name, text)])
 
 
 def limit_message(call: ToolCall, limit: int) -> Message:
     """Return the message for a call that is not run because there were too many."""
-    said = Translatable("Not run: no more than {limit} calls are made for one question.", limit=limit)
+    said = f"Not run: no more than {limit} calls are made for one question."
     return result_message(call, ToolOutput(said, is_error=True))
 
 

@@ -11,7 +11,6 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from engine.cancel import CancelToken
-from engine.translatable import Translatable
 
 MOST_RESULT_BYTES = 32_000
 """UTF-8 bytes of a result that a model reads; the rest is cut off, and that is told."""
@@ -108,7 +107,7 @@ def plain_text(text: str, most: int = MOST_RESULT_BYTES) -> str:
         return said
     kept = data[:most].decode(errors="ignore")
     left_out = max(len(text) - len(kept), 0)
-    return f"{kept}\n" + Translatable("[{count:,} more characters were cut off.]", count=left_out)
+    return f"{kept}\n[{left_out:,} more characters were cut off.]"
 
 
 def one_line(text: str, most: int = 200) -> str:

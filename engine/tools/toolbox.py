@@ -10,7 +10,6 @@ from engine.cancel import CancelToken
 from engine.errors import Cancelled, EngineError
 from engine.messages.tools import freeze_tools
 from engine.tools.tool import CALL_SECONDS, Tool, ToolHost, ToolOutput, one_line, plain_text
-from engine.translatable import Translatable
 
 MOST_TOOLS = 128
 """Tools that a model is offered at once; more fill its context and are not found anyway."""
@@ -79,14 +78,14 @@ class Toolbox:
             raise
         except Exception as error:  # noqa: BLE001 - a host may fail in its own ways, and the model is told
             said = one_line(str(error)) or type(error).__name__
-            return ToolOutput(Translatable("The tool {name} failed: {said}", name=name, said=said), is_error=True)
+            return ToolOutput(f"The tool {name} failed: {said}", is_error=True)
         return ToolOutput(plain_text(output.text), output.is_error, output.pictures)
 
 
 def no_such_tool(name: str, toolbox: Toolbox) -> str:
     """Return what a model reads that called a tool which there is not, or which is off."""
     there = ", ".join(toolbox.offered) or "none"
-    return Translatable("There is no tool {name}. There are: {there}.", name=one_line(name, 64), there=there)
+    return f"There is no tool {one_line(name, 64)}. There are: {there}."
 
 
 def _function(name: str, tool: Tool) -> dict[str, Any]:

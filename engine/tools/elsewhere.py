@@ -1,0 +1,60 @@
+"""Find the MCP servers that other programs on this machine use. Their files are read, and never written."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from engine.errors import InvalidRequest
+from engine.tools.servers import ServerConfig, usable_servers
+
+
+@dataclass(frozen=True, slots=True)
+class ServersElsewhere:
+    """Hold what a program has: its name, the file, its servers, all of them off; and why others cannot be used."""
+
+    program: str
+    path: Path
+    servers: tuple[ServerConfig, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def servers_elsewhere() -> tuple[ServersElsewhere, ...]:
+    """Return what each program has that is found, and has any. Nothing is started."""
+    found = [_read(program, path) for program, path in _places() if path.is_file()]
+    return tuple(each for each in found if each.servers or each.problems)
+
+
+def _read(program: str, path: Path) -> ServersElsewhere:
+    try:
+        servers, problems = usable_servers(path)
+    except InvalidRequest:  # No list of servers is in it, mostly.
+        return ServersElsewhere(program, path)
+    return ServersElsewhere(program, path, tuple(replace(each, on=False, off=()) for each in servers), problems)
+
+
+def _places() -> list[tuple[str, Path]]:
+    home, settings = Path.home(), _settings()
+    code = settings / "Code" / "User"
+    return [
+        ("Claude Desktop", settings / "Claude" / "claude_desktop_config.json"),
+        ("Claude Code", home / ".claude.json"),
+        ("Cursor", home / ".cursor" / "mcp.json"),
+        ("VS Code", code / "mcp.json"),
+        ("Cline", code / "globalStorage" / "saoudrizwan.claude-dev" / "settings" / "cline_mcp_settings.json"),
+        ("LM Studio", home / ".lmstudio" / "mcp.json"),
+        ("Jan", settings / "Jan" / "data" / "mcp_config.json"),
+        ("Windsurf", home / ".codeium" / "windsurf" / "mcp_config.json"),
+        ("Zed", (settings / "Zed" if sys.platform == "win32" else home / ".config" / "zed") / "settings.json"),
+    ]
+
+
+def _settings() -> Path:
+    """Return where programs of this kind keep their settings."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")

@@ -1,0 +1,283 @@
+"""A connection to one MCP server, as the child has it: what it offers, and calls, each within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import mcp_types
+from mcp import Client, MCPError
+from mcp.client.streamable_http import streamable_http_client
+
+from engine._version import __version__
+from engine.tools.mcp_stdio import MOST_MESSAGE, ServerProcess
+from engine.tools.tool import one_line, plain_text
+from engine.translatable import Translatable
+
+MOST_LISTED = 500
+"""Tools of one server that are listed, and as many resources and prompts."""
+_PAGES = 50
+_MOST_SCHEMA = 16_000
+_DEEPEST = 24
+_MOST_DESCRIPTION = 2_000
+_NAME = re.compile(r"[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]{0,127}")
+_MOST_PICTURES, _MOST_PICTURE = 4, 2 * 2**20
+_KINDS = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_SECONDS = 30.0
+
+
+class ServerGone(Exception):
+    """Say in one sentence why a server cannot be used."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.said = said
+
+
+class Connection:
+    """Connect to a server, and stay connected until it is closed. Attributes: config, gone (it cannot be asked)."""
+
+    def __init__(self, name: str, config: Mapping[str, Any], notify: Callable[[dict[str, Any]], None]) -> None:
+        self.config, self.gone = config, False
+        self._name, self._notify = name, notify
+        self._process: ServerProcess | None = None
+        self._ended = asyncio.Event()
+        self._client: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._task = asyncio.create_task(self._live())
+
+    @property
+    def log(self) -> str:
+        """Return the end of what a server's program wrote beside its answers."""
+        return "" if self._process is None else plain_text(self._process.log)
+
+    async def close(self) -> None:
+        """End the connection, and the server's program."""
+        self._ended.set()
+        if not self._client.done():
+            self._task.cancel()
+        await asyncio.wait([self._task])
+
+    async def _live(self) -> None:
+        """Be the one task that opens and closes what the client is made of."""
+        try:
+            async with self._transport() as transport, Client(transport, cache=None, client_info=_US) as client:
+                self._client.set_result(client)
+                await self._ended.wait()
+        except BaseException as error:  # noqa: BLE001 - whoever waits for the client is told
+            if not self._client.done():
+                self._client.set_exception(ServerGone(self._why(error)))
+                self._client.exception()  # It was seen, whether or not anybody waits.
+        finally:
+            self.gone = True
+
+    @asynccontextmanager
+    async def _transport(self) -> AsyncIterator[Any]:
+        if url := self.config["url"]:
+            timeout = httpx2.Timeout(_SECONDS, read=None)
+            wire = _Bounded()
+            async with httpx2.AsyncClient(transport=wire, headers=self.config["headers"], timeout=timeout) as http:
+                yield streamable_http_client(url, http_client=http, max_sse_event_size=MOST_MESSAGE)
+        else:
+            self._process = ServerProcess(self.config, self._notify, self._lost)
+            yield self._process.transport()
+
+    def _lost(self) -> None:
+        """Note that the server's program ended, or said what it may not."""
+        self.gone = True
+        self._ended.set()
+
+    async def _connected(self) -> Client:
+        return await asyncio.shield(self._client)
+
+    # What it offers ---------------------------------------------------------------------------------------------------
+
+    async def offers(self) -> dict[str, Any]:
+        """Return its tools, resources and prompts, and what is to be said of them. Raises ServerGone."""
+        client = await self._connected()
+        has = client.server_capabilities
+        notes: list[Any] = []
+        try:
+            tools = await self._tools(client, notes)
+            resources = await _listed(client.list_resources, "resources") if has.resources is not None else []
+            prompts = await _listed(client.list_prompts, "prompts") if has.prompts is not None else []
+        except Exception as error:  # noqa: BLE001 - a library may fail on what a server says in its own ways
+            raise ServerGone(self._why(error)) from None
+        return {
+            "tools": tools,
+            "resources": [one_line(each.title or each.name) for each in resources],
+            "prompts": [one_line(each.title or each.name) for each in prompts],
+            "notes": notes,
+        }
+
+    async def _tools(self, client: Client, notes: list[Any]) -> list[dict[str, Any]]:
+        found = await _listed(client.list_tools, "tools")
+        if len(found) > MOST_LISTED:
+            notes.append(
+                Translatable(
+                    "The tool server {name} offers more than {most} tools: the others are left out.",
+                    name=self._name,
+                    most=MOST_LISTED,
+                )
+            )
+        told = {each.name: _told(each) for each in found[:MOST_LISTED]}
+        if bad := [name for name, each in told.items() if each is None]:
+            notes.append(
+                Translatable(
+                    "Tools of {name} are left out, since their names or parameters are too long or too deep: {tools}.",
+                    name=self._name,
+                    tools=one_line(", ".join(one_line(each, 40) for each in bad[:5])),
+                )
+            )
+        return [each for each in told.values() if each is not None]
+
+    # Calls ------------------------------------------------------------------------------------------------------------
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return what a tool gives back, as text. Raises ServerGone."""
+        client = await self._connected()
+        try:
+            result = await client.call_tool(tool, arguments)
+        except Exception as error:  # noqa: BLE001 - as above
+            raise ServerGone(self._why(error)) from None
+        return _as_text(result)
+
+    def _why(self, error: BaseException) -> str:
+        """Return in one sentence what went wrong. A connection that was closed is not asked again."""
+        process = self._process
+        if isinstance(error, MCPError) and error.error.code == mcp_types.CONNECTION_CLOSED:
+            self._lost()
+        if process is not None and process.problem:
+            return Translatable("The tool server {name} {problem}.", name=self._name, problem=process.problem)
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        if isinstance(error, FileNotFoundError | PermissionError | NotADirectoryError) and process is not None:
+            return Translatable(
+                "The tool server {name} cannot be started: {command}: {reason}.",
+                name=self._name,
+                command=one_line(self.config["command"]),
+                reason=error.strerror or type(error).__name__,
+            )
+        reason = one_line(str(error)).rstrip(".") or type(error).__name__
+        if isinstance(error, MCPError):
+            return Translatable("The tool server {name} refuses: {reason}.", name=self._name, reason=reason)
+        if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL):
+            return Translatable("The tool server {name} cannot be reached: {reason}.", name=self._name, reason=reason)
+        return Translatable(
+            "The tool server {name} answers what makes no sense: {reason}.", name=self._name, reason=reason
+        )
+
+
+_US = mcp_types.Implementation(name="outrider", version=__version__)
+
+
+async def _listed(ask: Callable[..., Any], name: str) -> list[Any]:
+    """Return what is listed on several pages, a little more than MOST_LISTED at most."""
+    found: list[Any] = []
+    cursor: str | None = None
+    for _ in range(_PAGES):
+        page = await ask(cursor=cursor)
+        found += getattr(page, name)
+        cursor = page.next_cursor
+        if cursor is None or len(found) > MOST_LISTED:
+            break
+    return found[: MOST_LISTED + 1]
+
+
+def _told(tool: mcp_types.Tool) -> dict[str, Any] | None:
+    """Return what is kept of a tool; None where its name or parameters are out of bounds."""
+    try:
+        schema = json.dumps(tool.input_schema)
+    except (ValueError, RecursionError):
+        return None
+    if not _NAME.fullmatch(tool.name) or len(schema) > _MOST_SCHEMA or not _shallow(tool.input_schema):
+        return None
+    hints = tool.annotations
+    title = one_line(tool.title or (hints and hints.title) or tool.name, 80)
+    return {
+        "name": tool.name,
+        "title": title or tool.name,
+        "description": plain_text(tool.description or "", _MOST_DESCRIPTION),
+        "schema": tool.input_schema,
+        "writes": not (hints is not None and hints.read_only_hint is True),
+    }
+
+
+def _shallow(value: object) -> bool:
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [
+            inner
+            for part in level
+            if isinstance(part, dict | list)
+            for inner in (part.values() if isinstance(part, dict) else part)
+        ]
+    return not any(isinstance(each, dict | list) for each in level)
+
+
+def _as_text(result: mcp_types.CallToolResult) -> dict[str, Any]:
+    """Return a result as one text, with its pictures beside it."""
+    texts: list[str] = []
+    pictures: list[str] = []
+    for block in result.content:
+        match block:
+            case mcp_types.TextContent(text=text):
+                texts.append(text)
+            case mcp_types.ImageContent(data=data, mime_type=kind) if _is_picture(data, kind):
+                pictures.append(f"data:{kind};base64,{data}")
+            case mcp_types.EmbeddedResource(resource=mcp_types.TextResourceContents(text=text)):
+                texts.append(text)
+            case mcp_types.ResourceLink(uri=uri, name=name):
+                texts.append(f"{one_line(name)}: {one_line(str(uri))}")
+            case _:
+                texts.append(f"[What is no text was left out: {block.type}.]")
+    if not texts and not pictures and result.structured_content is not None:
+        texts.append(json.dumps(result.structured_content, ensure_ascii=False))
+    told = {"text": plain_text("\n".join(texts)), "is_error": result.is_error}
+    return {**told, "pictures": pictures[:_MOST_PICTURES]}
+
+
+def _is_picture(data: str, kind: str) -> bool:
+    if kind not in _KINDS or len(data) > _MOST_PICTURE:
+        return False
+    try:
+        base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
+
+
+# HTTP -----------------------------------------------------------------------------------------------------------------
+
+
+class _Bounded(httpx2.AsyncHTTPTransport):
+    """End answers that are longer than a message may be. Streams of events are bounded event by event."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request, and bound its answer."""
+        response = await super().handle_async_request(request)
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            response.stream = _Counted(response.stream)
+        return response
+
+
+class _Counted(httpx2.AsyncByteStream):
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = MOST_MESSAGE
+        async for part in self._stream:
+            left -= len(part)
+            if left < 0:
+                raise httpx2.StreamError("it is too long")
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
