@@ -6681,35 +6681,99 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         </message>
         <message>
             <source>install selectolax: pip install selectolax</source>
-            <translation type="unfinished"></translation>
+            <translation>installieren Sie selectolax: pip install selectolax</translation>
         </message>
         <message>
             <source>Fetching pages</source>
-            <translation type="unfinished"></translation>
-        </message>
-        <message>
-            <source>The user does not allow this call. Answer without it.</source>
-            <translation>Der Benutzer erlaubt diesen Aufruf nicht. Antworte ohne ihn.</translation>
-        </message>
-        <message>
-            <source>[The user sees {count} pictures.]</source>
-            <translation>[Der Benutzer sieht {count} Bilder.]</translation>
-        </message>
-        <message>
-            <source>The tool failed and does not say why.</source>
-            <translation>Das Werkzeug ist gescheitert und sagt nicht, warum.</translation>
-        </message>
-        <message>
-            <source>Done.</source>
-            <translation>Fertig.</translation>
-        </message>
-        <message>
-            <source>Not run: no more than {limit} calls are made for one question.</source>
-            <translation>Nicht ausgeführt: Für eine Frage werden höchstens {limit} Aufrufe gemacht.</translation>
+            <translation>Seiten zu holen</translation>
         </message>
         <message>
             <source>The call</source>
             <translation>Der Aufruf</translation>
+        </message>
+        <message>
+            <source>The tool server {name} failed: {error}.</source>
+            <translation>Der Werkzeugserver {name} ist gescheitert: {error}.</translation>
+        </message>
+        <message>
+            <source>The tool server {name} does not answer: {seconds:g} seconds are over.</source>
+            <translation>Der Werkzeugserver {name} antwortet nicht: {seconds:g} Sekunden sind um.</translation>
+        </message>
+        <message>
+            <source>The tool {tool} does not answer: {seconds:g} seconds are over.</source>
+            <translation>Das Werkzeug {tool} antwortet nicht: {seconds:g} Sekunden sind um.</translation>
+        </message>
+        <message>
+            <source>Tool servers are ended.</source>
+            <translation>Die Werkzeugserver sind beendet.</translation>
+        </message>
+        <message>
+            <source>the package mcp is not installed. Run: pip install 'outrider[tools]'</source>
+            <translation>das Paket mcp ist nicht installiert. Führen Sie aus: pip install 'outrider[tools]'</translation>
+        </message>
+        <message>
+            <source>Using tool servers</source>
+            <translation>Werkzeugserver zu verwenden</translation>
+        </message>
+        <message>
+            <source>Tool servers cannot be used: {reason}.</source>
+            <translation>Werkzeugserver können nicht verwendet werden: {reason}.</translation>
+        </message>
+        <message>
+            <source>The process that talks to tool servers ended. Try again.</source>
+            <translation>Der Prozess, der mit den Werkzeugservern spricht, ist beendet. Versuchen Sie es noch einmal.</translation>
+        </message>
+        <message>
+            <source>The process that talks to tool servers is stuck, and was ended.</source>
+            <translation>Der Prozess, der mit den Werkzeugservern spricht, hing und wurde beendet.</translation>
+        </message>
+        <message>
+            <source>The arguments are too long.</source>
+            <translation>Die Argumente sind zu lang.</translation>
+        </message>
+        <message>
+            <source>The tool server {name} offers more than {most} tools: the others are left out.</source>
+            <translation>Der Werkzeugserver {name} bietet mehr als {most} Werkzeuge an: Die übrigen sind weggelassen.</translation>
+        </message>
+        <message>
+            <source>Tools of {name} are left out, since their names or parameters are too long or too deep: {tools}.</source>
+            <translation>Werkzeuge von {name} sind weggelassen, weil ihre Namen oder Parameter zu lang oder zu tief verschachtelt sind: {tools}.</translation>
+        </message>
+        <message>
+            <source>The tool server {name} {problem}.</source>
+            <translation>Der Werkzeugserver {name} {problem}.</translation>
+        </message>
+        <message>
+            <source>The tool server {name} cannot be started: {command}: {reason}.</source>
+            <translation>Der Werkzeugserver {name} kann nicht gestartet werden: {command}: {reason}.</translation>
+        </message>
+        <message>
+            <source>The tool server {name} refuses: {reason}.</source>
+            <translation>Der Werkzeugserver {name} lehnt ab: {reason}.</translation>
+        </message>
+        <message>
+            <source>The tool server {name} cannot be reached: {reason}.</source>
+            <translation>Der Werkzeugserver {name} ist nicht erreichbar: {reason}.</translation>
+        </message>
+        <message>
+            <source>The tool server {name} answers what makes no sense: {reason}.</source>
+            <translation>Der Werkzeugserver {name} antwortet etwas Sinnloses: {reason}.</translation>
+        </message>
+        <message>
+            <source>sent a message that is nested too deeply</source>
+            <translation>hat eine zu tief verschachtelte Nachricht gesendet</translation>
+        </message>
+        <message>
+            <source>sent more than {size} MB at once, and was ended</source>
+            <translation>hat mehr als {size} MB auf einmal gesendet und wurde beendet</translation>
+        </message>
+        <message>
+            <source>ended ({code}): {last}</source>
+            <translation>hat sich beendet ({code}): {last}</translation>
+        </message>
+        <message>
+            <source>ended ({code})</source>
+            <translation>hat sich beendet ({code})</translation>
         </message>
         <message>
             <source>{name} may change something or start a program: allow it always on its own page first.</source>
@@ -6720,16 +6784,60 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>{path} lässt sich nicht schreiben: {said}.</translation>
         </message>
         <message>
-            <source>[{count:,} more characters were cut off.]</source>
-            <translation>[{count:,} weitere Zeichen wurden abgeschnitten.]</translation>
+            <source>{name!r} cannot be the name of a tool server: up to 64 characters, no / in them.</source>
+            <translation>{name!r} kann kein Werkzeugserver heißen: höchstens 64 Zeichen, keines davon ein /.</translation>
         </message>
         <message>
-            <source>The tool {name} failed: {said}</source>
-            <translation>Das Werkzeug {name} ist gescheitert: {said}</translation>
+            <source>The tool server {name} needs either a command or an address.</source>
+            <translation>Der Werkzeugserver {name} braucht entweder einen Befehl oder eine Adresse.</translation>
         </message>
         <message>
-            <source>There is no tool {name}. There are: {there}.</source>
-            <translation>Es gibt kein Werkzeug {name}. Es gibt: {there}.</translation>
+            <source>The address of the tool server {name} must begin with https://.</source>
+            <translation>Die Adresse des Werkzeugservers {name} muss mit https:// beginnen.</translation>
+        </message>
+        <message>
+            <source>The tool server {name} wants an input that another program asks for: write it into {file}.</source>
+            <translation>Der Werkzeugserver {name} braucht eine Eingabe, nach der ein anderes Programm fragt: Schreiben Sie sie in {file}.</translation>
+        </message>
+        <message>
+            <source>{path} lists no servers under "mcpServers".</source>
+            <translation>{path} führt unter "mcpServers" keine Server auf.</translation>
+        </message>
+        <message>
+            <source>{path} lists too many servers.</source>
+            <translation>{path} führt zu viele Server auf.</translation>
+        </message>
+        <message>
+            <source>{path} is too large for a list of servers.</source>
+            <translation>{path} ist zu groß für eine Liste von Servern.</translation>
+        </message>
+        <message>
+            <source>{path} is not UTF-8 text.</source>
+            <translation>{path} ist kein UTF-8-Text.</translation>
+        </message>
+        <message>
+            <source>Cannot read {path}: {reason}.</source>
+            <translation>{path} kann nicht gelesen werden: {reason}.</translation>
+        </message>
+        <message>
+            <source>{path} is not JSON: {error}.</source>
+            <translation>{path} ist kein JSON: {error}.</translation>
+        </message>
+        <message>
+            <source>The tool server {name} must be an object.</source>
+            <translation>Der Werkzeugserver {name} muss ein Objekt sein.</translation>
+        </message>
+        <message>
+            <source>The tool server {name} has the old SSE transport, which is not spoken here. Use its address for streamable HTTP.</source>
+            <translation>Der Werkzeugserver {name} verwendet den alten SSE-Transport, der hier nicht gesprochen wird. Verwenden Sie seine Adresse für streamable HTTP.</translation>
+        </message>
+        <message>
+            <source>"{member}" of the tool server {name} is not what it must be.</source>
+            <translation>„{member}“ des Werkzeugservers {name} ist nicht, was es sein muss.</translation>
+        </message>
+        <message>
+            <source>Cannot write {path}: {reason}.</source>
+            <translation>{path} kann nicht geschrieben werden: {reason}.</translation>
         </message>
     </context>
 </TS>
