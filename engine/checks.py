@@ -163,23 +163,18 @@ def check_length(max_tokens: object, min_tokens: object, max_time: object) -> No
         raise InvalidRequest(f"max_time must be a number of seconds above 0, not {max_time!r}.")
 
 
-def check_prefix(value: object) -> tuple[str | int, ...]:
+def check_prefix(name: str, value: object) -> tuple[str | int, ...]:
     """Return the beginning of a reply: texts and token ids, in their order. Raises InvalidRequest."""
     pieces = () if value is None else (value,) if isinstance(value, str) else value
-    if isinstance(pieces, bytes) or not isinstance(pieces, Sequence):
-        raise InvalidRequest("The prefix must be a text, or a list of token ids and texts.")
-    found: list[str | int] = []
-    for piece in pieces:
-        if isinstance(piece, str):
-            check_text(piece)
-            found += [piece] if piece else []
-        elif is_whole(piece):
-            found.append(int(piece))
-        else:
-            raise InvalidRequest("The prefix must be a text, or a list of token ids and texts.")
+    good = isinstance(pieces, Sequence) and not isinstance(pieces, bytes)
+    if not good or not all(isinstance(piece, str) or is_whole(piece) for piece in pieces):  # type: ignore[attr-defined]
+        raise InvalidRequest(f"{name} must be a text, or a list of token ids and texts.")
+    found = tuple(piece if isinstance(piece, str) else int(piece) for piece in pieces if piece != "")  # type: ignore[attr-defined]
     if sum(len(piece) if isinstance(piece, str) else 1 for piece in found) > MOST_PREDICTED:
-        raise InvalidRequest(f"The prefix is too long: it may have {MOST_PREDICTED:,} letters and tokens at most.")
-    return tuple(found)
+        raise InvalidRequest(f"{name} is too long: it may have {MOST_PREDICTED:,} letters and tokens at most.")
+    for piece in found:
+        check_text(str(piece))
+    return found
 
 
 def check_prediction(value: object) -> str | tuple[int, ...]:

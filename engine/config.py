@@ -312,7 +312,8 @@ class GenerationRequest:
     `prediction`: what the reply will probably be, or much of it, as text or token ids: where that comes true it is
     written faster, and it changes nothing else. With plain decoding it is not used.
     `prefix`: what the reply begins with, as a text or a list of token ids and texts; the result is what comes behind
-    it. Tokens stay the tokens that they are.
+    it. Tokens stay the tokens that they are. `forced`: what is written first, behind that, in the same form: a part of
+    the result, as tokens of the origin "forced".
     `min_tokens`: before so many tokens none that ends the reply is drawn; with `ignore_eos` none of the model's own
     ever is. `max_time`: seconds after which no further round begins, from the call on. `drop_turns` False:
     ContextFull where old turns would be left out.
@@ -339,6 +340,7 @@ class GenerationRequest:
     drop_turns: bool = True
     prediction: str | tuple[int, ...] = ""
     prefix: str | tuple[str | int, ...] = ()
+    forced: str | tuple[str | int, ...] = ()
 
     def __post_init__(self) -> None:
         check_thinking(self.thinking)
@@ -351,7 +353,8 @@ class GenerationRequest:
         object.__setattr__(self, "must_call", _called(self.must_call, self.tools))
         object.__setattr__(self, "template_options", _plain_options(self.template_options))
         object.__setattr__(self, "prediction", check_prediction(self.prediction))
-        object.__setattr__(self, "prefix", check_prefix(self.prefix))
+        object.__setattr__(self, "prefix", check_prefix("prefix", self.prefix))
+        object.__setattr__(self, "forced", check_prefix("forced", self.forced))
         check_length(self.max_tokens, self.min_tokens, self.max_time)
         if self.ignore_eos and (self.constraint is not None or self.must_call):
             raise InvalidRequest("ignore_eos and a constraint exclude each other: what fits it has an end.")

@@ -43,7 +43,7 @@ class TokenEvent(NamedTuple):
     `text` is what this token adds to the reply's text; it may be empty (half a character, a possible stop string, the
     end token). `position` counts the reply's tokens from 0, `round` the rounds from 1. `logprob` and `draft_logprob`
     are natural logarithms of the probability by the models' own logits (temperature 1, nothing cut off); the draft's
-    only for tokens that it proposed. A forced token, with which a thought was ended early, is in no round: its `round`
+    only for tokens that it proposed. A forced token, which nobody drew, is in no round: its `round`
     is that of the tokens before it. `top`: up to five (token, logprob) of the target, best first, when asked for.
     `channel`: the part of the reply that it is in with this token; `added`: what the token adds to the reasoning and to
     the content, without markers; as in `text`, what may become one is held back.

@@ -77,6 +77,7 @@ class GenerationOptions(SamplingOptions, total=False):
     drop_turns: bool
     prediction: str | Sequence[int] | None
     prefix: str | Sequence[str | int] | None
+    forced: str | Sequence[str | int] | None
     sampling: SamplingConfig | None
     speculation: SpeculationConfig | None
     method: str | DraftMethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from math import exp
 from time import perf_counter
 
@@ -36,6 +36,7 @@ class GenerationLoop:
         self._committed = list(plan.prompt)
         self._told = self._prompt_length = len(plan.prompt)
         """How many of the committed tokens the drafter knows."""
+        self._forced: Sequence[int] = plan.forced
         self._finish: FinishReason | None = None
         self._stop_reason: str | int | None = None
         self._tally = Tally(plan)
@@ -184,12 +185,12 @@ class GenerationLoop:
         self._tally.note_overlap()
         return plan.verifier.verify(committed[-1], draft, committed, self._emitted, ahead.guess)
 
-    def _commit(self, verdict: Verdict) -> Events:
-        """Take the round's tokens one by one, until one of them ends the reply."""
+    def _commit(self, verdict: Verdict, *, goes_on: bool = False) -> Events:
+        """Take the round's tokens one by one, until one of them ends the reply. `goes_on`: end tokens end nothing."""
         self._tally.rounds += verdict.origin != "forced"
         for index, token in enumerate(verdict.tokens):
             self._committed.append(token)
-            text = self._take(token, forced=verdict.origin == "forced")
+            text = self._take(token, goes_on=goes_on)
             top = verdict.top[index] if verdict.top else ()
             self._tally.note_token(verdict.logprobs[index], top)
             wanted = yield TokenEvent(
@@ -209,7 +210,9 @@ class GenerationLoop:
                 return
 
     def _over(self) -> Generator[Event, bool | None, bool]:
-        """Return whether the reply is over, once a thought was ended that is to end now."""
+        """Return whether the reply is over, once what it begins with is written, and a thought ended that is to end."""
+        forced, self._forced = self._forced, ()
+        yield from self._force(forced, whole=True)
         if self._plan.answer_now.is_set():
             self._plan.answer_now.clear()
             yield from self._end_thought()
@@ -218,27 +221,32 @@ class GenerationLoop:
         return self._finish is not None
 
     def _end_thought(self) -> Events:
-        """Write what ends the thought and begins the answer, a forward each: nobody proposes it, and nobody judges."""
-        plan = self._plan
+        """Write what ends the thought and begins the answer."""
         # Asked for outside of a thought, it comes too late, or is meant for nothing.
-        for token in plan.thought_end() if plan.parted.channel == "reasoning" else ():
+        if self._plan.parted.channel == "reasoning":
+            yield from self._force(self._plan.thought_end())
+
+    def _force(self, tokens: Sequence[int], *, whole: bool = False) -> Events:
+        """Write tokens, a forward each: nobody proposes them, and nobody judges. `whole`: end tokens among them end."""
+        plan = self._plan
+        for token in tokens:
             plan.cancel.check()
             began, before = perf_counter(), self._emitted
             verdict = plan.verifier.force(self._committed[-1], token)
             milliseconds = 1000.0 * (perf_counter() - began)
             try:
-                yield from self._commit(verdict)
+                yield from self._commit(verdict, goes_on=not whole)
             finally:
                 self._settle(verdict)
                 self._tally.count_forced(self._emitted - before, milliseconds)
             if self._finish is not None:
                 return
 
-    def _take(self, token: int, *, forced: bool = False) -> str:
+    def _take(self, token: int, *, goes_on: bool) -> str:
         """Return the text that a token releases; notes whether the reply ends with it."""
         plan = self._plan
         whole = plan.masks is not None and plan.masks.commit(token)
-        if token in plan.stop_tokens and not forced:
+        if token in plan.stop_tokens and not goes_on:
             self._finish, self._stop_reason = "stop", token
             return plan.reply.finish()
         text = plan.reply.push(token)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 from time import perf_counter
@@ -23,14 +23,14 @@ from engine.masks.reply_masks import ReplyMasks
 class Plan:
     """Hold one reply to be written: who takes part, and where it ends.
 
-    Attributes: target, drafter, verifier, policy; prompt (token ids, one at least); reply; stop_tokens;
-    max_tokens (None: no limit); one_token (verify one token at a time, so that nothing is ever taken back); cancel;
-    method and lookahead (names for the result); parted (the parts of the reply); thought_end (returns the tokens that
-    end a thought and begin the answer); masks (those of a constraint); answer_now (set by another thread: end the
-    thought); overlap (whether the drafter works ahead); seed (of the draws); ends_at (the time, as perf_counter tells
-    it, after which no round begins; None: no limit); dropped_turns (oldest turns that were left out of the prompt);
-    notes (sentences on how the prompt was made); plain_tokens_per_second (measured, or None); started (time of the
-    request).
+    Attributes: target, drafter, verifier, policy; prompt (token ids, one at least); reply; stop_tokens; max_tokens
+    (None: no limit); one_token (verify one token at a time, so that nothing is ever taken back); cancel; forced (tokens
+    that the reply begins with); method and lookahead (names for the result); parted (the parts of the reply);
+    thought_end (returns the tokens that end a thought and begin the answer); masks (those of a constraint); answer_now
+    (set by another thread: end the thought); overlap (whether the drafter works ahead); seed (of the draws); ends_at
+    (the time, as perf_counter tells it, after which no round begins; None: no limit); dropped_turns (oldest turns that
+    were left out of the prompt); notes (sentences on how the prompt was made); plain_tokens_per_second (measured, or
+    None); started (time of the request).
     """
 
     target: Backend
@@ -47,6 +47,7 @@ class Plan:
     lookahead: int | str
     parted: PartedReply = field(default_factory=lambda: PartedReply(TagGrammar()))
     thought_end: Callable[[], list[int]] = list
+    forced: Sequence[int] = ()
     answer_now: Event = field(default_factory=Event)
     masks: ReplyMasks | LateEnd | None = None
     overlap: bool = False

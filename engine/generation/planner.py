@@ -49,6 +49,7 @@ def make_plan(
         reply=reply,
         parted=reading.parted,
         thought_end=reading.thought_end,
+        forced=reading.forced,
         masks=masks,
         answer_now=answer_now,
         stop_tokens=reading.stop_tokens,

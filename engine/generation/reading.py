@@ -63,14 +63,15 @@ class Reading:
     """Hold what the target reads for a request, and what ends its reply.
 
     Attributes: request (with the end tokens banned where it is to go on behind them); prompt (token ids); begun (those
-    at its end with which the reply begins); dropped_turns (oldest turns that were left out); parted; stop_tokens;
-    stop_texts; masks (those of a constraint); thought_end (returns the tokens that end a thought and begin the answer);
-    notes (sentences on how the prompt was made).
+    at its end with which the reply begins); forced (those that it goes on with); dropped_turns (oldest turns that were
+    left out); parted; stop_tokens; stop_texts; masks (those of a constraint); thought_end (returns the tokens that end
+    a thought and begin the answer); notes (sentences on how the prompt was made).
     """
 
     request: GenerationRequest
     prompt: list[int]
     begun: list[int]
+    forced: list[int]
     dropped_turns: int
     parted: PartedReply
     stop_tokens: frozenset[int]
@@ -87,7 +88,8 @@ def read_request(request: GenerationRequest, target: Backend, cancel: CancelToke
     given = thinking_input(request.thinking, tokenizer, renderer) if _is_chat(request) else PLAIN_INPUT
     given = replace(given, tools=request.tools or None, arguments={**given.arguments, **request.template_options})
     tokens, dropped = _encode(request, target, renderer, given)
-    begun = _begun(request, tokenizer, tokens)
+    begun = _begun(request.prefix, tokenizer, tokens)
+    forced = _begun(request.forced, tokenizer, [*tokens[-_PROMPT_END:], *begun])
     if begun and len(tokens) + len(begun) >= target.context_length > len(begun):
         # Not before: with the turns that the reply was begun with, it is in the cache.
         tokens, dropped = _encode(request, target, renderer, given, len(begun))
@@ -104,6 +106,7 @@ def read_request(request: GenerationRequest, target: Backend, cancel: CancelToke
         request,
         [*tokens, *begun],
         begun,
+        forced,
         dropped,
         parted,
         stop_tokens,
@@ -127,7 +130,7 @@ def _check_token_ids(request: GenerationRequest, vocab_size: int) -> None:
     """Check every token id of a request before any work. Raises TokenOutOfRange."""
     sampling, prompt = request.sampling, request.prompt
     given = () if isinstance(prompt, str) or isinstance(prompt[0], Message) else prompt
-    begun = (token for token in request.prefix if isinstance(token, int))
+    begun = (token for token in (*request.prefix, *request.forced) if isinstance(token, int))
     biased = (token for token, _ in sampling.logit_bias)
     predicted = () if isinstance(request.prediction, str) else request.prediction
     check_tokens(
@@ -140,10 +143,10 @@ def _is_chat(request: GenerationRequest) -> bool:
     return not request.raw and (isinstance(request.prompt, str) or isinstance(request.prompt[0], Message))
 
 
-def _begun(request: GenerationRequest, tokenizer: Tokenizer, prompt: Sequence[int]) -> list[int]:
+def _begun(pieces: Sequence[str | int], tokenizer: Tokenizer, prompt: Sequence[int]) -> list[int]:
     """Return the tokens with which the reply begins. Of its texts only thoughts' markers become control tokens."""
     before, tokens = _text_of(prompt[-_PROMPT_END:], tokenizer), list[int]()
-    for piece in request.prefix:
+    for piece in pieces:
         if isinstance(piece, int):
             tokens.append(piece)
             continue

@@ -36,11 +36,11 @@ def make_body(request: GenerationRequest, model: str, kind: ServerKind) -> Body:
     chat = not request.raw and not _are_tokens(request.prompt)
     unasked = [*_sample(content, request.sampling, kind)]
     if chat:
-        content["messages"] = _begin(_messages(request.prompt, kind), _begun(request.prefix))
+        content["messages"] = _begin(_messages(request.prompt, kind), _begun(request))
         content |= _going_on(content["messages"], kind)
         unasked += _think(content, request.thinking, kind)
     else:
-        content["prompt"] = _read(request.prompt, _begun(request.prefix))
+        content["prompt"] = _read(request.prompt, _begun(request))
     if request.max_tokens is not None:
         content["max_tokens"] = request.max_tokens
     if request.stop:
@@ -66,11 +66,13 @@ def make_body(request: GenerationRequest, model: str, kind: ServerKind) -> Body:
     return Body(chat, content, (note,) if unasked else ())
 
 
-def _begun(prefix: Sequence[str | int]) -> str:
+def _begun(request: GenerationRequest) -> str:
     """Return the beginning of the reply. Raises NotAvailable."""
-    if any(isinstance(piece, int) for piece in prefix):
+    if request.forced:
+        raise _cannot(Translatable("Writing given tokens first"), Translatable("give a prefix instead"))
+    if any(isinstance(piece, int) for piece in request.prefix):
         raise _cannot(Translatable("A prefix of token ids"), Translatable("give it as a text instead"))
-    return "".join(map(str, prefix))
+    return "".join(map(str, request.prefix))
 
 
 def _read(prompt: Any, begun: str) -> str | list[int]:

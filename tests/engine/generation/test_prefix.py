@@ -8,11 +8,13 @@ from engine.checks import MOST_PREDICTED
 from engine.config import GenerationRequest
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest, NotAvailable, TextNotEncodable, TokenOutOfRange
+from engine.events import TokenEvent
 from engine.library.names import bundled_pair
 from engine.messages.message import Message
 from engine.remote.body import make_body
 from engine.remote.kinds import KINDS
 from helpers.decoding.fakes import PieceTokenizer, ScriptedBackend
+from helpers.decoding.invariants import follow
 from helpers.models.pairs import open_files
 
 CHAT = [Message("user", "Tell me a story about a shy dragon.")]
@@ -79,10 +81,36 @@ def test_within_a_thought_it_is_parted_on() -> None:
         assert (result.reasoning.strip(), result.content.strip()) == ("soso", "yes")
 
 
+def test_forced_tokens_are_written_first_and_told() -> None:
+    with open_files(*bundled_pair()) as decoder:
+        whole = decoder.generate(CHAT, max_tokens=20, lookahead=4, top=5)
+        token = whole.top[7][1][0]
+        events = list(decoder.stream(CHAT, prefix=whole.tokens[:7], forced=[token, " and"], max_tokens=9, top=5))
+        told = [event for event in events if isinstance(event, TokenEvent)]
+        and_ = decoder.encode("x and")[-1]
+        assert [(each.token, each.origin) for each in told[:2]] == [(token, "forced"), (and_, "forced")]
+        assert told[0].logprob == pytest.approx(whole.top[7][1][1], abs=1e-3)
+        assert len(told[0].top) == 5
+        result = events[-1].result  # type: ignore[union-attr]
+        assert result.stats.emitted == len(result.tokens) == 9
+        assert (result.stats.forced_tokens, result.prompt_evaluated) == (2, 1)
+        follow(decoder, [1], decoder.stream([1], forced="so it", max_tokens=9, lookahead=4))
+        begun = decoder.generate(CHAT, prefix=[*whole.tokens[:7], token, and_], max_tokens=7, lookahead=4)
+        assert begun.tokens == result.tokens[2:]
+
+
+def test_a_forced_end_ends_the_reply() -> None:
+    with _scripted(SO, SO, SO, END) as decoder:
+        result = decoder.generate([PROMPT], forced=[SO, END])
+        assert (result.text, result.finish_reason, result.stop_reason) == ("so", "stop", END)
+
+
 def test_what_is_no_prefix_is_refused() -> None:
     for wrong in (3, b"so", [1.5], [True], {"text": "so"}, "x" * (MOST_PREDICTED + 1)):
         with pytest.raises(InvalidRequest):
             GenerationRequest("Hello", prefix=wrong)  # type: ignore[arg-type]
+        with pytest.raises(InvalidRequest):
+            GenerationRequest("Hello", forced=wrong)  # type: ignore[arg-type]
     with pytest.raises(TextNotEncodable):
         GenerationRequest("Hello", prefix=["\ud800"])  # type: ignore[arg-type]
     with _scripted(END) as decoder, pytest.raises(TokenOutOfRange):
@@ -98,3 +126,5 @@ def test_a_server_is_told_it_as_the_begun_reply() -> None:
     assert make_body(GenerationRequest("Hi", raw=True, prefix="So"), "m", kind).content["prompt"] == "HiSo"
     with pytest.raises(NotAvailable):
         make_body(GenerationRequest("Hi", prefix=(4,)), "m", kind)
+    with pytest.raises(NotAvailable):
+        make_body(GenerationRequest("Hi", forced="So"), "m", kind)
