@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, closing
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import engine
 from app.bridge.job import AS_ASKED, FolderListing, Job, LoadWay
@@ -21,6 +21,7 @@ from app.bridge.responders import Responders
 from app.bridge.showing import race, rehearse
 from app.bridge.worker import Worker
 from app.state.chat.context_use import TokenCount
+from app.state.chat.road import Pieces
 from app.state.chat.trace import TOP, TokenTrace
 from app.state.compare.compare import CompareProgress, CompareRequest
 from app.state.compare.race import RaceMark
@@ -139,15 +140,27 @@ class EngineBridge(Responders):
         return self.keep_key(address)
 
     def reply(
-        self, messages: Sequence[Message], lookahead: Lookahead, choice: GenerationChoice | None = None
+        self,
+        messages: Sequence[Message],
+        lookahead: Lookahead,
+        choice: GenerationChoice | None = None,
+        prefix: Pieces = (),
+        forced: Pieces = (),
     ) -> Job[GenerationResult]:
         """Write a reply; its events come by `drain`. Raises ContextFull, Cancelled before the first token.
 
-        `choice`: what it is asked with, None: as where nothing was chosen.
+        `choice`: what it is asked with, None: as where nothing was chosen. `prefix`, `forced`: what it begins with.
         """
         self._events.clear()
         asked = GenerationChoice() if choice is None else choice
-        return self._worker.submit(Job(self._loop, lambda cancel: self._reply(messages, lookahead, asked, cancel)))
+        begun = {name: pieces for name, pieces in (("prefix", prefix), ("forced", forced)) if pieces}
+
+        def work(cancel: CancelToken) -> GenerationResult:
+            return self._reply(
+                messages, asked.options(lookahead if self._remote is None else "auto") | begun, asked, cancel
+            )
+
+        return self._worker.submit(Job(self._loop, work))
 
     def keep_caches(self, folder: Path | None) -> None:
         """Keep what models have read of chats in a folder, when `keep_cache` is called; None: keep and use none."""
@@ -389,9 +402,8 @@ class EngineBridge(Responders):
             self.comparing = False
 
     def _reply(
-        self, messages: Sequence[Message], lookahead: Lookahead, choice: GenerationChoice, cancel: CancelToken
+        self, messages: Sequence[Message], options: dict[str, Any], choice: GenerationChoice, cancel: CancelToken
     ) -> GenerationResult:
-        options = choice.options(lookahead if self._remote is None else "auto")
         note = self._events.append
         result: GenerationResult | None = None
         with closing(self._answering.stream(choice.messages(messages), cancel=cancel, top=TOP, **options)) as events:

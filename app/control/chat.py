@@ -22,14 +22,17 @@ from app.state.chat.intents import (
     Edit,
     EditReply,
     EntryIntent,
+    GoOn,
     LoadTrace,
     Regenerate,
     ShowVersion,
 )
+from app.state.chat.road import Road, take_road
 from app.state.chat.transcript import Entry, Exchange, Problem, Transcript
 from app.state.conversations.conversation import Conversation
 from app.state.conversations.kept import exchanges
 from app.state.models.selection import Selection
+from app.state.models.servers import is_server
 from app.state.speculation.metrics import Metrics
 from app.store.brought import Brought
 from app.store.errors import StoreError
@@ -212,6 +215,8 @@ class ChatController(QObject):
                 self._edit_reply(exchange, text)
             case Regenerate(exchange):
                 self._regenerate(exchange)
+            case GoOn(exchange, index, given):
+                self._go_on(exchange, index, given)
             case Continue(exchange):
                 self._continue(exchange)
             case ShowVersion(exchange, part, step):
@@ -233,6 +238,18 @@ class ChatController(QObject):
         conversation = self._free()
         if conversation is not None and exchange.question_id is not None:
             self._answer_anew(conversation, exchange.question_id)
+
+    def _go_on(self, exchange: Exchange, index: int, given: str | int) -> None:
+        """Ask for another version of a reply that is the same up to a token."""
+        conversation = self._free()
+        if conversation is None or exchange.question_id is None or exchange.reply_id is None:
+            return
+        self.conversations.load_trace(exchange)
+        target = self.choices.applied(self.models.selection_to_load).target
+        same = self.models.name_of(target) == conversation[exchange.reply_id].target
+        road = take_road(exchange, index, given, "server" if is_server(target) else "same" if same else "other")
+        if road is not None:
+            self._answer_anew(conversation, exchange.question_id, road)
 
     def _continue(self, exchange: Exchange) -> None:
         conversation = self._free()
@@ -303,12 +320,17 @@ class ChatController(QObject):
 
     # A reply ----------------------------------------------------------------------------------------------------------
 
-    def _answer_anew(self, conversation: Conversation, question: int) -> None:
-        """Ask for a new reply to a question that is kept; the question then ends what is on the screen."""
+    def _answer_anew(self, conversation: Conversation, question: int, road: Road | None = None) -> None:
+        """Ask for a new reply to a question that is kept; the question then ends what is on the screen.
+
+        `road`: what it begins with.
+        """
         exchange = self._messages.show(conversation, question)
+        if road is not None:
+            exchange.begin(road.text, road.shown, road.trace)
         before = self._shown_before(conversation, question)
         self.transcript.entries = [*before, exchange]
-        pending = self._make_pending(exchange, conversation)
+        pending = self._make_pending(exchange, conversation, road)
         self.conversations.note(conversation)
         self.opened.emit()
         self._begin(pending)
@@ -325,15 +347,18 @@ class ChatController(QObject):
             self.report(Problem(say_error(error)))
             return None
 
-    def _make_pending(self, exchange: Exchange, conversation: Conversation | None) -> PendingReply:
+    def _make_pending(
+        self, exchange: Exchange, conversation: Conversation | None, road: Road | None = None
+    ) -> PendingReply:
         chosen = self.choices.applied(self.models.selection_to_load)
         pending = PendingReply(
             exchange,
             conversation,
-            self.transcript.messages_for(exchange),
+            self.transcript.messages_for(exchange, begun=road is None),
             chosen.lookahead,
             chosen.files,
             self.choices.asked(chosen),
+            *(() if road is None else (road.prefix, road.forced)),
         )
         if conversation is not None:
             self._messages.begin_reply(

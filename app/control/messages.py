@@ -74,6 +74,8 @@ class KeptMessages:
         exchange.reply_id = reply.id
         exchange.reply_branch = conversation.branch(reply.id)
         exchange.models = models(target, draft)
+        if exchange.reply:
+            self._store.append(conversation, reply.id, exchange.reply)
 
     def answer_in_other_words(self, conversation: Conversation, reply: int, text: str) -> None:
         """Keep another version of a reply beside it, and show that. Nobody measured how it was written."""

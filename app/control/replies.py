@@ -15,6 +15,7 @@ from app.bridge.tasks import Tasks
 from app.control.models import ModelController
 from app.control.problems import describe
 from app.state.chat.activity import Activity
+from app.state.chat.road import Pieces
 from app.state.chat.rounds import RoundRecord
 from app.state.chat.trace import TokenTrace
 from app.state.chat.transcript import Exchange, Problem
@@ -84,7 +85,8 @@ SAMPLE_EVERY = 5
 class PendingReply:
     """Hold a question on its way to a reply. `conversation`: None where it could not be kept, not even for this run.
 
-    `messages` is what the model reads, behind the system prompt of the `choice`; `job`: the load or the reply that is
+    `messages` is what the model reads, behind the system prompt of the `choice`; `prefix`, `forced`: what the reply
+    begins with, what is kept of another one and what is written first (app.state.chat.road); `job`: the load or the reply that is
     running for it. `interrupted`: the program ends.
     """
 
@@ -94,6 +96,8 @@ class PendingReply:
     lookahead: Lookahead
     wanted: Loaded
     choice: GenerationChoice = field(default_factory=GenerationChoice)
+    prefix: Pieces = ()
+    forced: Pieces = ()
     cancelled: bool = False
     interrupted: bool = False
     job: Job[Any] | None = None
@@ -200,7 +204,9 @@ class ReplyQueue(QObject):
             self.metrics.begin(pending.wanted.target, self._earlier(pending.exchange))
             self.measured = pending.exchange
             await self._load_for(pending)
-            job = self._bridge.reply(pending.messages, pending.lookahead, pending.choice)
+            job = self._bridge.reply(
+                pending.messages, pending.lookahead, pending.choice, pending.prefix, pending.forced
+            )
             pending.result = await self._wait(pending, job)
         except Cancelled:
             pass

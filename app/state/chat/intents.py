@@ -24,6 +24,15 @@ class Regenerate:
 
 
 @dataclass(frozen=True, slots=True)
+class GoOn:
+    """Have a reply go on from the token at `index`, with another token or one's own words in its place, beside it."""
+
+    exchange: Exchange
+    index: int
+    given: str | int
+
+
+@dataclass(frozen=True, slots=True)
 class Continue:
     """Have an unfinished reply continued."""
 
@@ -113,7 +122,9 @@ class ShowDetails:
     problem: Problem
 
 
-ChatIntent = Edit | EditReply | Regenerate | Continue | Delete | DeleteReply | ShowVersion | LoadTrace | AnswerNow
+ChatIntent = (
+    Edit | EditReply | Regenerate | GoOn | Continue | Delete | DeleteReply | ShowVersion | LoadTrace | AnswerNow
+)
 """Carried out by the ChatController."""
 EntryIntent = ChatIntent | KeepDraft | Act | ShowDetails | ShowPrompt | ShowReplay
 """All that can be asked of an entry."""

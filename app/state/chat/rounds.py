@@ -64,6 +64,20 @@ class RoundTrace:
         # Last: what has a number here is whole, for whoever packs it meanwhile.
         self._numbers.append(event.round)
 
+    def begun(self, last: int, kept: int | None) -> RoundTrace:
+        """Return the rounds up to this number. `kept`: guesses of the last that stay, None where it is whole."""
+        cut = RoundTrace()
+        for number in self._numbers:
+            found = self.find(number, {})
+            if found is None or number > last:
+                break
+            figures = (found.proposed, found.accepted, found.draft_ms, found.target_ms)
+            rejected = tuple((guess.token, guess.logprob) for guess in found.rejected)
+            if number == last and kept is not None:
+                figures, rejected = (kept, kept, found.draft_ms, found.target_ms), ()
+            cut.add(RoundEvent(number, "", 0, *figures, rejected=rejected))
+        return cut
+
     def __len__(self) -> int:
         return len(self._numbers)
 

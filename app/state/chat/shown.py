@@ -43,6 +43,37 @@ class ShownReply:
             self._pieces.append(text)
 
 
+def shown_pieces(reply: str, shown: str) -> list[tuple[int, int, int]]:
+    """Return which parts of a reply are shown: where each begins in what is shown and in the reply, and its length.
+
+    A thought that the engine parted from the answer has other markers there.
+    """
+    if reply == shown:
+        return [(0, 0, len(reply))]
+    pieces: list[tuple[int, int, int]] = []
+    at = begin = 0
+    for piece in shown.replace(CLOSING, OPENING.ljust(len(CLOSING), "\0")).split(OPENING):
+        text = piece.strip("\0\n ")
+        found = reply.find(text, at) if text else -1
+        if found >= 0:
+            pieces.append((begin + piece.index(text), found, len(text)))
+            at = found + len(text)
+        begin += len(piece) + len(OPENING)
+    return pieces
+
+
+def shown_until(reply: str, shown: str, place: int) -> str:
+    """Return what is shown of the first `place` characters of a reply."""
+    if reply == shown:
+        return shown[:place]
+    end = 0
+    for begin, at, length in shown_pieces(reply, shown):
+        if at >= place:
+            break
+        end = begin + min(place - at, length)
+    return shown[:end]
+
+
 def said_of(result: GenerationResult, before: str = "") -> Said:
     """Return what a reply says beside its text, `before` and that of the result: (), where they say everything."""
     if not (result.reasoning.strip() or result.content.strip() or result.tool_calls):

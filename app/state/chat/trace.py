@@ -121,6 +121,25 @@ class TokenTrace:
             self._learn(token, names)
         self._judged.add(event._replace(round=self._rounds_before + event.round))
 
+    def begun(self, count: int) -> TokenTrace:
+        """Return the record of the first `count` tokens, as if the reply had been stopped there; it can go on."""
+        cut, count = TokenTrace(), min(count, len(self))
+        for name in _COLUMNS:
+            setattr(cut, f"_{name}", getattr(self, f"_{name}")[:count])
+        for name in _TOP_COLUMNS:
+            setattr(cut, f"_{name}", getattr(self, f"_{name}")[: TOP * count])
+        cut._names, cut._same = dict(self._names), dict(self._same)
+        for index, origin in enumerate(ORIGINS):
+            cut._counts[origin] = cut._origins.count(index)
+        last = cut._rounds[-1] if count else 0
+        whole = count == len(self) or self._rounds[count] != last
+        drafted = ORIGINS.index("accepted")
+        of_last = zip(cut._rounds, cut._origins, strict=True)
+        kept = sum(number == last and origin == drafted for number, origin in of_last)
+        cut._judged = self._judged.begun(last, None if whole else kept)
+        cut._texts = self._texts[:count]
+        return cut
+
     def _learn(self, token: int, names: Mapping[int, str]) -> None:
         if token not in self._names and (name := names.get(token)) is not None:
             self._names[token] = self._same.setdefault(name, name)
@@ -199,6 +218,11 @@ class TokenTrace:
     def text(self) -> str:
         """Return all that the tokens added to the reply."""
         return "".join(self._texts)
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        """Return the ids of the tokens."""
+        return tuple(self._tokens[: len(self)])
 
     @property
     def counts(self) -> Mapping[Origin, int]:

@@ -128,6 +128,12 @@ class Exchange:
         if self._shown is not None:
             self._shown.add([("content", text)] if added is None else added)
 
+    def begin(self, reply: str, shown: str, trace: TokenTrace | None) -> None:
+        """Begin the reply with what is kept of another one, and of its record."""
+        self._parts, self._shown, self.trace = [reply], ShownReply(shown), trace
+        self.stats = None if trace is None else trace.figures()
+        self.continue_()
+
     def continue_(self) -> None:
         """Go on with the reply: new text follows what is there."""
         # It goes on as the model wrote it.
@@ -207,15 +213,15 @@ class Transcript:
         """Clear the transcript for a new chat."""
         self.entries = []
 
-    def messages_for(self, asked: Exchange) -> tuple[Message, ...]:
+    def messages_for(self, asked: Exchange, *, begun: bool = True) -> tuple[Message, ...]:
         """Return the whole conversation up to a question that is to be answered now.
 
         Questions without a reply (cancelled, failed) are left out: the model never answered them. Of a reply that is to
-        be continued the last message is what there is of it, as the assistant's.
+        be continued the last message is what there is of it, as the assistant's, but where not `begun`.
         """
         messages = answered(takewhile(lambda entry: entry is not asked, self.entries))
         messages += asked_messages(asked.question, asked.asked)
-        if asked.reply:
+        if asked.reply and begun:
             messages.append(Message("assistant", asked.reply))
         return tuple(messages)
 

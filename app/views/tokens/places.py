@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 
-from app.state.chat.thoughts import CLOSING, OPENING
+from app.state.chat.shown import shown_pieces
 from app.state.chat.trace import TokenTrace
 from app.views.markdown.source_map import SourceMap
 
@@ -35,18 +35,7 @@ class TokenOffsets:
 
     def match(self, reply: str, shown: str) -> None:
         """Find what is shown in the reply. A thought that the engine parted from the answer has other markers there."""
-        if reply == shown:
-            self._pieces = [(0, 0, len(reply))]
-            return
-        self._pieces = []
-        at = begin = 0
-        for piece in shown.replace(CLOSING, OPENING.ljust(len(CLOSING), "\0")).split(OPENING):
-            text = piece.strip("\0\n ")
-            found = reply.find(text, at) if text else -1
-            if found >= 0:
-                self._pieces.append((begin + piece.index(text), found, len(text)))
-                at = found + len(text)
-            begin += len(piece) + len(OPENING)
+        self._pieces = shown_pieces(reply, shown)
 
     def token_at(self, shown: int) -> int | None:
         """Return the token that wrote a character of what is shown."""
