@@ -86,8 +86,8 @@ class PendingReply:
     """Hold a question on its way to a reply. `conversation`: None where it could not be kept, not even for this run.
 
     `messages` is what the model reads, behind the system prompt of the `choice`; `prefix`, `forced`: what the reply
-    begins with, what is kept of another one and what is written first (app.state.chat.road); `job`: the load or the reply that is
-    running for it. `interrupted`: the program ends.
+    begins with, what is kept of another one and what is written first (app.state.chat.road); `job`: the load or the
+    reply that is running for it. `interrupted`: the program ends.
     """
 
     exchange: Exchange

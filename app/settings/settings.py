@@ -162,6 +162,7 @@ class Settings:
     right_width: int = field(default=300, metadata=kept(_WIDTH, resting=True))
     conversation: int = field(default=0, metadata=kept(whole(0, 2**63 - 1)))
     tokens_colored: bool = field(default=False, metadata=kept(flag))
+    tokens_unsure: bool = field(default=False, metadata=kept(flag))
     thinking: dict[str, str] = field(default_factory=dict, metadata=kept(_thinking))
     method: str = field(default="auto", metadata=_speculation("method"))
     acceptance: str = field(default="rejection", metadata=_speculation("acceptance"))

@@ -226,6 +226,14 @@ def _register_view(program: Program) -> None:
         section=VIEW,
         checked=window.bar.tokens_button.isChecked,
     )
+    add(
+        "view.unsure",
+        tr("Mark where the model was unsure"),
+        lambda: window.mark_doubt(not window.marks_doubt),
+        shortcut="Ctrl+Shift+T",
+        section=VIEW,
+        checked=lambda: window.marks_doubt,
+    )
     words = {"system": tr("Theme: follow system"), "light": tr("Theme: light"), "dark": tr("Theme: dark")}
     for mode, word in words.items():
         add(

@@ -1524,6 +1524,10 @@
             <translation>Tokens einfärben</translation>
         </message>
         <message>
+            <source>Mark where the model was unsure</source>
+            <translation>Markieren, wo das Modell unsicher war</translation>
+        </message>
+        <message>
             <source>Theme: follow system</source>
             <translation>Erscheinungsbild: Systemeinstellung</translation>
         </message>
@@ -1701,6 +1705,10 @@
         <message>
             <source>Replay: watch how this reply was written</source>
             <translation>Wiederholung: zusehen, wie diese Antwort entstand</translation>
+        </message>
+        <message>
+            <source>Choose a token to go on from in other words</source>
+            <translation>Ein Token wählen, ab dem es anders weitergeht</translation>
         </message>
         <message>
             <source>Edit this reply</source>
@@ -2639,6 +2647,33 @@
         </message>
     </context>
     <context>
+        <name>RoadCard</name>
+        <message>
+            <source>Go on from here</source>
+            <translation>Ab hier weiter</translation>
+        </message>
+        <message>
+            <source>In the place of “{token}”</source>
+            <translation>Anstelle von „{token}“</translation>
+        </message>
+        <message>
+            <source>What stands before it is kept. From there a new version is written beside this one.</source>
+            <translation>Was davor steht, bleibt. Ab da entsteht eine neue Fassung neben dieser.</translation>
+        </message>
+        <message>
+            <source>Own words</source>
+            <translation>Eigene Worte</translation>
+        </message>
+        <message>
+            <source>Own words in the place of the token</source>
+            <translation>Eigene Worte anstelle des Tokens</translation>
+        </message>
+        <message>
+            <source>what the reply is to say here</source>
+            <translation>was die Antwort hier sagen soll</translation>
+        </message>
+    </context>
+    <context>
         <name>RunDialog</name>
         <message>
             <source>Prompt</source>
@@ -3513,6 +3548,10 @@
             <translation>Beste Tokens des Zielmodells</translation>
         </message>
         <message>
+            <source>Click or Enter: go on from here</source>
+            <translation>Klick oder Eingabetaste: ab hier weiter</translation>
+        </message>
+        <message>
             <source>Target</source>
             <translation>Zielmodell</translation>
         </message>
@@ -3523,6 +3562,10 @@
     </context>
     <context>
         <name>TokenReply</name>
+        <message>
+            <source>Mark where the model was unsure</source>
+            <translation>Markieren, wo das Modell unsicher war</translation>
+        </message>
         <message>
             <source>There is no token record for this reply.</source>
             <translation>Für diese Antwort gibt es keine Token-Aufzeichnung.</translation>
@@ -3555,8 +3598,8 @@
             <translation>einfach: nichts vorgeschlagen</translation>
         </message>
         <message>
-            <source>forced: it ended the thought (Answer now)</source>
-            <translation>erzwungen: damit endete der Gedanke (Jetzt antworten)</translation>
+            <source>forced: it ended the thought, or you chose it</source>
+            <translation>erzwungen: es beendete den Gedanken, oder Sie haben es gewählt</translation>
         </message>
         <message>
             <source>round {number}</source>
@@ -3597,6 +3640,14 @@
         <message>
             <source>forced</source>
             <translation>erzwungen</translation>
+        </message>
+        <message>
+            <source>{low} to {high} %</source>
+            <translation>{low} bis {high} %</translation>
+        </message>
+        <message>
+            <source>below {high} %</source>
+            <translation>unter {high} %</translation>
         </message>
     </context>
     <context>
@@ -3650,6 +3701,29 @@
         <message>
             <source>The draft guesses five words; the target keeps four and corrects the last.</source>
             <translation>Das Entwurfsmodell rät fünf Wörter; das Zielmodell behält vier und korrigiert das letzte.</translation>
+        </message>
+    </context>
+    <context>
+        <name>UnsurePlaces</name>
+        <message>
+            <source>Previous unsure place</source>
+            <translation>Vorige unsichere Stelle</translation>
+        </message>
+        <message>
+            <source>Next unsure place</source>
+            <translation>Nächste unsichere Stelle</translation>
+        </message>
+        <message>
+            <source>The places of which the target was least sure</source>
+            <translation>Die Stellen, bei denen das Zielmodell am unsichersten war</translation>
+        </message>
+        <message>
+            <source>Least sure: {count}</source>
+            <translation>Unsicherste Stellen: {count}</translation>
+        </message>
+        <message>
+            <source>Least sure: {place} of {count}</source>
+            <translation>Unsicherste Stellen: {place} von {count}</translation>
         </message>
     </context>
     <context>
@@ -6394,6 +6468,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>The server was not told {names}: it has no such setting.</source>
             <translation>Dem Server wurde {names} nicht mitgeteilt: Er hat keine solche Einstellung.</translation>
+        </message>
+        <message>
+            <source>Writing given tokens first</source>
+            <translation>Vorgegebene Tokens zuerst zu schreiben</translation>
+        </message>
+        <message>
+            <source>give a prefix instead</source>
+            <translation>geben Sie stattdessen einen Anfang an</translation>
         </message>
         <message>
             <source>A prefix of token ids</source>

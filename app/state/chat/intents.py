@@ -102,6 +102,20 @@ class LoadTrace:
 
 
 @dataclass(frozen=True, slots=True)
+class ChooseToken:
+    """Colour the tokens, and let the keys go through those of a reply."""
+
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class MarkDoubt:
+    """Colour tokens by how sure the target was of them, or else by their origin."""
+
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ShowReplay:
     """Play a reply again, round by round."""
 
@@ -126,5 +140,5 @@ ChatIntent = (
     Edit | EditReply | Regenerate | GoOn | Continue | Delete | DeleteReply | ShowVersion | LoadTrace | AnswerNow
 )
 """Carried out by the ChatController."""
-EntryIntent = ChatIntent | KeepDraft | Act | ShowDetails | ShowPrompt | ShowReplay
+EntryIntent = ChatIntent | KeepDraft | Act | ShowDetails | ShowPrompt | ShowReplay | ChooseToken | MarkDoubt
 """All that can be asked of an entry."""

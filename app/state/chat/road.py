@@ -59,4 +59,4 @@ def take_road(exchange: Exchange, index: int, given: str | int, writer: Writer) 
 
 def _spaced(words: str, replaced: str) -> str:
     """Return one's own words with the space that the token began with whose place they take."""
-    return words if words[:1].isspace() or not replaced[:1] == " " else f" {words}"
+    return words if words[:1].isspace() or replaced[:1] != " " else f" {words}"

@@ -210,6 +210,10 @@ class TokenTrace:
         """Return the origin of the token at this index."""
         return ORIGINS[self._origins[index]]
 
+    def logprob_of(self, index: int) -> float:
+        """Return the natural logarithm of the probability that the target gave the token at this index."""
+        return self._logprobs[index]
+
     def text_of(self, index: int) -> str:
         """Return the text that the token at this index added to the reply."""
         return self._texts[index]

@@ -35,7 +35,7 @@ class EntryViews(QObject):
         self._views: dict[int, tuple[Entry, EntryView]] = {}
         self._folds: dict[int, tuple[bool, ...]] = {}
         self._dropped = 0
-        self._busy = self._tokens = False
+        self._busy = self._tokens = self._doubt = False
         self._marked: Entry | None = None
 
     def __len__(self) -> int:
@@ -115,6 +115,13 @@ class EntryViews(QObject):
                 view.show_tokens(on)
                 leave_tab_order(view)
 
+    def mark_doubt(self, on: bool) -> None:
+        """Colour tokens by how sure the target was of them, or else by their origin."""
+        self._doubt = on
+        for _, view in self:
+            if isinstance(view, ExchangeView):
+                view.mark_doubt(on)
+
     def end(self, exchange: Exchange) -> None:
         """End the reply of an exchange."""
         view = self.get(exchange)
@@ -135,6 +142,7 @@ class EntryViews(QObject):
         view = ExchangeView(exchange, self._theme, self._ask, self._budget, self._page)
         view.set_busy(self._busy)
         view.pointed.connect(partial(self.pointed.emit, view))
+        view.mark_doubt(self._doubt)
         view.show_tokens(self._tokens)
         if exchange.problem is not None:
             view.show_problem(self._problem_view(exchange.problem, view))

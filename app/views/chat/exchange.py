@@ -8,13 +8,16 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QT
 
 from app.state.chat.intents import (
     AnswerNow,
+    ChooseToken,
     Continue,
     Delete,
     DeleteReply,
     Edit,
     EditReply,
+    GoOn,
     KeepDraft,
     LoadTrace,
+    MarkDoubt,
     Regenerate,
     ShowPrompt,
     ShowReplay,
@@ -59,7 +62,7 @@ class ExchangeView(EntryView):
         self.reply_editor: QuestionEditor | None = None
         self._fed = 0
         self._theme = theme
-        self._busy = False
+        self._busy = self._doubt = False
         self.question = QuestionBox(exchange.question, theme, self)
         self.reply = ReplyView(theme, budget, self)
         self.reply.setAccessibleName(self.tr("Reply"))
@@ -190,14 +193,36 @@ class ExchangeView(EntryView):
         else:
             self.tokens = TokenReply(self.reply, self._theme, self)
             self.tokens.hide()
+            self.tokens.mark_doubt(self._doubt)
             self._rows.insertWidget(self._rows.indexOf(self.reply) + 1, self.tokens)
             self.tokens.layer.pointed.connect(lambda place: self.pointed.emit(place.translated(self.reply.pos())))
+            self.tokens.layer.chosen.connect(self._offer_road)
+            self.tokens.doubt_wanted.connect(lambda on: self.ask(MarkDoubt(on)))
             if self._finished is not None:
                 self._finish_tokens()
             elif self.exchange.reply:
                 self.tokens.show()
                 self._feed_tokens(self.tokens)
         self.resized.emit()
+
+    def mark_doubt(self, on: bool) -> None:
+        """Colour tokens by how sure the target was of them, or else by their origin."""
+        self._doubt = on
+        if self.tokens is not None:
+            self.tokens.mark_doubt(on)
+            self.resized.emit()
+
+    def choose_token(self) -> None:
+        """Let the keys go through the tokens of the reply, which are coloured."""
+        if self.tokens is not None and self.reply.texts:
+            self.reply.texts[-1].page.setFocus(Qt.FocusReason.TabFocusReason)
+
+    def _offer_road(self, index: int, by_keys: bool) -> None:
+        """Offer to go on from a token, where that can be done now."""
+        if self._busy or self.tokens is None or not self.exchange.ended or self.exchange.reply_id is None:
+            return
+        road = self.tokens.layer.offer(index, by_keys=by_keys)
+        road.wanted.connect(lambda given: self.ask(GoOn(self.exchange, index, given)))
 
     def _feed_tokens(self, tokens: TokenReply) -> None:
         """Show what the record has by now."""
@@ -294,6 +319,7 @@ class ExchangeView(EntryView):
         offered |= {"continue"} if exchange.unfinished else set()
         offered |= {"prompt"} if exchange.answered else set()
         offered |= {"replay"} if exchange.reply else set()
+        offered |= {"road"} if exchange.reply_id is not None and exchange.answered else set()
         self.reply_actions.show_state(frozenset(offered), exchange.reply_branch, busy=busy)
         self.continue_button.setEnabled(not busy)
         self.again_button.setEnabled(not busy)
@@ -322,6 +348,8 @@ class ExchangeView(EntryView):
             self.ask(DeleteReply(self.exchange))
         elif name == "prompt":
             self.ask(ShowPrompt(self.exchange, "reply"))
+        elif name == "road":
+            self.ask(ChooseToken(self.exchange))
         elif name == "replay":
             self.ask(LoadTrace(self.exchange))
             self.ask(ShowReplay(self.exchange))

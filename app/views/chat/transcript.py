@@ -73,6 +73,10 @@ class TranscriptView(ColumnView):
         """Show all replies token by token, or as Markdown."""
         self._views.show_tokens(on)
 
+    def mark_doubt(self, on: bool) -> None:
+        """Colour tokens by how sure the target was of them, or else by their origin."""
+        self._views.mark_doubt(on)
+
     def view_of(self, exchange: Exchange) -> ExchangeView | None:
         """Return the view of an exchange, if it has one now: it may not, far from what is read."""
         view = self._views.get(exchange)

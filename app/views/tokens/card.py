@@ -50,7 +50,7 @@ def origin_words(origin: Origin) -> str:
         "correction": QCoreApplication.translate("Tokens", "correction by the target"),
         "bonus": QCoreApplication.translate("Tokens", "bonus by the target"),
         "plain": QCoreApplication.translate("Tokens", "plain: nothing was proposed"),
-        "forced": QCoreApplication.translate("Tokens", "forced: it ended the thought (Answer now)"),
+        "forced": QCoreApplication.translate("Tokens", "forced: it ended the thought, or you chose it"),
     }[origin]
 
 
@@ -84,6 +84,24 @@ def describe_token(record: TokenRecord) -> str:
     if record.wanted is not None:
         parts.append(wanted_words(record.wanted))
     return ", ".join(parts)
+
+
+def place_beside(card: QWidget, owner: QWidget, place: QRect) -> None:
+    """Show a card below a token of the owner, or above it where there is no room, within the window."""
+    window, layout = owner.window(), card.layout()
+    card.ensurePolished()
+    if layout is not None:
+        layout.activate()
+    height = card.heightForWidth(card.width()) if card.hasHeightForWidth() else card.sizeHint().height()
+    card.resize(card.width(), height)
+    corner = owner.mapTo(window, place.topLeft())
+    x = min(max(corner.x() - 12, _AWAY), window.width() - card.width() - _AWAY)
+    y = corner.y() + place.height() + _AWAY
+    if y + card.height() > window.height() - _AWAY:
+        y = corner.y() - card.height() - _AWAY
+    card.move(QPoint(x, max(y, _AWAY)))
+    card.show()
+    card.raise_()
 
 
 class ShareBar(QWidget):
@@ -159,6 +177,10 @@ class TokenCard(QFrame):
         self.alternatives_title.setObjectName("caption")
         layout.addWidget(self.alternatives_title)
         layout.addLayout(self._make_alternatives())
+        hint = QLabel(self.tr("Click or Enter: go on from here"), self)
+        hint.setObjectName("caption")
+        layout.addSpacing(4)
+        layout.addWidget(hint)
 
     def _make_models(self) -> QGridLayout:
         """Return one line each: in German the names are too long for one."""
@@ -218,23 +240,11 @@ class TokenCard(QFrame):
         value.setText(probability_words(other.logprob))
 
     def _move_to(self, place: QRect) -> None:
-        """Move the card below the token, or above it where there is no room, within the window."""
-        window = self._owner.window()
-        if self.parentWidget() is not window:
-            self.setParent(window)
+        if self.parentWidget() is not self._owner.window():
+            self.setParent(self._owner.window())
             self._owner.destroyed.connect(self.deleteLater)
             self._watch_scrolling()
-        self.ensurePolished()
-        self._rows.activate()
-        self.resize(_WIDTH, self.sizeHint().height())
-        corner = self._owner.mapTo(window, place.topLeft())
-        x = min(max(corner.x() - 12, _AWAY), window.width() - self.width() - _AWAY)
-        y = corner.y() + place.height() + _AWAY
-        if y + self.height() > window.height() - _AWAY:
-            y = corner.y() - self.height() - _AWAY
-        self.move(QPoint(x, max(y, _AWAY)))
-        self.show()
-        self.raise_()
+        place_beside(self, self._owner, place)
 
     def _watch_scrolling(self) -> None:
         """Dismiss the card when a scroll moves the token away from it."""

@@ -6,11 +6,13 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRect, QRectF, Qt, 
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPainter
 
 from app.state.chat.trace import TokenTrace
+from app.state.chat.unsure import doubt_of
 from app.views.markdown.reply import ReplyView
 from app.views.markdown.text import MarkdownPage
 from app.views.tokens.card import TokenCard, describe_token
-from app.views.tokens.painter import TokenPainter
+from app.views.tokens.painter import DOUBT_LOOKS, ORIGIN_LOOKS, Look, TokenPainter
 from app.views.tokens.places import PagePlaces, TokenOffsets
+from app.views.tokens.road import RoadCard
 from app.views.widgets.keys import keeps_escape
 from app.views.widgets.theme import Theme
 
@@ -24,16 +26,21 @@ WALKED = "tokensAreWalked"
 class TokenLayer(QObject):
     """Paint tokens over a reply as it is rendered. A card tells about the token under the mouse or the keys.
 
-    Signal: pointed(QRect) (the keys went to the token in this rectangle of the reply).
+    Signals: pointed(QRect) (the keys went to the token in this rectangle of the reply); chosen(index, by_keys) (the
+    reader wants to go on from this token).
     """
 
     pointed = Signal(QRect)
+    chosen = Signal(int, bool)
 
     def __init__(self, reply: ReplyView, theme: Theme) -> None:
         super().__init__(reply)
         self._reply = reply
         self._theme = theme
         self._offsets = TokenOffsets(TokenTrace())
+        self._by_doubt = False
+        self._pressed: int | None = None
+        self._road: RoadCard | None = None
         self._current: int | None = None
         self._card: TokenCard | None = None
         self._pages: list[MarkdownPage] = []
@@ -68,6 +75,7 @@ class TokenLayer(QObject):
 
     def end(self) -> None:
         """Take the colours away."""
+        self.leave_road()
         self.point_at(None)
         self._reply.paged.disconnect(self._take)
         for page in self._known_pages():
@@ -105,7 +113,17 @@ class TokenLayer(QObject):
 
     def painter_of(self, page: MarkdownPage) -> TokenPainter:
         """Return what paints the tokens of a page, and knows where they are."""
-        return TokenPainter(page.document(), self._places(page), self._theme, self.trace.origin)
+        return TokenPainter(page.document(), self._places(page), self._theme, self.look_of)
+
+    def look_of(self, index: int) -> Look:
+        """Return how a token is painted: by its origin, or by how sure the target was of it."""
+        trace = self.trace
+        return DOUBT_LOOKS[doubt_of(trace, index)] if self._by_doubt else ORIGIN_LOOKS[trace.origin(index)]
+
+    def mark_doubt(self, on: bool) -> None:
+        """Colour tokens by how sure the target was of them, or else by their origin."""
+        self._by_doubt = on
+        self._repaint()
 
     def _paint(self, page: MarkdownPage, area: QRect) -> None:
         if not len(self._offsets):
@@ -169,8 +187,8 @@ class TokenLayer(QObject):
             page.setAccessibleDescription(words)
             QAccessible.updateAccessibility(QAccessibleEvent(page, QAccessible.Event.DescriptionChanged))
 
-    def _go(self, index: int) -> None:
-        """Go to a token with the keys."""
+    def go(self, index: int) -> None:
+        """Go to a token, as with the keys."""
         if len(self._offsets):
             index = min(max(index, 0), len(self._offsets) - 1)
             self.pointed.emit(self.place_of(index))
@@ -183,9 +201,9 @@ class TokenLayer(QObject):
         for far in range(1, 9):
             found = self.token_at(QPoint(x, y + step * round(far * 0.75 * here.height())))
             if found is not None and found != self._current and self.place_of(found).top() != here.top():
-                self._go(found)
+                self.go(found)
                 return
-        self._go((self._current or 0) + step)
+        self.go((self._current or 0) + step)
 
     # Events -----------------------------------------------------------------------------------------------------------
 
@@ -195,42 +213,88 @@ class TokenLayer(QObject):
             case QMouseEvent() if not isinstance(watched, MarkdownPage):
                 self._follow_mouse(watched.parent(), event)
             case QKeyEvent() if isinstance(watched, MarkdownPage):
-                asked = event.type() == QEvent.Type.ShortcutOverride and self._current is not None
+                held = self._current is not None or self._road is not None
+                asked = event.type() == QEvent.Type.ShortcutOverride and held
                 if asked and keeps_escape(event):
                     return True
                 if event.type() == QEvent.Type.KeyPress and self._take_key(event):
                     return True
             case QFocusEvent() if isinstance(watched, MarkdownPage):
                 self._follow_focus(watched, event)
-            case _ if event.type() in (QEvent.Type.Leave, QEvent.Type.Hide):
+            case _ if event.type() in (QEvent.Type.Leave, QEvent.Type.Hide) and self._road is None:
                 self.point_at(None)
         return super().eventFilter(watched, event)
 
     def _follow_mouse(self, page: QObject | None, event: QMouseEvent) -> None:
         """Tell about the token under the mouse, unless text is being selected; the keys go on from a click."""
         kinds = (QEvent.Type.MouseMove, QEvent.Type.MouseButtonPress)
+        if isinstance(page, MarkdownPage) and event.type() == QEvent.Type.MouseButtonRelease:
+            self._note_click(page, event)
         if event.type() not in kinds or not isinstance(page, MarkdownPage):
+            return
+        if event.type() == QEvent.Type.MouseButtonPress:
+            self.leave_road()
+            plain = event.button() == Qt.MouseButton.LeftButton and not event.modifiers()
+            self._pressed = self._token_in(page, event.position()) if plain else None
+        elif self._road is not None:
             return
         drags = event.type() == QEvent.Type.MouseMove and event.buttons() != Qt.MouseButton.NoButton
         self.point_at(None if drags else self._token_in(page, event.position()))
 
+    def offer(self, index: int, *, by_keys: bool) -> RoadCard:
+        """Offer to go on from a token; the keys are with that where they asked for it."""
+        place, page = self.place_of(index), self._page_of(index)
+        self.leave_road()
+        self.point_at(index)
+        self.card.hide()
+        self._road = road = RoadCard(self.trace[index], self._theme, self._reply)
+        road.closed.connect(self._forget_road)
+        road.show_at(place, page if page is not None else self._reply, by_keys=by_keys)
+        return road
+
+    def leave_road(self) -> bool:
+        """Take away what was offered, if anything was; return whether it was."""
+        road = self._road
+        if road is not None:
+            road.close_card()
+        return road is not None
+
+    def _forget_road(self) -> None:
+        self._road = None
+        self.point_at(None)
+
+    def _note_click(self, page: MarkdownPage, event: QMouseEvent) -> None:
+        """Tell of a token that was clicked: not where text was selected, nor on a link."""
+        pressed, self._pressed = self._pressed, None
+        selected = page.textCursor().hasSelection() or page.anchorAt(event.position().toPoint())
+        if pressed is not None and not selected and pressed == self._token_in(page, event.position()):
+            self.chosen.emit(pressed, False)
+
     def _follow_focus(self, page: MarkdownPage, event: QFocusEvent) -> None:
+        if self._road is not None:
+            return
         if event.type() == QEvent.Type.FocusOut:
             self.point_at(None)
         elif event.reason() in (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason):
-            self._go(self._places(page).first_from(0))
+            self.go(self._places(page).first_from(0))
 
     def _take_key(self, event: QKeyEvent) -> bool:
         """Go from token to token with the arrows, Home and End; hide the card on Escape."""
-        key = event.key()
+        key, here = event.key(), self._current
+        if self.leave_road():
+            if key == Qt.Key.Key_Escape:
+                return True
+            self.point_at(here)
         if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier or not len(self._offsets):
             return False
         if key in _STEPS:
-            self._go((-1 if self._current is None else self._current) + _STEPS[Qt.Key(key)])
+            self.go((-1 if self._current is None else self._current) + _STEPS[Qt.Key(key)])
         elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             self._go_lines(1 if key == Qt.Key.Key_Down else -1)
         elif key == Qt.Key.Key_Escape and self._current is not None:
             self.point_at(None)
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self._current is not None:
+            self.chosen.emit(self._current, True)
         else:
             return False
         return True

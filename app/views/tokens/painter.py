@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF, QTextBlock, QTextDocument, QTextLine
 
+from app.state.chat.unsure import Doubt
 from app.views.markdown.formula import OBJECT
 from app.views.widgets.theme import Theme
 from engine import Origin
@@ -26,6 +27,24 @@ _WAVE = 2.5
 _BELOW = 4.0
 """Pixels between the line under a formula and the end of its ground."""
 _ON_CHARACTER = QTextLine.CursorPosition.CursorOnCharacter
+
+
+class Look(NamedTuple):
+    """Hold how a token is painted: the theme's colour behind it, "" for none, and the line under it."""
+
+    color: str = ""
+    underline: str = "none"
+
+
+ORIGIN_LOOKS: dict[Origin, Look] = {
+    origin: Look("" if origin in ("plain", "forced") else origin, line) for origin, line in UNDERLINES.items()
+}
+DOUBT_LOOKS: dict[Doubt, Look] = {
+    "": Look(),
+    "unsure": Look("unsure"),
+    "more unsure": Look("more_unsure", "dotted"),
+    "most unsure": Look("most_unsure", "wavy"),
+}
 
 
 class TokenPart(NamedTuple):
@@ -62,15 +81,13 @@ class Places(Protocol):
 
 
 class TokenPainter:
-    """Paint tokens at their places in a document; `origin_of` returns where a token came from."""
+    """Paint tokens at their places in a document; `look_of` returns how."""
 
-    def __init__(
-        self, document: QTextDocument, places: Places, theme: Theme, origin_of: Callable[[int], Origin]
-    ) -> None:
+    def __init__(self, document: QTextDocument, places: Places, theme: Theme, look_of: Callable[[int], Look]) -> None:
         self._document = document
         self._places = places
         self._theme = theme
-        self._origin_of = origin_of
+        self._look_of = look_of
 
     # Geometry ---------------------------------------------------------------------------------------------------------
 
@@ -194,18 +211,16 @@ class TokenPainter:
         modes = QPainter.CompositionMode
         light = self._theme.color("background").lightness() > self._theme.color("text").lightness()
         painter.setCompositionMode(modes.CompositionMode_Darken if light else modes.CompositionMode_Lighten)
-        colors = {name: self._theme.color(name) for name in ("accepted", "correction", "bonus")}
         ink = self._theme.color("muted")
         end = self._places.silent_end
         marks = [] if end is None else self._mark_of(end)
         for piece in (*self.pieces(area.top(), area.bottom()), *marks):
-            origin = self._origin_of(piece.token)
-            color = colors.get(origin)
-            if color is not None:
+            look = self._look_of(piece.token)
+            if look.color:
                 # Through a formula no line: it is below it.
                 is_formula = self._document.characterAt(self._places.span(piece.token)[0]) == OBJECT
                 below = piece.rect.bottom() - _BELOW if is_formula else piece.baseline
-                paint_token(painter, piece.rect, below, color, UNDERLINES[origin], ink)
+                paint_token(painter, piece.rect, below, self._theme.color(look.color), look.underline, ink)
         painter.setCompositionMode(modes.CompositionMode_SourceOver)
         if current is not None:
             painter.setBrush(Qt.BrushStyle.NoBrush)

@@ -33,6 +33,9 @@ class Tokens:
     accepted: str
     correction: str
     bonus: str
+    unsure: str
+    more_unsure: str
+    most_unsure: str
     code_keyword: str
     code_name: str
     code_string: str
@@ -54,6 +57,9 @@ LIGHT = Tokens(
     accepted="#DDF0E4",
     correction="#FBE6C8",
     bonus="#DCE7FB",
+    unsure="#FFF4C8",
+    more_unsure="#FFE6C2",
+    most_unsure="#FFE0DA",
     code_keyword="#8A2F6B",
     code_name="#1D5A96",
     code_string="#2C682E",
@@ -74,6 +80,9 @@ DARK = Tokens(
     accepted="#1F3A2C",
     correction="#4A3514",
     bonus="#1E3354",
+    unsure="#3A3413",
+    more_unsure="#4C2F0E",
+    most_unsure="#5A241C",
     code_keyword="#DB9FCE",
     code_name="#90BEEA",
     code_string="#A6CB8C",

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.settings.settings import FONT_POINTS, Settings
-from app.state.chat.intents import Act, Edit, EntryIntent
+from app.state.chat.intents import Act, ChooseToken, Edit, EntryIntent, GoOn, MarkDoubt
 from app.state.conversations.list import ConversationList
 from app.state.speculation.metrics import Metrics
 from app.system.resources import StarterPrompt
@@ -229,8 +229,14 @@ class MainWindow(QMainWindow):
 
     def _take(self, intent: EntryIntent) -> None:
         match intent:
-            case Edit():
+            case Edit() | GoOn():
                 self.enter_prompt()  # the next thing is written there
+            case ChooseToken(exchange):
+                self._color_tokens(True)
+                if (view := self.transcript.view_of(exchange)) is not None:
+                    view.choose_token()
+            case MarkDoubt(on):
+                self.mark_doubt(on)
             case Act("choose-folder"):
                 self.ask_for_folder()
             case Act("longer-context"):
@@ -238,7 +244,20 @@ class MainWindow(QMainWindow):
 
     def _color_tokens(self, on: bool) -> None:
         self._settings.tokens_colored = on
+        self.bar.tokens_button.setChecked(on)
         self.transcript.show_tokens(on)
+
+    @property
+    def marks_doubt(self) -> bool:
+        """Return whether tokens are coloured, by how sure the target was of them."""
+        return self._settings.tokens_colored and self._settings.tokens_unsure
+
+    def mark_doubt(self, on: bool) -> None:
+        """Colour tokens by how sure the target was of them, or else by their origin."""
+        self._settings.tokens_unsure = on
+        self.transcript.mark_doubt(on)
+        if on:
+            self._color_tokens(True)
 
     def choose_theme(self, mode: str) -> None:
         """Choose light, dark, or what the system uses; remember it."""
@@ -304,6 +323,7 @@ class MainWindow(QMainWindow):
     def _restore(self) -> None:
         restore(self, self._settings.geometry, QSize(*DEFAULT))
         self.bar.tokens_button.setChecked(self._settings.tokens_colored)
+        self.transcript.mark_doubt(self._settings.tokens_unsure)
         self.transcript.show_tokens(self._settings.tokens_colored)
         self._panels.fit_font()
 

@@ -2,9 +2,14 @@
 
 from pathlib import Path
 
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
 from app.settings.settings import Settings
 from app.state.chat.intents import GoOn
 from app.state.chat.transcript import Exchange
+from app.views.tokens.road import RoadCard
 from engine import load
 from helpers.window.app_window import OpenWindow, Window
 
@@ -21,8 +26,10 @@ def go_on(window: Window, exchange: Exchange, index: int, given: str | int) -> E
     return new
 
 
-def test_a_reply_goes_on_from_a_token(open_window: OpenWindow, demo_pair: Pair) -> None:
-    window = open_window(pair=demo_pair, settings=Settings(lookahead=4))
+def test_a_reply_goes_on_from_a_token(open_window: OpenWindow, demo_pair: Pair, tmp_path: Path) -> None:
+    window = open_window(pair=demo_pair, settings=Settings(lookahead=4, tokens_colored=True))
+    read: list[int] = []
+    window.controller.replies.ended.connect(lambda pending: read.append(pending.result.prompt_evaluated))
     first = window.ask("What is Outrider?", 60_000)
     window.controller.conversations.load_trace(first)
     trace = first.trace
@@ -42,6 +49,7 @@ def test_a_reply_goes_on_from_a_token(open_window: OpenWindow, demo_pair: Pair) 
     assert new.trace.tokens[place + 1 :] == whole.tokens, "what the engine gives for that prefix"
     stats = window.stats(new)
     assert stats.emitted == len(new.trace)
+    assert read[1] == 1, "nothing of the prompt is read again"
     assert (new.reply_branch, new.status) == ((2, 2), "done")
     stored = window.controller.conversations.open
     assert stored is not None
@@ -54,5 +62,54 @@ def test_a_reply_goes_on_from_a_token(open_window: OpenWindow, demo_pair: Pair) 
     assert "dragons are shy" in words.reply[: len(trace[3].text) + 60]
     assert words.trace.tokens[:3] == trace.tokens[:3]
     assert words.reply_branch == (3, 3)
-    second = window.ask("And more?", 60_000)
-    assert second.status == "done"
+    by_mouse_and_keys(window, words)
+    take_along(window, tmp_path)
+
+
+def by_mouse_and_keys(window: Window, exchange: Exchange) -> None:
+    """A click on a token opens the card; Esc leaves it, Enter goes on with the best other token."""
+    tokens = window.view(exchange).tokens
+    assert tokens is not None
+    window.wait(lambda: window.view(exchange).reply.is_settled)
+    layer, page = tokens.layer, window.view(exchange).reply.texts[-1].page
+    index = next(place for place in range(4, len(layer.trace)) if layer.trace.text_of(place).strip())
+    inside = page.viewport().mapFrom(window.view(exchange).reply, layer.place_of(index).center())
+    QTest.mouseClick(page.viewport(), Qt.MouseButton.LeftButton, pos=inside)
+    card = window.main.findChild(RoadCard)
+    assert card is not None
+    record = layer.trace[index]
+    assert [token for _, token in card.choices] == [other.token for other in record.alternatives]
+    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
+    window.wait(lambda: window.main.findChild(RoadCard) is None)
+    page.setFocus(Qt.FocusReason.TabFocusReason)
+    layer.go(index)
+    QTest.keyClick(page, Qt.Key.Key_Return)
+    card = window.main.findChild(RoadCard)
+    assert card is not None
+    best = next(other for other in record.alternatives if other.token != record.token)
+    assert [token for choice, token in card.choices if choice.isChecked()] == [best.token]
+    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
+    new = window.controller.transcript.entries[-1]
+    assert isinstance(new, Exchange)
+    window.wait(lambda: new.ended and not window.controller.busy, 60_000)
+    assert new.reply_branch == (4, 4)
+    assert new.trace is not None
+    assert new.trace.tokens[: index + 1] == (*layer.trace.tokens[:index], best.token)
+
+
+def take_along(window: Window, folder: Path) -> None:
+    """A chat that is exported and imported again goes on too, from the tokens."""
+    conversation = window.controller.conversations.open
+    assert conversation is not None
+    window.export(conversation.id, "json", folder / "chat.json")
+    window.controller.new_chat()
+    window.import_(folder / "chat.json")
+    shown = window.controller.transcript.entries[-1]
+    assert isinstance(shown, Exchange)
+    window.controller.conversations.load_trace(shown)
+    trace = shown.trace
+    assert trace is not None
+    new = go_on(window, shown, 5, trace[5].alternatives[2].token)
+    assert new.trace is not None
+    assert new.trace.tokens[:6] == (*trace.tokens[:5], trace[5].alternatives[2].token)
+    assert new.reply_branch == (5, 5)

@@ -1,6 +1,6 @@
 """The window with a scripted decoder: writing, reading, choosing."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLineEdi
 from app.settings.settings import Settings
 from app.state.chat.transcript import Exchange
 from app.views.chat.question import QuestionEditor
+from app.views.widgets.theme import Tokens
 from app.words.figures import duration, percent, speed, summary
 from engine import GenerationResult, GenerationStats, Message
 from helpers.decoding.scripted_decoder import Script
@@ -322,6 +323,10 @@ def test_the_theme_changes_live(open_window: OpenWindow) -> None:
     assert window.program.settings.theme == "dark"
 
 
+DOUBTS = ("unsure", "more_unsure", "most_unsure")
+CODE_COLORS = [each.name for each in fields(Tokens) if each.name.startswith("code_")]
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_stands_out_from_its_ground(open_window: OpenWindow, theme: str) -> None:
     window = open_window(Script(), settings=Settings(theme=theme))
@@ -339,6 +344,8 @@ def test_text_stands_out_from_its_ground(open_window: OpenWindow, theme: str) ->
         ("text", "accepted"),
         ("text", "correction"),
         ("text", "bonus"),
+        *((text, ground) for text in ("text", "muted", "accent") for ground in DOUBTS),
+        *((text, ground) for text in CODE_COLORS for ground in DOUBTS),
     ):
         assert contrast(getattr(tokens, text), getattr(tokens, ground)) >= 4.5, (text, ground)
 
