@@ -66,6 +66,13 @@ def test_a_reply_goes_on_from_a_token(open_window: OpenWindow, demo_pair: Pair, 
     take_along(window, tmp_path)
 
 
+def press(key: Qt.Key) -> None:
+    """Press a key where the keyboard is."""
+    focus = QApplication.focusWidget()
+    assert focus is not None
+    QTest.keyClick(focus, key)
+
+
 def by_mouse_and_keys(window: Window, exchange: Exchange) -> None:
     """A click on a token opens the card; Esc leaves it, Enter goes on with the best other token."""
     tokens = window.view(exchange).tokens
@@ -79,7 +86,7 @@ def by_mouse_and_keys(window: Window, exchange: Exchange) -> None:
     assert card is not None
     record = layer.trace[index]
     assert [token for _, token in card.choices] == [other.token for other in record.alternatives]
-    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
+    press(Qt.Key.Key_Escape)
     window.wait(lambda: window.main.findChild(RoadCard) is None)
     page.setFocus(Qt.FocusReason.TabFocusReason)
     layer.go(index)
@@ -88,7 +95,7 @@ def by_mouse_and_keys(window: Window, exchange: Exchange) -> None:
     assert card is not None
     best = next(other for other in record.alternatives if other.token != record.token)
     assert [token for choice, token in card.choices if choice.isChecked()] == [best.token]
-    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
+    press(Qt.Key.Key_Return)
     new = window.controller.transcript.entries[-1]
     assert isinstance(new, Exchange)
     window.wait(lambda: new.ended and not window.controller.busy, 60_000)
