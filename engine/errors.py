@@ -346,6 +346,21 @@ class DownloadFailed(EngineError):
         super().__init__(message)
 
 
+class OtherFileHere(DownloadFailed):
+    """Report that a file of this name is here that is not the hub's: `replace` takes the hub's. Attribute: name."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.name = name
+        super().__init__(
+            Translatable(
+                "{folder} has another {name}: there is a newer file at the hub, or it is a different one. "
+                "Take the hub's in its place, or choose another folder.",
+                folder=folder,
+                name=name,
+            )
+        )
+
+
 class Cancelled(EngineError):
     """Report that the work was cancelled before there was anything to return."""
 

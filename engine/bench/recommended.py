@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.cancel import CancelToken
 from engine.growth.pace import known_pace, machine_pace
-from engine.hub.hugging_face import HuggingFace
+from engine.hub.hubs import Hub
 from engine.hub.recommend import Machine, Recommendation, checked, recommend
 from engine.system.machine import available_memory
 
@@ -24,13 +25,13 @@ class Recommended:
 def recommended(
     *,
     measure: bool = False,
-    hub: HuggingFace | None = None,
+    hubs: Sequence[Hub] = (),
     machine: Machine | None = None,
     cancel: CancelToken | None = None,
 ) -> Recommended:
     """Return what is recommended for this machine, or another.
 
-    `measure`: its speed, in two seconds, where that was not done; `hub`: which is asked whether all of it is there.
+    `measure`: its speed, in two seconds, where that was not done; `hubs`: which are asked whether all of it is there.
     Raises LoadFailed, GrowthError, Cancelled.
     """
     cancel = cancel or CancelToken()
@@ -38,9 +39,9 @@ def recommended(
         pace = machine_pace(cancel=cancel) if measure else known_pace()
         machine = Machine(available_memory(), card_memory(), pace)
     found = recommend(machine)
-    if hub is None:
+    if not hubs:
         return Recommended(machine, found)
-    there, gone = checked(found, hub, cancel)
+    there, gone = checked(found, hubs, cancel)
     return Recommended(machine, tuple(there), tuple(gone))
 
 

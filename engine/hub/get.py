@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.cancel import CancelToken
-from engine.errors import DownloadFailed
-from engine.hub.hugging_face import HubFile, HuggingFace, Repository
+from engine.errors import DownloadFailed, OtherFileHere
+from engine.hub.hubs import Hub
+from engine.hub.hugging_face import HubFile, Repository
 from engine.hub.names import path_inside
 from engine.hub.partial import bytes_here, check_room, trouble
-from engine.hub.transfer import DownloadProgress, Limit, Note, Source, Transfer
+from engine.hub.transfer import DownloadProgress, Note, Source, SpeedLimit, Transfer
 from engine.hub.wanted import Wanted, chosen_files
 from engine.translatable import Translatable
 
@@ -38,7 +39,7 @@ class Manner:
 
     progress: Callable[[DownloadProgress], None] | None = None
     note: Note | None = None
-    limit: Limit | None = None
+    limit: SpeedLimit | None = None
     replace: bool = False
     at_once: int = 2
 
@@ -56,13 +57,13 @@ class Order:
         return sum(file.size or 0 for file in self.files)
 
 
-def order(hub: HuggingFace, wanted: Wanted, cancel: CancelToken) -> Order:
+def order(hub: Hub, wanted: Wanted, cancel: CancelToken) -> Order:
     """Return the files that are meant. Raises InvalidRequest, DownloadFailed, Cancelled."""
     repository = hub.repository(wanted.repository, cancel)
     return Order(repository, chosen_files(repository, wanted))
 
 
-def get(hub: HuggingFace, ordered: Order, folder: Path, cancel: CancelToken, manner: Manner) -> tuple[GotFile, ...]:
+def get(hub: Hub, ordered: Order, folder: Path, cancel: CancelToken, manner: Manner) -> tuple[GotFile, ...]:
     """Bring the files of an order into a folder; those that are there already stay.
 
     Raises DownloadFailed, Cancelled. Then files that came whole are there, and what came of others is kept apart.
@@ -71,14 +72,7 @@ def get(hub: HuggingFace, ordered: Order, folder: Path, cancel: CancelToken, man
     there = [is_here(path, file, cancel) for path, file in zip(places, ordered.files, strict=True)]
     for path, same in zip(places, there, strict=True):
         if same is False and not manner.replace:
-            raise DownloadFailed(
-                Translatable(
-                    "{folder} has another {name}: there is a newer file at the hub, or it is a different one. "
-                    "Add --replace to take the hub's.",
-                    folder=folder,
-                    name=path.name,
-                )
-            )
+            raise OtherFileHere(folder, path.name)
     missing = [file for file, same in zip(ordered.files, there, strict=True) if not same]
     if missing:
         make_folder(folder)
@@ -93,7 +87,7 @@ def get(hub: HuggingFace, ordered: Order, folder: Path, cancel: CancelToken, man
 
 
 def _transfer(
-    hub: HuggingFace, repository: Repository, file: HubFile, folder: Path, cancel: CancelToken, manner: Manner
+    hub: Hub, repository: Repository, file: HubFile, folder: Path, cancel: CancelToken, manner: Manner
 ) -> Transfer:
     def source(repository: Repository, file: HubFile) -> Source:
         identity = f"{hub.address}/{repository.name}/{file.path}"

@@ -125,7 +125,7 @@ class HuggingFace:
         files = _files(entries if isinstance(entries, list) else [], "rfilename")
         if not files or any(file.size is None for file in files):
             files = self._tree(base, commit, name, cancel) or self._tree(base, revision, name, cancel) or files
-        return Repository(_text(told.get("id")) or name, commit, files, _licence(told), _gated(told))
+        return Repository(as_text(told.get("id")) or name, commit, files, _licence(told), _gated(told))
 
     def file_address(self, repository: Repository, path: str) -> str:
         """Return where a file of a repository is, at the repository's commit."""
@@ -204,8 +204,8 @@ def _listed(entries: Sequence[object], key: str) -> Iterator[HubFile]:
             continue
         lfs = entry.get("lfs")
         lfs = lfs if isinstance(lfs, dict) else {}
-        size = _count(lfs.get("size"))
-        size = _count(entry.get("size")) if size is None else size
+        size = as_count(lfs.get("size"))
+        size = as_count(entry.get("size")) if size is None else size
         sha256, _ = as_digest(lfs.get("sha256") or lfs.get("oid"))
         _, blob = as_digest(entry.get("blobId") or entry.get("oid"))
         yield HubFile(path, size, sha256, None if lfs else blob)
@@ -220,8 +220,8 @@ def _found(entry: Mapping[str, Any]) -> FoundRepository | None:
     names = tuple(file.path for file in files)
     return FoundRepository(
         name,
-        _count(entry.get("downloads")) or 0,
-        _count(entry.get("likes")) or 0,
+        as_count(entry.get("downloads")) or 0,
+        as_count(entry.get("likes")) or 0,
         _licence(entry),
         _gated(entry),
         names,
@@ -237,18 +237,18 @@ def _licence(told: Mapping[str, Any]) -> str:
         tags = told.get("tags")
         tags = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
         said = next((tag.removeprefix("license:") for tag in tags if tag.startswith("license:")), "")
-    return _text(said)
+    return as_text(said)
 
 
 def _gated(told: Mapping[str, Any]) -> bool:
     return told.get("gated") not in (None, False, "", "false")
 
 
-def _text(value: object) -> str:
+def as_text(value: object) -> str:
     """Return a text of a server as one printable line; "" for what is none."""
     text = value if isinstance(value, str) else ""
     return "".join(letter if letter.isprintable() else " " for letter in text[:_LONGEST]).strip()
 
 
-def _count(value: object) -> int | None:
+def as_count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**62 else None

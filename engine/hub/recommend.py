@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from engine.errors import DownloadFailed
 from engine.formats.gguf.work import ForwardWork
 from engine.formats.model_file import ModelFile
 from engine.hub.catalogue import catalogue
-from engine.hub.hugging_face import HuggingFace
+from engine.hub.hubs import Hub, first_that_answers
 from engine.hub.wanted import chosen_files, read_wanted
 from engine.library.forecast import MachinePace, forecast
 from engine.library.memory_needs import memory_needs
@@ -74,19 +75,24 @@ def recommend(machine: Machine) -> tuple[Recommendation, ...]:
 
 
 def checked(
-    found: tuple[Recommendation, ...], hub: HuggingFace, cancel: CancelToken
+    found: tuple[Recommendation, ...], asked: Sequence[Hub], cancel: CancelToken
 ) -> tuple[list[Recommendation], list[str]]:
-    """Return those that a hub has by now, and why the others are left out. Raises Cancelled."""
+    """Return those that the hubs have by now, and why the others are left out. Raises Cancelled."""
     there, gone = [], []
     for each in found:
         try:
             for name in (each.target, each.draft):
-                wanted = read_wanted(name)
-                chosen_files(hub.repository(wanted.repository, cancel), wanted)
+                _check(name, asked, cancel)
             there.append(each)
         except DownloadFailed as error:
             gone.append(str(error))
     return there, gone
+
+
+def _check(name: str, asked: Sequence[Hub], cancel: CancelToken) -> None:
+    """Raise DownloadFailed where no hub has a model any more."""
+    wanted = read_wanted(name)
+    first_that_answers(asked, lambda hub: chosen_files(hub.repository(wanted.repository, cancel), wanted))
 
 
 def _judged(entry: dict[str, Any], known: dict[str, Any], machine: Machine) -> Recommendation | None:

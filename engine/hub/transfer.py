@@ -62,20 +62,22 @@ class DownloadProgress:
     moved: int
 
 
-class Limit:
-    """Keep several downloads together below a speed, in bytes a second."""
+class SpeedLimit:
+    """Keep several downloads together below a speed. Attribute: speed (bytes a second, 0 for none), at any moment."""
 
-    def __init__(self, speed: float) -> None:
-        self._speed = speed
+    def __init__(self, speed: float = 0.0) -> None:
+        self.speed = speed
         self._lock = Lock()
         self._free = monotonic()
 
     def take(self, count: int, cancel: CancelToken) -> None:
         """Wait until so many bytes may have come. Raises Cancelled."""
         with self._lock:
-            self._free = max(self._free, monotonic() - 0.25) + count / self._speed
+            if self.speed <= 0:
+                return
+            self._free = max(self._free, monotonic() - 0.25) + count / self.speed
             until = self._free
-        while (left := until - monotonic()) > 0:
+        while (left := until - monotonic()) > 0 and self.speed > 0:
             cancel.check("The download")
             Event().wait(min(left, 0.05))
 
@@ -95,7 +97,7 @@ class Transfer:
     progress: Callable[[DownloadProgress], None] | None = None
     renew: Callable[[], Source] | None = None
     note: Note | None = None
-    limit: Limit | None = None
+    limit: SpeedLimit | None = None
     packed: bool = False
     moved: int = 0
     _renewed: int = 0

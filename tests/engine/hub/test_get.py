@@ -5,6 +5,7 @@ import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from engine.errors import Cancelled, DownloadFailed
 from engine.hub.get import GotFile, Manner, get, order
 from engine.hub.hugging_face import HuggingFace
 from engine.hub.partial import PARTIAL, PartialFile
-from engine.hub.transfer import DownloadProgress, Limit
+from engine.hub.transfer import DownloadProgress, SpeedLimit
 from engine.hub.wanted import read_wanted
 from engine.hub.web import Patience, retry_after
 from helpers.hub import Fault, LocalHub, sha256
@@ -277,7 +278,7 @@ def test_another_file_of_the_name_stays(hub: LocalHub, folder: Path) -> None:
 
 
 def test_two_at_once_and_a_limit(hub: LocalHub, folder: Path) -> None:
-    got = bring(hub, folder, "maker/small-GGUF", "*.gguf", at_once=2, limit=Limit(50e6))
+    got = bring(hub, folder, "maker/small-GGUF", "*.gguf", at_once=2, limit=SpeedLimit(50e6))
     assert {file.sha256 for file in got} == {sha256(MODEL), sha256(OTHER)}
 
 
@@ -305,3 +306,46 @@ def test_get_and_search_as_commands(
         main(["get", wrong, "--to", str(folder)])
         assert "Traceback" not in capsys.readouterr().err
     assert os.environ["HF_ENDPOINT"] == hub.url
+
+
+def test_modelscope_is_asked_where_the_first_hub_is_not_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its listing has other names for the same; what it sends is checked as well, and it is said who was asked."""
+    data = b"GGUF" + bytes(5000)
+    with LocalHub({"maker/tiny": {"tiny-Q8_0.gguf": data}}) as hub:
+        files = [
+            {"Path": "parts", "Type": "tree", "Size": 0},
+            {"Path": "tiny-Q8_0.gguf", "Type": "blob", "Size": len(data), "Sha256": sha256(data)},
+        ]
+        listed = [{"id": "maker/tiny", "downloads": 7, "tags": ["library:gguf"], "license": "mit"}, {"id": "maker/no"}]
+        link = {"Location": f"{hub.files_url}/maker/tiny/tiny-Q8_0.gguf"}
+        hub.other = {
+            "/api/v1/models/maker/tiny/repo/files": lambda: answer({"Code": 200, "Data": {"Files": files}}),
+            "/api/v1/models/maker/none/repo/files": lambda: answer({"Code": 404, "Data": None}),
+            "/openapi/v1/models": lambda: answer({"success": True, "data": {"models": listed}}),
+            "/models/maker/tiny/resolve/master/tiny-Q8_0.gguf": lambda: (302, link, b""),
+        }
+        monkeypatch.setenv("HF_ENDPOINT", "http://localhost:9")
+        monkeypatch.setenv("MODELSCOPE_DOMAIN", hub.url)
+        monkeypatch.setattr("engine.hub.hubs._SHORT", QUICK)
+        assert main(["get", "maker/tiny", "--to", str(tmp_path)]) == 0
+        assert (tmp_path / "tiny-Q8_0.gguf").read_bytes() == data
+        assert "localhost:9 cannot be reached; 127.0.0.1" in capsys.readouterr().err
+        assert main(["search", "tiny", "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["hub"] == hub.url
+        assert [(each["name"], each["licence"]) for each in told["repositories"]] == [("maker/tiny", "mit")]
+        assert main(["get", "maker/none", "--to", str(tmp_path)]) == 2
+        assert "localhost:9: its name" in (said := capsys.readouterr().err) or "localhost:9" in said
+        # Whoever names a hub is sent to no other one.
+        monkeypatch.delenv("MODELSCOPE_DOMAIN")
+        hub.asked.clear()
+        monkeypatch.setattr("engine.hub.hugging_face.Patience", lambda: QUICK)
+        assert main(["get", "maker/tiny", "--to", str(tmp_path / "x")]) == 2
+        assert hub.asked == []
+
+
+def answer(told: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+    """An answer of a hub, as JSON."""
+    return 200, {"Content-Type": "application/json"}, json.dumps(told).encode()

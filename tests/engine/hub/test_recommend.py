@@ -57,7 +57,7 @@ def test_what_the_hub_has_not_is_dropped_and_said() -> None:
     for each in found[:1]:
         files[each.draft.partition(":")[0]] = {f"x-{each.draft.partition(':')[2]}.gguf": b"GGUF"}
     with LocalHub(files) as hub:
-        there, gone = checked(found, HuggingFace(hub.url, None, Patience(tries=1)), CancelToken())
+        there, gone = checked(found, [HuggingFace(hub.url, None, Patience(tries=1))], CancelToken())
     assert there == list(found[:1])
     assert len(gone) == len(found) - 1
     assert all("There is no " in reason for reason in gone)
