@@ -94,7 +94,6 @@ from .hub.download import download as download
 from .hub.download import search_hub as search_hub
 from .hub.hubs import hubs as hubs
 from .hub.hugging_face import FoundRepository as FoundRepository
-from .hub.hugging_face import hub_address as hub_address
 from .hub.package_index import PackagedModel as PackagedModel
 from .hub.recommend import Machine as Machine
 from .hub.recommend import Recommendation as Recommendation
@@ -141,6 +140,8 @@ from .remote.connect import FoundServer as FoundServer
 from .remote.connect import connect_server as connect_server
 from .remote.connect import find_server as find_server
 from .remote.http import Patience as Patience
+from .remote.keys import hub_token as hub_token
+from .remote.keys import keep_hub_token as keep_hub_token
 from .remote.keys import keep_server_key as keep_server_key
 from .remote.keys import server_key as server_key
 from .sampling.acceptance import accept as accept

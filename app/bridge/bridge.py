@@ -285,6 +285,12 @@ class EngineBridge(Responders):
         """Inspect a single model in the background. Raises ModelFileBroken, ModelNotSupported, Cancelled."""
         return self._worker.submit(Job(self._loop, lambda _cancel: engine.inspect_model(path), background=True))
 
+    def expect(self, target: ModelFile, draft: ModelFile) -> Job[engine.Forecast | None]:
+        """Forecast the speed of a pair in the background, where this machine was measured. Raises LoadFailed."""
+        return self._worker.submit(
+            Job(self._loop, lambda _cancel: engine.expected_speed(target, draft), background=True)
+        )
+
     def count_tokens(
         self, messages: Sequence[Message], texts: Sequence[str] = (), choice: GenerationChoice | None = None
     ) -> Job[TokenCount]:

@@ -8,11 +8,12 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.state.models.downloads import Download, DownloadsShown
+from app.state.models.downloads import Download, DownloadsShown, TokenPlace
 from app.system.log_file import note_error
 from engine import (
     Cancelled,
@@ -21,9 +22,18 @@ from engine import (
     EngineError,
     FoundPlace,
     FoundRepository,
+    OtherFileHere,
+    Recommendation,
+    Recommended,
+    SpeedLimit,
     Translatable,
     download,
+    download_folder,
     find_elsewhere,
+    hub_token,
+    hubs,
+    keep_hub_token,
+    recommended,
     search_hub,
 )
 
@@ -34,7 +44,8 @@ class Downloads(QObject):
     """Hold the downloads of this run; nothing is connected to before one or a search is asked for.
 
     Attributes: listed (in the order in which they were asked for), found (what the last search found), places (what
-    other programs keep), searching, trouble (why the last search failed, "" if it did not). Signals: changed(),
+    other programs keep), recommended (for this machine), limit (of the speed of all together), searching, checking,
+    trouble (why the last search failed, "" if it did not), token (where one for the hub is). Signals: changed(),
     arrived(Download) (its files are here).
     """
 
@@ -46,13 +57,18 @@ class Downloads(QObject):
         self.listed: tuple[Download, ...] = ()
         self.found: tuple[FoundRepository, ...] = ()
         self.places: tuple[FoundPlace, ...] | None = None
-        self.searching = False
+        self.recommended: Recommended | None = None
+        self.limit = SpeedLimit()
+        self.searching = self.checking = False
         self.trouble = ""
+        self.token: TokenPlace = ""
+        self._token = ""
         self._loop = loop
         self._tokens: dict[str, CancelToken] = {}
         self._threads: list[threading.Thread] = []
         self._pausing: set[str] = set()
-        self._moved: dict[str, tuple[int, int]] = {}
+        self._moved: dict[str, tuple[int, int, int]] = {}
+        self._began: dict[str, float] = {}
         self._timer = QTimer(self)
         self._timer.setInterval(_SHOWN_MS)
         self._timer.timeout.connect(self._show_progress)
@@ -60,18 +76,52 @@ class Downloads(QObject):
     # Intents ----------------------------------------------------------------------------------------------------------
 
     def get(self, name: str) -> None:
-        """Begin a download, or go on with one."""
+        """Begin a download, or go on with one; with a newer file, where that was said."""
         known = self.by_name(name)
         if known is not None and known.state in ("running", "done"):
             return
-        self._put(Download(name) if known is None else replace(known, state="running", problem=""))
+        newer = known is not None and known.state == "newer"
+        self._put(Download(name) if known is None else replace(known, state="running", problem="", note=""))
         token = self._tokens[name] = CancelToken()
         self._moved.pop(name, None)
+        self._began[name] = monotonic()
         self._timer.start()
-        self._start(
-            lambda: download(name, progress=lambda told: self._note(name, told), cancel=token),
-            lambda files, error: self._ended(name, files, error),
-        )
+
+        def work() -> tuple[Path, ...]:
+            return download(
+                name,
+                progress=lambda told: self._note(name, told),
+                note=lambda words: self._tell(self._say, name, words),
+                limit=self.limit,
+                replace=newer,
+                token=self._token or hub_token(),
+                cancel=token,
+            )
+
+        self._start(work, lambda files, error: self._ended(name, files, error))
+
+    def get_pair(self, pair: Recommendation) -> None:
+        """Get a recommended target and its draft."""
+        self.get(pair.target)
+        self.get(pair.draft)
+
+    def recommend(self) -> None:
+        """Say what suits this machine, by what is known already: nobody is asked, and nothing measured."""
+        if self.recommended is None:
+            self._start(recommended, self._recommended)
+
+    def check(self) -> None:
+        """Ask the hub whether it has what is recommended, and measure this machine where that was not done."""
+        if not self.checking:
+            self.checking = True
+            self.changed.emit()
+            self._start(lambda: recommended(measure=True, hubs=hubs(self._token or hub_token())), self._recommended)
+
+    def use_token(self, token: str) -> None:
+        """Use a token for the hub: kept in the system's keyring, or for this session where there is none."""
+        self._token = token.strip()
+        self.token = "session" if self._token else ""
+        self._start(lambda: keep_hub_token(self._token), self._kept)
 
     def pause(self, name: str) -> None:
         """End a download for now: what came stays."""
@@ -90,7 +140,7 @@ class Downloads(QObject):
             return
         self.searching, self.trouble = True, ""
         self.changed.emit()
-        self._start(lambda: search_hub(words), self._searched)
+        self._start(lambda: search_hub(words, token=self._token or hub_token()), self._searched)
 
     def look_around(self) -> None:
         """Look what other programs keep on this machine."""
@@ -109,7 +159,17 @@ class Downloads(QObject):
     @property
     def shown(self) -> DownloadsShown:
         """Return what the dialog shows."""
-        return DownloadsShown(self.listed, self.found, self.places, self.searching, self.trouble)
+        return DownloadsShown(
+            self.listed,
+            self.found,
+            self.places,
+            self.searching,
+            self.trouble,
+            self.recommended,
+            self.checking,
+            self.token,
+            download_folder(),
+        )
 
     def by_name(self, name: str) -> Download | None:
         """Return a download by the name that was asked for."""
@@ -129,14 +189,15 @@ class Downloads(QObject):
 
     def _note(self, name: str, told: DownloadProgress) -> None:
         """Keep how far it is: on the thread that downloads, which never waits for the window."""
-        self._moved[name] = told.done, told.total
+        self._moved[name] = told.done, told.total, told.moved
 
     def _show_progress(self) -> None:
         before = self.listed
-        for name, (done, total) in list(self._moved.items()):
+        for name, (done, total, moved) in list(self._moved.items()):
             known = self.by_name(name)
             if known is not None and known.state == "running" and (known.done, known.total) != (done, total):
-                changed = replace(known, done=done, total=total)
+                speed = moved / max(monotonic() - self._began[name], 0.1)
+                changed = replace(known, done=done, total=total, speed=speed)
                 self.listed = tuple(changed if each.name == name else each for each in self.listed)
         if self.listed != before:
             self.changed.emit()
@@ -154,8 +215,28 @@ class Downloads(QObject):
             self.arrived.emit(self.by_name(name))
         elif pausing and isinstance(error, Cancelled):
             self._put(replace(known, state="paused"))
+        elif isinstance(error, OtherFileHere):
+            self._put(replace(known, state="newer", problem=_words(error)))
         elif error is not None:
             self._put(replace(known, state="failed", problem=_words(error)))
+
+    def _say(self, name: str, words: str) -> None:
+        """Tell what is to be known of a download."""
+        known = self.by_name(name)
+        if known is not None:
+            self._put(replace(known, note=words))
+
+    def _recommended(self, found: Recommended | None, error: BaseException | None) -> None:
+        self.checking = False
+        self.recommended = found or self.recommended
+        self.trouble = self.trouble if error is None else _words(error)
+        self.changed.emit()
+
+    def _kept(self, kept: bool | None, error: BaseException | None) -> None:
+        self.token = "kept" if kept and self._token else self.token
+        if error is not None:
+            self._token, self.token, self.trouble = "", "", _words(error)
+        self.changed.emit()
 
     def _searched(self, found: tuple[FoundRepository, ...] | None, error: BaseException | None) -> None:
         self.searching = False
@@ -177,13 +258,17 @@ class Downloads(QObject):
                 if not isinstance(error, EngineError):
                     note_error(error)
                 problem = error
-            # The loop may be closed when a slow server answers at last.
-            with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(done, result, problem)
+            self._tell(done, result, problem)
 
         thread = threading.Thread(target=run, name="outrider-download-wait", daemon=True)
         self._threads = [each for each in self._threads if each.is_alive()] + [thread]
         thread.start()
+
+    def _tell(self, done: Callable[..., None], *told: object) -> None:
+        """Call in this object's thread what is to know of something."""
+        # The loop may be closed when a slow server answers at last.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(done, *told)
 
 
 def _words(error: BaseException) -> str:

@@ -11,7 +11,7 @@ from app.control.model_checks import judge
 from engine import memory_needs, rank_drafts
 
 if TYPE_CHECKING:
-    from engine import ModelFile
+    from engine import Forecast, ModelFile
 
 _SHARE = 0.8
 """Of the free memory that a pair may take."""
@@ -22,7 +22,7 @@ _MOST_TARGETS = 6
 class FolderPair:
     """Hold what was found in a folder: how many models can be used, and the best pair, None where there is none.
 
-    `expectation`: what to expect of the pair, in words.
+    `expectation`: what to expect of the pair, in words; `speed`: in tokens a second, None where nothing was measured.
     """
 
     folder: Path
@@ -30,6 +30,7 @@ class FolderPair:
     target: ModelFile | None = None
     draft: ModelFile | None = None
     expectation: str = ""
+    speed: Forecast | None = None
 
 
 async def best_of_folder(folder: Path, models: Sequence[ModelFile], free: int) -> FolderPair:

@@ -29,7 +29,7 @@ from app.state.models.servers import Server, is_server, server_of
 from app.system.folder_watch import is_there
 from app.system.translation import say, say_error
 from app.words.models import announcement
-from engine import Cancelled, EngineError, IncompatiblePair, LoadFailed, ModelTooLarge, ServerFailed
+from engine import Cancelled, EngineError, GenerationResult, IncompatiblePair, LoadFailed, ModelTooLarge, ServerFailed
 
 
 class ModelController(QObject):
@@ -174,6 +174,11 @@ class ModelController(QObject):
         target = self.list.selection.target
         if target is not None:
             self.set_options(target, replace(self.list.options(target), context=tokens))
+
+    def note_speed(self, target: Path | None, result: GenerationResult | None) -> None:
+        """Note how fast a target is that has written a reply."""
+        if result is not None and target is not None and not is_server(target):
+            self._memory.note_speed(target, result.stats)
 
     def set_favourite(self, path: Path, on: bool) -> None:
         """Mark a model as a favourite, or no longer, now and in later runs."""
@@ -370,7 +375,11 @@ class ModelController(QObject):
     async def _add(self, folder: Path) -> None:
         if await self._folders.scan(folder):
             self._remember_folders()
-            self.folder_added.emit(await best_of_folder(folder, self.list.models, engine.available_memory()))
+            found = await best_of_folder(folder, self.list.models, engine.available_memory())
+            if found.target is not None and found.draft is not None:
+                with contextlib.suppress(Cancelled, EngineError):
+                    found = replace(found, speed=await self._bridge.expect(found.target, found.draft).result)
+            self.folder_added.emit(found)
 
     def _found(self) -> None:
         """Follow a change in the list of models."""

@@ -8,8 +8,11 @@ from app.settings.settings import Settings
 from app.state.models.load_options import LoadChoice
 from app.state.models.models import ModelList
 from app.state.models.selection import Loaded
+from engine import GenerationStats
 
 _RECENT = 20
+_LEAST_TOKENS = 24
+"""Of a reply that tells how fast a model is."""
 
 
 class ModelMemory:
@@ -58,8 +61,27 @@ class ModelMemory:
             self.settings.recent_models = recent
             self.models.recent = tuple(map(Path, recent))
 
+    def note_speed(self, path: Path, stats: GenerationStats) -> None:
+        """Note how fast a target was in a reply that is long enough to tell, with a draft or without."""
+        if stats.emitted < _LEAST_TOKENS or not stats.tokens_per_second:
+            return
+        now = {"drafted" if stats.proposed else "plain": round(stats.tokens_per_second, 1)}
+        if stats.plain_tokens_per_second:
+            now["plain"] = round(stats.plain_tokens_per_second, 1)
+        before = self.settings.measured_speeds
+        self.settings.measured_speeds = {**before, str(path): {**before.get(str(path), {}), **now}}
+        self._recall_speeds()
+
+    def _recall_speeds(self) -> None:
+        found = {}
+        for path, told in self.settings.measured_speeds.items():
+            plain, drafted = (told.get(name) for name in ("plain", "drafted"))
+            found[Path(path)] = tuple(each if isinstance(each, int | float) else 0.0 for each in (plain, drafted))
+        self.models.measured = {path: (each[0], each[1]) for path, each in found.items() if any(each)}
+
     def recall(self) -> None:
         """Recall favourites, what was used last, and how models are loaded, from earlier runs."""
+        self._recall_speeds()
         self.models.favourites = frozenset(map(Path, self.settings.favourites))
         self.models.recent = tuple(map(Path, self.settings.recent_models))
         for path, options in self.settings.load_options.items():

@@ -94,6 +94,7 @@ class Settings:
     `models_folders`: in their order; `favourites`, `recent_models`: paths of models, those loaded last first;
     `files_folder`: where a file was opened or saved last;
     `servers`: those that can be the target (app.state.models.servers), without keys;
+    `measured_speeds`: tokens/s of a target by its path, plain and drafted;
     `load_options`: how a model is loaded, `thinking`: how it is to think, by its path; `geometry` is Qt's own form in
     base64; `left_width`,
     `right_width` in pixels; `conversation` is the number of the one that is open, 0 for none; `font_points` 0: the
@@ -119,6 +120,7 @@ class Settings:
     servers: list[dict[str, Any]] = field(default_factory=list, metadata=kept(plain_list))
     files_folder: str = field(default="", metadata=kept(path_text))
     load_options: dict[str, dict[str, Any]] = field(default_factory=dict, metadata=kept(options_by_path))
+    measured_speeds: dict[str, dict[str, Any]] = field(default_factory=dict, metadata=kept(options_by_path))
     theme: str = field(
         default="system", metadata=shown("general", one_of("system", "light", "dark"), Translatable("Theme"), _THEMES)
     )

@@ -82,6 +82,7 @@ def _connect_chat(program: Program) -> None:
     controller.any_reply_ended.connect(notifier.note)
     notifier.clicked.connect(window.come_up)
     controller.activity_changed.connect(lambda: window.strip.show_activity(controller.activity))
+    controller.replies.ended.connect(lambda reply: program.models.note_speed(reply.wanted.target, reply.result))
     # Behind what else the end of a reply makes: drawing the plots takes as long.
     controller.replies.metrics_changed.connect(window.panel.refresh, Qt.ConnectionType.QueuedConnection)
     PanelFollower(program)

@@ -8,6 +8,7 @@ from app.control.folder_pairs import FolderPair
 from app.shell.program import Program
 from app.state.models.names import label
 from app.system.translation import say
+from app.words.get_models import expected
 
 
 class FolderOffer(QObject):
@@ -29,6 +30,8 @@ class FolderOffer(QObject):
             words += " " + self.tr("The best pair: {target} with {draft} as its draft. {expectation}").format(
                 target=say(label(found.target)), draft=say(label(found.draft)), expectation=say(found.expectation)
             )
+        if found.speed is not None:
+            words += " " + expected(found.speed.plain, found.speed.drafted)
         self._program.window.pair_notice.announce(words, pair=found.target is not None)
 
     def _use(self) -> None:

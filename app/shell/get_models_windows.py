@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from app.control.downloads import Downloads
 from app.control.models import ModelController
 from app.state.models.downloads import Download
-from engine import packaged_models
+from engine import download_folder, packaged_models
 
 if TYPE_CHECKING:
     from app.views.models.get_models import GetModelsDialog
@@ -32,6 +32,7 @@ class GetModelsWindows(QObject):
         if self.dialog is None:
             self.dialog = self._made()
         self.downloads.look_around()
+        self.downloads.recommend()
         self._show()
         self.dialog.open()
         if get:
@@ -52,12 +53,27 @@ class GetModelsWindows(QObject):
         dialog.pause_wanted.connect(downloads.pause)
         dialog.cancel_wanted.connect(downloads.cancel)
         dialog.search_wanted.connect(downloads.search)
+        dialog.pair_wanted.connect(downloads.get_pair)
+        dialog.check_wanted.connect(downloads.check)
+        dialog.token_wanted.connect(downloads.use_token)
+        dialog.limit_wanted.connect(lambda speed: setattr(downloads.limit, "speed", speed))
         dialog.use_wanted.connect(self._use)
         return dialog
 
     def _show(self) -> None:
         if self.dialog is not None:
+            self.dialog.measured = self._measured()
             self.dialog.show_state(self.downloads.shown)
+
+    def _measured(self) -> dict[str, tuple[float, float]]:
+        """Return how fast recommended targets were that are here by now, by the names by which they are got."""
+        found, models = {}, self._models.list.measured
+        for pair in self.downloads.recommended.models if self.downloads.recommended is not None else ():
+            repository, _, quantisation = pair.target.partition(":")
+            for path, speeds in models.items():
+                if path.is_relative_to(download_folder() / repository) and quantisation in path.stem.upper():
+                    found[pair.target] = speeds
+        return found
 
     def _arrived(self, item: Download) -> None:
         """List what came among the models."""

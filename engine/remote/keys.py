@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Any
 
 from engine.errors import InvalidRequest
+from engine.hub.hugging_face import environment_token, hub_address
 from engine.remote.address import read_address
 from engine.translatable import Translatable
 
@@ -35,6 +36,19 @@ def server_key(address: str | None = None, *, bound: bool = False) -> str | None
     if not place:
         return None if bound else given
     return given if address is None or _same(place, address) else None
+
+
+def hub_token() -> str | None:
+    """Return the token for the hub that models come from: that of the environment, else that of the keyring."""
+    return environment_token() or server_key(hub_address(), bound=True)
+
+
+def keep_hub_token(token: str) -> bool:
+    """Keep a token for the hub in the system's keyring; "" removes it. False: there is no keyring that can keep it.
+
+    Raises InvalidRequest for what is no token.
+    """
+    return keep_server_key(_root(hub_address()), token)
 
 
 def key_to_send(address: str, key: str | None) -> str | None:

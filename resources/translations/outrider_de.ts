@@ -976,10 +976,101 @@
         </message>
     </context>
     <context>
+        <name>GetModels</name>
+        <message>
+            <source>{target} with {draft} as its draft</source>
+            <translation>{target} mit {draft} als Entwurf</translation>
+        </message>
+        <message>
+            <source>for conversation</source>
+            <translation>für Gespräche</translation>
+        </message>
+        <message>
+            <source>for code</source>
+            <translation>für Programme</translation>
+        </message>
+        <message>
+            <source>{memory} of memory for {context:,} tokens</source>
+            <translation>{memory} Arbeitsspeicher für {context:,} Token</translation>
+        </message>
+        <message>
+            <source>{memory} of the graphics card for {context:,} tokens</source>
+            <translation>{memory} der Grafikkarte für {context:,} Token</translation>
+        </message>
+        <message>
+            <source>{size} on disk</source>
+            <translation>{size} auf der Platte</translation>
+        </message>
+        <message>
+            <source>licence {licence}</source>
+            <translation>Lizenz {licence}</translation>
+        </message>
+        <message>
+            <source>Expect about {plain} tokens/s, {drafted} with the draft: an estimate for this computer.</source>
+            <translation>Zu erwarten sind etwa {plain} Token/s, {drafted} mit dem Entwurf: geschätzt für diesen Rechner.</translation>
+        </message>
+        <message>
+            <source>How fast it is on the card is not known before it is there.</source>
+            <translation>Wie schnell es auf der Karte ist, zeigt sich erst, wenn es da ist.</translation>
+        </message>
+        <message>
+            <source>How fast it is here is not known before this computer is measured.</source>
+            <translation>Wie schnell es hier ist, ist erst bekannt, wenn dieser Rechner gemessen wurde.</translation>
+        </message>
+        <message>
+            <source>Measured: {plain} tokens/s, {drafted} with a draft.</source>
+            <translation>Gemessen: {plain} Token/s, {drafted} mit einem Entwurf.</translation>
+        </message>
+        <message>
+            <source>Measured: {plain} tokens/s.</source>
+            <translation>Gemessen: {plain} Token/s.</translation>
+        </message>
+        <message>
+            <source>Measured: {drafted} tokens/s with a draft.</source>
+            <translation>Gemessen: {drafted} Token/s mit einem Entwurf.</translation>
+        </message>
+        <message>
+            <source>{done} of {total}</source>
+            <translation>{done} von {total}</translation>
+        </message>
+        <message>
+            <source>{speed} a second</source>
+            <translation>{speed} pro Sekunde</translation>
+        </message>
+        <message>
+            <source>Fetch these files on a computer that reaches them, and put them into</source>
+            <translation>Diese Dateien an einem Rechner holen, der sie erreicht, und in diesen Ordner legen</translation>
+        </message>
+        <message>
+            <source>or any other folder, which you then choose with “Add a model folder…”.</source>
+            <translation>oder in einen anderen Ordner, der dann mit „Modellordner hinzufügen…“ gewählt wird.</translation>
+        </message>
+        <message>
+            <source>all files with {quantisation} in their names</source>
+            <translation>alle Dateien mit {quantisation} im Namen</translation>
+        </message>
+        <message>
+            <source>out of the wheel, a ZIP file: {file}</source>
+            <translation>aus dem Wheel, einer ZIP-Datei: {file}</translation>
+        </message>
+    </context>
+    <context>
         <name>GetModelsDialog</name>
         <message>
             <source>Get models</source>
             <translation>Modelle holen</translation>
+        </message>
+        <message>
+            <source>Recommended</source>
+            <translation>Empfohlen</translation>
+        </message>
+        <message>
+            <source>Search</source>
+            <translation>Suchen</translation>
+        </message>
+        <message>
+            <source>On this computer</source>
+            <translation>Auf diesem Rechner</translation>
         </message>
         <message>
             <source>Cancel</source>
@@ -998,8 +1089,52 @@
             <translation>Erneut versuchen</translation>
         </message>
         <message>
+            <source>Take the hub's</source>
+            <translation>Die vom Hub nehmen</translation>
+        </message>
+        <message>
             <source>Use it</source>
             <translation>Verwenden</translation>
+        </message>
+        <message>
+            <source>What suits this computer</source>
+            <translation>Was zu diesem Rechner passt</translation>
+        </message>
+        <message>
+            <source>Ask the hub, and measure this computer</source>
+            <translation>Den Hub fragen und diesen Rechner messen</translation>
+        </message>
+        <message>
+            <source>Asks the hub whether it still has these files, and measures for two seconds how fast this computer is. Nothing about this computer is sent anywhere.</source>
+            <translation>Fragt den Hub, ob er diese Dateien noch hat, und misst zwei Sekunden lang, wie schnell dieser Rechner ist. Über diesen Rechner wird nichts gesendet.</translation>
+        </message>
+        <message>
+            <source>Copy what to fetch by hand</source>
+            <translation>Kopieren, was von Hand zu holen ist</translation>
+        </message>
+        <message>
+            <source>For a computer that reaches no hub: the exact names of the files, and where they go, as text</source>
+            <translation>Für einen Rechner, der keinen Hub erreicht: die genauen Namen der Dateien und wohin sie gehören, als Text</translation>
+        </message>
+        <message>
+            <source>no limit</source>
+            <translation>keine Grenze</translation>
+        </message>
+        <message>
+            <source> MB a second</source>
+            <translation> MB pro Sekunde</translation>
+        </message>
+        <message>
+            <source>For models whose authors want to know who takes them. It is kept in the system's keyring, or for this session where there is none, never in a file, and is sent to the hub alone.</source>
+            <translation>Für Modelle, deren Autoren wissen wollen, wer sie nimmt. Es liegt im Schlüsselbund des Systems oder, wo es keinen gibt, nur für diese Sitzung vor, nie in einer Datei, und wird nur an den Hub gesendet.</translation>
+        </message>
+        <message>
+            <source>Speed limit</source>
+            <translation>Höchstgeschwindigkeit</translation>
+        </message>
+        <message>
+            <source>Token for the hub</source>
+            <translation>Zugangsschlüssel für den Hub</translation>
         </message>
         <message>
             <source>Found on this computer</source>
@@ -1030,10 +1165,6 @@
             <translation>Wörter des Namens, zum Beispiel qwen coder</translation>
         </message>
         <message>
-            <source>Search</source>
-            <translation>Suchen</translation>
-        </message>
-        <message>
             <source>What was found</source>
             <translation>Was gefunden wurde</translation>
         </message>
@@ -1044,6 +1175,42 @@
         <message>
             <source>Searching…</source>
             <translation>Suche läuft…</translation>
+        </message>
+        <message>
+            <source>Asking the hub, and measuring…</source>
+            <translation>Der Hub wird gefragt und gemessen…</translation>
+        </message>
+        <message>
+            <source>None of the larger models fits into this memory.</source>
+            <translation>Keines der größeren Modelle passt in diesen Speicher.</translation>
+        </message>
+        <message>
+            <source>Left out: {reason}</source>
+            <translation>Weggelassen: {reason}</translation>
+        </message>
+        <message>
+            <source>Sizes are computed, not read. The files were seen in {source}.</source>
+            <translation>Größen sind berechnet, nicht gelesen. Die Dateien wurden gesehen in {source}.</translation>
+        </message>
+        <message>
+            <source>Download both</source>
+            <translation>Beide herunterladen</translation>
+        </message>
+        <message>
+            <source>Download {pair}</source>
+            <translation>{pair} herunterladen</translation>
+        </message>
+        <message>
+            <source>none</source>
+            <translation>keiner</translation>
+        </message>
+        <message>
+            <source>used until Outrider ends: this system has no keyring</source>
+            <translation>gilt, bis Outrider endet: Dieses System hat keinen Schlüsselbund</translation>
+        </message>
+        <message>
+            <source>kept in the system's keyring</source>
+            <translation>liegt im Schlüsselbund des Systems</translation>
         </message>
         <message numerus="yes">
             <source>{program} · %n model(s) · {folder}</source>
@@ -1059,6 +1226,10 @@
         <message>
             <source>{name} · {licence} · gated: accept its terms on its page first</source>
             <translation>{name} · {licence} · zugangsbeschränkt: Stimmen Sie erst den Bedingungen auf seiner Seite zu</translation>
+        </message>
+        <message>
+            <source>Copied as text.</source>
+            <translation>Als Text kopiert.</translation>
         </message>
     </context>
     <context>
@@ -5138,6 +5309,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>es wurde geschlossen</translation>
         </message>
         <message>
+            <source>{folder} has another {name}: there is a newer file at the hub, or it is a different one. Take the hub's in its place, or choose another folder.</source>
+            <translation>In {folder} liegt eine andere {name}: Am Hub gibt es eine neuere Datei, oder es ist eine andere. Nehmen Sie stattdessen die vom Hub, oder wählen Sie einen anderen Ordner.</translation>
+        </message>
+        <message>
             <source>The request</source>
             <translation>Die Anfrage</translation>
         </message>
@@ -5734,12 +5909,12 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>{path} kann nicht geschrieben werden: {reason}.</translation>
         </message>
         <message>
-            <source>{folder} has another {name}: there is a newer file at the hub, or it is a different one. Add --replace to take the hub's.</source>
-            <translation>{folder} enthält ein anderes {name}: Beim Hub gibt es eine neuere Datei, oder es ist eine andere. Mit --replace wird die des Hubs genommen.</translation>
-        </message>
-        <message>
             <source>{repository} has no {name} any more.</source>
             <translation>{repository} enthält {name} nicht mehr.</translation>
+        </message>
+        <message>
+            <source>{first} cannot be reached; {second} was asked.</source>
+            <translation>{first} ist nicht zu erreichen; {second} wurde gefragt.</translation>
         </message>
         <message>
             <source>HF_ENDPOINT is no address: {address!r}.</source>
@@ -5756,6 +5931,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>{name!r} is no name of a repository. Write it like OWNER/NAME or OWNER/NAME:Q4_K_M.</source>
             <translation>{name!r} ist kein Name eines Repositorys. Schreiben Sie ihn wie OWNER/NAME oder OWNER/NAME:Q4_K_M.</translation>
+        </message>
+        <message>
+            <source>MODELSCOPE_DOMAIN is no address: {address!r}.</source>
+            <translation>MODELSCOPE_DOMAIN ist keine Adresse: {address!r}.</translation>
         </message>
         <message>
             <source>The server names a file {name!r}, which is no name for a file here. It is left out.</source>

@@ -6,20 +6,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from engine import FoundPlace, FoundRepository
+from engine import FoundPlace, FoundRepository, Recommended
 
-DownloadState = Literal["running", "paused", "failed", "done"]
+DownloadState = Literal["running", "paused", "failed", "newer", "done"]
+"""newer: another file of its name is here, and the hub's is taken in its place only when that is asked for."""
+TokenPlace = Literal["", "session", "kept"]
+"""Where a token for the hub is: nowhere here, in this session alone, in the system's keyring."""
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """Describe a download. `name`: as it was asked for; `done` of `total` bytes; `problem`: why it failed."""
+    """Describe a download.
+
+    `name`: as it was asked for; `done` of `total` bytes; `speed`: bytes a second; `problem`: why it failed; `note`:
+    what is to be known of it besides.
+    """
 
     name: str
     state: DownloadState = "running"
     done: int = 0
     total: int = 0
+    speed: float = 0.0
     problem: str = ""
+    note: str = ""
     files: tuple[Path, ...] = ()
 
     @property
@@ -33,7 +42,9 @@ class DownloadsShown:
     """Hold what the dialog shows.
 
     `listed`: the downloads in the order in which they were asked for; `found`: what the last search found; `places`:
-    what other programs keep, None while nobody looked; `trouble`: why the last search failed, "" if it did not.
+    what other programs keep, None while nobody looked; `trouble`: why the last search failed, "" if it did not;
+    `recommended`: for this machine, None while nobody asked; `checking`: whether the hub is asked about that, and this
+    machine measured; `token`: where one is; `folder`: where downloads go.
     """
 
     listed: tuple[Download, ...] = ()
@@ -41,6 +52,10 @@ class DownloadsShown:
     places: tuple[FoundPlace, ...] | None = None
     searching: bool = False
     trouble: str = ""
+    recommended: Recommended | None = None
+    checking: bool = False
+    token: TokenPlace = ""
+    folder: Path = Path()
 
     def by_name(self, name: str) -> Download | None:
         """Return a download by the name that was asked for."""

@@ -30,7 +30,7 @@ class LibraryRow:
 
     `folder`: the models folder that it was found in, None for what came with the program. `needed`: with its load
     options, `free`: now. `context`: what it is loaded with. `loaded`, `chosen`: as what. `used`: 1 is the
-    one loaded last, 0: none of the last ones.
+    one loaded last, 0: none of the last ones. `measured`: tokens/s plain and with a draft, as it was used last.
     """
 
     model: ModelFile
@@ -44,6 +44,7 @@ class LibraryRow:
     options: LoadChoice
     favourite: bool = False
     used: int = 0
+    measured: tuple[float, float] | None = None
 
     @property
     def path(self) -> Path:
@@ -117,6 +118,7 @@ class Library:
             options=models.options(model.path),
             favourite=model.path in models.favourites,
             used=recent.index(model.path) + 1 if model.path in recent else 0,
+            measured=models.measured.get(model.path),
         )
 
     def _state(self, model: ModelFile, needs: MemoryNeeds, loaded: Place) -> RowState:

@@ -46,6 +46,7 @@ class ModelList:
         self.free = 0
         self.favourites: frozenset[Path] = frozenset()
         self.recent: tuple[Path, ...] = ()
+        self.measured: dict[Path, tuple[float, float]] = {}
         self.loaded = Loaded()
         self.selection = Selection(*bundled, drafting="automatic") if bundled else Selection(drafting="automatic")
         self._bundled_models: tuple[ModelFile, ...] = tuple(unread(path) for path in bundled or ())

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import cast
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QComboBox,
+    QDoubleSpinBox,
     QFormLayout,
     QGridLayout,
     QGroupBox,
@@ -18,6 +21,7 @@ from PySide6.QtWidgets import (
     QListWidgetItem,
     QProgressBar,
     QPushButton,
+    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -27,7 +31,8 @@ from app.state.models.names import file_size
 from app.system.translation import say
 from app.views.widgets.keys import Dialog
 from app.views.widgets.labels import ltr
-from engine import FoundPlace, FoundRepository, PackagedModel, quantisations_of
+from app.words.get_models import by_hand, facts, progress, title
+from engine import FoundPlace, FoundRepository, PackagedModel, Recommendation, quantisations_of
 
 _PLACE = Qt.ItemDataRole.UserRole
 
@@ -36,7 +41,8 @@ class GetModelsDialog(Dialog):
     """Show it.
 
     Signals: folder_wanted(Path), get_wanted(str), pause_wanted(str), cancel_wanted(str), use_wanted(Download),
-    search_wanted(str).
+    search_wanted(str), pair_wanted(Recommendation), check_wanted(), token_wanted(str), limit_wanted(float: bytes a
+    second, 0 for none). Attribute: measured (how fast recommended targets were when they were used, by name).
     """
 
     folder_wanted = Signal(object)
@@ -45,6 +51,10 @@ class GetModelsDialog(Dialog):
     cancel_wanted = Signal(str)
     use_wanted = Signal(object)
     search_wanted = Signal(str)
+    pair_wanted = Signal(object)
+    check_wanted = Signal()
+    token_wanted = Signal(str)
+    limit_wanted = Signal(float)
 
     def __init__(self, packaged: Sequence[PackagedModel], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -52,9 +62,20 @@ class GetModelsDialog(Dialog):
         self.resize(680, 620)
         layout = QVBoxLayout(self)
         layout.setSpacing(12)
-        layout.addWidget(self._here())
-        layout.addWidget(self._small(packaged))
-        layout.addWidget(self._hub(), 1)
+        self.measured: Mapping[str, tuple[float, float]] = {}
+        self._packaged, self._folder = tuple(packaged), Path()
+        self._pairs: tuple[Recommendation, ...] = ()
+        self._shown: tuple[object, object] = (None, None)
+        self.tabs = QTabWidget(self)
+        self.tabs.setDocumentMode(True)
+        for words, page in (
+            (self.tr("Recommended"), (self._suits(), self._small(packaged), self._by_hand())),
+            (self.tr("Search"), (self._hub(),)),
+            (self.tr("On this computer"), (self._here(),)),
+        ):
+            self.tabs.addTab(self._page(*page), words)
+        layout.addWidget(self.tabs, 1)
+        layout.addLayout(self._manner())
         self._downloads = QGridLayout()
         self._downloads.setColumnStretch(0, 1)
         layout.addLayout(self._downloads)
@@ -64,16 +85,102 @@ class GetModelsDialog(Dialog):
             "running": self.tr("Pause"),
             "paused": self.tr("Go on"),
             "failed": self.tr("Try again"),
+            "newer": self.tr("Take the hub's"),
             "done": self.tr("Use it"),
         }
 
     # Parts ------------------------------------------------------------------------------------------------------------
 
+    def _page(self, *parts: QWidget) -> QWidget:
+        page = QWidget(self)
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 12, 0, 0)
+        column.setSpacing(12)
+        for part in parts:
+            column.addWidget(part)
+        if not isinstance(parts[0].layout(), QVBoxLayout) or len(parts) > 1:
+            column.addStretch(1)
+        return page
+
+    def _suits(self) -> QGroupBox:
+        box = QGroupBox(self.tr("What suits this computer"), self)
+        self._cards = QGridLayout()
+        self._cards.setColumnStretch(0, 1)
+        self._cards.setVerticalSpacing(12)
+        self.card_buttons: dict[str, QPushButton] = {}
+        self.check_button = self._button(self.tr("Ask the hub, and measure this computer"), box)
+        self.check_button.setToolTip(
+            self.tr(
+                "Asks the hub whether it still has these files, and measures for two seconds how fast this computer "
+                "is. Nothing about this computer is sent anywhere."
+            )
+        )
+        self.check_button.clicked.connect(self.check_wanted)
+        self.suits_words = self._words(box)
+        row = QHBoxLayout()
+        row.addWidget(self.suits_words, 1)
+        row.addWidget(self.check_button)
+        column = QVBoxLayout(box)
+        column.addLayout(self._cards)
+        column.addLayout(row)
+        return box
+
+    def _by_hand(self) -> QWidget:
+        part = QWidget(self)
+        self.copy_button = self._button(self.tr("Copy what to fetch by hand"), part)
+        self.copy_button.setToolTip(
+            self.tr("For a computer that reaches no hub: the exact names of the files, and where they go, as text")
+        )
+        self.copy_button.clicked.connect(self._copy)
+        row = QHBoxLayout(part)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addStretch(1)
+        row.addWidget(self.copy_button)
+        return part
+
+    def _manner(self) -> QHBoxLayout:
+        """Return what holds for all downloads: how fast they may be, and a token for models behind terms."""
+        self.limit = QDoubleSpinBox(self)
+        self.limit.setRange(0.0, 1000.0)
+        self.limit.setDecimals(1)
+        self.limit.setSpecialValueText(self.tr("no limit"))
+        self.limit.setSuffix(self.tr(" MB a second"))
+        self.limit.setKeyboardTracking(False)
+        self.limit.valueChanged.connect(lambda value: self.limit_wanted.emit(value * 1e6))
+        self.token = QLineEdit(self)
+        self.token.setEchoMode(QLineEdit.EchoMode.Password)
+        self.token.setMaxLength(500)
+        self.token.setToolTip(
+            self.tr(
+                "For models whose authors want to know who takes them. It is kept in the system's keyring, or for "
+                "this session where there is none, never in a file, and is sent to the hub alone."
+            )
+        )
+        self.token.editingFinished.connect(self._use_token)
+        row = QHBoxLayout()
+        for words, field in ((self.tr("Speed limit"), self.limit), (self.tr("Token for the hub"), self.token)):
+            label = QLabel(words, self)
+            label.setBuddy(field)
+            field.setAccessibleName(words)
+            row.addWidget(label)
+            row.addWidget(field, 1 if field is self.token else 0)
+        return row
+
+    def _button(self, words: str, parent: QWidget) -> QPushButton:
+        button = QPushButton(words, parent)
+        button.setAutoDefault(False)
+        return button
+
+    def _words(self, parent: QWidget) -> QLabel:
+        label = QLabel(parent)
+        label.setWordWrap(True)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        return label
+
     def _here(self) -> QGroupBox:
         box = QGroupBox(self.tr("Found on this computer"), self)
         self.places = QListWidget(box)
         self.places.setAccessibleName(box.title())
-        self.places.setMaximumHeight(96)
         self.add_button = QPushButton(self.tr("Add this folder"), box)
         self.add_button.setEnabled(False)
         self.add_button.setAutoDefault(False)
@@ -139,6 +246,8 @@ class GetModelsDialog(Dialog):
         self._show_found(state.found)
         self.search_button.setEnabled(not state.searching)
         self.message.setText(self.tr("Searching…") if state.searching else say(state.trouble))
+        self._show_suits(state)
+        self._show_token(state)
         for item in state.listed:
             line = self._lines.get(item.name)
             if line is None:
@@ -150,6 +259,55 @@ class GetModelsDialog(Dialog):
             known = state.by_name(name)
             button.setEnabled(known is None or known.state in ("paused", "failed"))
         self._show_buttons()
+
+    def _show_suits(self, state: DownloadsShown) -> None:
+        found = state.recommended
+        self._folder = state.folder
+        self.check_button.setEnabled(not state.checking)
+        if state.checking:
+            self.suits_words.setText(self.tr("Asking the hub, and measuring…"))
+        elif found is not None:
+            none = (
+                self.tr("None of the larger models fits into this memory.")
+                if not (found.models or found.left_out)
+                else ""
+            )
+            gone = [self.tr("Left out: {reason}").format(reason=say(reason)) for reason in found.left_out]
+            self.suits_words.setText("\n".join(filter(None, (none, *gone))))
+        if found is not None and (found.models, self.measured) != self._shown:
+            self._shown = found.models, self.measured
+            self._pairs = found.models
+            self._lay_out_cards()
+        for pair in self._pairs:
+            states = [each.state for name in (pair.target, pair.draft) if (each := state.by_name(name)) is not None]
+            self.card_buttons[pair.target].setEnabled(len(states) < 2 or any(each == "failed" for each in states))
+
+    def _lay_out_cards(self) -> None:
+        while (item := self._cards.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        self.card_buttons = {}
+        for row, pair in enumerate(self._pairs):
+            label = self._words(self)
+            label.setText(f"{title(pair)}\n{facts(pair, self.measured.get(pair.target))}")
+            label.setToolTip(self.tr("Sizes are computed, not read. The files were seen in {source}.").format(
+                source=pair.source))  # fmt: skip
+            button = self._button(self.tr("Download both"), self)
+            button.setAccessibleName(self.tr("Download {pair}").format(pair=title(pair)))
+            button.clicked.connect(lambda _checked=False, pair=pair: self.pair_wanted.emit(pair))
+            self._cards.addWidget(label, row, 0)
+            self._cards.addWidget(button, row, 1, Qt.AlignmentFlag.AlignTop)
+            self.card_buttons[pair.target] = button
+
+    def _show_token(self, state: DownloadsShown) -> None:
+        words = {
+            "": self.tr("none"),
+            "session": self.tr("used until Outrider ends: this system has no keyring"),
+            "kept": self.tr("kept in the system's keyring"),
+        }
+        self.token.setPlaceholderText(words[state.token])
 
     def _show_places(self, places: Sequence[FoundPlace] | None) -> None:
         shown = [self.places.item(row).data(_PLACE) for row in range(self.places.count())]
@@ -200,6 +358,15 @@ class GetModelsDialog(Dialog):
         self.folder_wanted.emit(self.places.currentItem().data(_PLACE))
         self.add_button.setEnabled(False)
 
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(by_hand(self._pairs, self._packaged, self._folder))
+        self.suits_words.setText(self.tr("Copied as text."))
+
+    def _use_token(self) -> None:
+        if self.token.text().strip():
+            self.token_wanted.emit(self.token.text())
+            self.token.clear()
+
     def _search(self) -> None:
         self.search_wanted.emit(self.words.text())
 
@@ -232,7 +399,7 @@ class _Line:
     def show_state(self, item: Download) -> None:
         """Show how far it is."""
         self._item = item
-        self.label.setText(f"{item.name}: {say(item.problem)}" if item.problem else item.name)
+        self.label.setText(progress(item))
         self.bar.setValue(round(1000 * item.fraction))
         self.bar.setVisible(item.state in ("running", "paused"))
         self.first.setText(self._dialog.action_words[item.state])

@@ -112,6 +112,7 @@ FULL = Settings(
     drafting="ngram",
     lookahead=7,
     load_options={"/a.gguf": {"threads": 4, "context": None}},
+    measured_speeds={"/a.gguf": {"plain": 12.5, "drafted": 20.0}},
     thinking={"/a.gguf": "off"},
     theme="dark",
     language="de",

