@@ -175,13 +175,8 @@ def recommendations(window: Window, dialog: GetModelsDialog, monkeypatch: pytest
     downloads.recommended = Recommended(Machine(16 * 2**30), (fast,))
     window.models.list.measured = {Path.home().parent / "downloads/big/Big-8B-GGUF/big-q4_k_m.gguf": (11.0, 0.0)}
     downloads.changed.emit()
-    assert (
-        dialog._cards.itemAtPosition(0, 0)
-        .widget()
-        .text()
-        .endswith(
-            "\nExpect about 12 tokens/s, 18 with the draft: an estimate for this computer. Measured: 11 tokens/s."
-        )
+    assert first_card(dialog).endswith(
+        "\nExpect about 12 tokens/s, 18 with the draft: an estimate for this computer. Measured: 11 tokens/s."
     )
 
 
