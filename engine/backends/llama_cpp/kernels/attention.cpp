@@ -44,7 +44,7 @@ namespace {
 constexpr int64_t SEGMENT = 512;
 /// Columns of a job at most that look at the same head of the cache, and those of all its heads: they share what is
 /// converted and fetched, and their sums must have a place in the processor's cache.
-constexpr int64_t MOST_SHARING = 64;
+constexpr int64_t MOST_SHARING = 72;
 constexpr int64_t MOST_HELD = 256;
 /// Fewer columns are not worth the converting.
 constexpr int64_t FEWEST_SHARING = 12;
@@ -291,19 +291,23 @@ struct Attention {
         const int64_t end = std::min(positions, (s + 1) * SEGMENT);
         for (int64_t first = s * SEGMENT; first < end; first += BLOCK) {
             const int size = static_cast<int>(std::min<int64_t>(BLOCK, end - first));
-            if (!visible(job, first, size, held)) {
+            if (!look(job, first, size, held)) {
                 continue;
             }
             seen = true;
             for (int64_t head = 0; head < job.heads; head++) {
-                load_keys(Rows(k, job.sequence, job.head, job.heads, head, first), size, room.rows, room.keys);
-                load_values(Rows(v, job.sequence, job.head, job.heads, head, first), size, room.values);
+                const Rows keys(k, job.sequence, job.head, head, first), values(v, job.sequence, job.head, head, first);
+                Later later{keys.ahead(head, job.heads), values.ahead(head, job.heads)};
                 Column * const columns = held + head * job.size;
-                for (int64_t c = 0; c < job.size;) {
-                    // As even groups as can be had.
-                    const int64_t left = job.size - c, together = quotient_up(left, quotient_up(left, ATTENTION_COLUMNS));
-                    block(first, size, static_cast<int>(together), room, columns + c);
-                    c += together;
+                if (lean(job, size)) {
+                    ggml_fp16_t * const turned = reinterpret_cast<ggml_fp16_t *>(room.keys);
+                    turn_block(keys, turned);
+                    blocks(turned, reinterpret_cast<const ggml_fp16_t *>(values.data), values.stride / sizeof(ggml_fp16_t),
+                           size, job.size, room, columns, later);
+                } else {
+                    load_keys(keys, size, room.rows, room.keys);
+                    load_values(values, size, room.values);
+                    blocks(room.keys, room.values, dv, size, job.size, room, columns, later);
                 }
             }
         }
@@ -313,55 +317,92 @@ struct Attention {
         return seen;
     }
 
-    bool visible(const Job & job, int64_t first, int size, const Column * held) const {
-        if (mask == nullptr) {
-            return true;
-        }
-        const ggml_fp16_t * last = nullptr;
-        for (int64_t c = 0; c < (mask->ne[2] == 1 ? job.size : job.count()); c++) {
-            if (held[c].mask != last && any_visible(held[c].mask + first, size)) {
-                return true;
-            }
-            last = held[c].mask;
-        }
-        return false;
+    /// Whether keys and values are converted where they are multiplied.
+    bool lean(const Job & job, int size) const {
+        return size == BLOCK && job.size <= 2 * ATTENTION_COLUMNS && k->type == GGML_TYPE_F16 && v->type == GGML_TYPE_F16;
     }
 
-    template <std::size_t... N>
-    void block(int64_t first, int size, int count, const Room & room, Column * held, const float ** queries,
-               float ** sums, std::index_sequence<N...>) const {
-        using Keys = void (*)(const float *, int64_t, const float * const *, float *);
-        using Values = void (*)(const float *, int64_t, int, const float *, float * const *);
-        static constexpr std::array<Keys, sizeof...(N)> KEYS{&multiply_keys<static_cast<int>(N) + 1>...};
-        static constexpr std::array<Values, sizeof...(N)> VALUES{&add_all_values<static_cast<int>(N) + 1>...};
-        KEYS[count - 1](room.keys, dk, queries, room.scores);
-        for (int c = 0; c < count; c++) {
-            weigh(room.scores + c * BLOCK, first, size, held[c]);
+    /// Of the next block.
+    struct Later {
+        Ahead keys, values;
+    };
+
+    /// What the columns see of a block. Whether any of them sees any of it.
+    bool look(const Job & job, int64_t first, int size, Column * held) const {
+        bool seen = mask == nullptr;
+        for (int64_t c = 0; c < job.count(); c++) {
+            if (mask == nullptr) {
+                held[c].here = nullptr;
+                held[c].hidden = false;
+            } else if (c > 0 && held[c].mask == held[c - 1].mask) {
+                held[c].here = held[c - 1].here;
+                held[c].hidden = held[c - 1].hidden;
+            } else {
+                const Sight sight(held[c].mask + first, size);
+                held[c].here = sight.whole ? nullptr : held[c].mask + first;
+                held[c].hidden = !sight.any;
+                seen = seen || sight.any;
+            }
         }
-        VALUES[count - 1](room.values, dv, size, room.scores, sums);
+        return seen;
+    }
+
+    template <class Number, std::size_t... N>
+    void block(const Number * keys, const Number * values, int64_t stride, int size, int count, float * scores,
+               const float ** queries, float ** sums, Column * held, Later & later,
+               std::index_sequence<N...>) const {
+        using Keys = void (*)(const Number *, int64_t, const float * const *, float *, Ahead &);
+        using Values = void (*)(const Number *, int64_t, int64_t, int, const float *, float * const *,
+                                Ahead &);
+        static constexpr std::array<Keys, sizeof...(N)> KEYS{&multiply_keys<static_cast<int>(N) + 1, Number>...};
+        static constexpr std::array<Values, sizeof...(N)> VALUES{&add_all_values<static_cast<int>(N) + 1, Number>...};
+        KEYS[count - 1](keys, dk, queries, scores, later.keys);
+        for (int c = 0; c < count; c++) {
+            score(scores + c * BLOCK, size, held[c]);
+        }
+        weigh(scores, count, held);
+        VALUES[count - 1](values, stride, dv, size, scores, sums, later.values);
+    }
+
+    /// One block for the columns of a job that look at it, in groups as even as can be had.
+    template <class Number>
+    void blocks(const Number * keys, const Number * values, int64_t stride, int size, int64_t count, const Room & room,
+                Column * held, Later & later) const {
+        for (int64_t c = 0; c < count;) {
+            const int64_t left = count - c, together = quotient_up(left, quotient_up(left, ATTENTION_COLUMNS));
+            block(keys, values, stride, size, static_cast<int>(together), room, held + c, later);
+            c += together;
+        }
     }
 
     /// One block for up to ATTENTION_COLUMNS columns.
-    void block(int64_t first, int size, int count, const Room & room, Column * held) const {
+    template <class Number>
+    void block(const Number * keys, const Number * values, int64_t stride, int size, int count, const Room & room,
+               Column * held, Later & later) const {
         const float * queries[ATTENTION_COLUMNS];
         float * sums[ATTENTION_COLUMNS];
         for (int c = 0; c < count; c++) {
             queries[c] = held[c].query;
             sums[c] = held[c].sums.values;
         }
-        block(first, size, count, room, held, queries, sums, std::make_index_sequence<ATTENTION_COLUMNS>{});
+        block(keys, values, stride, size, count, room.scores, queries, sums, held, later,
+              std::make_index_sequence<ATTENTION_COLUMNS>{});
     }
 
-    /// From a column's products with the keys of a block their weights, in their place.
-    void weigh(float * scores, int64_t first, int size, Column & column) const {
+    /// From a column's products with the keys of a block its scores, in their place; and its maximum so far.
+    void score(float * scores, int size, Column & column) const {
+        if (column.hidden) {
+            std::fill(scores, scores + BLOCK, NOTHING);
+            return;
+        }
         Sums & sums = column.sums;
         Reals score[VECTORS];
         Mask higher = first_lanes(0);
         for (int i = 0; i < VECTORS; i++) {
-            score[i] = masked(load(scores + i * ROWS), size - i * ROWS, column, first + i * ROWS);
+            score[i] = masked(load(scores + i * ROWS), size - i * ROWS, column, i * ROWS);
+            store(scores + i * ROWS, score[i]);
             higher = either(higher, above(score[i], real(sums.maximum)));
         }
-        Reals sum = load(column.weights);
         if (any(higher)) {  // Seldom but at the beginning: only then the one highest is looked for.
             Reals most = score[0];
             for (int i = 1; i < VECTORS; i++) {
@@ -371,38 +412,48 @@ struct Attention {
             const float factor = exponential(sums.maximum - highest);
             sums.scale(factor, dv);
             sums.maximum = highest;
-            sum = times(sum, real(factor));
+            store(column.weights, times(load(column.weights), real(factor)));
         }
-        if (sums.maximum == NOTHING) {  // Nothing seen so far, and -inf - -inf is no number.
+        if (sums.maximum == NOTHING) {
             Mask none = first_lanes(0);
             for (int i = 0; i < VECTORS; i++) {
                 none = either(none, no_numbers(score[i]));
             }
-            if (!any(none)) {
-                std::fill(scores, scores + BLOCK, 0.0f);
-                return;
+            if (any(none)) {  // Whatever the maximum is, the weights are no numbers, and so must the result be.
+                sums.maximum = 0.0f;
             }
-            sums.maximum = 0.0f;  // Whatever it is, the weights are no numbers, and so must the result be.
         }
-        for (int i = 0; i < VECTORS; i++) {
-            const Reals weight = exponential(minus(score[i], real(sums.maximum)));
-            store(scores + i * ROWS, weight);
-            sum = plus(sum, weight);
-        }
-        store(column.weights, sum);
     }
 
-    /// The scores of ROWS positions, `left` of which there are, from their products with a column.
-    Reals masked(Reals product, int left, const Column & column, int64_t position) const {
-        Mask here = first_lanes(left);
+    /// From the scores of some columns their weights, in their place.
+    static void weigh(float * scores, int count, Column * held) {
+        for (int c = 0; c < count; c++, scores += BLOCK) {
+            // Where nothing was seen so far: -inf - -inf is no number.
+            const Reals base = real(held[c].sums.maximum == NOTHING ? 0.0f : held[c].sums.maximum);
+            Reals sum = load(held[c].weights);
+            for (int i = 0; i < VECTORS; i++) {
+                const Reals weight = exponential(minus(load(scores + i * ROWS), base));
+                store(scores + i * ROWS, weight);
+                sum = plus(sum, weight);
+            }
+            store(held[c].weights, sum);
+        }
+    }
+
+    /// The scores of ROWS positions of the block at hand, `left` of which there are, from their products with a column.
+    Reals masked(Reals product, int left, const Column & column, int position) const {
         Reals score = times(product, real(scale));
         if (softcap != 0.0f) {
             const Reals cap = real(softcap);
             score = times(cap, tangent(over(score, cap)));
         }
+        if (column.here == nullptr && left >= ROWS) {
+            return score;
+        }
+        Mask here = first_lanes(left);
         const Reals nothing = real(NOTHING);
-        if (column.mask != nullptr) {
-            const ggml_fp16_t * mask = column.mask + position;
+        if (column.here != nullptr) {
+            const ggml_fp16_t * mask = column.here + position;
             const Reals bias = left >= ROWS ? load_halves(mask) : load_some_halves(mask, left);
             here = both(here, differs(bias, nothing));
             score = fused(bias, real(column.slope), score);

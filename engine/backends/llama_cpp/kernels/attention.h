@@ -1,7 +1,8 @@
 // The parts of attention: blocks of 32 positions of a cache times a few columns (a token and a head each).
 //
-// Keys are turned so that positions lie side by side, one in each lane; keys and values are converted to float32 once for all
-// columns. Each column's sums are added up alone, in the order of positions; so they do not depend on other columns.
+// Keys are turned so that positions lie side by side, one in each lane. For many columns keys and values are converted to
+// float32 once; for few, those of a cache in float16 are converted where they are multiplied, which takes a load that there
+// would be anyway. Each column's sums are added up alone, in the order of positions; so they do not depend on other columns.
 #pragma once
 
 #include "lanes.h"
@@ -62,18 +63,70 @@ inline void widen_halves(const char * row, int64_t count, float * out) {
     }
 }
 
-/// Whether any of `count` positions of a mask in float16 is not -inf.
-inline bool any_visible(const ggml_fp16_t * mask, int count) {
-    ggml_fp16_t seen = 0;
-    for (int i = 0; i < count; i++) {
-        seen |= mask[i] ^ 0xfc00;
+/// What a mask in float16 lets through of some positions: any of them, and all of them as they are.
+struct Sight {
+    bool any, whole;
+
+    Sight(const ggml_fp16_t * mask, int count) {
+        ggml_fp16_t seen = 0, changed = 0;
+        for (int i = 0; i < count; i++) {
+            seen |= mask[i] ^ 0xfc00;
+            changed |= mask[i];
+        }
+        any = seen != 0;
+        whole = changed == 0;
     }
-    return seen != 0;
+};
+
+inline Reals load_number(const float * at) {
+    return load(at);
 }
 
+inline Reals load_number(const ggml_fp16_t * at) {
+    return load_halves(at);
+}
+
+/// Asks memory for what is needed later, a line with each call: many at once would fill the buffers that wait for memory,
+/// and then nothing goes on beside (arithmetic hides memory's time so, and next to nothing of it otherwise: measured).
+/// Rows of some heads that lie side by side, as they lie there: a head's own rows lie far apart, which takes much longer.
+class Ahead {
+    const char *row, *at, *end;
+    size_t stride, head_stride, size;
+    int64_t heads, head, left;
+
+  public:
+    /// `left` rows of `size` bytes, from that of `head` on: `heads` at `row`, then as many a `stride` further.
+    Ahead(const char * row, size_t stride, size_t head_stride, size_t size, int64_t heads, int64_t head, int64_t left)
+        : row(row), at(row + head * head_stride), end(at + size), stride(stride), head_stride(head_stride), size(size),
+          heads(heads), head(head), left(left) {}
+
+    OUTRIDER_INLINE void line() {
+        if (left == 0) {
+            return;
+        }
+        fetch_second(at);
+        at += 64;
+        if (at >= end) {
+            next();
+        }
+    }
+
+  private:
+    void next() {
+        left--;
+        if (++head == heads) {
+            head = 0;
+            row += stride;
+        }
+        at = row + head * head_stride;
+        end = at + size;
+    }
+};
+
 /// out[c * BLOCK + p]: the product of column c with the key of position p, for N columns.
-template <int N>
-void multiply_keys(const float * keys, int64_t count, const float * const * columns, float * out) {
+template <int N, class Number>
+void multiply_keys(const Number * keys, int64_t count, const float * const * columns, float * out, Ahead & later) {
+    Ahead ahead = later;
     for (int first = 0; first < VECTORS; first += ATTENTION_VECTORS, keys += ATTENTION_VECTORS * ROWS) {
         Reals sums[N][ATTENTION_VECTORS];
         for (int c = 0; c < N; c++) {
@@ -82,9 +135,10 @@ void multiply_keys(const float * keys, int64_t count, const float * const * colu
             }
         }
         for (int64_t i = 0; i < count; i++) {
+            ahead.line();
             Reals key[ATTENTION_VECTORS];
             for (int v = 0; v < ATTENTION_VECTORS; v++) {
-                key[v] = load(keys + i * BLOCK + v * ROWS);
+                key[v] = load_number(keys + i * BLOCK + v * ROWS);
             }
             for (int c = 0; c < N; c++) {
                 const Reals number = real(columns[c][i]);
@@ -99,12 +153,14 @@ void multiply_keys(const float * keys, int64_t count, const float * const * colu
             }
         }
     }
+    later = ahead;
 }
 
-/// sums[c][0..ROWS * W) += the values of `positions` positions, each times its weight for column c, for N columns.
-template <int N, int W>
-void add_values(const float * values, int64_t stride, int positions, const float * weights, float * const * sums,
-                int64_t first) {
+/// sums[c][0..ROWS * W) += the values of `positions` positions, `stride` numbers apart, each times its weight for column c,
+/// for N columns.
+template <int N, int W, class Number>
+void add_values(const Number * values, int64_t stride, int positions, const float * weights, float * const * sums,
+                int64_t first, Ahead & ahead) {
     Reals held[N][W];
     for (int c = 0; c < N; c++) {
         for (int v = 0; v < W; v++) {
@@ -112,9 +168,10 @@ void add_values(const float * values, int64_t stride, int positions, const float
         }
     }
     for (int p = 0; p < positions; p++) {
+        ahead.line();
         Reals value[W];
         for (int v = 0; v < W; v++) {
-            value[v] = load(values + p * stride + first + v * ROWS);
+            value[v] = load_number(values + p * stride + first + v * ROWS);
         }
         for (int c = 0; c < N; c++) {
             const Reals weight = real(weights[c * BLOCK + p]);
@@ -130,15 +187,18 @@ void add_values(const float * values, int64_t stride, int positions, const float
     }
 }
 
-template <int N>
-void add_all_values(const float * values, int64_t count, int positions, const float * weights, float * const * sums) {
+template <int N, class Number>
+void add_all_values(const Number * values, int64_t stride, int64_t count, int positions, const float * weights, float * const * sums,
+                    Ahead & later) {
+    Ahead ahead = later;
     int64_t first = 0;
     for (; first + ATTENTION_VECTORS * ROWS <= count; first += ATTENTION_VECTORS * ROWS) {
-        add_values<N, ATTENTION_VECTORS>(values, count, positions, weights, sums, first);
+        add_values<N, ATTENTION_VECTORS>(values, stride, positions, weights, sums, first, ahead);
     }
     for (; first < count; first += ROWS) {
-        add_values<N, 1>(values, count, positions, weights, sums, first);
+        add_values<N, 1>(values, stride, positions, weights, sums, first, ahead);
     }
+    later = ahead;
 }
 
 }  // namespace outrider

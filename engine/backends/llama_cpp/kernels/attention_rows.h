@@ -10,32 +10,21 @@ namespace outrider {
 /// The rows of a block for one of a job's heads: keys or values.
 struct Rows {
     const ggml_tensor * tensor;
-    const char *begin, *data, *next;
-    size_t stride, head_stride, row_size;
-    int64_t heads, next_head;
+    const char *begin, *data;
+    size_t stride;
 
-    /// Row `first` and those behind it of head `first_head` + `head`; the job has `heads` heads from `first_head` on.
-    Rows(const ggml_tensor * t, int64_t sequence, int64_t first_head, int64_t heads, int64_t head, int64_t first)
+    /// Row `first` and those behind it of head `first_head` + `head`.
+    Rows(const ggml_tensor * t, int64_t sequence, int64_t first_head, int64_t head, int64_t first)
         : tensor(t), begin(static_cast<const char *>(t->data) + first * t->nb[1] + first_head * t->nb[2] +
                            sequence * t->nb[3]),
-          data(begin + head * t->nb[2]), next(begin + (BLOCK + head * BLOCK / heads) * t->nb[1]), stride(t->nb[1]),
-          head_stride(t->nb[2]), row_size(ggml_row_size(t->type, t->ne[0])), heads(heads),
-          next_head(head * BLOCK % heads) {}
+          data(begin + head * t->nb[2]), stride(t->nb[1]) {}
 
     const char * at(int row) const { return data + row * stride; }
 
-    /// Asks memory for the next block, a row of a head with each call, in the order in which they lie there: a head's
-    /// own rows lie far apart, which takes much longer. Into the first of the processor's caches, though most are
-    /// pushed out to the second before they are read: asked for into the second alone they come later (measured).
-    void fetch() {
-        const char * row = next + next_head * head_stride;
-        for (size_t b = 0; b < row_size; b += 64) {
-            fetch_first(row + b);
-        }
-        if (++next_head == heads) {
-            next_head = 0;
-            next += stride;
-        }
+    /// What to fetch meanwhile: of the next block as much, the rows of all `heads` of the job as they lie in memory.
+    Ahead ahead(int64_t head, int64_t heads) const {
+        return Ahead(begin + (BLOCK + head * BLOCK / heads) * stride, stride, tensor->nb[2],
+                     ggml_row_size(tensor->type, tensor->ne[0]), heads, head * BLOCK % heads, BLOCK);
     }
 };
 
@@ -61,14 +50,20 @@ inline bool turn_keys(const ggml_tensor * k, const char * rows, size_t stride, f
     return with_packed(k->type, [&](auto type) { turn_packed<decltype(type)>(rows, stride, dk, out); });
 }
 
+/// The keys of a whole block in float16, turned.
+inline void turn_block(Rows from, ggml_fp16_t * keys) {
+    for (int r = 0; r < BLOCK; r += ROWS) {
+        for (int64_t i = 0; i < from.tensor->ne[0]; i += ROWS) {
+            turn_halves(from.at(r) + i * sizeof(ggml_fp16_t), from.stride, keys + r + i * BLOCK, BLOCK);
+        }
+    }
+}
+
 /// The keys of `size` positions, turned; behind them the last one again. `room`: a place for ROWS keys.
 inline void load_keys(Rows from, int size, float * room, float * keys) {
     const ggml_tensor * const k = from.tensor;
     const int64_t dk = k->ne[0];
     for (int r = 0; r < BLOCK; r += ROWS) {
-        for (int i = 0; i < ROWS; i++) {
-            from.fetch();
-        }
         if (r + ROWS <= size && turn_keys(k, from.at(r), from.stride, keys + r)) {
             continue;
         }
@@ -85,7 +80,6 @@ inline void load_values(Rows from, int size, float * values) {
     const ggml_tensor * const v = from.tensor;
     const auto each = [&](auto && widen_row) {
         for (int p = 0; p < size; p++) {
-            from.fetch();
             widen_row(from.at(p), values + p * v->ne[0]);
         }
     };

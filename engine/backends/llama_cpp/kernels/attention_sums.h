@@ -45,6 +45,9 @@ struct Sums {
 struct Column {
     const float * query;
     const ggml_fp16_t * mask;
+    /// The mask of the block at hand, or none where it changes nothing; and whether it hides all of it.
+    const ggml_fp16_t * here;
+    bool hidden;
     float slope;
     Sums sums;
     /// The sum of the weights of a segment, by the positions' places in their vectors.

@@ -184,7 +184,10 @@ struct SomeWords {
 inline Reals load_some_halves(const void * at, int n) { return load_halves(SomeWords(at, n).words); }
 inline Reals load_some_bhalves(const void * at, int n) { return load_bhalves(SomeWords(at, n).words); }
 
-inline void turn_halves(const char * rows, size_t stride, float * out, int64_t pitch) {
+OUTRIDER_INLINE void put_halves(float * out, __m128i x) { store(out, _mm256_cvtph_ps(x)); }
+OUTRIDER_INLINE void put_halves(ggml_fp16_t * out, __m128i x) { _mm_store_si128((__m128i *) out, x); }
+
+template <class Number> void turn_halves(const char * rows, size_t stride, Number * out, int64_t pitch) {
     Vec a[4], b[4];
     for (int i = 0; i < 4; i++) {
         a[i] = two_halves(rows + i * stride, rows + (i + 4) * stride);
@@ -200,8 +203,8 @@ inline void turn_halves(const char * rows, size_t stride, float * out, int64_t p
     for (int j = 0; j < 4; j++) {
         // Quarters: number 2j of rows 0..3, number 2j + 1 of these, number 2j of rows 4..7, number 2j + 1 of these.
         const Vec turned = _mm256_permute4x64_epi64(a[j], 0xd8);
-        store(out + 2 * j * pitch, _mm256_cvtph_ps(_mm256_castsi256_si128(turned)));
-        store(out + (2 * j + 1) * pitch, _mm256_cvtph_ps(_mm256_extracti128_si256(turned, 1)));
+        put_halves(out + 2 * j * pitch, _mm256_castsi256_si128(turned));
+        put_halves(out + (2 * j + 1) * pitch, _mm256_extracti128_si256(turned, 1));
     }
 }
 

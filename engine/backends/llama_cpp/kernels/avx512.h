@@ -181,7 +181,10 @@ inline Reals load_some_bhalves(const void * at, int n) {
     return widen_bhalves(_mm256_maskz_loadu_epi16(first_lanes(n), at));
 }
 
-inline void turn_halves(const char * rows, size_t stride, float * out, int64_t pitch) {
+OUTRIDER_INLINE void put_halves(float * out, __m256i x) { _mm512_store_ps(out, _mm512_cvtph_ps(x)); }
+OUTRIDER_INLINE void put_halves(ggml_fp16_t * out, __m256i x) { _mm256_store_si256((__m256i *) out, x); }
+
+template <class Number> void turn_halves(const char * rows, size_t stride, Number * out, int64_t pitch) {
     Vec a[8], b[8];
     for (int i = 0; i < 8; i++) {
         a[i] = two_quarters(rows + i * stride, rows + (i + 8) * stride);
@@ -204,8 +207,8 @@ inline void turn_halves(const char * rows, size_t stride, float * out, int64_t p
     for (int j = 0; j < 8; j++) {
         // Quarters: number j of rows 0..7, number 8 + j of these, number j of rows 8..15, number 8 + j of these.
         const Vec turned = _mm512_shuffle_i32x4(b[j], b[j], 0xd8);
-        _mm512_store_ps(out + j * pitch, _mm512_cvtph_ps(_mm512_castsi512_si256(turned)));
-        _mm512_store_ps(out + (8 + j) * pitch, _mm512_cvtph_ps(_mm512_extracti64x4_epi64(turned, 1)));
+        put_halves(out + j * pitch, _mm512_castsi512_si256(turned));
+        put_halves(out + (8 + j) * pitch, _mm512_extracti64x4_epi64(turned, 1));
     }
 }
 

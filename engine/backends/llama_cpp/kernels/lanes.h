@@ -44,7 +44,8 @@
 //   load_halves, load_bhalves, load_bytes   ROWS numbers in float16, bfloat16, signed bytes at any address
 //   load_counts        ROWS unsigned bytes at any address, as dwords
 //   load_some(at, n), load_some_halves, load_some_bhalves   the first n of them, zeros behind; no byte more is read
-//   turn_halves(rows, stride, out, pitch)   out[i * pitch + r]: number i of row r, for ROWS rows and ROWS float16 numbers
+//   turn_halves(rows, stride, out, pitch)   out[i * pitch + r]: number i of row r, for ROWS rows and ROWS float16 numbers, as
+//                      they are or in float32, by the type of `out`
 //
 //   plus, minus, times, over, larger, size_of, fused(a, b, c) = a * b + c, fused_minus(a, b, c) = c - a * b
 //   nearest            to the nearest whole number; scale_by_power(x, n) = x * 2^n for whole n = -126..0

@@ -146,7 +146,10 @@ inline Reals load_some(const float * at, int n) { return load_any(Some<float>(at
 inline Reals load_some_halves(const void * at, int n) { return load_halves(Some<uint16_t>(at, n).numbers); }
 inline Reals load_some_bhalves(const void * at, int n) { return load_bhalves(Some<uint16_t>(at, n).numbers); }
 
-inline void turn_halves(const char * rows, size_t stride, float * out, int64_t pitch) {
+inline void put_halves(float * out, uint32x2_t x) { store(out, vcvt_f32_f16(vreinterpret_f16_u32(x))); }
+inline void put_halves(ggml_fp16_t * out, uint32x2_t x) { vst1_u16(out, vreinterpret_u16_u32(x)); }
+
+template <class Number> void turn_halves(const char * rows, size_t stride, Number * out, int64_t pitch) {
     const uint16x4_t a = load_words(rows), b = load_words(rows + stride);
     const uint16x4_t c = load_words(rows + 2 * stride), d = load_words(rows + 3 * stride);
     const uint32x2_t ab_even = vreinterpret_u32_u16(vtrn1_u16(a, b)), ab_odd = vreinterpret_u32_u16(vtrn2_u16(a, b));
@@ -154,7 +157,7 @@ inline void turn_halves(const char * rows, size_t stride, float * out, int64_t p
     const uint32x2_t turned[ROWS] = {vtrn1_u32(ab_even, cd_even), vtrn1_u32(ab_odd, cd_odd), vtrn2_u32(ab_even, cd_even),
                                      vtrn2_u32(ab_odd, cd_odd)};
     for (int i = 0; i < ROWS; i++) {
-        store(out + i * pitch, vcvt_f32_f16(vreinterpret_f16_u32(turned[i])));
+        put_halves(out + i * pitch, turned[i]);
     }
 }
 
