@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +29,7 @@ from engine.config import (
     SamplingConfig,
     SpeculationConfig,
 )
+from engine.corpus.corpus import Corpus, corpus_of
 from engine.errors import Cancelled, IncompatiblePair, InvalidRequest
 from engine.events import Finished, GenerationResult, LoadProgress
 from engine.generation.occupancy import Occupancy, ReplyRef, RunningReply
@@ -107,6 +108,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         self._seat: Seat | None = None
         self._caches: tuple[Path, int] | None = None
         self._keeps_replies = False
+        self.corpus: Corpus | None = None
         self.keep_caches(cache_folder)
 
     # Models -----------------------------------------------------------------------------------------------------------
@@ -140,6 +142,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
                 fit = None if self.draft is None else judge_backends(backend, self.draft)
                 self._configs["target"] = config
                 self._put("target", backend)
+                self.corpus = None  # It is in the tokens of another one.
                 self._plain_tokens_per_second = None
                 self._past = GenerationStats()
                 if fit is not None and not fit.usable:
@@ -232,6 +235,17 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
             if heads is not None:
                 self._put_heads(heads)
         return reasons
+
+    def attach_corpus(self, corpus: Corpus | Iterable[str | Path] | None, *, cancel: CancelToken | None = None) -> None:
+        """Draft from texts of the user's own too, until another target is attached; None: no longer.
+
+        `corpus`: texts, and (as Path) files and folders of them, which are indexed here; or a Corpus in the tokens of
+        this target. The automatic lookahead takes their proposals where they pay. Raises ModelNotLoaded, Cancelled.
+        """
+        target = self._loaded()
+        if corpus is not None and not isinstance(corpus, Corpus):
+            corpus = corpus_of(corpus, target.tokenizer, cancel=cancel or self.cancel_token)
+        self.corpus = corpus
 
     def _put_heads(self, heads: HeadBackend | None) -> None:
         self._forget()
@@ -336,7 +350,9 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         from engine.generation.sources import Models  # noqa: PLC0415 - see the top
 
         target = self._loaded()
-        models = Models(target, self.draft, self.heads, through_text=self._through_text, past=self._past)
+        models = Models(
+            target, self.draft, self.heads, through_text=self._through_text, past=self._past, corpus=self.corpus
+        )
         if request.speculation.lookahead != "auto":
             return models
         if self._knowledge is None:  # A first reply begins at once, with what was learned earlier or a guess.
@@ -521,11 +537,13 @@ def load(
     progress: Callable[[LoadProgress], None] | None = None,
     cancel: CancelToken | None = None,
     cache_folder: str | Path | None = None,
+    corpus: Iterable[str | Path] | None = None,
     **options: Unpack[LoadOptions],
 ) -> SpeculativeDecoder:
     """Return a decoder with its models loaded.
 
     `cache_folder`: keep there what the models have read (see `SpeculativeDecoder.keep_caches`).
+    `corpus`: texts of the user's own to draft from (see `SpeculativeDecoder.attach_corpus`).
     `options`: the fields of LoadConfig by name, for both models; `rpc` for the target alone.
     Raises InvalidRequest, LoadFailed and its kinds, VocabularyMismatch, Cancelled.
 
@@ -543,6 +561,8 @@ def load(
             decoder.attach_target(configured(target), progress=progress, cancel=cancel)
         else:
             decoder.attach_pair(configured(target), configured(draft, here=True), progress=progress, cancel=cancel)
+        if corpus is not None:
+            decoder.attach_corpus(corpus, cancel=cancel)
     except BaseException:
         decoder.close()
         raise

@@ -84,6 +84,16 @@ PREDICTION = DraftMethod(
     automatic=True,
 )
 """An n-gram index too; in its place where a request brings a prediction, and no method that could be asked for."""
+OWN_TEXTS = DraftMethod(
+    "own-texts",
+    Translatable("Your own texts"),
+    "Proposes what followed earlier in this text, or in the texts of a corpus.",
+    "engine.drafting.own_texts:make_drafter",
+    lookahead=16,
+    is_index=True,
+    automatic=True,
+)
+"""An n-gram index too; in its place where a corpus is attached, and no method that could be asked for."""
 DRAFT_METHODS = (
     DRAFT_MODEL,
     NGRAM,

@@ -38,7 +38,7 @@ UNTOLD: Mapping[Untold, tuple[str, ...]] = {
 POOR_ACCEPTANCE = 0.3
 _ADVISED_FROM = 20
 """Proposals of which it is told how many were accepted."""
-_FROM_TEXT = ("ngram", "prediction", "constraint")
+_FROM_TEXT = ("ngram", "prediction", "own-texts", "constraint")
 """Sources without a draft that could be another one."""
 _ENDINGS = {"correction": "corrections", "bonus": "bonus_tokens", "plain": "plain_tokens"}
 ADVICE = "Only {:.0%} of the proposed tokens were accepted. Choose a smaller lookahead or another draft."

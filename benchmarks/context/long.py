@@ -103,8 +103,8 @@ def measure_costs(bench: Bench, prompt: list[int]) -> dict[str, float]:
 
 def measure_reading(bench: Bench, prompt: list[int], server: Server | None) -> dict[str, list[float]]:
     """Return seconds to the first token, by way."""
-    found: dict[str, list[float]] = {"plain": [], "auto": []} | ({"server": []} if server else {})
-    ways = list(found)
+    ways = ["plain", "auto", *(["server"] if server else [])]
+    found: dict[str, list[float]] = {way: [] for way in ways}
     for turn in range(bench.args.turns):
         for place in balanced_order(len(ways), turn):
             way = ways[place]

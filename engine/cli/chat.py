@@ -16,7 +16,14 @@ from typing import Any
 from rich.console import Console
 
 from engine.cancel import CancelToken
-from engine.cli.arguments.models import NamedModels, add_models, add_speculation, load_models, settings_of
+from engine.cli.arguments.models import (
+    NamedModels,
+    add_corpus,
+    add_models,
+    add_speculation,
+    load_models,
+    settings_of,
+)
 from engine.cli.arguments.parser import meant
 from engine.cli.arguments.prompts import read_messages, with_system
 from engine.cli.arguments.replies import add_reply_options, reply_options, system_of
@@ -52,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     add_models(parser)
     add_speculation(parser)
+    add_corpus(parser)
     add_sampling_options(parser)
     add_reply_options(parser)
     parser.add_argument("--messages", type=Path, metavar="FILE", help="JSON list of messages to go on with")

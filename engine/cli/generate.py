@@ -16,7 +16,7 @@ from rich.console import Console
 from engine._version import __version__
 from engine.cancel import CancelToken
 from engine.checks import MOST_PREDICTED
-from engine.cli.arguments.models import NamedModels, add_models, add_speculation, load_models, settings_of
+from engine.cli.arguments.models import NamedModels, add_corpus, add_models, add_speculation, load_models, settings_of
 from engine.cli.arguments.prompts import read_messages, read_told, with_system
 from engine.cli.arguments.replies import add_reply_options, reply_options, system_of
 from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
@@ -65,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--replies", type=int, default=1, metavar="N", help="write N replies to the prompt, each with its own seed")
     add("--prefix", metavar="TEXT", help="what the reply begins with: a text, @FILE, or - for standard input")
     add("--prediction", type=Path, metavar="FILE", help="text that the reply will probably be much like: it is faster")
+    add_corpus(parser)
     add("--json", action="store_true", help="print one line of JSON per reply")
     parser.set_defaults(run=run)
 

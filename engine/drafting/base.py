@@ -14,6 +14,7 @@ from engine.backends.base import Backend
 from engine.backends.heads import HeadBackend
 from engine.cancel import CancelToken
 from engine.config import GenerationRequest
+from engine.corpus.corpus import Corpus
 from engine.drafting.tree_prices import TreePrices
 from engine.sampling.masking import MaskSource
 from engine.sampling.rows import Rows
@@ -135,7 +136,8 @@ class DrafterContext:
     Attributes: target, draft and heads (what is loaded; None: there is none); request (with its settings for sampling
     and speculation); seed (of this reply); stop_tokens (those that end it); through_text (target and draft have
     different tokenizers); cost (`cost(n)`: what a verification of n tokens costs, in times of one token); rows (what
-    draws from rows of logits); masks (those of a constraint, which the draft keeps to as well).
+    draws from rows of logits); masks (those of a constraint, which the draft keeps to as well); corpus (texts of the
+    user's own).
     """
 
     target: Backend
@@ -149,6 +151,7 @@ class DrafterContext:
     rows: Rows
     masks: MaskSource | None = None
     tree: TreeShape | None = None
+    corpus: Corpus | None = None
 
 
 @runtime_checkable

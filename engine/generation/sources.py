@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from engine.backends.base import Backend
 from engine.backends.heads import HeadBackend
 from engine.config import GenerationRequest, Lookahead, SpeculationConfig
+from engine.corpus.corpus import Corpus
 from engine.drafting.base import Drafter, DrafterContext, Index, cautious_cost
 from engine.drafting.chain import ChainDrafter
 from engine.drafting.none import NoDrafter
@@ -18,7 +19,7 @@ from engine.generation.reading import Reading
 from engine.lookahead.costs import measured_cost
 from engine.lookahead.knowledge import PairKnowledge
 from engine.lookahead.policy import AutoLookahead, LookaheadPolicy, make_policy
-from engine.methods import AUTO, DRAFT_METHODS, NGRAM, PLAIN, PREDICTION, DraftMethod, find_method
+from engine.methods import AUTO, DRAFT_METHODS, NGRAM, OWN_TEXTS, PLAIN, PREDICTION, DraftMethod, find_method
 from engine.sampling.rows import NUMPY, Rows
 from engine.stats import GenerationStats
 from engine.translatable import Translatable
@@ -29,7 +30,8 @@ class Models:
     """Hold what is loaded, and what is known of it.
 
     `through_text`: the two have different tokenizers, drafts are translated. `past`: the figures of all replies of this
-    target so far. `knowledge`: of their costs and of what was accepted, where the lookahead is 'auto'.
+    target so far. `knowledge`: of their costs and of what was accepted, where the lookahead is 'auto'. `corpus`: the
+    user's own texts, in the target's tokens.
     """
 
     target: Backend
@@ -38,6 +40,7 @@ class Models:
     through_text: bool = False
     past: GenerationStats = field(default_factory=GenerationStats)
     knowledge: PairKnowledge | None = None
+    corpus: Corpus | None = None
 
     @property
     def rows(self) -> Rows:
@@ -69,6 +72,8 @@ def choose_proposing(reading: Reading, models: Models, seed: int) -> Proposing:
     if request.prediction and speculation.method != PLAIN and speculation.lookahead != 0:
         method = method if sources else PREDICTION.name
         sources = (PREDICTION, *(source for source in sources if source is not NGRAM))
+    elif models.corpus is not None and models.corpus.documents:
+        sources = tuple(OWN_TEXTS if source is NGRAM else source for source in sources)
     lookahead = _lookahead(speculation, sources)
     speculation = replace(speculation, lookahead=lookahead)
     if lookahead == "auto" and target.rewind.kind == "none":  # One token at a time never pays.
@@ -89,6 +94,7 @@ def choose_proposing(reading: Reading, models: Models, seed: int) -> Proposing:
         models.rows,
         reading.masks,
         tree,
+        models.corpus,
     )
     if not any(source.needs == "heads" for source in sources):
         target.show_states(None)

@@ -6,7 +6,7 @@ import argparse
 import warnings
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from rich.console import Console
 
@@ -14,11 +14,12 @@ from engine.cancel import CancelToken
 from engine.cli.common import DRAFT_GPU_LAYERS, attach_named_heads, load_named
 from engine.config import CACHE_TYPES, Lookahead, SamplingConfig, SpeculationConfig
 from engine.decoder import SpeculativeDecoder
-from engine.errors import InvalidLookahead, PairWarning
+from engine.errors import InvalidLookahead, InvalidRequest, PairWarning
 from engine.events import LoadProgress
 from engine.library.known import DEFAULT, aliases
 from engine.library.presets import RECOMMENDED, apply_preset, recommended_sampling
 from engine.methods import AUTO, PLAIN, SOURCES, find_method
+from engine.system.files import expanded
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +183,41 @@ def load_models(
         draft = None if settings.draft == "none" else settings.draft
         decoder = load_named(args, settings.target or "demo", draft, progress=show, cancel=cancel)
         notes = _attach_heads(decoder, args, settings, cancel)
+        if corpus := getattr(args, "corpus", None):
+            notes += _attach_corpus(decoder, corpus, cancel)
     for note in (*decoder.warnings, *notes):
         console.print(f"outrider-engine: {note}", highlight=False, markup=False, soft_wrap=True)
     return decoder
+
+
+def add_corpus(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names the user's own texts."""
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        action="append",
+        metavar="PATH",
+        help="a file or folder of your own texts: what stands there is drafted from (may be given several times)",
+    )
+
+
+def _attach_corpus(decoder: SpeculativeDecoder, paths: list[Path], cancel: CancelToken) -> tuple[str, ...]:
+    """Index texts for the target; return what to say of them. Raises InvalidRequest, Cancelled."""
+    given = [expanded(path) for path in paths]
+    try:
+        if missing := next((path for path in given if not path.exists()), None):
+            _refuse_corpus(missing)
+        decoder.attach_corpus(given, cancel=cancel)
+    except BaseException:
+        decoder.close()
+        raise
+    if decoder.corpus is not None and decoder.corpus.documents:
+        return ()
+    return ("No text was found where --corpus says: files of UTF-8 text up to 1 MiB are read.",)
+
+
+def _refuse_corpus(path: Path) -> NoReturn:
+    raise InvalidRequest(f"There is no file or folder {path}, which --corpus names.")
 
 
 def _attach_heads(
