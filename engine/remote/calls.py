@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from engine.errors import InvalidRequest
@@ -15,24 +15,42 @@ from engine.translatable import Translatable
 _MOST_CALLS = 256
 _LONGEST_NAME = 60
 _MOST_NAMED = 10
+_MOST_CODED = 4
+_MOST_LOOKED_AT = 64 * 2**20
 
 
 @dataclass(slots=True)
 class _Call:
-    """Hold what was told of one call so far. `index`: its place as the server counts, None where it does not."""
+    """Hold what was told of one call so far. `index`: its place as the server counts, None where it does not.
+
+    `pieces`: of its arguments; `grows`: each of them begins with the one before it, so the last says all.
+    """
 
     index: int | None
     id: str = ""
     name: str = ""
-    arguments: str = ""
+    pieces: list[str] = field(default_factory=list)
+    size: int = 0
+    grows: bool = True
+
+    def add(self, arguments: str) -> None:
+        """Add a piece of its arguments."""
+        if self.pieces == ["{}"]:  # It kept the place of those to come.
+            self.pieces, self.size = [], 0
+        self.grows = self.grows and (not self.pieces or arguments.startswith(self.pieces[-1]))
+        self.pieces.append(arguments)
+        self.size += len(arguments)
 
     @property
-    def whole(self) -> bool:
-        """Return whether its arguments are complete: what follows is another call's."""
-        try:
-            return isinstance(json.loads(self.arguments), dict)
-        except (ValueError, RecursionError):
-            return False
+    def told(self) -> int:
+        """Return how many letters of arguments were told, each once."""
+        return len(self.pieces[-1]) if self.grows and self.pieces else self.size
+
+    @property
+    def whole(self) -> str:
+        """Return its arguments as the text of an object; "" while they are not complete."""
+        readings = ["".join(self.pieces), self.pieces[-1] if self.grows and self.pieces else "", _uncoded(self.pieces)]
+        return next(filter(None, map(_object, readings)), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +75,19 @@ class CallPieces:
 
     def __init__(self) -> None:
         self._calls: list[_Call] = []
+        self._looked_at = 0
 
     def __bool__(self) -> bool:
         return bool(self._calls)
 
     def take(self, told: object) -> int:
         """Take what a piece of a reply tells of calls; return how many letters that is. Raises NotUnderstood."""
-        letters = 0
+        letters, named = 0, list[_Call]()
         for delta in _deltas(told):
             letters += len(delta.id) + len(delta.name) + len(delta.arguments)
             if not delta.says_nothing:  # Data of the server's own belong to no call.
-                self._add(delta)
+                call = self._add(delta, named)
+                named += [call] if delta.name else []
         return letters
 
     def finished(self) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
@@ -75,15 +95,16 @@ class CallPieces:
         calls, broken = [], list[str]()
         for call in self._calls:
             try:
-                calls.append(ToolCall(call.id, call.name, call.arguments))
+                calls.append(ToolCall(call.id, call.name, call.whole or "".join(call.pieces)))
             except InvalidRequest:
                 broken.append(_shown(call.name))
         names = ", ".join([*broken[:_MOST_NAMED], *["…"][: len(broken) - _MOST_NAMED]])
         note = Translatable("A call of {names} was left out: it is not complete.", names=names)
         return tuple(calls), (note,) if broken else ()
 
-    def _add(self, delta: _Delta) -> None:
-        call = self._meant(delta)
+    def _add(self, delta: _Delta, named: Sequence[_Call]) -> _Call:
+        """Add a piece to the call that it is of. `named`: those that were named with it."""
+        call = self._meant(delta, named)
         if call is None:
             if len(self._calls) >= _MOST_CALLS:
                 raise NotUnderstood(Translatable("a tool call is malformed"))
@@ -94,12 +115,11 @@ class CallPieces:
             call.name = delta.name
         elif delta.name:
             call.name += delta.name
-        if delta.arguments and call.arguments == "{}":  # It kept the place of those to come.
-            call.arguments = delta.arguments
-        elif not (delta.arguments == call.arguments and call.whole):  # Told again as a whole.
-            call.arguments += delta.arguments
+        if delta.arguments and not self._repeats(call, delta):
+            call.add(delta.arguments)
+        return call
 
-    def _meant(self, delta: _Delta) -> _Call | None:
+    def _meant(self, delta: _Delta, named: Sequence[_Call]) -> _Call | None:
         """Return the call that a piece goes on with, None for a new one."""
         known = self._calls if delta.index is None else [each for each in self._calls if each.index == delta.index]
         same = next((each for each in reversed(known) if delta.id and each.id == delta.id), None)
@@ -108,18 +128,70 @@ class CallPieces:
         if not delta.name:  # No call begins without a name.
             counted = delta.index is None and not delta.id and delta.place is not None and delta.place < len(known)
             return known[delta.place if counted and delta.place is not None else -1]
+        if not delta.id:
+            left = [each for each in known if each.name == delta.name and not any(each is other for other in named)]
+            again = next((each for each in left if self._says_more(each, delta)), None)
+            if again is not None:
+                return again
         last = known[-1]
-        return None if _is_another(last, delta) else last
+        if any(last is other for other in named):
+            return None  # Of two that are named together, each is a call.
+        return None if self._is_another(last, delta) else last
+
+    def _says_more(self, call: _Call, delta: _Delta) -> bool:
+        """Return whether a piece tells all that is known of the arguments of a call, and perhaps more."""
+        grows = bool(call.pieces) and call.grows and delta.arguments.startswith(call.pieces[-1])
+        return grows or self._repeats(call, delta)
+
+    def _repeats(self, call: _Call, delta: _Delta) -> bool:
+        """Return whether a piece tells the whole arguments of a call again, perhaps with other blanks."""
+        told = _object(delta.arguments) if 2 * len(delta.arguments) >= call.told else ""
+        whole = self._look_at(call) if told else ""
+        return bool(whole) and (whole == told or json.loads(whole) == json.loads(told))
+
+    def _is_another(self, last: _Call, delta: _Delta) -> bool:
+        """Return whether a piece with a name is of another call than the last one of its place."""
+        if delta.id and last.id:  # Those of the same id were found before.
+            return delta.index is None or not last.pieces or bool(self._look_at(last))
+        if last.name == delta.name or not last.name:
+            return bool(delta.arguments) and bool(last.name) and bool(self._look_at(last))
+        grows = delta.name.startswith(last.name) and not last.pieces
+        return not grows and (delta.index is None or delta.begins or bool(last.pieces))
+
+    def _look_at(self, call: _Call) -> str:
+        """Return the arguments of a call, "" where they are not complete; a server may not have us look for ever."""
+        ends = bool(call.pieces) and call.pieces[-1].rstrip().endswith(("}", '"'))
+        if not ends or self._looked_at > _MOST_LOOKED_AT:
+            return ""
+        self._looked_at += call.size
+        return call.whole
 
 
-def _is_another(last: _Call, delta: _Delta) -> bool:
-    """Return whether a piece with a name is of another call than the last one of its place."""
-    if delta.id and last.id:
-        return True  # Those of the same id were found before.
-    if last.name == delta.name or not last.name:
-        return last.whole and bool(delta.arguments) and bool(last.name)
-    grows = delta.name.startswith(last.name) and not last.arguments
-    return not grows and (delta.index is None or delta.begins or bool(last.arguments))
+def _object(text: str) -> str:
+    """Return the text of an object, also where it was written as JSON once more; "" where it is none."""
+    for _again in range(_MOST_CODED):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return ""
+        if not isinstance(value, str):
+            return text if isinstance(value, dict) else ""
+        text = value
+    return ""
+
+
+def _uncoded(pieces: Sequence[str]) -> str:
+    """Return pieces that were written as JSON one by one as one text; "" where they were not."""
+    texts = []
+    for piece in pieces:
+        try:
+            value = json.loads(piece)
+        except (ValueError, RecursionError):
+            return ""
+        if not isinstance(value, str):
+            return ""
+        texts.append(value)
+    return "".join(texts)
 
 
 def _deltas(told: object) -> Iterator[_Delta]:
