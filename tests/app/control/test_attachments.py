@@ -278,6 +278,30 @@ def test_what_is_still_being_read_is_waited_for(
     assert window.prompt.button.isEnabled()
 
 
+def test_files_stand_in_the_order_in_which_they_were_chosen(
+    open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever is read first: those behind it on a slow disk are not put before it."""
+    names = [f"{number}.txt" for number in (3, 9, 1, 7, 0, 8, 2, 6, 4, 5)]
+    last = threading.Event()
+
+    def slow(path: Path) -> Attachment:
+        if path.name == names[-1]:
+            last.set()
+        elif path.name in names[:3]:
+            last.wait(10)
+        return read_attachment(path)
+
+    monkeypatch.setattr("app.control.attachments.read_attachment", slow)
+    window = open_window(Script())
+    for name in names:
+        (tmp_path / name).write_text(f"file {name}", encoding="utf-8")
+    attach(window, *(tmp_path / name for name in names))
+    assert [each.name for each in window.program.attachments.attachments] == names
+    assert [each.text().split(" ")[0] for each in window.prompt.chips.chips] == names
+    assert [each.name for each in split_question(window.prompt.question)[1]] == names
+
+
 def test_a_real_model_reads_the_file(open_window: OpenWindow, demo_pair: tuple[Path, Path], notes: Path) -> None:
     """The tokens of chip and meter are the model's own, and the reply is what the whole text gives."""
     window = open_window(pair=demo_pair)
