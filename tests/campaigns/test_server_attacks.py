@@ -8,13 +8,17 @@ import random
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import threading
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import psutil
 import pytest
@@ -24,6 +28,9 @@ from helpers.paths import ROOT
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(0)]
 REQUESTS, SLOW = 10_000, 200
+MINUTES, SILENT, LEAVING = 10, 600, 64
+MOST_GROWTH_IN_MINUTES = 50 * 2**20
+ANSWERED_WITHIN_S = 120.0
 MOST_GROWTH = 100 * 2**20
 KEY = "correct-horse"
 GOOD = json.dumps({"messages": [{"role": "user", "content": "Hello!"}], "max_tokens": 3}).encode()
@@ -102,7 +109,24 @@ class Address:
 
     def good(self) -> str:
         """Send a request that is to be answered."""
-        return self._post(GOOD, f"Authorization: Bearer {KEY}\r\n")
+        return self._post(GOOD, f"Authorization: Bearer {KEY}\r\nUser-Agent: good\r\n")
+
+    def leave(self, drawn: random.Random, name: str) -> None:
+        """Ask for a reply, and go away at some moment: before it, in the middle, or when all of it has come."""
+        body = json.dumps(json.loads(GOOD) | {"max_tokens": 24, "stream": drawn.random() < 0.7}).encode()
+        head = (
+            f"POST {PATHS[0]} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nUser-Agent: {name}\r\n"
+        )
+        sent = f"{head}Authorization: Bearer {KEY}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+        with self.connect() as connection:
+            connection.sendall(sent if drawn.random() < 0.9 else sent[: drawn.randrange(len(sent))])
+            connection.settimeout(drawn.choice([0.001, 0.1, 1.0, 5.0]))
+            with suppress(TimeoutError):
+                for _piece in range(drawn.choice([0, 1, 3, 50])):
+                    if not connection.recv(4096):
+                        break
+            if drawn.random() < 0.5:  # Not with an orderly end.
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def _post(self, body: bytes, more: str = "", path: str = PATHS[0]) -> str:
         head = (
@@ -194,6 +218,130 @@ def test_the_server_stands(tmp_path: Path, campaign: Campaign) -> None:
         assert set(guesses) == {"401"}
         assert "500" not in seen
         assert grown < MOST_GROWTH
+
+
+class Crowd:
+    """Whoever does something to a server on threads of their own, until the block ends."""
+
+    def __init__(self) -> None:
+        self._over = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self.failed: list[BaseException] = []
+
+    def let(self, act: Callable[[], None], pause_s: float = 0.0) -> None:
+        """Have something done again and again. A server that is too busy for a connection refuses it: no failure."""
+
+        def go_on() -> None:
+            while not self._over.wait(pause_s):
+                try:
+                    act()
+                except OSError:
+                    continue
+                except BaseException as error:  # noqa: BLE001 - the test looks at it
+                    self.failed.append(error)
+                    return
+
+        self._threads.append(threading.Thread(target=go_on, daemon=True))
+        self._threads[-1].start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_failure: object) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join(ANSWERED_WITHIN_S)
+        assert not any(thread.is_alive() for thread in self._threads)
+        assert not self.failed, self.failed[0]
+
+
+class Silent:
+    """Sockets that say nothing, or begin and say no more; those that the server closes are opened again."""
+
+    def __init__(self, address: Address, count: int, drawn: random.Random) -> None:
+        self._address, self._drawn = address, drawn
+        self._sockets: list[socket.socket | None] = [None] * count
+        self._place = 0
+        self.opened = 0
+
+    def tend(self) -> None:
+        """Look at the next one."""
+        self._place = (self._place + 1) % len(self._sockets)
+        now = self._sockets[self._place]
+        if now is not None:
+            now.setblocking(False)
+            try:
+                if now.recv(4096):
+                    return
+            except BlockingIOError:
+                return
+            except OSError:
+                pass
+            now.close()
+        self._sockets[self._place] = None
+        made = self._address.connect()
+        begun = b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"
+        made.sendall(begun[: self._drawn.choice([0, 0, 1, 30, 60, len(begun)])])
+        self._sockets[self._place] = made
+        self.opened += 1
+
+    def close(self) -> None:
+        """Close all of them."""
+        for each in self._sockets:
+            if each is not None:
+                each.close()
+
+
+def test_ten_minutes_of_everything_at_once(tmp_path: Path, campaign: Campaign) -> None:
+    """Good requests are answered in their turn all the while, and memory is what it was."""
+    drawn = [random.Random(f"{campaign.seed} {name}") for name in range(LEAVING + 2)]
+    seconds, attacks = 60 * MINUTES * campaign.share, campaign.tries(REQUESTS)
+    seen, waits = Counter[str](), list[float]()
+    with serving(tmp_path) as (address, process):
+        silent = Silent(address, SILENT, drawn[0])
+
+        def attack() -> None:
+            seen[address.ask(malformed(drawn[1]))] += 1
+
+        def leave(number: int) -> None:
+            address.leave(drawn[number + 2], f"leaving {number}")
+
+        def crowd(seconds: float) -> int:
+            """Have everything done for so long; return the most memory that was held."""
+            most, end = 0, time.monotonic() + seconds
+            with Crowd() as them:
+                them.let(silent.tend, 0.002)
+                them.let(attack, seconds / attacks / 2)
+                for number in range(LEAVING):
+                    them.let(partial(leave, number), 0.05)
+                while time.monotonic() < end or sum(seen.values()) < attacks:
+                    began = time.monotonic()
+                    assert address.good() == "200"
+                    waits.append(time.monotonic() - began)
+                    most = max(most, process.memory_info().rss)
+                    time.sleep(0.5)
+            return most
+
+        seen["warm"] += attacks
+        crowd(min(30.0, seconds / 4))
+        seen.clear()
+        waits.clear()
+        before = process.memory_info().rss
+        most = crowd(seconds)
+        silent.close()
+        assert address.good() == "200"
+        grown, after = most - before, process.memory_info().rss - before
+    campaign.note(
+        answers=dict(seen),
+        silent_sockets=silent.opened,
+        good=len(waits),
+        longest_wait_s=round(max(waits), 1),
+        most_grown_mib=round(grown / 2**20, 1),
+        grown_mib=round(after / 2**20, 1),
+    )
+    assert "500" not in seen
+    assert max(waits) < ANSWERED_WITHIN_S
+    assert grown < MOST_GROWTH_IN_MINUTES
 
 
 def _flood(address: Address) -> int:
