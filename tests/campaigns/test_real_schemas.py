@@ -68,7 +68,28 @@ def recursive(draw: random.Random) -> dict[str, Any]:
     return {"$defs": definitions, **below}
 
 
-KINDS = {kind.__name__: kind for kind in (flat, nested, recursive)}
+def optional(draw: random.Random) -> dict[str, Any]:
+    """Parts that may be left out, texts by their length, lists of objects, choices between objects."""
+    short: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": draw.randint(3, 8)}
+    day = {"type": "string", "format": "date"}
+    first, second, third = draw.sample(NAMES, 3)
+    parts = {"kind": {"const": draw.choice(("a", "long one", 3))}, first: draw.choice((short, day, _value(draw)))}
+    pairs = {"type": "array", "items": _object({"x": _value(draw)}), "minItems": 1, "maxItems": 2}
+    either = {"anyOf": [_object({"a": short}), _object({"b": _value(draw)}), {"type": "boolean"}]}
+    made = _object({**parts, second: pairs, third: either})
+    return {**made, "required": draw.sample([*parts, second], draw.randint(0, 2))}
+
+
+def tree(draw: random.Random) -> dict[str, Any]:
+    """A tree whose branches are fewer and fewer, each level a definition that refers to the next one."""
+    definitions: dict[str, Any] = {"level0": _object({"leaf": {"enum": draw.sample(NAMES, 2)}})}
+    for depth in range(1, draw.randint(2, 3)):
+        below = {"type": "array", "items": {"$ref": f"#/$defs/level{depth - 1}"}, "maxItems": 2}
+        definitions[f"level{depth}"] = _object({"v": _word(draw), "below": below})
+    return {"$defs": definitions, "$ref": f"#/$defs/level{len(definitions) - 1}"}
+
+
+KINDS = {kind.__name__: kind for kind in (flat, nested, recursive, optional, tree)}
 
 
 @pytest.mark.soak
@@ -84,7 +105,7 @@ def test_bounded_schemas(pattern: str, campaign: Campaign) -> None:
         assert decoder.target is not None
         piece = decoder.target.tokenizer.piece
         for index in range(number):
-            kind, temperature = [*KINDS][index % 3], (0.0, 0.8, 1.0)[index // 3 % 3]
+            kind, temperature = [*KINDS][index % len(KINDS)], (0.0, 0.8, 1.0)[index // len(KINDS) % 3]
             schema = KINDS[kind](draw)
             result = decoder.generate(
                 draw.choice(PROMPTS),
