@@ -25,15 +25,19 @@ from shiboken6 import isValid
 
 import app
 import engine
+from app.control.downloads import Downloads
 from app.shell.notifications import Notifier
 from app.state.chat.transcript import Exchange, Problem
 from app.state.conversations.list import ConversationItem
+from app.state.models.downloads import Download, DownloadState
 from app.state.models.servers import Server
 from app.system.damage_dialog import make_dialog
 from app.views.markdown.link_question import LinkQuestion
+from app.views.models.get_models import GetModelsDialog
 from app.views.widgets.notices import ContextNotice, LoadNotice
 from app.views.window.prompt_dialog import PromptDialog
 from engine import GenerationResult, InstallationDamaged, ReadPrompt, ToolCall
+from engine.library.found import NamedModel
 from helpers.decoding.scripted_compare import ScriptedCompare
 from helpers.decoding.scripted_decoder import Script, ScriptedDecoder
 from helpers.window.app_window import OpenWindow, Window
@@ -118,6 +122,7 @@ def window(open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(ScriptedDecoder, "_result", noted)
     monkeypatch.setattr(engine, "measure_ways", ScriptedCompare({"plain": 50.0, "4": 68.5, "auto": 70.0}))
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda _url: True)
+    monkeypatch.setattr(Downloads, "look_around", lambda _self: None)
     answers = {"getOpenFileName": ("", ""), "getSaveFileName": ("", ""), "getOpenFileNames": ([], "")}
     for kind, answer in (answers | {"getExistingDirectory": ""}).items():
         monkeypatch.setattr(QFileDialog, kind, staticmethod(lambda *_, answer=answer, **_more: answer))
@@ -157,6 +162,7 @@ def test_nothing_that_comes_from_outside_is_read_as_html(window: Window, monkeyp
     for command in [each.key for each in main.commands if not each.key.startswith(LEFT_OUT)]:
         main.commands.run(command)
         QApplication.processEvents()
+    _tell_downloads(window)
     open_menus(main)
     LinkQuestion(f"https://zq.zz/{DATA}", main).show()
     PromptDialog(ReadPrompt(DATA, (), 4), (DATA,), window.program.theme, main).show()
@@ -171,6 +177,25 @@ def test_nothing_that_comes_from_outside_is_read_as_html(window: Window, monkeyp
     assert {"summary", "noticeText", "codeLanguage", "Picker", "thoughtHeader"} <= shown.places, sorted(shown.places)
     assert not re.search(r"<[\w/]|&\w", _notified(DATA, main, window, monkeypatch))
     window.wait(lambda: not window.controller.busy and window.models.settled)
+    window.wait(lambda: window.program.bridge._worker._running is None)  # Growing a demo ends at its next step.
+
+
+def _tell_downloads(window: Window) -> None:
+    """Have all that the dialog for models shows come from hostile hubs, disks and programs."""
+    downloads, model = window.program.downloads, NamedModel(DATA, Path(f"{NAME}.gguf"))
+    downloads.places = (engine.FoundPlace(DATA, Path(NAME), (model,)),)
+    files = (f"{NAME}.Q4_K_M.gguf", f"{NAME}.gguf")
+    downloads.found = tuple(engine.FoundRepository(DATA, 1, 1, DATA, gated, files) for gated in (True, False))
+    states: tuple[DownloadState, ...] = ("running", "paused", "failed", "done")
+    downloads.listed = tuple(Download(f"{DATA} {state}", state=state, problem=DATA) for state in states)
+    downloads.trouble = DATA
+    downloads.changed.emit()
+    (dialog,) = window.main.findChildren(GetModelsDialog)
+    dialog.places.setCurrentRow(0)
+    dialog.results.setCurrentRow(0)
+    assert _MARK in dialog.message.text()
+    assert all(_MARK in line.label.text() for line in dialog._lines.values())
+    assert _MARK in dialog.results.item(1).text()
 
 
 def _notified(text: str, main: QWidget, window: Window, monkeypatch: pytest.MonkeyPatch) -> str:
