@@ -25,6 +25,7 @@ class PanelFollower(QObject):
         self._program = program
         self._chosen: Exchange | None = None
         self._kept: tuple[Exchange, Metrics] | None = None
+        self._shown: Metrics | None = None
         controller = program.controller
         self._nothing = controller.metrics.of_nothing()
         controller.replies.metrics_changed.connect(self._choose_again)
@@ -53,8 +54,9 @@ class PanelFollower(QObject):
         self._show()
 
     def _choose_again(self) -> None:
-        """Follow another choice of models where no reply is shown."""
-        if self._chosen is None:
+        """Follow another choice of models where no reply is shown; leave the live figures when they are another's."""
+        live = self._program.controller.metrics
+        if self._chosen is None or (self._shown is live and not self._is_live(self._chosen)):
             self._show()
 
     def _is_live(self, exchange: Exchange) -> bool:
@@ -66,7 +68,8 @@ class PanelFollower(QObject):
         if exchange is not None:
             typed, files = split_question(exchange.question)
             name = typed.strip()[:_LONGEST].partition("\n")[0] or next((file.name for file in files), "")
-        panel.show_reply(self._metrics_of(exchange), name)
+        self._shown = self._metrics_of(exchange)
+        panel.show_reply(self._shown, name)
 
     def _metrics_of(self, exchange: Exchange | None) -> Metrics:
         """Return the figures of a reply. Those that were kept know its rounds where its record does."""

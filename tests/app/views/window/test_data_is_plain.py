@@ -37,7 +37,7 @@ from app.views.models.get_models import GetModelsDialog
 from app.views.widgets.notices import ContextNotice, LoadNotice
 from app.views.window.prompt_dialog import PromptDialog
 from engine import GenerationResult, InstallationDamaged, ReadPrompt, ToolCall
-from engine.library.found import NamedModel
+from engine.library.ollama import NamedModel
 from helpers.decoding.scripted_compare import ScriptedCompare
 from helpers.decoding.scripted_decoder import Script, ScriptedDecoder
 from helpers.window.app_window import OpenWindow, Window
