@@ -47,6 +47,7 @@ HOMES = {
         "ThinkingMode",
     ),
     "engine.constraint": ("Constraint",),
+    "engine.corpus.corpus": ("Corpus", "open_corpus", "prune_corpora"),
     "engine.server.local": ("LocalServer", "ServerAddress"),
     "engine.server.metrics": ("ServerFigures", "ServerLine"),
     "engine.drafting.base": ("Draft", "Drafter", "DrafterContext", "GoesOn"),

@@ -29,6 +29,9 @@ from .config import SamplingConfig as SamplingConfig
 from .config import SpeculationConfig as SpeculationConfig
 from .config import ThinkingMode as ThinkingMode
 from .constraint import Constraint as Constraint
+from .corpus.corpus import Corpus as Corpus
+from .corpus.corpus import open_corpus as open_corpus
+from .corpus.corpus import prune_corpora as prune_corpora
 from .decoder import SpeculativeDecoder as SpeculativeDecoder
 from .decoder import load as load
 from .drafting.base import Draft as Draft

@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,10 @@ class ModelsChanged(EngineError):
 def _make_decoder() -> SpeculativeDecoder:
     """Return the engine itself, which is imported by the thread that runs it: the window is on screen before that."""
     return engine.SpeculativeDecoder()
+
+
+Texts = Iterable[tuple[str, str, Callable[[], str]]]
+"""Key, version, and what reads it, of each."""
 
 
 class EngineBridge(Responders):
@@ -187,6 +192,30 @@ class EngineBridge(Responders):
     def forget_other_caches(self, folder: Path, chats: Collection[str]) -> None:
         """Delete what was kept in a folder of other chats than these."""
         self._do(lambda: engine.forget_other_caches(folder, chats))
+
+    def draft_from(self, folder: Path, texts: Callable[[], Texts] | None) -> None:
+        """Index texts in the background, kept in a folder, and draft from them; None: from none.
+
+        What the folder keeps of other texts, with any model, is deleted.
+        """
+
+        def index(cancel: CancelToken) -> None:
+            told = [] if texts is None else list(texts())
+            engine.prune_corpora(folder, {key for key, _, _ in told})
+            target = self._decoder.target
+            if target is None or not told:
+                if target is not None:
+                    self._decoder.attach_corpus(None)
+                return
+            corpus = engine.open_corpus(folder, target.tokenizer, target.vocab_size)
+            encode = partial(target.tokenizer.encode, add_special=False, parse_special=False)
+            try:
+                corpus.update(told, encode, cancel=cancel)
+            finally:
+                self._decoder.attach_corpus(corpus)
+
+        job = self._worker.submit(Job(self._loop, index, background=True))
+        job.result.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def _do(self, work: Callable[[], None]) -> None:
         """Do a short piece of work when it is its turn; nobody waits for it, nor hears that it failed."""

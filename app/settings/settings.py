@@ -82,6 +82,10 @@ _CACHES = (
     Option(True, Translatable("Keep on disk, up to 2 GB")),
     Option(False, Translatable("Don’t keep")),
 )
+_TEXTS = (
+    Option(True, Translatable("Draft from my chats")),
+    Option(False, Translatable("Don’t use them")),
+)
 
 
 @dataclass(slots=True)
@@ -99,6 +103,7 @@ class Settings:
     base64; `left_width`,
     `right_width` in pixels; `conversation` is the number of the one that is open, 0 for none; `font_points` 0: the
     platform's size; `language` "": the system's; `notify`: when a long reply has ended behind other windows;
+    `own_texts`: whether replies are drafted from the chats that are kept;
     `keep_caches`: whether what models have read of chats is kept on disk;
     `first_launch`: the program was never used; `method`, `acceptance`, `overlap`: of every reply; `sampling`: what new
     conversations begin with (GenerationChoice.to_mapping); `next_sampling`: what was chosen for the one that has no
@@ -154,6 +159,16 @@ class Settings:
             Translatable("Chat caches"),
             _CACHES,
             Translatable("A kept chat answers at once after restart"),
+        ),
+    )
+    own_texts: bool = field(
+        default=True,
+        metadata=shown(
+            "general",
+            flag,
+            Translatable("Your own texts"),
+            _TEXTS,
+            Translatable("What you wrote before comes faster. The index stays on this computer"),
         ),
     )
     first_launch: bool = field(default=True, metadata=kept(flag))

@@ -38,6 +38,7 @@ from app.settings.autosave import Autosave
 from app.settings.settings import Settings, SettingsFile
 from app.shell.connections import answer, connect, leave_out
 from app.shell.kept_caches import KeptCaches
+from app.shell.own_texts import OwnTexts
 from app.shell.program import Program
 from app.shell.windows import begin_introduction
 from app.state.chat.transcript import Problem
@@ -152,6 +153,8 @@ def build(
     window.show_chat(empty=before == 0)
     window.painted.connect(lambda: controller.restore(before))
     window.painted.connect(KeptCaches(program, store).begin)
+    if store is not None:
+        window.painted.connect(OwnTexts(program, store).begin)
     window.painted.connect(drafts.begin)
     window.painted.connect(lambda: _begin(program, problems))
     return program

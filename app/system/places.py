@@ -51,6 +51,11 @@ def caches_folder(store: Path) -> Path:
     return cache_folder() / "chats" / folder_key(store)
 
 
+def texts_folder(store: Path) -> Path:
+    """Return the folder for the index of the chats in a store, which replies are drafted from. It may not exist."""
+    return cache_folder() / "texts" / folder_key(store)
+
+
 def tighten_folders() -> None:
     """Take the program's own folders, and the files in them, from all others: earlier versions did not."""
     logs = log_folder()

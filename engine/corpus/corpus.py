@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +23,7 @@ MOST_BYTES = 256 * 2**20
 """Of tokens and index together, in memory and on disk; a token takes 12 bytes."""
 _SUFFIX = ".own"
 _BYTES_A_TOKEN = 12
-_ENOUGH = 2**20
+_ENOUGH = 2**18
 """Tokens of a segment from which on it is left as it is; smaller ones are put together."""
 _MOST_SMALL = 6
 _LOOKED_AT = 16
@@ -164,10 +164,16 @@ class Corpus:
                     self._put([*self._segments, self._keep(make_segment(fresh))])
             self._tidy(wanted)
 
+    def keep(self, keys: Collection[str]) -> None:
+        """Take all texts away but those with these keys."""
+        with self._changing:
+            have = {key: doc.version for segment in self._segments for key, doc in segment.documents.items()}
+            if not have.keys() <= set(keys):
+                self._tidy({key: version for key, version in have.items() if key in keys})
+
     def clear(self) -> None:
         """Take all texts away."""
-        with self._changing:
-            self._tidy({})
+        self.keep(())
 
     def _tidy(self, wanted: Mapping[str, str]) -> None:
         """Keep of each document the version that is wanted, once; put small segments together."""
@@ -263,3 +269,23 @@ class Tokenizer(Protocol):
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> Sequence[int]:
         """Return the tokens."""
         ...
+
+
+_PROBE = "Probing what a tokenizer makes of 1,234 words: naïve Größe, 東京, عربي, 🙂\n\n\tdef f(x):\n        return x\n"
+
+
+def open_corpus(folder: Path, tokenizer: Tokenizer, vocab_size: int) -> Corpus:
+    """Return the corpus that a folder keeps for a tokenizer: each has its own, since a corpus holds tokens."""
+    tokens = tokenizer.encode(_PROBE, add_special=False, parse_special=False)
+    told = f"{vocab_size} {' '.join(map(str, tokens))}".encode()
+    return Corpus(folder / hashlib.blake2b(told, digest_size=16).hexdigest())
+
+
+def prune_corpora(folder: Path, keys: Collection[str]) -> None:
+    """Take all texts but those with these keys out of every corpus that a folder keeps."""
+    for each in folder.iterdir() if folder.is_dir() else ():
+        if each.is_dir():
+            Corpus(each).keep(keys)
+            if not keys:
+                with suppress(OSError):
+                    each.rmdir()

@@ -570,6 +570,14 @@
             <translation>Tokens je Runde, einschließlich Korrekturen und Boni</translation>
         </message>
         <message>
+            <source>From your own texts</source>
+            <translation>Aus Ihren eigenen Texten</translation>
+        </message>
+        <message>
+            <source>Accepted tokens that stand in a chat of yours</source>
+            <translation>Angenommene Token, die in einem Ihrer Chats stehen</translation>
+        </message>
+        <message>
             <source>Time to first token</source>
             <translation>Zeit bis zum ersten Token</translation>
         </message>
@@ -3955,6 +3963,14 @@
             <translation>Nicht behalten</translation>
         </message>
         <message>
+            <source>Draft from my chats</source>
+            <translation>Aus meinen Chats vorschlagen</translation>
+        </message>
+        <message>
+            <source>Don’t use them</source>
+            <translation>Nicht verwenden</translation>
+        </message>
+        <message>
             <source>Theme</source>
             <translation>Erscheinungsbild</translation>
         </message>
@@ -3985,6 +4001,14 @@
         <message>
             <source>A kept chat answers at once after restart</source>
             <translation>Ein behaltener Chat antwortet nach einem Neustart sofort</translation>
+        </message>
+        <message>
+            <source>Your own texts</source>
+            <translation>Eigene Texte</translation>
+        </message>
+        <message>
+            <source>What you wrote before comes faster. The index stays on this computer</source>
+            <translation>Schon Geschriebenes kommt schneller. Der Index bleibt auf diesem Rechner</translation>
         </message>
         <message>
             <source>The key cannot be saved ({reason}).</source>

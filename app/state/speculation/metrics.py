@@ -136,6 +136,8 @@ class SpeedHistory:
         return list(self._times), list(self._rates)
 
 
+_OWN_TEXTS = "own-texts"
+"""The source that drafts from kept chats."""
 _MEASURED_FROM = 16
 """Tokens from which on the speed of a reply is one to compare with."""
 
@@ -148,9 +150,9 @@ def _is_plain(stats: GenerationStats) -> bool:
 class Metrics:
     """Hold the figures of one reply: the one that is being written, the last one, or a kept one.
 
-    Attributes: rounds, proposed, accepted, emitted (tokens); rates, speeds, positions (for the plots); first_token_ms
-    (from the prompt to the first token, None until it is known); running; version (changes with every change, so that
-    nothing is drawn twice).
+    Attributes: rounds, proposed, accepted, emitted (tokens); from_texts (accepted tokens of the user's own texts);
+    rates, speeds, positions (for the plots); first_token_ms (from the prompt to the first token, None until it is
+    known); running; version (changes with every change, so that nothing is drawn twice).
     """
 
     def __init__(self) -> None:
@@ -167,7 +169,7 @@ class Metrics:
         self._begin()
 
     def _begin(self) -> None:
-        self.rounds = self.proposed = self.accepted = self.emitted = self._forced = 0
+        self.rounds = self.proposed = self.accepted = self.emitted = self._forced = self.from_texts = 0
         self.rates, self.speeds, self.positions = RateHistory(), SpeedHistory(), PositionCounts()
         self._draft_ms = self._target_ms = 0.0
         self._first_round_ms: float | None = None
@@ -230,6 +232,7 @@ class Metrics:
                 self.speeds.count(now, self.emitted)
         elif isinstance(event, RoundEvent):
             self._count_round(event.proposed, event.accepted, event.draft_ms, event.target_ms)
+            self.from_texts += event.accepted if event.source == _OWN_TEXTS else 0
             self.speeds.count(now, self.emitted)
             self._lookahead.take(now, event)
         elif isinstance(event, PromptProgress) and event.evaluated >= event.total:
@@ -261,6 +264,7 @@ class Metrics:
         if stats is not None:
             self.rounds, self.proposed = stats.rounds, stats.proposed
             self.accepted, self.emitted, self._forced = stats.accepted, stats.emitted, stats.forced_tokens
+            self.from_texts = sum(each.accepted for each in stats.by_method if each.name == _OWN_TEXTS)
             if stats.proposed_by_position:
                 self.positions = PositionCounts.of_stats(stats)
             if stats.plain_tokens_per_second is not None:

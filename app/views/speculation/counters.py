@@ -22,6 +22,7 @@ class CounterGrid(QWidget):
             "proposed": (self.tr("Proposed"), self.tr("Draft tokens that the target verified")),
             "accepted": (self.tr("Accepted"), self.tr("Proposed tokens that were kept")),
             "length": (self.tr("Mean length"), self.tr("Tokens per round, including corrections and bonuses")),
+            "own": (self.tr("From your own texts"), self.tr("Accepted tokens that stand in a chat of yours")),
             "first": (
                 self.tr("Time to first token"),
                 self.tr("Reading the prompt, and the first round. Known when the reply has ended."),
@@ -43,6 +44,8 @@ class CounterGrid(QWidget):
             grid.addWidget(name, row, 0)
             grid.addWidget(value, row, 1)
             self.values[key] = value
+            if key == "own":
+                self._own = name, value
         self._names = {key: word for key, (word, _) in names.items()}
 
     def draw(self, metrics: Metrics) -> None:
@@ -53,11 +56,14 @@ class CounterGrid(QWidget):
             "proposed": number(metrics.proposed),
             "accepted": number(metrics.accepted),
             "length": UNKNOWN if length is None else number(length, 2),
+            "own": number(metrics.from_texts),
             "first": UNKNOWN if metrics.first_token_ms is None else duration(metrics.first_token_ms / 1000.0),
         }
         for key, group in _TOLD_WITH.items():
             if group in untold:
                 texts[key] = not_told()
+        for label in self._own:
+            label.setVisible(metrics.from_texts > 0)
         for key, text in texts.items():
             if self.values[key].text() != text:
                 self.values[key].setText(text)

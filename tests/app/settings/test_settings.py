@@ -119,6 +119,7 @@ FULL = Settings(
     font_points=12,
     notify=False,
     keep_caches=False,
+    own_texts=False,
     first_launch=False,
     geometry="AAAA",
     left_shown=False,

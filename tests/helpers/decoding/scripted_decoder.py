@@ -113,6 +113,9 @@ class ScriptedDecoder:
     def keep_caches(self, folder: Path | None, *, each_reply: bool) -> None:
         """Keep none: there is nothing in them."""
 
+    def attach_corpus(self, corpus: object) -> None:
+        """Draft from nothing."""
+
     def calibrate(self, *, cancel: CancelToken) -> None:
         """Take a while, once a pair; note what came of it."""
         self.script.threads.add(threading.current_thread().name)

@@ -17,10 +17,11 @@ from app.state.models.selection import Selection
 from app.state.speculation.figures import Figures, PositionCounts, TimeSplit
 from app.state.speculation.metrics import MAX_POINTS, Metrics
 from app.views.speculation.bars import duration
+from app.views.speculation.counters import CounterGrid
 from app.views.speculation.panel import ROUNDS_SHOWN, SpeculationPanel
 from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme
-from engine import GenerationStats, PromptProgress, RoundEvent, TokenEvent, write_whole
+from engine import GenerationStats, MethodStats, PromptProgress, RoundEvent, TokenEvent, write_whole
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
 
@@ -81,6 +82,22 @@ def test_positions_and_times_are_counted_from_the_rounds() -> None:
     assert metrics.positions.pairs() == ((10, 9), (10, 7))
     assert metrics.times == TimeSplit(1.0, 5.0, 2.0)
     assert metrics.times.total_ms == done.total_ms - done.prompt_ms
+
+
+def test_what_came_from_own_texts_is_told_where_something_did(panel: Panel) -> None:
+    metrics = Metrics()
+    write(metrics, 2)
+    counters = panel(metrics).findChild(CounterGrid)
+    assert counters is not None
+    own = counters.values["own"]
+    assert own.isHidden()
+    metrics.take(0.3, RoundEvent(3, "own-texts", 8, 8, 7, 0.0, 60.0))
+    counters.draw(metrics)
+    assert not own.isHidden()
+    assert own.text() == "7"
+    metrics.end(stats(by_method=(MethodStats("own-texts", 3, 12, 9), MethodStats("ngram", 2, 4, 4))))
+    counters.draw(metrics)
+    assert own.text() == "9"
 
 
 def test_rounds_of_different_lengths() -> None:
