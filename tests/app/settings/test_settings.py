@@ -128,6 +128,7 @@ FULL = Settings(
     right_width=200,
     conversation=12,
     tokens_colored=True,
+    tokens_unsure=True,
     method="ngram",
     acceptance="exact",
     overlap="off",
