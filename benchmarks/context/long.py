@@ -28,7 +28,7 @@ from typing import Any
 from benchmarks.peers.server_options import say
 from benchmarks.peers.server_program import Server, ServerFailed, Settings
 from benchmarks.real.real_models import find_pairs, fresh_caches, models_folder
-from engine import LoadConfig, SpeculativeDecoder
+from engine import GenerationResult, LoadConfig, SpeculativeDecoder
 from engine.backends.threads import Meter
 from engine.bench.runs import balanced_order
 from engine.cancel import CancelToken
@@ -72,9 +72,9 @@ class Bench:
             if backend is not None:
                 backend.truncate(0)
 
-    def reply(self, prompt: list[int], lookahead: Any, tokens: int) -> Any:
-        """Return a greedy reply's statistics."""
-        return self.decoder.generate(prompt, max_tokens=tokens, temperature=0.0, lookahead=lookahead).stats
+    def reply(self, prompt: list[int], lookahead: Any, tokens: int) -> GenerationResult:
+        """Return a greedy reply."""
+        return self.decoder.generate(prompt, max_tokens=tokens, temperature=0.0, lookahead=lookahead)
 
 
 def _files(kind: str) -> Sequence[Path]:
@@ -129,17 +129,21 @@ def measure_replies(bench: Bench, length: int) -> dict[str, dict[str, Any]]:
     for task in bench.args.tasks:
         prompt = bench.prompt(length, task)
         bench.reply(prompt, 0, 1)
-        bench.reply(prompt, "auto", bench.args.tokens)
+        written = {bench.reply(prompt, "auto", bench.args.tokens).tokens}
         row: dict[str, Any] = {"plain": [], "auto": []}
         for turn in range(bench.args.turns):
             for place in balanced_order(2, turn):
-                stats = bench.reply(prompt, (0, "auto")[place], bench.args.tokens)
+                reply = bench.reply(prompt, (0, "auto")[place], bench.args.tokens)
+                stats = reply.stats
+                written.add(reply.tokens)
                 row[("plain", "auto")[place]].append(stats.tokens_per_second)
                 if place:
                     row |= {"proposed": stats.proposed, "accepted": stats.accepted, "rounds": stats.rounds}
         row["ratios"] = [auto / plain for plain, auto in zip(row["plain"], row["auto"], strict=True)]
+        row["same"] = len(written) == 1
         found[task] = row
-        say(f"{length}, {task}: auto ÷ plain {', '.join(f'{ratio:.2f}' for ratio in row['ratios'])}")
+        said = ", ".join(f"{ratio:.2f}" for ratio in row["ratios"])
+        say(f"{length}, {task}: auto ÷ plain {said}; {'the same text' if row['same'] else 'TEXTS DIFFER'}")
     return found
 
 
@@ -204,7 +208,8 @@ def _tables(report: dict[str, Any]) -> list[str]:
             lines.append(
                 f"- {task}: plain {median(row['plain']):.1f}, auto {median(row['auto']):.1f} tokens/s, "
                 f"auto ÷ plain {median(row['ratios']):.2f} ({min(row['ratios']):.2f} to {max(row['ratios']):.2f}); "
-                f"{row['accepted']} of {row['proposed']} accepted in {row['rounds']} rounds"
+                f"{row['accepted']} of {row['proposed']} accepted in {row['rounds']} rounds; "
+                f"{'the same text' if row['same'] else 'TEXTS DIFFER'}"
             )
     return lines
 

@@ -16,7 +16,7 @@ from uuid import uuid4
 import numpy as np
 
 from engine.cancel import CancelToken
-from engine.corpus.segment import END, ORDER, Segment, Tokens, make_segment, read_segment, write_segment
+from engine.corpus.segment import END, ORDER, Segment, Tokens, key_of, make_segment, read_segment, write_segment
 from engine.system.files import private_folder
 
 MOST_BYTES = 256 * 2**20
@@ -26,8 +26,8 @@ _BYTES_A_TOKEN = 12
 _ENOUGH = 2**18
 """Tokens of a segment from which on it is left as it is; smaller ones are put together."""
 _MOST_SMALL = 6
-_LOOKED_AT = 16
-"""Places of a segment that are compared, the latest ones."""
+_LOOKED_AT = 32
+"""Places that are compared, the latest ones."""
 _MOST_COMPARED = 24
 Texts = Iterable[tuple[str, str, Callable[[], str]]]
 """Documents, the latest first: key, version (another one where the text has changed), and what reads the text."""
@@ -111,8 +111,10 @@ class Corpus:
             return None
         last = np.array(end[-_MOST_COMPARED:][::-1], dtype=np.uint32)
         found: list[tuple[int, Tokens, int]] = []
+        key, left = key_of(end), _LOOKED_AT
         for segment in reversed(self._segments):
-            for place in segment.find(end, _LOOKED_AT):
+            for place in segment.find(key, left) if left > 0 else ():
+                left -= 1
                 if place < len(segment.tokens) and segment.tokens[place] != END:
                     before = segment.tokens[max(place - _MOST_COMPARED, 0) : place][::-1]
                     differ = np.flatnonzero(before[: len(last)] != last[: len(before)])

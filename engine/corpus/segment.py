@@ -54,12 +54,14 @@ class Segment:
         """Return the tokens of a document."""
         return self.tokens[document.first : document.first + document.length]
 
-    def find(self, end: Sequence[int], most: int) -> list[int]:
-        """Return places behind the last ORDER tokens of a text, at most so many, the latest first."""
-        key = np.uint32(_keys(np.array(end[-ORDER:], dtype=np.uint64))[0])
-        first = int(np.searchsorted(self.keys, key, "left"))
-        last = int(np.searchsorted(self.keys[first : first + 4 * most], key, "right")) + first
-        return [int(place) for place in self.places[first:last][::-1]][:most]
+    def find(self, key: np.uint32, most: int) -> list[int]:
+        """Return places behind the tokens that have this key, at most so many, the latest first."""
+        first = int(self.keys.searchsorted(key))
+        if first == len(self.keys) or self.keys[first] != key:
+            return []
+        last = int(self.keys.searchsorted(key, "right"))
+        places: list[int] = self.places[max(first, last - most) : last][::-1].tolist()
+        return places
 
 
 def make_segment(documents: Iterable[tuple[str, str, Sequence[int] | Tokens]]) -> Segment:
@@ -75,6 +77,11 @@ def make_segment(documents: Iterable[tuple[str, str, Sequence[int] | Tokens]]) -
     keys = _keys(tokens.astype(np.uint64))[:-1] if len(tokens) > ORDER else np.zeros(0, dtype=np.uint32)
     order = np.argsort(keys, kind="stable").astype(np.uint32)
     return Segment(found, tokens, keys[order], order + np.uint32(ORDER))
+
+
+def key_of(end: Sequence[int]) -> np.uint32:
+    """Return the key of the last ORDER tokens of a text."""
+    return np.uint32(_keys(np.array(end[-ORDER:], dtype=np.uint64))[0])
 
 
 def _keys(tokens: NDArray[np.uint64]) -> Tokens:
@@ -127,7 +134,8 @@ def read_segment(path: Path) -> Segment | None:
 def _mapped(path: Path, begin: int, sizes: Sequence[int]) -> Iterator[Tokens]:
     for size in sizes:
         if size:
-            yield np.memmap(path, dtype="<u4", mode="r", offset=begin, shape=(size,))
+            # As a plain array: what numpy has for mapped ones beside is slow.
+            yield np.asarray(np.memmap(path, dtype="<u4", mode="r", offset=begin, shape=(size,))).view(np.ndarray)
         else:
             yield np.zeros(0, dtype=np.uint32)
         begin += 4 * size
