@@ -149,6 +149,7 @@ HOMES = {
         "ToolCallEnded",
         "ToolCallStarted",
         "ToolsEnded",
+        "cancelled_message",
         "limit_message",
         "planned_calls",
         "result_message",

@@ -187,6 +187,7 @@ from .tools.loop import ToolCallAsked as ToolCallAsked
 from .tools.loop import ToolCallEnded as ToolCallEnded
 from .tools.loop import ToolCallStarted as ToolCallStarted
 from .tools.loop import ToolsEnded as ToolsEnded
+from .tools.loop import cancelled_message as cancelled_message
 from .tools.loop import limit_message as limit_message
 from .tools.loop import planned_calls as planned_calls
 from .tools.loop import result_message as result_message

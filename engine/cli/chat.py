@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,11 @@ from engine.cli.arguments.models import (
 from engine.cli.arguments.parser import meant
 from engine.cli.arguments.prompts import read_messages, with_system
 from engine.cli.arguments.replies import add_reply_options, reply_options, system_of
+from engine.cli.arguments.tools import add_tool_options, named_tools, opened_tools
 from engine.cli.arguments.words import in_options
 from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
 from engine.cli.generate import figures_line
+from engine.cli.tool_calls import ToolCalls
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, EngineError, InvalidRequest
 from engine.events import Channel, Finished, GenerationResult, TokenEvent
@@ -37,6 +39,9 @@ from engine.generation.request import make_request
 from engine.messages.message import Message
 from engine.options import GenerationOptions, check_names
 from engine.system.files import write_whole
+from engine.tools.permissions import Permissions
+from engine.tools.servers import permissions_file
+from engine.tools.toolbox import Toolbox
 
 _QUOTES = '"""'
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
@@ -50,6 +55,7 @@ examples:
   outrider-engine chat
   outrider-engine chat -m big.gguf -d small.gguf --system @style.txt
   outrider-engine chat --messages chat.json
+  outrider-engine chat --mcp servers.json --tool time --tool calculate
   printf 'Hello!\\nTell me a joke.\\n' | outrider-engine chat --quiet
 """
 
@@ -62,6 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_corpus(parser)
     add_sampling_options(parser)
     add_reply_options(parser)
+    add_tool_options(parser)
     parser.add_argument("--messages", type=Path, metavar="FILE", help="JSON list of messages to go on with")
     parser.set_defaults(run=run)
 
@@ -74,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
     history = read_messages(args.messages, ask=False) if args.messages else []
     history = with_system(history, system_of(args))
     make_request("x", dict(options), settings.sampling, settings.speculation)
+    tools = named_tools(args)
     cancel, console = CancelToken(), Console(stderr=True, quiet=args.quiet)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -84,8 +92,11 @@ def run(args: argparse.Namespace) -> int:
         return EXIT_DONE
 
     run_cancellable(load, cancel)
-    with loaded[0] as decoder:
-        return Chat(decoder, settings, options, history, console, cancel).run()
+    with loaded[0] as decoder, ExitStack() as stack:
+        chat = Chat(decoder, settings, options, history, console, cancel)
+        if tools is not None:
+            chat.use_tools(stack.enter_context(opened_tools(tools)), Permissions(permissions_file()), args.call_limit)
+        return chat.run()
 
 
 class _NotSet(EngineError):
@@ -112,9 +123,17 @@ class Chat:
         self._first = options
         self._console, self._cancel = console, cancel
         self._terminal = sys.stdin.isatty() and sys.stdout.isatty()
+        self._tools: ToolCalls | None = None
         self._own: Path | None = None
         """The file that /save wrote or /load read last: it may be written again."""
         self._running = True
+
+    def use_tools(self, toolbox: Toolbox, permissions: Permissions, limit: int) -> None:
+        """Let replies call the tools of a box, each call after a question; `limit`: how many for one question."""
+        self._tools = ToolCalls(toolbox, permissions, self._tell, limit=limit, terminal=self._terminal)
+        for problem in toolbox.problems.values():
+            self._tell(problem)
+        self._tell(f"Tools: {', '.join(toolbox.offered) or 'none'}.")
 
     def run(self) -> int:
         """Answer until the input ends or /quit; return the exit code. Raises EngineError where it is a pipe."""
@@ -175,19 +194,39 @@ class Chat:
     # Replies ----------------------------------------------------------------------------------------------------------
 
     def _reply(self, messages: list[Message]) -> bool:
-        """Print the reply to the messages, and keep both; False where it was cancelled and this is no terminal.
+        """Print the reply to the messages, run what it calls, and keep all; False where it ends a pipe.
 
         A reply that failed, or was cancelled before it began, leaves the conversation as it was. Raises EngineError.
         """
+        if self._tools is not None:
+            self._tools.begin_question()
+        while True:
+            result = self._write(messages)
+            if result is None:
+                return self._terminal
+            if result.tokens:
+                self.history = messages = [*messages, result.message]
+            self._say_beside(result)
+            if result.finish_reason == "cancelled":
+                return self._terminal
+            if self._tools is None or not result.tool_calls:
+                return True
+            answered = self._tools.answer(result.message, self._cancel)
+            self.history = messages = [*messages, *answered.messages]
+            if not answered.go_on:
+                return True
+
+    def _write(self, messages: list[Message]) -> GenerationResult | None:
+        """Print the reply to the messages; None where it was cancelled before it began. Raises EngineError."""
         found: list[GenerationResult] = []
+        options: dict[str, Any] = {"sampling": self._settings.sampling, "speculation": self._settings.speculation}
+        options |= self._options | ({} if self._tools is None else {"tools": self._tools.toolbox.functions()})
+        if messages[-1].role == "tool":  # What was demanded was done: now it may answer.
+            options.pop("must_call", None)
 
         def work() -> int:
-            options: dict[str, Any] = {
-                "sampling": self._settings.sampling,
-                "speculation": self._settings.speculation,
-            }
             began = False
-            for event in self._decoder.stream(messages, cancel=self._cancel, **(options | self._options)):
+            for event in self._decoder.stream(messages, cancel=self._cancel, **options):
                 if isinstance(event, TokenEvent):
                     for channel, text in event.added:
                         shown = self._shown(channel, text if began else text.lstrip("\n"))
@@ -201,14 +240,10 @@ class Chat:
             run_cancellable(work, self._cancel, leave=False)
         except Cancelled:
             self._tell("Cancelled before the first token.")
-            return self._terminal
+            return None
         finally:
             print()
-        (result,) = found
-        if result.tokens:
-            self.history = [*messages, result.message]
-        self._say_beside(result)
-        return self._terminal or result.finish_reason != "cancelled"
+        return found[0]
 
     def _shown(self, channel: Channel, text: str) -> str:
         """Return what is printed of a piece of a reply: in a terminal thoughts are dim, elsewhere they are left out."""
@@ -218,7 +253,7 @@ class Chat:
         return f"{_DIM}{text}{_PLAIN}" if channel == "reasoning" and text else text
 
     def _say_beside(self, result: GenerationResult) -> None:
-        for call in result.tool_calls:
+        for call in result.tool_calls if self._tools is None else ():
             self._tell(f"→ {call.name}({json.dumps(call.arguments, ensure_ascii=False)})")
         if result.dropped_turns:
             self._tell(f"The oldest {result.dropped_turns} messages do not fit the context and were not read.")
@@ -259,6 +294,7 @@ class Chat:
             ),
             "save": (self._save, "FILE", "write the conversation as JSON, as --messages reads it"),
             "load": (self._load, "FILE", "go on with a conversation"),
+            "result": (self._result, "", "show what the last call of a tool gave back, whole"),
             "quit": (self._quit, "", "leave"),
         }
 
@@ -269,6 +305,8 @@ class Chat:
 
     def _reset(self, _argument: str) -> None:
         self.history = [message for message in self.history if message.instructs]
+        if self._tools is not None:
+            self._tools.begin_chat()
         self._tell("The conversation begins anew.")
 
     def _system(self, argument: str) -> None:
@@ -328,6 +366,11 @@ class Chat:
         self.history = read_messages(path, ask=False)
         self._own = path
         self._tell(f"{len(self.history)} messages. The next question goes on with them.")
+
+    def _result(self, _argument: str) -> None:
+        if self._tools is None or not self._tools.last:
+            raise InvalidRequest("No tool was called yet.")
+        print(self._tools.last)
 
     def _path(self, argument: str) -> Path:
         if not argument:

@@ -128,6 +128,7 @@ _COMMANDS = {
     "compile": "compile llama.cpp with Outrider's kernels into this Python",
     "convert-head": "make safetensors of pickled draft heads (.bin, .pt)",
     "serve": "serve OpenAI's and Anthropic's interfaces on this machine",
+    "tools": "list, add and switch servers of tools (MCP)",
     "connect": "set other programs to use the local server, and try it",
     "rpc-server": "lend this machine's processor and memory to others",
     "completion": "print the completion script of a shell",

@@ -90,10 +90,14 @@ def planned_calls(reply: GenerationResult | Message, toolbox: Toolbox) -> tuple[
 def run_call(
     planned: PlannedCall, toolbox: Toolbox, *, cancel: CancelToken, timeout: float = CALL_SECONDS
 ) -> ToolOutput:
-    """Run a call that was allowed, on a worker thread. Raises Cancelled and nothing else."""
+    """Run a call that was allowed, on a worker thread. Raises Cancelled and nothing else; then `cancel` is cleared."""
     if planned.tool is None:
         return ToolOutput(planned.problem, is_error=True)
-    return toolbox.call(planned.call.name, planned.call.arguments, cancel=cancel, timeout=timeout)
+    try:
+        return toolbox.call(planned.call.name, planned.call.arguments, cancel=cancel, timeout=timeout)
+    except Cancelled:
+        cancel.clear()
+        raise
 
 
 def result_message(call: ToolCall, output: ToolOutput) -> Message:
@@ -104,6 +108,11 @@ def result_message(call: ToolCall, output: ToolOutput) -> Message:
     if not text:
         text = "The tool failed and does not say why." if output.is_error else "Done."
     return Message("tool", [ToolResult(call.id, call.name, text)])
+
+
+def cancelled_message(call: ToolCall) -> Message:
+    """Return the message for a call that the user cancelled, or went away from: every call has its result."""
+    return result_message(call, ToolOutput("The user cancelled this call.", is_error=True))
 
 
 def limit_message(call: ToolCall, limit: int) -> Message:

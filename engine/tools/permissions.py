@@ -93,10 +93,11 @@ class Permissions:
             kept.pop("writing", None)
         self._write()
 
-    def forget(self, tool: Tool) -> None:
-        """Forget what was answered for a tool, so that a person is asked again. Raises InvalidRequest."""
-        self._chats.pop(tool.key, None)
-        if self._kept.pop(tool.key, None) is not None:
+    def forget(self, tool: Tool | str) -> None:
+        """Forget what was answered for a tool, or that of a key: a person is asked again. Raises InvalidRequest."""
+        key = tool if isinstance(tool, str) else tool.key
+        self._chats.pop(key, None)
+        if self._kept.pop(key, None) is not None:
             self._write()
 
     def begin_chat(self) -> None:

@@ -53,6 +53,10 @@ class ServerConfig:
                     name=one_line(self.name, 64),
                 )
             )
+        if re.sub(r"\W|_", "", self.name).casefold() == "outrider":
+            raise InvalidRequest(
+                Translatable("A tool server cannot be called {name}, as our own tools are.", name=self.name)
+            )
         if bool(self.command) == bool(self.url):
             raise InvalidRequest(
                 Translatable("The tool server {name} needs either a command or an address.", name=self.name)

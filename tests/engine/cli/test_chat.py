@@ -114,7 +114,7 @@ sys.exit(main(["chat", *sys.argv[1:]]))
 class Terminal:
     """A chat in a terminal of its own."""
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, settings: Path | None = None) -> None:
         self.seen = ""
         self._leader, follower = pty.openpty()
         self._process = subprocess.Popen(
@@ -124,13 +124,14 @@ class Terminal:
             stdout=follower,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            env=os.environ | {"XDG_CONFIG_HOME": str(settings or "/nowhere")},
             preexec_fn=_take_terminal,  # noqa: PLW1509 - there is no other way to give it a terminal
         )
         os.close(follower)
 
-    def until(self, *texts: str) -> str:
+    def until(self, *texts: str, seconds: float = 30) -> str:
         """Read until all these texts came, and give what came."""
-        came, deadline = "", time.monotonic() + 30
+        came, deadline = "", time.monotonic() + seconds
         while not all(text in came for text in texts):
             ready, _, _ = select.select([self._leader], [], [], 1.0)
             assert time.monotonic() < deadline, came
@@ -207,3 +208,44 @@ def test_ctrl_d_leaves(terminal: Terminal) -> None:
     terminal.until("> ")
     terminal.type("\x04")
     assert terminal.close() == 0
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+def test_a_model_calls_tools_that_are_asked_about(tmp_path: Path) -> None:
+    """With a model that people use and three tools: its call is asked about and run, and its result is used."""
+    models = sorted(Path("~/.cache/real-models").expanduser().glob("qwen2.5-coder-1.5b*.gguf"))
+    if not models:
+        pytest.skip("no Qwen2.5-Coder 1.5B here")
+    server = {"command": sys.executable, "args": [str(ROOT / "tests" / "helpers" / "tools" / "example_server.py")]}
+    listed = tmp_path / "servers.json"
+    listed.write_text(json.dumps({"mcpServers": {"example": server}}))
+    options = ("-m", str(models[0]), "-n", "200", "-c", "2048", "--temperature", "0", "--mcp", str(listed))
+    chat = Terminal(*options, settings=tmp_path)
+    try:
+        chat.until("> ", seconds=300)
+        chat.type("Use the tool add to add 1734 and 2519.\r")
+        seen = chat.until("Run it?", seconds=300)
+        assert "a: 1734" in seen
+        assert "4253" not in seen
+        chat.type("o\r")
+        assert "4,253" in chat.until("\n> ", seconds=300).replace("4253", "4,253")
+        for answer, said in (("\x03", "Cancelled."), ("n\r", "Not allowed.")):
+            chat.type("Use the tool add to add 11 and 22.\r")
+            chat.until("Run it?", seconds=300)
+            chat.type(answer)
+            chat.until(said, "\n> ", seconds=300)
+        chat.type("What is the capital of France?\r")
+        assert "Paris" in chat.until("\n> ", seconds=300)
+        chat.type(f"/save {tmp_path / 'chat.json'}\r")
+        chat.until("\n> ")
+        chat.type("/quit\r")
+        assert chat.close() == 0
+    finally:
+        chat._process.kill()
+    assert "Traceback" not in chat.seen
+    messages = json.loads((tmp_path / "chat.json").read_text("utf-8"))
+    results = [message["content"] for message in messages if message["role"] == "tool"]
+    assert results[0] == "4253"
+    assert "cancelled" in results[1]
+    assert "does not allow" in results[2]
