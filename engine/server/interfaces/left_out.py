@@ -35,7 +35,7 @@ RENAMED: Mapping[str, str] = {
 SAME_AS: Mapping[str, Mapping[float, float]] = {
     **{name: {-1: 0} for name in ("top_k", "top_n_sigma", "min_p", "penalty_window")},
     **{name: {0: 1} for name in ("repeat_penalty", "typical")},
-    "top_p": {0: 1e-9},
+    "top_p": {},
 }
 """Numbers that are said in another way here: off, all tokens, and the likeliest one alone."""
 WHOLE = (
@@ -49,6 +49,8 @@ WHOLE = (
     "min_tokens",
 )
 """Fields whose numbers some programs write as 40.0."""
+BOUNDS: Mapping[str, tuple[float, float]] = {"top_p": (1e-9, 1), "min_p": (0, 1)}
+"""Numbers beyond which others mean the same: all tokens, or the likeliest one alone."""
 ANY_SEED = -1
 SILENT = frozenset(
     {
@@ -108,10 +110,12 @@ def _with_usual_values(told: dict[str, Any]) -> dict[str, Any]:
     for name, values in AS_USUAL.items():
         if name in told and any(type(told[name]) is type(value) and told[name] == value for value in values):
             del told[name]
-    for name, meanings in SAME_AS.items():
+    for name in SAME_AS:
         value = told.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            told[name] = meanings.get(value, value)
+            meant = SAME_AS[name].get(value, value)
+            least, most = BOUNDS.get(name, (meant, meant))
+            told[name] = min(max(meant, least), most)
     for name in ("stop", "stop_sequences"):
         if isinstance(told.get(name), list):
             told[name] = [text for text in told[name] if text != ""]

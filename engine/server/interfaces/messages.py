@@ -18,7 +18,7 @@ _KNOWN = COMMON | {
     *("messages", "system", "max_tokens", "stop_sequences", "tools", "tool_choice", "thinking", "output_config"),
     *("output_format", "cache_control"),
 }
-_ROLES = ("user", "assistant", "system", "developer")
+_ROLES = ("user", "assistant", "system", "developer", "tool")
 _ERRORS = {
     "rate_limit_error": "rate_limit_error",
     "server_error": "api_error",
@@ -28,8 +28,6 @@ _ERRORS = {
 
 def read_conversation(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     """Return what a body of /v1/messages asks for. Raises InvalidRequest and its kinds."""
-    if body.get("max_tokens") is None:
-        raise InvalidRequest('"max_tokens" is missing: how many tokens the reply may have.')
     told, left = tidied(body), NotDone()
     options = read_common(told, _KNOWN, left)
     options["stop"] = told.get("stop_sequences") or ()
@@ -69,8 +67,8 @@ def _as_messages(system: object, told: object, left: NotDone) -> list[dict[str, 
         role, content = message.get("role"), message.get("content")
         if role not in _ROLES:
             raise InvalidRequest("A message's role must be user, assistant or system.")
-        if isinstance(content, str):
-            messages.append({"role": role, "content": content})
+        if isinstance(content, str | None):
+            messages.append({"role": role, "content": content or ""})
         elif isinstance(content, list) and all(isinstance(block, Mapping) for block in content):
             messages += _of_blocks(role, content, left)
         else:

@@ -15,7 +15,7 @@ from engine.generation.questions import Infill
 from engine.generation.request import make_request
 from engine.messages.message import Message
 from engine.server.interfaces.bodies import read_flag
-from engine.server.interfaces.conversation import read_messages, text_of
+from engine.server.interfaces.conversation import NO_PICTURES, read_messages, text_of
 from engine.server.interfaces.left_out import ANY_SEED, SILENT, NotDone, tidied
 from engine.server.interfaces.tools import OfferedTool, read_tools
 
@@ -98,6 +98,8 @@ def read_chat(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     messages = read_messages(told.get("messages"), left)
     most = told.get("max_completion_tokens")
     options |= {} if most is None else {"max_tokens": most}
+    if type(told.get("logprobs")) is int:  # How many, as the other interface says it, and llama.cpp's `n_probs`.
+        told |= {"top_logprobs": told["logprobs"], "logprobs": told["logprobs"] > 0}
     logprobs = read_flag(told, "logprobs")
     if logprobs:
         options["top"] = read_top(told.get("top_logprobs"))
@@ -143,7 +145,7 @@ def read_completion(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     first, *others = _prompts(told.get("prompt"))
     echo, suffix = read_flag(told, "echo"), told.get("suffix")
     if told.get("best_of") not in (None, 1, told.get("n")):
-        raise InvalidRequest('"best_of" must be the same as "n": replies are not ranked.')
+        left.note("best_of: replies are not ranked")
     top = told.get("logprobs")
     logprobs = top is not None and top is not False
     if logprobs:
@@ -163,7 +165,11 @@ def _prompts(told: object) -> list[str | tuple[int, ...]]:
     listed = told if isinstance(told, list) and told and not all(type(each) is int for each in told) else [told]
     found: list[str | tuple[int, ...]] = []
     for prompt in listed:
-        if isinstance(prompt, str):
+        if isinstance(prompt, Mapping) and isinstance(prompt.get("prompt_string"), str):  # Beside it are pictures.
+            if prompt.get("multimodal_data"):
+                raise InvalidRequest(NO_PICTURES)
+            found.append(prompt["prompt_string"])
+        elif isinstance(prompt, str):
             found.append(prompt)
         elif isinstance(prompt, list) and prompt and all(type(token) is int for token in prompt):
             found.append(tuple(prompt))

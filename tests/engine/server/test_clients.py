@@ -94,6 +94,7 @@ def content(answer: Any) -> str:
 def test_values_of_other_servers_mean_what_they_mean_there(url: str) -> None:
     plain = content(posted(url, CHAT, {"messages": QUESTION, "max_tokens": 8})[1])
     same: dict[str, Any] = {"max_tokens": 8.0, "seed": -1, "top_k": -1, "stop": "", "min_p": -1, "repeat_penalty": 0}
+    same |= {"top_p": 1.5, "n_probs": 0}
     for name, value in (*same.items(), ("stop", [""]), ("n_predict", 8), ("typical_p", 1), ("response_format", {})):
         body = {"messages": QUESTION, "max_tokens": 8} | {name: value}
         status, answer = posted(url, CHAT, body)
@@ -103,6 +104,20 @@ def test_values_of_other_servers_mean_what_they_mean_there(url: str) -> None:
     assert content(unlimited).startswith(plain)
     assert posted(url, CHAT, {"messages": QUESTION, "max_tokens": 2, "temperature": 1, "seed": -7})[0] == 200
     assert tidied({"top_p": 0, "repeat_last_n": -1})["penalty_window"] == 0
+
+
+def test_what_llama_cpp_takes_is_taken(url: str) -> None:
+    """Found by asking its server the same: a default, a role, a null, and other ways to say a prompt or a number."""
+    whole = posted(url, MESSAGES, {"messages": QUESTION})[1]
+    assert (whole["stop_reason"], bool(whole["content"])) == ("end_turn", True)
+    odd: list[dict[str, Any]] = [*QUESTION, {"role": "tool", "content": "x"}, {"role": "user", "content": None}]
+    assert posted(url, MESSAGES, {"messages": odd, "max_tokens": 1})[0] == 200
+    plain = posted(url, TEXT, {"prompt": "Hello", "max_tokens": 4})[1]["choices"][0]["text"]
+    for body in ({"prompt": {"prompt_string": "Hello"}}, {"prompt": "Hello", "best_of": 3}):
+        assert posted(url, TEXT, {**body, "max_tokens": 4})[1]["choices"][0]["text"] == plain
+    assert "best_of" in told(url, TEXT, {"prompt": "Hello", "best_of": 3, "max_tokens": 1})[1]
+    told_of = posted(url, CHAT, {"messages": QUESTION, "max_tokens": 1, "n_probs": 3})[1]
+    assert len(told_of["choices"][0]["logprobs"]["content"][0]["top_logprobs"]) == 3
 
 
 @pytest.mark.parametrize("count", [20, 5, 6])
