@@ -7073,6 +7073,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>{name!r} kann kein Werkzeugserver heißen: höchstens 64 Zeichen, keines davon ein /.</translation>
         </message>
         <message>
+            <source>A tool server cannot be called {name}, as our own tools are.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
             <source>The tool server {name} needs either a command or an address.</source>
             <translation>Der Werkzeugserver {name} braucht entweder einen Befehl oder eine Adresse.</translation>
         </message>
