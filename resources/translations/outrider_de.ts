@@ -7074,7 +7074,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         </message>
         <message>
             <source>A tool server cannot be called {name}, as our own tools are.</source>
-            <translation type="unfinished"></translation>
+            <translation>Ein Werkzeugserver kann nicht {name} heißen: So heißen die eigenen Werkzeuge.</translation>
         </message>
         <message>
             <source>The tool server {name} needs either a command or an address.</source>
