@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -11,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
-from uuid import uuid4
 
 import numpy as np
 
@@ -216,7 +216,7 @@ class Corpus:
         if self._folder is None:
             return segment
         private_folder(self._folder)
-        return write_segment(segment, self._folder / f"{uuid4().hex}{_SUFFIX}")
+        return write_segment(segment, self._folder / f"{secrets.token_hex(16)}{_SUFFIX}")
 
     @staticmethod
     def _read(folder: Path) -> Iterator[Segment]:

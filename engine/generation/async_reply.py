@@ -10,7 +10,7 @@ from types import TracebackType
 
 from engine.cancel import CancelToken
 from engine.errors import DecoderBusy
-from engine.events import Event
+from engine.events import Event, GenerationResult
 from engine.generation.occupancy import RunningReply
 
 
@@ -86,3 +86,26 @@ class AsyncReply(AsyncGenerator[Event, None]):
             # A collection may come upon it on the very thread that works for it.
             with suppress(DecoderBusy):
                 self._end()
+
+
+async def written(write: Callable[[], GenerationResult], token: CancelToken) -> GenerationResult:
+    """Return what `write` returns, on a thread of its own; `token` cancels that with the task that waits for it."""
+    with ThreadPoolExecutor(1, "outrider-agenerate") as thread:
+        work = asyncio.get_running_loop().run_in_executor(thread, write)
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            if not work.done():
+                token.cancel()
+                await _end_of(work)
+                token.clear()  # A reply that ended before it was heard has left it set.
+            raise
+
+
+async def _end_of(work: asyncio.Future[GenerationResult]) -> None:
+    """Wait for it, whoever cancels the waiting."""
+    while not work.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([work])
+    if not work.cancelled():
+        work.exception()  # Whoever asked for it has been told already that it was given up.

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from typing import Unpack
 
@@ -14,7 +12,6 @@ from engine.checks import is_whole
 from engine.config import GenerationRequest, Prompt
 from engine.errors import BackendFailure, InvalidRequest
 from engine.events import Event, Finished, GenerationResult, TokenEvent
-from engine.generation.async_reply import AsyncReply
 from engine.generation.occupancy import RunningReply
 from engine.options import GenerationOptions
 from engine.translatable import Translatable
@@ -66,16 +63,9 @@ class ReplyCalls(ABC):
         """
         token = cancel or self.cancel_token
         reply = self._reply(prompt, token, options)
-        with ThreadPoolExecutor(1, "outrider-agenerate") as thread:
-            work = asyncio.get_running_loop().run_in_executor(thread, _written, reply, on_token)
-            try:
-                return await asyncio.shield(work)
-            except asyncio.CancelledError:
-                if not work.done():
-                    token.cancel()
-                    await _end_of(work)
-                    token.clear()  # A reply that ended before it was heard has left it set.
-                raise
+        from engine.generation.async_reply import written  # noqa: PLC0415 - see astream
+
+        return await written(lambda: _written(reply, on_token), token)
 
     def generate_many(
         self,
@@ -140,17 +130,10 @@ class ReplyCalls(ABC):
 
         Leaving the loop around it early, `aclose`, and cancelling the task end the reply.
         """
+        from engine.generation.async_reply import AsyncReply  # noqa: PLC0415 - asyncio takes long to import
+
         token = cancel or self.cancel_token
         return AsyncReply(lambda: self._reply(prompt, token, options), token)
-
-
-async def _end_of(work: asyncio.Future[GenerationResult]) -> None:
-    """Wait for it, whoever cancels the waiting."""
-    while not work.done():
-        with suppress(asyncio.CancelledError):
-            await asyncio.wait([work])
-    if not work.cancelled():
-        work.exception()  # Whoever asked for it has been told already that it was given up.
 
 
 def _written(reply: RunningReply, on_token: OnToken | None) -> GenerationResult:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -48,6 +47,8 @@ def describe_machine() -> dict[str, Any]:
 
 @cache
 def _version(package: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - seldom asked, long to import
+
     try:
         return version(package)
     except PackageNotFoundError:
