@@ -68,13 +68,15 @@ class Turns:
         waiting = mine, beside
         self._queues.setdefault(client, deque()).append(waiting)
         self.waiting += 1
+        # Who seemed to wait may have left, and nobody have a turn at whose end it would be passed on.
+        self._pass_on()
         try:
             return await mine
         except asyncio.CancelledError:
             if mine.done() and not mine.cancelled():  # It had been handed the turn.
                 self.running -= 1
-                self._drop(client, waiting)
-                self._pass_on()
+            self._drop(client, waiting)
+            self._pass_on()
             raise
         finally:
             self.waiting -= 1

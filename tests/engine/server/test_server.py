@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
@@ -366,3 +367,26 @@ def test_turns_go_round_the_clients() -> None:
 
     asyncio.run(all_of_it())
     assert order == ["a1", "a3", "b1", "a4", "b2"]
+
+
+def test_a_turn_is_not_lost_where_the_last_one_to_wait_has_just_left() -> None:
+    """Who was cancelled counts as waiting until its task runs; whoever comes in that moment has the engine at once."""
+
+    async def meet() -> None:
+        turns = Turns(9)
+        async with asyncio.timeout(10):
+            first, last = turns.take("first"), turns.take("last")
+            await first.__aenter__()
+            left = asyncio.create_task(turns.take("left").__aenter__())
+            await asyncio.sleep(0)
+            assert turns.waiting == 1
+            left.cancel()
+            await first.__aexit__(None, None, None)
+            await last.__aenter__()
+            assert (turns.running, turns.waiting) == (1, 1)
+            with suppress(asyncio.CancelledError):
+                await left
+            await last.__aexit__(None, None, None)
+            assert (turns.running, turns.waiting) == (0, 0)
+
+    asyncio.run(meet())
