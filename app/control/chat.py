@@ -213,8 +213,8 @@ class ChatController(QObject):
                 self._edit(exchange, text)
             case EditReply(exchange, text):
                 self._edit_reply(exchange, text)
-            case Regenerate(exchange):
-                self._regenerate(exchange)
+            case Regenerate(exchange, context):
+                self._regenerate(exchange, context)
             case GoOn(exchange, index, given):
                 self._go_on(exchange, index, given)
             case Continue(exchange):
@@ -234,9 +234,11 @@ class ChatController(QObject):
         question = self._messages.ask_in_other_words(conversation, exchange.question_id, text)
         self._answer_anew(conversation, question)
 
-    def _regenerate(self, exchange: Exchange) -> None:
+    def _regenerate(self, exchange: Exchange, context: int | None) -> None:
         conversation = self._free()
         if conversation is not None and exchange.question_id is not None:
+            if context is not None:
+                self.models.lengthen_context(context)
             self._answer_anew(conversation, exchange.question_id)
 
     def _go_on(self, exchange: Exchange, index: int, given: str | int) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -15,6 +16,7 @@ from app.bridge.tasks import Tasks
 from app.control.models import ModelController
 from app.control.problems import describe
 from app.state.chat.activity import Activity
+from app.state.chat.context_use import ContextUse, longer_context
 from app.state.chat.road import Pieces
 from app.state.chat.rounds import RoundRecord
 from app.state.chat.trace import TokenTrace
@@ -27,6 +29,7 @@ from app.state.speculation.metrics import Metrics
 from app.system.translation import number
 from engine import (
     Cancelled,
+    ContextFull,
     Finished,
     GenerationResult,
     GenerationStats,
@@ -212,9 +215,17 @@ class ReplyQueue(QObject):
             pass
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the window
             problem = describe(error)
+            if isinstance(error, ContextFull):
+                problem = replace(problem, context=self._context_for(pending.wanted.target, error))
         if pending is self.running:
             self._drain()
         self._end(pending, problem)
+
+    def _context_for(self, target: Path | None, error: ContextFull) -> int | None:
+        """Return the context in which a prompt would fit that did not; None where the target knows none."""
+        model = self._models.list.by_path(target)
+        use = ContextUse(error.needed, error.available, fits=False)
+        return None if model is None else longer_context(use, model.context_length)
 
     @staticmethod
     def _earlier(exchange: Exchange) -> tuple[GenerationStats, list[RoundRecord]] | None:

@@ -705,6 +705,10 @@
             <source>Ask again</source>
             <translation>Erneut fragen</translation>
         </message>
+        <message>
+            <source>Use {length} and ask again</source>
+            <translation>{length} verwenden und erneut fragen</translation>
+        </message>
     </context>
     <context>
         <name>Figures</name>
@@ -4004,7 +4008,7 @@
         </message>
         <message>
             <source>Your own texts</source>
-            <translation>Eigene Texte</translation>
+            <translation type="unfinished"></translation>
         </message>
         <message>
             <source>What you wrote before comes faster. The index stays on this computer</source>

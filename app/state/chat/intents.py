@@ -18,9 +18,13 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Regenerate:
-    """Have a question answered once more, beside the reply that it has."""
+    """Have a question answered once more, beside the reply that it has.
+
+    `context`: tokens of context to load the target with first, None: as it is.
+    """
 
     exchange: Exchange
+    context: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

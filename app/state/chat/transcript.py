@@ -22,11 +22,15 @@ ExchangePart = Literal["question", "reply"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Describe a problem to a person. `details` is for a report to the developers, None if `text` says everything."""
+    """Describe a problem to a person. `details` is for a report to the developers, None if `text` says everything.
+
+    `context`: tokens of context with which the question would fit, None where that is not the problem or does not help.
+    """
 
     text: str
     details: str | None = None
     action: Action | None = None
+    context: int | None = None
 
 
 @dataclass(slots=True)

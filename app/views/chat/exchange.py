@@ -24,7 +24,7 @@ from app.state.chat.intents import (
     ShowVersion,
 )
 from app.state.chat.transcript import Exchange
-from app.system.translation import say
+from app.system.translation import number, say
 from app.views.chat.actions import ActionRow, HoverButton, question_row, reply_row
 from app.views.chat.entry import Ask, DamageLine, EntryView, ProblemView
 from app.views.chat.question import QuestionBox, QuestionEditor
@@ -110,15 +110,15 @@ class ExchangeView(EntryView):
         self.summary.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.continue_button = QPushButton(self.tr("Continue"), footer)
         self.continue_button.clicked.connect(self._ask_to_continue)
-        self.again_button = QPushButton(self.tr("Ask again"), footer)
+        self.again_button = QPushButton(footer)
         self.again_button.clicked.connect(self._ask_again)
         for button in (self.continue_button, self.again_button):
             button.hide()
         line = QHBoxLayout()
         line.setSpacing(12)
         line.addWidget(self.summary, 1)
-        line.addWidget(self.continue_button)
-        line.addWidget(self.again_button)
+        for button in (self.continue_button, self.again_button):
+            line.addWidget(button, 0, Qt.AlignmentFlag.AlignTrailing)
         rows = QVBoxLayout(footer)
         rows.setContentsMargins(0, 4, 0, 0)
         rows.setSpacing(0)
@@ -269,6 +269,10 @@ class ExchangeView(EntryView):
         self.summary.setToolTip(exchange.models)
         self.summary.setVisible(bool(words))
         self.continue_button.setVisible(exchange.status == "interrupted" and exchange.unfinished)
+        if (context := self._longer) is None:
+            self.again_button.setText(self.tr("Ask again"))
+        else:
+            self.again_button.setText(self.tr("Use {length} and ask again").format(length=number(context)))
         self.again_button.setVisible(exchange.ended and not exchange.answered and exchange.question_id is not None)
 
     def _show_calls(self) -> None:
@@ -278,9 +282,9 @@ class ExchangeView(EntryView):
             call.hide()
             call.deleteLater()
         place = self._rows.indexOf(self.reply) + 1
-        for number, part in enumerate(self.exchange.calls):
+        for beside, part in enumerate(self.exchange.calls):
             view = ToolCallView(part, self._theme, self)
-            self._rows.insertWidget(place + number, view)
+            self._rows.insertWidget(place + beside, view)
             self._calls.append(view)
 
     def show_problem(self, view: ProblemView) -> None:
@@ -396,8 +400,13 @@ class ExchangeView(EntryView):
         self._leave_reply()
         self.ask(EditReply(self.exchange, text))
 
+    @property
+    def _longer(self) -> int | None:
+        """Return the context in which the question fits, where that was too short."""
+        return None if self.exchange.problem is None else self.exchange.problem.context
+
     def _ask_again(self) -> None:
-        self.ask(Regenerate(self.exchange))
+        self.ask(Regenerate(self.exchange, self._longer))
 
     def _ask_to_continue(self) -> None:
         self.ask(Continue(self.exchange))

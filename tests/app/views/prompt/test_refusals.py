@@ -8,10 +8,11 @@ from PySide6.QtWidgets import QToolTip
 
 from app.settings.settings import Settings
 from app.state.chat.context_use import ContextUse, longer_context
+from app.state.chat.transcript import Exchange
 from app.views.widgets import notices
 from app.words.context import context_figures, context_words
 from helpers.decoding.scripted_decoder import Script
-from helpers.window.app_window import OpenWindow
+from helpers.window.app_window import OpenWindow, Window
 
 
 def test_a_message_that_does_not_fit_is_not_sent(open_window: OpenWindow) -> None:
@@ -123,7 +124,7 @@ def test_one_click_loads_the_context_that_a_message_needs_and_sends_it(
     assert (context.use.available, context.use.used) == (64, context.use.used)
     needed = context.use.used
     window.key(Qt.Key.Key_Return)
-    assert notice.use.isVisible()
+    window.wait(notice.use.isVisible)
     offered = longer_context(context.use, 2_048)
     assert offered is not None
     assert needed <= offered - offered // 16 < 2 * needed
@@ -138,11 +139,29 @@ def test_one_click_loads_the_context_that_a_message_needs_and_sends_it(
     assert (window.prompt.edit.toPlainText(), notice.isVisible()) == ("", False)
     window.wait(lambda: context.use is not None and context.use.available == offered)
     assert window.models.settings.load_options[str(target)] == {"context": offered}, "so it stays"
+    ask_again(window)
+
+
+def ask_again(window: Window) -> None:
+    """More than the model can hold is offered nothing; what was sent before it was counted, the same click."""
+    notice, context = window.main.context_notice, window.program.context
     window.prompt.set_text("word " * 5_000)
     window.wait(lambda: context.use is not None and not context.use.fits)
     window.key(Qt.Key.Key_Return)
-    assert notice.isVisible()
+    window.wait(notice.isVisible)
     assert not notice.use.isVisible(), "more than the model was trained for"
+    again = window.ask("a red fox and a blue bird " * 120)
+    button = window.view(again).again_button
+    assert again.problem is not None
+    assert (again.problem.context, button.text()) == (1_024, "Use 1,024 and ask again")
+    assert button.width() == button.sizeHint().width()
+    window.click(button)
+    last = window.controller.transcript.entries[-1]
+    assert isinstance(last, Exchange)
+    window.wait(lambda: last.status == "writing" or last.ended)
+    window.controller.cancel()
+    window.ended(last)
+    assert last.problem is None
 
 
 @pytest.mark.parametrize(
