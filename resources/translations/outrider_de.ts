@@ -4008,7 +4008,7 @@
         </message>
         <message>
             <source>Your own texts</source>
-            <translation type="unfinished"></translation>
+            <translation>Ihre eigenen Texte</translation>
         </message>
         <message>
             <source>What you wrote before comes faster. The index stays on this computer</source>
