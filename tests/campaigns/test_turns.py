@@ -28,8 +28,8 @@ Ways = list[dict[str, Any]]
 REPLIES = 30_000
 BUDGET_S = 0.1
 """Of a calibration: what it leaves behind is looked at, not what it measures."""
-DRAWN = (0.03, 0.03, 0.01)
-"""How often costs are forgotten, streams opened, and experts tried, before a reply."""
+DRAWN = (0.03, 0.03, 0.01, 0.05)
+"""How often costs are forgotten, streams opened, experts tried and texts changed that are drafted from."""
 WAYS: Ways = [
     {"lookahead": 0},
     {"lookahead": 3},
@@ -80,7 +80,8 @@ class Talks:
             decoder.attach_heads(resolve_source("demo-head"))
             keep_caches(decoder.target, decoder.draft)
             while self._number < replies:
-                for chance, what in zip(DRAWN, (self._forget, self._streams, self._experts), strict=True):
+                actions = (self._forget, self._streams, self._experts, self._corpus)
+                for chance, what in zip(DRAWN, actions, strict=True):
                     if self._draw.random() < chance:
                         self.done[what.__name__.strip("_")] += 1
                         what()
@@ -126,6 +127,14 @@ class Talks:
             check()
         decoder.close_streams()
         decoder.attach_heads(resolve_source("demo-head"))
+
+    def _corpus(self) -> None:
+        """Draft from what was written so far, or no longer."""
+        written = self._written()
+        self._decoder.attach_corpus(written if written and self._draw.random() < 0.7 else None)
+
+    def _written(self) -> list[str]:
+        return [turn["content"] for talk in self._told for turn in talk if turn["role"] == "assistant"]
 
     def _experts(self) -> None:
         """Try a mixture of experts in a child, which does not pack its weights, and draft for it."""
@@ -178,6 +187,8 @@ class Talks:
         self._number += 1
         way, temperature = draw.choice(ways), draw.choice((0.0, 0.0, 1.0))
         options = {"max_tokens": draw.choice((1, 3, 20, 60)), "temperature": temperature, "seed": number}
+        if (written := self._written()) and draw.random() < 0.15:
+            way = way | {"prediction": draw.choice(written)}
         options |= draw.choice(ENDS) | ({"raw": True} if isinstance(prompt, str) else {})
         last = draw.choice((None,) * 5 + (0, 1, 5, 40))
         asked, place = prompt if isinstance(prompt, str) else list(prompt), f"seed {self._seed}, reply {number}: {way}"
