@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Event as Flag
 from time import perf_counter
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 from engine.backends.base import Backend
 from engine.backends.heads import HeadBackend
@@ -36,13 +36,12 @@ from engine.generation.occupancy import Occupancy, ReplyRef, RunningReply
 from engine.generation.questions import TargetQuestions
 from engine.generation.reply_calls import ReplyCalls
 from engine.generation.responder import EVERYTHING, Capabilities
-from engine.library.compat import Fit, judge_backends, require_usable
 from engine.loading.heads import open_found_heads, open_heads
-from engine.loading.open import ModelSource, may_load_together, notes_on_models
-from engine.loading.sharing import Holder
+from engine.loading.open import ModelSource, may_load_together
+from engine.loading.source import Holder, Source, notes_on_models, source_for
 from engine.loading.streams import open_pairs
 from engine.lookahead.knowledge import PairKnowledge, learn_pair, recall_pair
-from engine.methods import AUTO, PLAIN, find_method
+from engine.methods import AUTO, DRAFT_MODEL, PLAIN, DraftMethod, find_method
 from engine.options import GenerationOptions, LoadOptions, load_config
 from engine.stats import GenerationStats
 from engine.system.files import expanded
@@ -61,10 +60,10 @@ _BUSY = Translatable("This decoder is generating a reply. Wait for it, or cancel
 
 
 class SpeculativeDecoder(ReplyCalls, TargetQuestions):
-    """Hold a target, perhaps a draft or heads, and write replies with them.
+    """Hold a target and the sources that propose for it, and write replies with them.
 
-    Attributes: target, draft, heads (the loaded backends or None); cancel_token (ends the call that is running); stats
-    (added up over all replies since `reset_stats`); warnings (what to know of the models). One reply is written at a
+    Attributes: target (a loaded backend or None); sources (the loaded ones: heads before a draft model); cancel_token
+    (ends the call that is running); stats (added up over all replies since `reset_stats`). One reply is written at a
     time. `close`, `attach_target` and `attach_draft` may be called from another thread meanwhile: they cancel the reply
     and wait for its end. `cancel_token` may be used from any thread.
 
@@ -91,14 +90,13 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         self._speculation = speculation or SpeculationConfig()
         self._sampling = sampling or SamplingConfig()
         self.target: Backend | None = None
-        self.draft: Backend | None = None
-        self.heads: HeadBackend | None = None
+        self.sources: tuple[Source, ...] = ()
         self.cancel_token = CancelToken()
         self._stats = self._past = GenerationStats()
         self._plain_tokens_per_second: float | None = None
-        self._configs: dict[str, LoadConfig | None] = {}
+        self._target_config: LoadConfig | None = None
         self._knowledge: PairKnowledge | None = None
-        self._calibrated = self._guesses = self._through_text = False
+        self._calibrated = self._guesses = False
         self._occupancy = Occupancy()
         self._answer_now = Flag()
         self._holder = Holder()
@@ -117,6 +115,18 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
     def is_loaded(self) -> bool:
         """Return whether there is a target."""
         return self.target is not None
+
+    @property
+    def draft(self) -> Backend | None:
+        """Return the loaded draft model, or None."""
+        source = source_for("draft", self.sources)
+        return None if source is None else source.model
+
+    @property
+    def heads(self) -> HeadBackend | None:
+        """Return the loaded draft heads, or None."""
+        source = source_for("heads", self.sources)
+        return None if source is None else cast(HeadBackend, source.model)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -138,17 +148,15 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         with warming(self, lambda: self.target, early=not isinstance(model, Backend)):
             backend, config = self._holder.open(model, "target", progress, cancel or self.cancel_token)
             with self._occupancy.change():
-                self._put_heads(None)
-                fit = None if self.draft is None else judge_backends(backend, self.draft)
-                self._configs["target"] = config
-                self._put("target", backend)
+                fitting = []
+                for source in self.sources:
+                    with suppress(IncompatiblePair):
+                        fitting.append(source.beside(backend))
+                self._put(backend, config, fitting)
                 self.corpus = None  # It is in the tokens of another one.
                 self._plain_tokens_per_second = None
                 self._past = GenerationStats()
-                if fit is not None and not fit.usable:
-                    self._put("draft", None)
-                    fit = None
-                self._note_models(fit)
+                self._note_models()
 
     def attach_draft(
         self,
@@ -162,10 +170,8 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         A reply that is being written is cancelled once the model is loaded.
         Raises LoadFailed and its kinds, VocabularyMismatch, BackendClosed, Cancelled.
         """
-        backend, config = None, self._configs.get("draft")
-        if model is not None:
-            backend, config = self._holder.open(model, "draft", progress, cancel or self.cancel_token)
-        self._use_draft(backend, config)
+        opened = None if model is None else self._holder.open(model, "draft", progress, cancel or self.cancel_token)
+        self._use("draft", None if opened is None else Source(DRAFT_MODEL, *opened))
 
     def attach_pair(
         self,
@@ -193,21 +199,24 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         with self._holder.opening(draft, "draft", report) as loaded:
             self.attach_target(target, progress=progress, cancel=token)
             there.set()
-            self._use_draft(*loaded(token))
+            self._use("draft", Source(DRAFT_MODEL, *loaded(token)))
 
-    def _use_draft(self, backend: Backend | None, config: LoadConfig | None) -> None:
-        """Attach a loaded draft, which is let go where it cannot draft for the target. None: no draft."""
+    def _use(self, needs: str, source: Source | None) -> None:
+        """Attach a loaded source in the place of that for the same methods. None: there is none from now on.
+
+        Raises VocabularyMismatch: it does not fit the target, and is let go.
+        """
         with self._occupancy.change():
-            fit: Fit | None = None
-            if backend is not None and self.target is not None:
-                try:
-                    fit = require_usable(self.target, backend)
-                except IncompatiblePair:
-                    self._holder.let_go(backend)
-                    raise
-            self._configs["draft"] = config
-            self._put("draft", backend)
-            self._note_models(fit)
+            try:
+                new = () if source is None else (source.beside(self.target),)
+            except IncompatiblePair:
+                if source is not None and source.model is not None:
+                    self._holder.let_go(source.model)
+                raise
+            others = (other for other in self.sources if other.method.needs != needs)
+            by_states = sorted((*new, *others), key=lambda each: not each.reads_states)
+            self._put(self.target, self._target_config, by_states)
+            self._note_models()
 
     def attach_heads(self, model: str | Path | LoadConfig | None, *, cancel: CancelToken | None = None) -> None:
         """Load the draft heads of the attached target, in place of those before. None: no heads.
@@ -218,7 +227,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         """
         token = cancel or self.cancel_token
         with self._occupancy.change():  # Opened within: some heads share the target's cache, and empty it.
-            self._put_heads(None if model is None else open_heads(model, self._loaded(), token))
+            self._use("heads", None if model is None else _as_source(open_heads(model, self._loaded(), token)))
 
     def find_heads(self, method: str = AUTO, *, cancel: CancelToken | None = None) -> tuple[str, ...]:
         """Load draft heads that the attached target's file brings, or that lie beside it, where any of them fits.
@@ -227,13 +236,13 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         be used, where none can; () where there are none, or `heads` is one. A reply that is being written is cancelled
         first. Raises ModelNotLoaded, Cancelled.
         """
-        target, config = self._loaded(), self._configs.get("target")
+        target, config = self._loaded(), self._target_config
         if config is None:  # Given loaded: nobody knows from where.
             return ()
         with self._occupancy.change():
             heads, reasons = open_found_heads(config, target, method, cancel or self.cancel_token)
             if heads is not None:
-                self._put_heads(heads)
+                self._use("heads", _as_source(heads))
         return reasons
 
     def attach_corpus(self, corpus: Corpus | Iterable[str | Path] | None, *, cancel: CancelToken | None = None) -> None:
@@ -247,22 +256,20 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
             corpus = corpus_of(corpus, target.tokenizer, cancel=cancel or self.cancel_token)
         self.corpus = corpus
 
-    def _put_heads(self, heads: HeadBackend | None) -> None:
+    def _put(self, target: Backend | None, config: LoadConfig | None, sources: Sequence[Source]) -> None:
+        """Hold these models from now on. Those that are held no more are let go."""
         self._forget()
-        if self.heads is not None:
-            if self.target is not None:
-                self.target.show_states(None)
-            self.heads.close()
-        self.heads = heads
-
-    def _put(self, part: Literal["target", "draft"], backend: Backend | None) -> None:
-        """Attach a model in the place of another, which is let go."""
-        self._forget()
-        former: Backend | None = getattr(self, part)
-        setattr(self, part, backend)
-        self._keep_cache_of(part)
-        if former is not None and former not in (self.target, self.draft):
-            self._holder.let_go(former)
+        former, before = self.target, self.sources
+        self.target, self._target_config, self.sources = target, config, tuple(sources)
+        there = {*(source.model for source in before), former}
+        self._keep_caches_of_models(but=there)
+        now = {target, *(source.model for source in sources)}
+        for source in before:
+            if source.reads_states and source.model not in now and former is not None:
+                former.show_states(None)
+        for backend in there - now:
+            if backend is not None:
+                self._holder.let_go(backend)
 
     def _forget(self) -> None:
         """Forget the costs of the models, which change; what was learned of them is saved first. Streams end."""
@@ -277,10 +284,9 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         """Return sentences that a person should know about the loaded models and the pair, mostly none."""
         return self._warnings
 
-    def _note_models(self, fit: Fit | None) -> None:
-        """Keep what is to be known, and warn of what is new. `fit` None: there is no pair."""
-        self._through_text = fit is not None and fit.through_text
-        found = notes_on_models(self.target, self.draft, fit)
+    def _note_models(self) -> None:
+        """Keep what is to be known, and warn of what is new."""
+        found = notes_on_models(self.target, self.sources)
         before, self._warnings = self._warnings, tuple(found)
         for note in [each for each in found if each not in before]:
             warnings.warn(note, found[note], stacklevel=_callers_level())
@@ -322,7 +328,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
             self._seat or nullcontext(),
         ):
             self._answer_now.clear()
-            request = settle_lookahead(request, has_draft=self.draft is not None or self.heads is not None)
+            request = settle_lookahead(request, has_draft=bool(self.sources))
             plan = make_plan(
                 request,
                 self._models(request),
@@ -350,14 +356,11 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         from engine.generation.sources import Models  # noqa: PLC0415 - see the top
 
         target = self._loaded()
-        models = Models(
-            target, self.draft, self.heads, through_text=self._through_text, past=self._past, corpus=self.corpus
-        )
+        models = Models(target, self.sources, past=self._past, corpus=self.corpus)
         if request.speculation.lookahead != "auto":
             return models
         if self._knowledge is None:  # A first reply begins at once, with what was learned earlier or a guess.
-            configs = self._configs.get("target"), self._configs.get("draft")
-            self._knowledge = recall_pair(target, self.draft, configs)
+            self._knowledge = recall_pair(target, self.draft, self._configs)
             self._calibrated = self._knowledge is not None
             self._guesses = not self._calibrated
             self._knowledge = self._knowledge or PairKnowledge()
@@ -393,8 +396,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
                 self._guesses = False
 
     def _learn(self, target: Backend, cancel: CancelToken) -> None:
-        configs = self._configs.get("target"), self._configs.get("draft")
-        guess, self._knowledge = self._knowledge, learn_pair(target, self.draft, configs, cancel)
+        guess, self._knowledge = self._knowledge, learn_pair(target, self.draft, self._configs, cancel)
         if self._guesses and guess is not None:
             self._knowledge.go_on_from(guess)
         self._calibrated, self._guesses = True, False
@@ -416,8 +418,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
             raise InvalidRequest(f"most_bytes must be a whole number of bytes, 0 or more, not {most_bytes!r}.")
         self._caches = None if folder is None else (expanded(folder), most_bytes)
         self._keeps_replies = folder is not None and each_reply
-        self._keep_cache_of("target")
-        self._keep_cache_of("draft")
+        self._keep_caches_of_models()
 
     def keep_cache(self, owner: str = "", *, cancel: CancelToken | None = None) -> None:
         """Keep now what the models hold of the last conversation, where `keep_caches` named a folder.
@@ -436,16 +437,19 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
             if backend is not None and disk is not None:
                 disk.keep(backend, owner, cancel)
 
-    def _keep_cache_of(self, part: Literal["target", "draft"]) -> None:
-        """Let a model keep its cache where this decoder keeps caches."""
-        backend: Backend | None = getattr(self, part)
-        if backend is None:
-            return
-        name = None if self._caches is None else describe_cache(backend, self._configs.get(part))
-        keep_on_disk(
-            backend,
-            None if name is None or self._caches is None else DiskCaches(self._caches[0], name, self._caches[1]),
-        )
+    def _keep_caches_of_models(self, but: Collection[Backend | None] = ()) -> None:
+        """Let the models keep their caches where this decoder keeps caches, all `but` these."""
+        for backend, config in zip((self.target, self.draft), self._configs, strict=True):
+            if backend is not None and backend not in but:
+                caches, name = self._caches, describe_cache(backend, config) if self._caches else None
+                disk = None if caches is None or name is None else DiskCaches(caches[0], name, caches[1])
+                keep_on_disk(backend, disk)
+
+    @property
+    def _configs(self) -> tuple[LoadConfig | None, LoadConfig | None]:
+        """Return how target and draft were loaded."""
+        draft = source_for("draft", self.sources)
+        return self._target_config, None if draft is None else draft.config
 
     # Replies beside each other ----------------------------------------------------------------------------------------
 
@@ -508,9 +512,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         """Free the models. What is running is cancelled and has ended before. Closing twice is harmless."""
         self._holder.cancel_loads()
         with self._occupancy.change():
-            self._put_heads(None)
-            self._put("draft", None)
-            self._put("target", None)
+            self._put(None, None, ())
         let_go(self)
 
     def __enter__(self) -> Self:
@@ -518,6 +520,11 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+def _as_source(heads: HeadBackend) -> Source:
+    """Return loaded heads as a source."""
+    return Source(cast(DraftMethod, find_method(heads.method)), heads)
 
 
 def _callers_level() -> int:

@@ -224,14 +224,14 @@ class WaysReport:
     and the fixed lookaheads, None where it is not known; `not_told_apart`: those whose distance to it is within the
     spread. `repeats`, `max_tokens`: None before the warm-up is over. `unsteady`: by how much plain decoding of one
     prompt varied between turns. `notes`: sentences for a person, once all is over. `machine`: as `describe_machine`
-    tells; empty while it is measured. `heads`: those of the target that proposed, where they are loaded.
+    tells; empty while it is measured. `sources`: the models that proposed.
     """
 
     ways: tuple[WayFigures, ...]
     best_fixed: str | None
     not_told_apart: tuple[str, ...]
     target: ModelFacts
-    draft: ModelFacts | None
+    sources: tuple[ModelFacts, ...]
     sampling: SamplingConfig
     prompt_tokens: int
     repeats: int | None
@@ -241,7 +241,6 @@ class WaysReport:
     unsteady: float
     notes: tuple[str, ...]
     machine: Mapping[str, Any] = field(default_factory=dict)
-    heads: ModelFacts | None = None
 
     def way(self, name: str) -> WayFigures | None:
         """Return the figures of the way of this name: plain, a number, auto or ngram."""
@@ -300,7 +299,7 @@ def _way(way: int | str, decoder: SpeculativeDecoder) -> Way:
 def make_ways_report(measured: Measured, machine: Mapping[str, Any] | None = None) -> WaysReport:
     """Return the figures of what was measured, or so far. Raises ModelNotLoaded."""
     bench, replies, sizes = measured.bench, measured.replies, measured.sizes
-    target, draft, heads = bench.decoder.target, bench.decoder.draft, bench.decoder.heads
+    target = bench.decoder.target
     if target is None:
         raise ModelNotLoaded("target")
     names = [way.name for way in bench.ways]
@@ -317,7 +316,7 @@ def make_ways_report(measured: Measured, machine: Mapping[str, Any] | None = Non
         best_fixed=best["way"],
         not_told_apart=tuple(best["not_told_apart"]),
         target=ModelFacts.of(target),
-        draft=None if draft is None else ModelFacts.of(draft),
+        sources=tuple(ModelFacts.of(each.model) for each in bench.decoder.sources if each.model is not None),
         sampling=bench.sampling,
         prompt_tokens=len(bench.prompts[0].tokens),
         repeats=None if sizes is None else sizes.repeats,
@@ -327,7 +326,6 @@ def make_ways_report(measured: Measured, machine: Mapping[str, Any] | None = Non
         unsteady=unsteadiness(replies),
         notes=tuple(notes),
         machine=machine or {},
-        heads=None if heads is None else ModelFacts.of(heads),
     )
 
 

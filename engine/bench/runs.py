@@ -131,10 +131,8 @@ class Reply:
 
 
 def drafting_method(decoder: SpeculativeDecoder) -> str | None:
-    """Return the method of a fixed lookahead: that of loaded heads, else the draft model's; None: nothing drafts."""
-    if decoder.heads is not None:
-        return decoder.heads.method
-    return None if decoder.draft is None else methods.DRAFT_MODEL.name
+    """Return the method of a fixed lookahead: that of the first loaded source; None: nothing drafts."""
+    return decoder.sources[0].method.name if decoder.sources else None
 
 
 def make_ways(lookaheads: Sequence[int], method: str | None, *, ngram: bool) -> tuple[Way, ...]:
@@ -302,7 +300,7 @@ class Bench:
         raise Cancelled(Translatable("The measurement"))
 
     def _empty_caches(self) -> None:
-        for backend in (self.decoder.target, self.decoder.draft, self.decoder.heads):
+        for backend in (self.decoder.target, *(source.model for source in self.decoder.sources)):
             if backend is not None:
                 backend.truncate(0)
 

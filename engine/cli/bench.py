@@ -220,19 +220,19 @@ def measure(args: argparse.Namespace, wanted: _Wanted, cancel: _LastingToken, sa
     with _load(args, cancel, say) as decoder:
         load_s = perf_counter() - began
         memory["loaded"] = process.memory_info().rss
-        target, drafts = decoder.target, {"draft": decoder.draft, "heads": decoder.heads}
+        target, sources = decoder.target, decoder.sources
         if target is None:
             raise ModelNotLoaded
         measured = _measure(decoder, wanted, cancel, say)
         memory["at_end"] = process.memory_info().rss
-        models: dict[str, dict[str, Any] | None] = {"target": _describe(target)}
-        models |= {part: None if model is None else _describe(model) for part, model in drafts.items()}
+        models: dict[str, dict[str, Any] | None] = {"target": _describe(target), "draft": None, "heads": None}
+        models |= {each.method.needs: _describe(each.model) for each in sources if each.model is not None}
     head = {"version": __version__, "partial": measured.partial, "machine": describe_machine(), "load_s": load_s}
     bench, busy = measured.bench, measured.other_programs
     rest = {
         "memory": memory,
         "other_programs": busy,
-        "settings": _settings(wanted, measured.sizes, has_draft=any(drafts.values())),
+        "settings": _settings(wanted, measured.sizes, has_draft=bool(sources)),
         "prompts": [_prompt_to_dict(prompt) for prompt in bench.prompts],
     }
     compared = [None if each is None else each.verdict for each in measured.compared]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.backends.base import Backend
-from engine.backends.heads import HeadBackend
 from engine.cancel import CancelToken
-from engine.config import GenerationRequest
-from engine.corpus.corpus import Corpus
+from engine.config import GenerationRequest, SamplingConfig
 from engine.drafting.tree_prices import TreePrices
+from engine.loading.source import Source
 from engine.sampling.masking import MaskSource
 from engine.sampling.rows import Rows
 
@@ -133,25 +132,29 @@ class TreeShape:
 class DrafterContext:
     """Hold what the drafter of one reply may be made from.
 
-    Attributes: target, draft and heads (what is loaded; None: there is none); request (with its settings for sampling
-    and speculation); seed (of this reply); stop_tokens (those that end it); through_text (target and draft have
-    different tokenizers); cost (`cost(n)`: what a verification of n tokens costs, in times of one token); rows (what
-    draws from rows of logits); masks (those of a constraint, which the draft keeps to as well); corpus (texts of the
-    user's own).
+    Attributes: target; source (what it is to propose from); request (with its settings for sampling and speculation);
+    seed (of this reply); stop_tokens (those that end it); cost (`cost(n)`: what a verification of n tokens costs, in
+    times of one token); rows (what draws from rows of logits); masks (those of a constraint, which the draft keeps to
+    as well).
     """
 
     target: Backend
-    draft: Backend | None
-    heads: HeadBackend | None
+    source: Source
     request: GenerationRequest
     seed: int
     stop_tokens: frozenset[int]
-    through_text: bool
     cost: Callable[[int], float]
     rows: Rows
     masks: MaskSource | None = None
     tree: TreeShape | None = None
-    corpus: Corpus | None = None
+
+    @property
+    def sampling(self) -> SamplingConfig:
+        """Return how proposals are drawn."""
+        speculation = self.request.speculation
+        sampling = speculation.draft_sampling or self.request.sampling
+        temperature = speculation.draft_temperature
+        return sampling if temperature is None else replace(sampling, temperature=temperature)
 
 
 @runtime_checkable

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import exp
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +25,10 @@ from engine.drafting.base import (
     GoesOn,
     TreeShape,
 )
-from engine.drafting.translated import TranslatedDrafter
 from engine.drafting.tree_prices import TreePrices
 from engine.drafting.trees import ROOT, Outlook, Tree, grow, grow_by_cost
 from engine.drafting.vocabulary import LEAST, choose_rows
-from engine.errors import ModelNotLoaded
+from engine.errors import DegenerateDistribution, ModelNotLoaded
 from engine.methods import DRAFT_MODEL
 from engine.sampling.candidates import Candidates, Drawn
 from engine.sampling.distribution import candidates, logprob, round_seed, uniform
@@ -51,6 +51,16 @@ While the drafter rests it falls behind, from the prompt on; it catches up with 
 """
 
 
+Grow = Callable[[Sequence[int], Sequence[int]], Logits]
+
+
+class HeadWay(NamedTuple):
+    """Tell how a head drafts: `grow` computes nodes of a tree (HeadBackend.grow); `past_ends`: it goes on past ends."""
+
+    grow: Grow | None
+    past_ends: bool
+
+
 class DraftModelDrafter(Drafter):
     """Propose what a smaller model of the same vocabulary would write.
 
@@ -58,12 +68,14 @@ class DraftModelDrafter(Drafter):
     `sampling` is how the draft draws, with `rows`; greedy drafts carry no probabilities. `masks`: of a constraint.
     `tree`: propose trees of this shape.
 
-    Where `reads_late`, the reply's first token does not wait for the draft: the prompt is read behind it (where the
-    lookahead is automatic in pieces, a plain round after each), and only the ends of a long one.
+    The reply's first token does not wait for the draft: the prompt is read behind it (where the lookahead is automatic
+    in pieces, a plain round after each), and only the ends of a long one.
+
+    `head`: its model is a head, which goes on from the target's hidden states. It has read the prompt with the target,
+    passes over no token, does nothing ahead of those states, and its own vocabulary may lack all that may come.
     """
 
     name = DRAFT_MODEL.name
-    reads_late = limits_vocabulary = True
 
     def __init__(
         self,
@@ -77,7 +89,9 @@ class DraftModelDrafter(Drafter):
         rows: Rows = NUMPY,
         masks: MaskSource | None = None,
         tree: TreeShape | None = None,
+        head: HeadWay | None = None,
     ) -> None:
+        self._states, self._grow = head is not None, None if head is None else head.grow
         self._backend = backend
         self._vocab_size = vocab_size
         self._shared_vocab = min(vocab_size, backend.vocab_size)
@@ -85,7 +99,7 @@ class DraftModelDrafter(Drafter):
         self._greedy = sampling.greedy and not self._sampling.reshaped
         self._seed = self._drawing_seed = seed
         self._round = 0
-        self._stop_tokens = stop_tokens | backend.eos_token_ids
+        self._stop_tokens = frozenset() if head is not None and head.past_ends else stop_tokens | backend.eos_token_ids
         self._min_confidence = min_confidence
         self._rows = rows
         self._masks = masks
@@ -110,13 +124,15 @@ class DraftModelDrafter(Drafter):
         self._prompt_length = self._skipped = 0
         self._readable = 0
         self._grown_tree = Tree()
+        self._numbers: dict[int, int] = {}
+        """Of the nodes of this round's tree that `grow` has computed, its own numbers."""
         self._open: list[list[int]] = []
         """Of the tree that was chosen by cost, the nodes at each place of its first path."""
 
     def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
         self._cancel = cancel
         self._backend.watch(cancel)
-        self._committed = _ends_of(prompt_tokens) if self.reads_late else list(prompt_tokens)
+        self._committed = list(prompt_tokens) if self._states else _ends_of(prompt_tokens)
         self._skipped = len(prompt_tokens) - len(self._committed)
         self._live, self._ahead = [], []
         self._counted = False
@@ -138,13 +154,13 @@ class DraftModelDrafter(Drafter):
 
         Not with the masks of a constraint, which may leave only others.
         """
-        if self._masks is None and self._backend.vocab_size >= LEAST and self.limits_vocabulary:
+        if self._masks is None and self._backend.vocab_size >= LEAST and not self._states:
             choose_rows(self._backend, new, judged=judged)
 
     @property
     def _late(self) -> bool:
         """True if the prompt is read behind the first token."""
-        return self.reads_late and self._prompt_length > SHORT_PROMPT
+        return not self._states and self._prompt_length > SHORT_PROMPT
 
     @property
     def unread(self) -> int:
@@ -181,7 +197,7 @@ class DraftModelDrafter(Drafter):
     @property
     def works_ahead(self) -> bool:
         """Return whether the cache can go back to any place: a saved state would be replayed from ever farther."""
-        return self._backend.rewind.kind == "any" and self._shape is None
+        return self._backend.rewind.kind == "any" and self._shape is None and not self._states
 
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         self._offered = 0
@@ -189,7 +205,7 @@ class DraftModelDrafter(Drafter):
             self._find_readable()
             if self._readable < len(self._committed):
                 return Draft()
-        if self.reads_late and self._read_first(in_pieces=goes_on is not None):
+        if not self._states and self._read_first(in_pieces=goes_on is not None):
             return Draft()
         rewind = self._backend.rewind
         if rewind.kind == "window":
@@ -225,7 +241,12 @@ class DraftModelDrafter(Drafter):
                 return
             if not live:
                 backend.mark()
-            proposal = self._draw(rows)
+            try:
+                proposal = self._draw(rows)
+            except DegenerateDistribution:
+                if not self._states:
+                    raise
+                proposal = None
             if proposal is None:
                 self._declined = True
             else:
@@ -279,7 +300,11 @@ class DraftModelDrafter(Drafter):
                 return
 
     def _look(self, tree: Tree, level: list[int]) -> list[Outlook | None]:
-        """Return what may follow the first node of a level; the others are leaves."""
+        """Return what may follow the first node of a level, the others are leaves; or, with `grow`, each of them."""
+        if level[0] == ROOT:
+            self._numbers = {}
+        elif self._grow is not None:
+            return self._look_at_all(self._grow, tree, level)
         node, leaves = level[0], [None] * (len(level) - 1)
         if node != ROOT:
             if tree.tokens[node] in self._stop_tokens:
@@ -292,8 +317,20 @@ class DraftModelDrafter(Drafter):
             self._backend.mark()
         return [self._outlook(rows[0], self._ahead), *leaves]
 
+    def _look_at_all(self, grow: Grow, tree: Tree, level: list[int]) -> list[Outlook | None]:
+        open_ones = [node for node in level if tree.tokens[node] not in self._stop_tokens]
+        if not open_ones or self._cancel.cancelled:
+            return [None] * len(level)
+        parents = [self._numbers.get(tree.parents[node], ROOT) for node in open_ones]
+        rows = grow([tree.tokens[node] for node in open_ones], parents)
+        self.forwards += 1
+        for node in open_ones:
+            self._numbers[node] = len(self._numbers)
+        found = {node: self._outlook(row, tree.path(node)) for node, row in zip(open_ones, rows, strict=True)}
+        return [found.get(node) for node in level]
+
     def _outlook(self, whole: NDArray[np.float32], path: Sequence[int]) -> Outlook | None:
-        """Return what may follow a path by its row of logits, or None where the model is not confident."""
+        """Return what may follow a path by its row of logits; None where the model is not confident, or lacks it."""
         row, width = whole[: self._shared_vocab], 0 if self._shape is None else self._shape.width
         mask = None
         if self._masks is not None:
@@ -302,7 +339,12 @@ class DraftModelDrafter(Drafter):
             return None
         history = self._history.after(self._committed, path) if self._penalised else ()
         rules = self._sampling if self._draws else self._ranking
-        probs = candidates(row, rules, history, self._vocab_size, self._rows, mask)
+        try:
+            probs = candidates(row, rules, history, self._vocab_size, self._rows, mask)
+        except DegenerateDistribution:
+            if not self._states:
+                raise
+            return None
         best = probs.best(width)
         if self._min_confidence and best[0][1] < self._min_confidence:
             return None
@@ -311,8 +353,8 @@ class DraftModelDrafter(Drafter):
 
     def _only_token(self) -> bool:
         """Propose the next token without a forward where the masks leave no other; return whether they do."""
-        if self._masks is None or self._backend.rewind.kind != "any":  # Others are marked between these tokens.
-            return False
+        if self._states or self._masks is None or self._backend.rewind.kind != "any":
+            return False  # Others are marked between these tokens, and a head goes on from its state of each.
         mask = self._masks.mask(len(self._committed) - self._prompt_length, self._ahead)
         token = None if mask is None else only_one(mask)
         if token is None or token >= self._shared_vocab:
@@ -413,34 +455,19 @@ class DraftModelDrafter(Drafter):
 
 
 def make_drafter(context: DrafterContext) -> Drafter:
-    """Make the drafter of a loaded draft model: through text where it has another tokenizer. Raises ModelNotLoaded."""
-    draft, target, speculation = context.draft, context.target, context.request.speculation
-    if draft is None:
+    """Make the drafter of a loaded draft model with the target's tokenizer. Raises ModelNotLoaded."""
+    if context.source.model is None:
         raise ModelNotLoaded("draft")
-    sampling = speculation.draft_sampling or context.request.sampling
-    if speculation.draft_temperature is not None:
-        sampling = replace(sampling, temperature=speculation.draft_temperature)
-    ends, confidence = context.stop_tokens, speculation.min_draft_confidence
-    if not context.through_text:
-        return DraftModelDrafter(
-            draft,
-            target.vocab_size,
-            sampling,
-            context.seed,
-            stop_tokens=ends,
-            min_confidence=confidence,
-            rows=context.rows,
-            masks=context.masks,
-            tree=context.tree,
-        )
-    return TranslatedDrafter(
-        draft,
-        target.tokenizer,
-        target.vocab_size,
-        sampling,
+    return DraftModelDrafter(
+        context.source.model,
+        context.target.vocab_size,
+        context.sampling,
         context.seed,
-        stop_tokens=ends,
-        min_confidence=confidence,
+        stop_tokens=context.stop_tokens,
+        min_confidence=context.request.speculation.min_draft_confidence,
+        rows=context.rows,
+        masks=context.masks,
+        tree=context.tree,
     )
 
 

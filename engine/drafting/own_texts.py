@@ -91,5 +91,5 @@ class OwnTextsDrafter(NgramDrafter):
 def make_drafter(context: DrafterContext) -> NgramDrafter:
     """Make the drafter of the corpus that is attached to the target."""
     return OwnTextsDrafter(
-        context.corpus or Corpus(), context.target.vocab_size, stop_tokens=context.stop_tokens, cost=context.cost
+        context.source.texts or Corpus(), context.target.vocab_size, stop_tokens=context.stop_tokens, cost=context.cost
     )

@@ -12,10 +12,10 @@ from engine.backends.base import Backend, Logits, Tokenizer
 from engine.backends.prefix import CHUNK, keep_prefix, read_all
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig
-from engine.drafting.base import LONG_PROMPT, SHORT_PROMPT, STEP, Draft, Drafter, GoesOn
+from engine.drafting.base import LONG_PROMPT, SHORT_PROMPT, STEP, Draft, Drafter, DrafterContext, GoesOn
 from engine.drafting.text_align import FARTHEST, TextContinuation, whole_characters
 from engine.drafting.vocabulary import LEAST, choose_rows
-from engine.errors import Cancelled, EngineError, RewindNotSupported, TextNotEncodable
+from engine.errors import Cancelled, EngineError, ModelNotLoaded, RewindNotSupported, TextNotEncodable
 from engine.methods import DRAFT_MODEL
 from engine.sampling.distribution import best_token, distribution, log_normaliser, sample, uniform
 
@@ -324,6 +324,21 @@ class TranslatedDrafter(Drafter):
         if self._end_token is not None and self._theirs.join(tokens) == written[len(unread) :]:
             tokens.append(self._end_token)
         return tokens
+
+
+def make_drafter(context: DrafterContext) -> Drafter:
+    """Make the drafter of a loaded draft model with another tokenizer. Raises ModelNotLoaded."""
+    if context.source.model is None:
+        raise ModelNotLoaded("draft")
+    return TranslatedDrafter(
+        context.source.model,
+        context.target.tokenizer,
+        context.target.vocab_size,
+        context.sampling,
+        context.seed,
+        stop_tokens=context.stop_tokens,
+        min_confidence=context.request.speculation.min_draft_confidence,
+    )
 
 
 def _begin_tokens(backend: Backend) -> list[int]:

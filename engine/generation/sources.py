@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.backends.base import Backend
-from engine.backends.heads import HeadBackend
 from engine.config import GenerationRequest, Lookahead, SpeculationConfig
 from engine.corpus.corpus import Corpus
 from engine.drafting.base import Drafter, DrafterContext, Index, cautious_cost
@@ -16,6 +15,7 @@ from engine.drafting.tree_prices import TreePrices
 from engine.drafting.trees import choose_shape
 from engine.errors import InvalidRequest, ModelNotLoaded, NotAvailable
 from engine.generation.reading import Reading
+from engine.loading.source import Source, source_for
 from engine.lookahead.costs import measured_cost
 from engine.lookahead.knowledge import PairKnowledge
 from engine.lookahead.policy import AutoLookahead, LookaheadPolicy, make_policy
@@ -29,24 +29,27 @@ from engine.translatable import Translatable
 class Models:
     """Hold what is loaded, and what is known of it.
 
-    `through_text`: the two have different tokenizers, drafts are translated. `past`: the figures of all replies of this
-    target so far. `knowledge`: of their costs and of what was accepted, where the lookahead is 'auto'. `corpus`: the
-    user's own texts, in the target's tokens.
+    `past`: the figures of all replies of this target so far. `knowledge`: of their costs and of what was accepted,
+    where the lookahead is 'auto'. `corpus`: the user's own texts, in the target's tokens.
     """
 
     target: Backend
-    draft: Backend | None
-    heads: HeadBackend | None = None
-    through_text: bool = False
+    sources: tuple[Source, ...] = ()
     past: GenerationStats = field(default_factory=GenerationStats)
     knowledge: PairKnowledge | None = None
     corpus: Corpus | None = None
 
     @property
+    def draft(self) -> Backend | None:
+        """Return the draft model, if there is one."""
+        source = source_for("draft", self.sources)
+        return None if source is None else source.model
+
+    @property
     def rows(self) -> Rows:
-        """Return the rows that draw from the logits of both models: compiled ones where either model brings them."""
-        both = [self.target] if self.draft is None else [self.target, self.draft]
-        return next((model.rows for model in both if model.rows is not NUMPY), NUMPY)
+        """Return the rows that draw from the logits of all models: compiled ones where any model brings them."""
+        models = (self.target, *(source.model for source in self.sources))
+        return next((model.rows for model in models if model is not None and model.rows is not NUMPY), NUMPY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +71,13 @@ def choose_proposing(reading: Reading, models: Models, seed: int) -> Proposing:
     """Return who proposes. Raises ModelNotLoaded, NotAvailable, InvalidRequest."""
     request, target = reading.request, models.target
     speculation, greedy = request.speculation, request.sampling.greedy
-    method, sources = choose_sources(speculation, has_draft=models.draft is not None, heads=models.heads)
+    method, sources = choose_sources(speculation, models.sources)
     if request.prediction and speculation.method != PLAIN and speculation.lookahead != 0:
         method = method if sources else PREDICTION.name
-        sources = (PREDICTION, *(source for source in sources if source is not NGRAM))
+        sources = (Source(PREDICTION), *(source for source in sources if source.method is not NGRAM))
     elif models.corpus is not None and models.corpus.documents:
-        sources = tuple(OWN_TEXTS if source is NGRAM else source for source in sources)
+        own = Source(OWN_TEXTS, texts=models.corpus)
+        sources = tuple(own if source.method is NGRAM else source for source in sources)
     lookahead = _lookahead(speculation, sources)
     speculation = replace(speculation, lookahead=lookahead)
     if lookahead == "auto" and target.rewind.kind == "none":  # One token at a time never pays.
@@ -81,123 +85,118 @@ def choose_proposing(reading: Reading, models: Models, seed: int) -> Proposing:
     wanted = speculation.tree if sources and not speculation.force_n1 else None
     known, automatic = _known(models, sources), speculation.lookahead == "auto"
     prices = TreePrices(lambda name: known.claims(f"{name}, beside", greedy=greedy))
-    tree, notes = choose_shape(wanted, target, through_text=models.through_text, prices=prices if automatic else None)
-    context = DrafterContext(
-        target,
-        models.draft,
-        models.heads,
-        request,
-        seed,
-        reading.stop_tokens,
-        models.through_text,
-        _cost(sources, request, models),
-        models.rows,
-        reading.masks,
-        tree,
-        models.corpus,
-    )
-    if not any(source.needs == "heads" for source in sources):
+    through_text = any(source.through_text for source in models.sources)
+    tree, notes = choose_shape(wanted, target, through_text=through_text, prices=prices if automatic else None)
+    if not any(source.reads_states for source in sources):
         target.show_states(None)
-    parts = [_make_part(source, context) for source in sources]
+    cost = _cost(sources, request, models)
+    parts = [
+        _make_part(
+            DrafterContext(target, source, request, seed, reading.stop_tokens, cost, models.rows, reading.masks, tree)
+        )
+        for source in sources
+    ]
     policy: LookaheadPolicy = make_policy(speculation)
     if automatic:
         trees = None if tree is None else tree.prices
-        policy = _make_policy(known, models, parts, reading.prompt, greedy=greedy, trees=trees)
+        policy = _make_policy(known, target, list(zip(sources, parts, strict=True)), reading.prompt, greedy, trees)
     drafter = _join(sources, parts, policy, open_end=request.speculation.lookahead == "default")
     return Proposing(method, lookahead, drafter, policy, notes)
 
 
-def choose_sources(
-    speculation: SpeculationConfig, *, has_draft: bool, heads: HeadBackend | None = None
-) -> tuple[str, tuple[DraftMethod, ...]]:
+def choose_sources(speculation: SpeculationConfig, loaded: Sequence[Source]) -> tuple[str, tuple[Source, ...]]:
     """Return the method that is meant and the sources that it asks in turn, by what is asked for and what is loaded.
 
     Raises ModelNotLoaded, NotAvailable, InvalidRequest.
     """
     method, named = speculation.method, find_method(speculation.method)
     name = named.name if named is not None else str(method)
-    sources = tuple(found for source in speculation.sources if (found := find_method(source)) is not None)
+    methods = tuple(found for source in speculation.sources if (found := find_method(source)) is not None)
     if named is not None and not named.available:
         raise NotAvailable(
             Translatable("The method {method}", method=name),
             Translatable("it is planned for a later version. Use another one."),
         )
-    if sources and name != AUTO and named not in sources:
+    if methods and name != AUTO and named not in methods:
         raise InvalidRequest(
             Translatable(
                 "The method {method} cannot be combined with the sources {sources}. Omit one of them.",
                 method=name,
-                sources=", ".join(source.name for source in sources),
+                sources=", ".join(each.name for each in methods),
             )
         )
-    if not sources and name == AUTO:
-        sources = _automatic(speculation, has_draft=has_draft, heads=heads)
-    elif not sources and named is not None:
-        sources = (named,)
-    if not has_draft and any(source.needs == "draft" for source in sources):
-        raise ModelNotLoaded("draft")
-    for source in sources:
-        if source.needs == "heads" and heads is None:
-            raise ModelNotLoaded("heads")
-        if source.needs == "heads" and heads is not None and source.name != heads.method:
-            raise InvalidRequest(
-                Translatable(
-                    "The method {method} needs other heads: those of {name} are for {theirs}.",
-                    method=source.name,
-                    name=heads.name,
-                    theirs=heads.method,
-                )
-            )
+    if methods:
+        sources = tuple(_source(each, loaded) for each in methods)
+    elif name == AUTO:
+        sources = _automatic(speculation, loaded)
+    else:
+        sources = () if named is None else (_source(named, loaded),)
     if speculation.lookahead == 0 or not sources:
         return PLAIN, ()
     if name == AUTO:
-        name = next((source for source in sources if source.needs != "nothing"), sources[0]).name
+        name = next((source for source in sources if source.model is not None), sources[0]).method.name
     return name, sources
 
 
-def _automatic(
-    speculation: SpeculationConfig, *, has_draft: bool, heads: HeadBackend | None
-) -> tuple[DraftMethod, ...]:
+def _source(method: DraftMethod, loaded: Sequence[Source]) -> Source:
+    """Return the source of a method, with the model that it needs. Raises ModelNotLoaded, InvalidRequest."""
+    if method.needs == "nothing":
+        return Source(method)
+    found = source_for(method.needs, loaded)
+    if found is None:
+        raise ModelNotLoaded(method.needs)
+    if found.reads_states and method.name != found.method.name:
+        raise InvalidRequest(
+            Translatable(
+                "The method {method} needs other heads: those of {name} are for {theirs}.",
+                method=method.name,
+                name=found.name,
+                theirs=found.method.name,
+            )
+        )
+    return replace(found, method=method)
+
+
+def _automatic(speculation: SpeculationConfig, loaded: Sequence[Source]) -> tuple[Source, ...]:
     """Return the sources of the method `auto`.
 
-    With a lookahead that is automatic too all that there are: an index, loaded heads, a draft model. Otherwise the
-    heads, or else the draft model.
+    With a lookahead that is automatic too all that there are: an index, and what is loaded. Otherwise the first of
+    what is loaded.
     """
-    indexes = [method for method in DRAFT_METHODS if method.automatic and method.is_index]
-    drafts = [method for method in DRAFT_METHODS if method.automatic and method.needs == "draft" and has_draft]
-    if heads is not None and (method := find_method(heads.method)) is not None:
-        drafts.insert(0, method)
-    return (*indexes, *drafts) if speculation.lookahead == "auto" else tuple(drafts[:1])
+    indexes = [Source(method) for method in DRAFT_METHODS if method.automatic and method.is_index]
+    return (*indexes, *loaded) if speculation.lookahead == "auto" else tuple(loaded[:1])
 
 
-def _lookahead(speculation: SpeculationConfig, sources: tuple[DraftMethod, ...]) -> Lookahead:
+def _lookahead(speculation: SpeculationConfig, sources: Sequence[Source]) -> Lookahead:
     if sources and speculation.lookahead == "default":
-        return max(source.lookahead for source in sources)
+        return max(source.method.lookahead for source in sources)
     return speculation.lookahead if sources else 0
 
 
-def _known(models: Models, sources: Sequence[DraftMethod]) -> PairKnowledge:
+def _known(models: Models, sources: Sequence[Source]) -> PairKnowledge:
     """Return what is known of the models."""
     known = models.knowledge or PairKnowledge()
-    if other := next((source.name for source in sources if not source.automatic and source.needs != "heads"), ""):
+    foreign = (source.method for source in sources if not source.method.automatic and not source.reads_states)
+    if other := next((method.name for method in foreign), ""):
         known = known.apart(other)  # Its drafter may have the name of another one.
     return known
 
 
 def _make_policy(
     known: PairKnowledge,
-    models: Models,
-    parts: Sequence[Drafter],
+    target: Backend,
+    parts: Sequence[tuple[Source, Drafter]],
     prompt: Sequence[int],
-    *,
     greedy: bool,
     trees: TreePrices | None,
 ) -> LookaheadPolicy:
     """Return the automatic policy, with what is known of the models."""
     known.begin(prompt)
-    index = next((part for part in parts if isinstance(part, Index)), None)
+    index = next((part for _, part in parts if isinstance(part, Index)), None)
     drafts = {
-        part.name: known.acceptance(_known_as(part, models), greedy=greedy) for part in parts if part is not index
+        part.name: known.acceptance(source.known_as(part.name), greedy=greedy)
+        for source, part in parts
+        if part is not index
     }
     claims = known.claims(NGRAM.name if index is None else index.name, greedy=greedy)
     return AutoLookahead(
@@ -207,42 +206,35 @@ def _make_policy(
         index=index,
         claims=claims,
         trees=trees,
-        costs_now=lambda: known.costs_now(max(len(prompt), models.target.length)),
+        costs_now=lambda: known.costs_now(max(len(prompt), target.length)),
     )
 
 
-def _known_as(part: Drafter, models: Models) -> str:
-    """Return the name under which is kept what was accepted of a source: heads of one method are not all alike."""
-    heads = models.heads
-    return part.name if heads is None or part.name != heads.method else f"{part.name} {heads.name}"
-
-
-def _cost(sources: Sequence[DraftMethod], request: GenerationRequest, models: Models) -> Callable[[int], float]:
+def _cost(sources: Sequence[Source], request: GenerationRequest, models: Models) -> Callable[[int], float]:
     """Return what a verification of n tokens costs, as it is known or was measured in earlier replies."""
     if models.knowledge is not None:
         costs = models.knowledge.costs
         return lambda n: costs.verify(n) / costs.verify(1)
     # Who proposes a token decides which random number it is judged with: a seed repeats, whatever ran before.
-    if not request.sampling.greedy and not all(source.is_index for source in sources):
+    if not request.sampling.greedy and not all(source.method.is_index for source in sources):
         return cautious_cost
     return measured_cost(models.past.forwards_by_size, models.past.target_ms_by_size)
 
 
-def _make_part(source: DraftMethod, context: DrafterContext) -> Drafter:
+def _make_part(context: DrafterContext) -> Drafter:
     """Return the drafter of a source. Raises InvalidRequest where a maker does not make a drafter."""
-    drafter = source.make(context)
+    drafter = context.source.make(context)
     if not isinstance(drafter, Drafter):
-        raise InvalidRequest(f"The method {source.name} must make a Drafter, not {type(drafter).__name__}.")
+        name = context.source.method.name
+        raise InvalidRequest(f"The method {name} must make a Drafter, not {type(drafter).__name__}.")
     return drafter
 
 
-def _join(
-    sources: Sequence[DraftMethod], parts: Sequence[Drafter], policy: LookaheadPolicy, *, open_end: bool
-) -> Drafter:
+def _join(sources: Sequence[Source], parts: Sequence[Drafter], policy: LookaheadPolicy, *, open_end: bool) -> Drafter:
     """Return one drafter of the parts. `open_end`: each has its own limit where the lookahead is left open."""
     if not parts:
         return NoDrafter()
     if len(parts) == 1:
         return parts[0]
-    limits = [source.lookahead if open_end else None for source in sources]
+    limits = [source.method.lookahead if open_end else None for source in sources]
     return ChainDrafter(list(zip(parts, limits, strict=True)), lambda: policy.source, lambda: policy.follower)

@@ -14,7 +14,7 @@ from engine.hub.hubs import Hub
 from engine.hub.hugging_face import HubFile, Repository
 from engine.hub.names import path_inside
 from engine.hub.partial import bytes_here, check_room, trouble
-from engine.hub.transfer import DownloadProgress, Note, Source, SpeedLimit, Transfer
+from engine.hub.transfer import DownloadProgress, Note, Origin, SpeedLimit, Transfer
 from engine.hub.wanted import Wanted, chosen_files
 from engine.translatable import Translatable
 
@@ -89,12 +89,12 @@ def get(hub: Hub, ordered: Order, folder: Path, cancel: CancelToken, manner: Man
 def _transfer(
     hub: Hub, repository: Repository, file: HubFile, folder: Path, cancel: CancelToken, manner: Manner
 ) -> Transfer:
-    def source(repository: Repository, file: HubFile) -> Source:
+    def source(repository: Repository, file: HubFile) -> Origin:
         identity = f"{hub.address}/{repository.name}/{file.path}"
         url = hub.file_address(repository, file.path)
-        return Source(file.path, url, identity, file.size, file.sha256, file.blob)
+        return Origin(file.path, url, identity, file.size, file.sha256, file.blob)
 
-    def renew() -> Source:
+    def renew() -> Origin:
         again = hub.repository(repository.name, cancel)
         found = next((each for each in again.files if each.path == file.path), None)
         if found is None:

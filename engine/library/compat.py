@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.backends.base import Backend
-from engine.errors import VocabularyMismatch
 from engine.formats.text_table import TextTable
 from engine.formats.vocabulary import Vocabulary, make_vocabulary
 from engine.library.heads import judge_heads
@@ -96,14 +95,6 @@ def judge_backends(target: Backend, draft: Backend) -> Fit:
     if target.vocabulary is not None and draft.vocabulary is not None:
         return judge_vocabularies(target.vocabulary.texts_only, draft.vocabulary.texts_only)
     return judge_vocabularies(vocabulary_of_backend(target), vocabulary_of_backend(draft))
-
-
-def require_usable(target: Backend, draft: Backend) -> Fit:
-    """Judge as `judge_backends` does. Raises VocabularyMismatch where the two cannot be paired."""
-    fit = judge_backends(target, draft)
-    if not fit.usable:
-        raise VocabularyMismatch(target.name, draft.name, fit.reason)
-    return fit
 
 
 def judge_vocabularies(target: Vocabulary, draft: Vocabulary) -> Fit:

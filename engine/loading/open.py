@@ -19,16 +19,13 @@ from engine.errors import (
     BackendFailure,
     Cancelled,
     LoadFailed,
-    LoadWarning,
     ModelFileBroken,
     ModelNotSupported,
     NotAvailable,
-    PairWarning,
 )
 from engine.events import LoadProgress
 from engine.formats.model_file import ModelFile
 from engine.formats.safetensors.reader import model_folder
-from engine.library.compat import Fit
 from engine.library.names import resolve_source
 from engine.library.scan import known_model
 from engine.loading.interrupts import Progress, load_apart
@@ -52,6 +49,7 @@ BACKENDS = {
 LAZY_MODULES = (
     *(module for module, _ in BACKENDS.values()),
     *(method.module for method in DRAFT_METHODS if method.module is not None),
+    "engine.drafting.translated",
     "engine.cli.arguments.completion",
     "engine.cli.arguments.words",
     "engine.cli.alias",
@@ -103,7 +101,7 @@ LAZY_MODULES = (
 """Every module that is imported by its name when it is first needed: whoever freezes the program must put them in."""
 _NEEDED_NEXT = {
     *("engine.generation.loop", "engine.generation.planner"),
-    *("engine.drafting.draft_model", "engine.drafting.ngram"),
+    *("engine.drafting.draft_model", "engine.drafting.ngram", "engine.drafting.translated"),
 }
 _EXTRA = {"torch", "transformers", "safetensors", "tokenizers"}
 
@@ -296,21 +294,3 @@ def _backend(name: str) -> type[_Opens]:
 
 def _stage(progress: Callable[[str, float], None] | None, stage: str) -> Callable[[float], None] | None:
     return None if progress is None else lambda fraction: progress(stage, fraction)
-
-
-def notes_on_models(target: Backend | None, draft: Backend | None, fit: Fit | None) -> dict[str, type[Warning]]:
-    """Return what a person should know of what is loaded: sentences, mostly none, with their category.
-
-    `fit` None: there is no pair.
-    """
-    notes: dict[str, type[Warning]] = {}
-    for model in (target, draft):
-        notes |= {} if model is None else dict.fromkeys(model.notes, LoadWarning)
-    if target is None or draft is None or fit is None:
-        return notes
-    if fit.through_text:
-        notes[fit.reason] = PairWarning
-    if draft.weight_bytes >= target.weight_bytes > 0:
-        note = f"The draft {draft.name} is not smaller than the target {target.name}: "
-        notes[note + "expect no speedup. Choose a smaller draft."] = PairWarning
-    return notes

@@ -30,7 +30,7 @@ def sweep_text(report: WaysReport, prompt: str) -> str:
 
 
 def _head(report: WaysReport, title: str) -> list[str]:
-    pair = [_model(each) for each in (report.target, report.heads, report.draft) if each is not None]
+    pair = [_model(each) for each in (report.target, *report.sources)]
     temperature = report.sampling.temperature
     how = "greedy" if temperature == 0 else f"temperature {temperature:g}"
     lines = [title, "target " + ", draft ".join(pair)]

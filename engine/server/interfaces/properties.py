@@ -43,6 +43,6 @@ def told_slots(decoder: SpeculativeDecoder | None, slots: int, running: int) -> 
     target = None if decoder is None else decoder.target
     common = {
         "n_ctx": 0 if target is None else target.context_length,
-        "speculative": decoder is not None and (decoder.draft is not None or decoder.heads is not None),
+        "speculative": decoder is not None and bool(decoder.sources),
     }
     return [{"id": place, **common, "is_processing": place < running} for place in range(slots)]

@@ -166,7 +166,7 @@ def test_text_of_a_comparison() -> None:
 
 def test_text_of_a_partial_drawn_comparison_without_a_draft() -> None:
     sampling = SamplingConfig(temperature=0.7)
-    changes: dict[str, Any] = {"draft": None, "partial": True, "sampling": sampling, "machine": {}}
+    changes: dict[str, Any] = {"sources": (), "partial": True, "sampling": sampling, "machine": {}}
     text = compare_text(report(way("plain", 50.0), way("auto", 60.0, 1.2, equality=()), **changes), "word " * 100)
     for part in ("temperature 0.7", "PARTIAL", "sampled from the same distribution", "lookahead 4.0 on average", "…"):
         assert part in text

@@ -150,8 +150,8 @@ def test_speculative_decoding_is_plain_decoding(
     target, _ = opened(kind)
     prompt = some_tokens(random.Random(6), 9)
     with SpeculativeDecoder() as decoder:
-        decoder.target = target
-        decoder.draft = open_folder(write_tiny(tmp_path / kind, kind, seed))
+        decoder.attach_target(target)
+        decoder.attach_draft(open_folder(write_tiny(tmp_path / kind, kind, seed)))
         plain = decoder.generate(prompt, lookahead=0, max_tokens=24)
         for lookahead in (1, 5):
             seen = follow(decoder, prompt, decoder.stream(prompt, lookahead=lookahead, max_tokens=24, overlap="off"))

@@ -42,7 +42,7 @@ def test_figures_of_every_way() -> None:
     assert plain.speedup.median == 1.0
     assert four is not None
     assert four.acceptance_rate == 1.0
-    assert (report.target.name, report.draft and report.draft.name) == ("big", "small")
+    assert (report.target.name, *(each.name for each in report.sources)) == ("big", "small")
     assert (report.repeats, report.max_tokens, report.prompt_tokens) == (3, 20, 3)
     assert report.machine["processor"]
     assert report.notes

@@ -23,9 +23,10 @@ from engine.library.compat import (
     judge_pair,
     judge_vocabularies,
     rank_drafts,
-    require_usable,
 )
 from engine.library.scan import ModelFile, scan_folder
+from engine.loading.source import Source
+from engine.methods import DRAFT_MODEL
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import PieceTokenizer
 from helpers.models.gguf_writer import Entry, tiny_draft
@@ -290,15 +291,15 @@ def test_a_model_fits_itself_for_no_speedup(tmp_path: Path) -> None:
 
 def test_loaded_models_are_judged_by_their_tokenizers() -> None:
     small, large = FakeBackend(vocab_size=20), FakeBackend(vocab_size=26, name="large")
-    assert judge_backends(large, small) == require_usable(large, small) == Fit(True, "Same vocabulary.")
+    assert judge_backends(large, small) == Source(DRAFT_MODEL, small).fits(large) == Fit(True, "Same vocabulary.")
     other = FakeBackend(vocab_size=26, name="other")
     other.tokenizer = PieceTokenizer([b"<%d>" % token for token in range(26)])
-    fit = require_usable(large, other)
+    fit = Source(DRAFT_MODEL, other).fits(large)
     assert (fit.fits, fit.through_text) == (False, True)
     assert "(26 tokens and 26 tokens): most of their tokens" in fit.reason
     other.tokenizer = PieceTokenizer([b""] * 26)
     with pytest.raises(VocabularyMismatch, match="other cannot draft for large: The draft's tokens"):
-        require_usable(large, other)
+        Source(DRAFT_MODEL, other).beside(large)
 
 
 def test_loaded_models_of_files_are_judged_by_their_headers() -> None:

@@ -18,7 +18,7 @@ from engine.errors import Cancelled, LoadFailed, ModelFileBroken
 from engine.events import Event, Finished, LoadProgress
 from engine.library import scan
 from engine.loading import open as opening
-from engine.loading import sharing, trial
+from engine.loading import source, trial
 from engine.loading.open import may_load_together, open_backend
 from engine.lookahead import knowledge
 from engine.lookahead.calibration import calibrate
@@ -202,10 +202,10 @@ def test_what_llama_cpp_says_of_one_load_is_not_told_of_another() -> None:
 
 
 def test_a_load_that_nobody_waits_for_is_let_go(pair: tuple[LoadConfig, LoadConfig]) -> None:
-    holder = sharing.Holder()
+    holder = source.Holder()
     with pytest.raises(KeyError), holder.opening(pair[1], "draft", None):
         raise KeyError
-    assert not any(holder in held for held in sharing._holders.values())
+    assert not any(holder in held for held in source._holders.values())
 
 
 def test_a_first_reply_begins_before_anything_is_measured(

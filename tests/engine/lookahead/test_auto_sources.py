@@ -16,6 +16,7 @@ from engine.decoder import SpeculativeDecoder
 from engine.drafting.ngram import NgramDrafter
 from engine.events import RoundEvent
 from engine.generation.sources import choose_sources
+from engine.loading.source import Source
 from engine.lookahead.acceptance import AcceptanceModel, ClaimModel
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge
@@ -260,8 +261,9 @@ def test_an_index_promises_what_it_proposes() -> None:
     ],
 )
 def test_sources(options: dict[str, Any], has_draft: bool, sources: tuple[str, ...]) -> None:
-    chosen = choose_sources(SpeculationConfig(**options), has_draft=has_draft)[1]
-    assert tuple(source.name for source in chosen) == sources
+    loaded = [Source(DRAFT_MODEL, FakeBackend(6, 23))] if has_draft else []
+    chosen = choose_sources(SpeculationConfig(**options), loaded)[1]
+    assert tuple(source.method.name for source in chosen) == sources
 
 
 # In a reply ---------------------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def report(*ways: WayFigures, **changes: Any) -> WaysReport:
         "best_fixed": None,
         "not_told_apart": (),
         "target": ModelFacts("big", 8_200_000, 1, "cpu"),
-        "draft": ModelFacts("small", 795_000, 1, "cpu"),
+        "sources": (ModelFacts("small", 795_000, 1, "cpu"),),
         "sampling": SamplingConfig(),
         "prompt_tokens": 13,
         "repeats": 5,

@@ -1,26 +1,111 @@
-"""Share a model among decoders: one of them uses it at a time, and the last one that holds it frees it."""
+"""Hold what proposes tokens, whatever it is, and the models of a decoder.
+
+A model is shared among decoders: one of them uses it at a time, and the last one that holds it frees it.
+"""
 
 from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent import futures
 from contextlib import ExitStack, contextmanager
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from engine.backends.base import Backend
+from engine.backends.heads import HeadBackend
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
-from engine.errors import Cancelled, DecoderBusy
+from engine.corpus.corpus import Corpus
+from engine.errors import Cancelled, DecoderBusy, LoadWarning, PairWarning, VocabularyMismatch
 from engine.events import LoadProgress
+from engine.library.compat import Fit, judge_backends
 from engine.loading.open import ModelSource, open_model
+from engine.methods import DRAFT_MODEL, DraftMethod
 from engine.translatable import Translatable
 
 _POLL_S = 0.02
 _lock = threading.RLock()
 _holders: weakref.WeakKeyDictionary[Backend, weakref.WeakSet[Holder]] = weakref.WeakKeyDictionary()
 _users: weakref.WeakKeyDictionary[Backend, Holder] = weakref.WeakKeyDictionary()
+_TRANSLATED = replace(DRAFT_MODEL, maker="engine.drafting.translated:make_drafter")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Hold something that proposes tokens: a draft model, heads of the target, or an index of the text.
+
+    `method`: how it proposes. `model`: what it computes with; None: nothing. `config`: how that was loaded; None: it
+    was given loaded. `fit`: how its tokens become the target's; None: there is no target, or nothing to be said.
+    `texts`: from which it proposes, beside that at hand.
+    """
+
+    method: DraftMethod
+    model: Backend | None = None
+    config: LoadConfig | None = None
+    fit: Fit | None = None
+    texts: Corpus | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of its model, or of its method where there is none."""
+        return self.method.name if self.model is None else self.model.name
+
+    @property
+    def reads_states(self) -> bool:
+        """True if it proposes from the target's hidden states, so that these must be shown to it."""
+        return self.method.needs == "heads"
+
+    @property
+    def through_text(self) -> bool:
+        """True if it has another tokenizer than the target, so that what it writes is translated."""
+        return self.fit is not None and self.fit.through_text
+
+    def known_as(self, drafter: str) -> str:
+        """Name what is learned of its drafter: heads of one method are not all alike."""
+        return f"{drafter} {self.name}" if self.reads_states else drafter
+
+    def fits(self, target: Backend) -> Fit:
+        """Judge whether it can propose for a target: heads for their own alone."""
+        if isinstance(self.model, HeadBackend):
+            return Fit(self.model.target is target, "")
+        return Fit(True, "") if self.model is None else judge_backends(target, self.model)
+
+    def beside(self, target: Backend | None) -> Source:
+        """Return it with how it fits this target. Raises VocabularyMismatch where it does not."""
+        if target is None:
+            return replace(self, fit=None)
+        fit = self.fits(target)
+        if not fit.usable:
+            raise VocabularyMismatch(target.name, self.name, fit.reason)
+        return replace(self, fit=fit)
+
+    def make(self, context: Any) -> Any:
+        """Make its drafter of one reply from a DrafterContext. Its method must be available."""
+        translated = self.through_text and self.method is DRAFT_MODEL
+        return (_TRANSLATED if translated else self.method).make(context)
+
+
+def source_for(needs: str, sources: Iterable[Source]) -> Source | None:
+    """Return the source for methods that need a draft, or heads; None where there is none."""
+    return next((source for source in sources if source.method.needs == needs), None)
+
+
+def notes_on_models(target: Backend | None, sources: Sequence[Source]) -> dict[str, type[Warning]]:
+    """Return what a person should know of what is loaded: sentences, mostly none, with their category."""
+    notes: dict[str, type[Warning]] = {}
+    for model in (target, *(source.model for source in sources)):
+        notes |= {} if model is None else dict.fromkeys(model.notes, LoadWarning)
+    for source in sources:
+        if target is None or source.model is None or source.fit is None or source.reads_states:
+            continue
+        if source.through_text:
+            notes[source.fit.reason] = PairWarning
+        if source.model.weight_bytes >= target.weight_bytes > 0:
+            note = f"The draft {source.name} is not smaller than the target {target.name}: "
+            notes[note + "expect no speedup. Choose a smaller draft."] = PairWarning
+    return notes
 
 
 class Holder:
