@@ -218,6 +218,13 @@ class ModelController(QObject):
         files = self.list.selection.files
         return files.target is None or self.loader.has(files)
 
+    @property
+    def target_is_loaded(self) -> bool:
+        """Return True if the chosen target is loaded, with its options of now."""
+        files = self.list.selection.files
+        answers = files.target is not None and files.target == self._bridge.loaded.target
+        return answers and self._bridge.kept(files, self.loader.ways(files))[0]
+
     def nothing_chosen(self) -> EngineError:
         """Return the error for a question without a target."""
         return NothingChosen(self.tr("No target is chosen. Choose one above, or add a folder with GGUF models."))

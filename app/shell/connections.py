@@ -283,9 +283,9 @@ def _connect_meter(program: Program) -> None:
     window, controller, context, models = program.window, program.controller, program.context, program.models
 
     def show() -> None:
-        # Of another target nothing is known before it is loaded.
+        # Of another target, or another context, nothing is known before it is loaded.
         loaded = models.list.loaded.target
-        use = context.use if loaded is None or loaded == models.list.selection.target else None
+        use = context.use if loaded is None or models.target_is_loaded else None
         window.meter.show_use(use)
         # What was counted is a moment old: an empty box is a new message.
         window.prompt.refuse("" if use is None or use.fits else too_long(use))
@@ -300,8 +300,8 @@ def _connect_meter(program: Program) -> None:
 
     window.context_notice.longer.connect(lengthen)
     window.prompt.edited.connect(context.note_typed)
-    context.changed.connect(show)
-    models.selection_changed.connect(show)
+    for changed in (context.changed, models.selection_changed, models.list_changed, models.loaded_changed):
+        changed.connect(show)
     context.counted.connect(window.prompt.note_counted)
     window.closed.connect(context.stop)
 

@@ -130,6 +130,7 @@ def test_one_click_loads_the_context_that_a_message_needs_and_sends_it(
     assert needed <= offered - offered // 16 < 2 * needed
     assert notice.use.text() == f"Use {offered} and send"
     window.click(notice.use)
+    assert not window.main.meter.isVisible(), "what is loaded is not what was chosen"
     exchange = window.first()
     window.wait(lambda: exchange.status == "writing" or exchange.ended)
     window.controller.cancel()
