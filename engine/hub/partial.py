@@ -11,6 +11,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Self
@@ -27,7 +28,10 @@ _FULL = frozenset({errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENO
 
 
 class PartialFile:
-    """Hold a file of which a part is here. Attributes: length (bytes that are here), record, path (its later place)."""
+    """Hold a file of which a part is here. Attributes: length (bytes that are here), record, path (its later place).
+
+    What is appended is hashed on another thread while it is written, and while the next piece comes.
+    """
 
     def __init__(self, folder: Path, path: Path) -> None:
         """Take the part that an earlier run left, if any. Raises DownloadFailed, also where another program has it."""
@@ -43,6 +47,8 @@ class PartialFile:
             raise trouble(folder, error) from None
         self.record: dict[str, Any] = read_json(self._note) if self.length else {}
         self._digests = self._blob = hashlib.sha256()
+        self._helper = ThreadPoolExecutor(1, "outrider-download-check")
+        self._hashed: Future[None] | None = None
         self._begin()
 
     def __enter__(self) -> Self:
@@ -51,11 +57,13 @@ class PartialFile:
 
     def __exit__(self, *_: object) -> None:
         """Let go of the part, which stays."""
+        self._helper.shutdown()
         self._file.close()
         if not self.length:
             self._remove()
 
     def _begin(self, size: int = 0) -> None:
+        self._settle()
         self._digests = hashlib.sha256()
         self._blob = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
 
@@ -86,8 +94,12 @@ class PartialFile:
             raise trouble(self._folder, error) from None
 
     def append(self, piece: memoryview) -> None:
-        """Put the next bytes behind those that are here. Raises DownloadFailed."""
-        self._hash(piece)
+        """Put the next bytes behind those that are here; they stay in use until the next call.
+
+        Raises DownloadFailed.
+        """
+        self._settle()
+        self._hashed = self._helper.submit(self._hash, piece)
         rest = piece
         try:
             self._file.seek(self.length)
@@ -99,6 +111,12 @@ class PartialFile:
             raise trouble(self._folder, error) from None
         self.length += len(piece)
 
+    def _settle(self) -> None:
+        """Wait until all that was appended is hashed."""
+        if self._hashed is not None:
+            self._hashed.result()
+            self._hashed = None
+
     def _hash(self, piece: memoryview) -> None:
         self._digests.update(piece)
         if self.record.get("blob"):
@@ -107,11 +125,13 @@ class PartialFile:
     @property
     def sha256(self) -> str:
         """Return the checksum of what is here."""
+        self._settle()
         return self._digests.hexdigest()
 
     @property
     def blob(self) -> str:
         """Return the name of what is here in git."""
+        self._settle()
         return self._blob.hexdigest()
 
     @property
@@ -137,6 +157,7 @@ class PartialFile:
         Raises DownloadFailed.
         """
         try:
+            self._helper.shutdown()
             if made is None:
                 os.fsync(self._file.fileno())
             self._file.close()
@@ -153,6 +174,7 @@ class PartialFile:
     def discard(self) -> None:
         """Throw the part away."""
         self.length = 0
+        self._helper.shutdown()
         self._file.close()
         self._remove()
 

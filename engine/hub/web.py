@@ -37,7 +37,7 @@ _MOST_BYTES = 32 * 2**20
 _SMALLEST, _LARGEST = 64 * 2**10, 2**19
 """Of the pieces in which an answer is read."""
 _WAITING = 2
-"""Pieces that were read and not taken yet. What a killed program loses is these and two more."""
+"""Pieces that were read and not taken yet. What a killed program loses is these and three more."""
 _AGAIN: Final = frozenset({408, 429, 500, 502, 503, 504})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
@@ -135,13 +135,14 @@ class Web:
     def pieces(
         self, url: str, cancel: CancelToken, headers: Mapping[str, str]
     ) -> Generator[Head | memoryview, None, None]:
-        """Return the head of an answer and then its bytes, each piece good until the next one is asked for.
+        """Return the head of an answer and then its bytes, each piece good until the one after the next is asked for.
 
         An answer that ends early ends here too: whoever reads it knows how long it should be. Raises Unfinished where
         another try may help; DownloadFailed, Cancelled.
         """
         reader = _Reader(self, url, headers)
         reader.start()
+        before: bytearray | None = None
         try:
             while True:
                 cancel.check("The download")
@@ -158,7 +159,9 @@ class Web:
                     yield piece
                 else:
                     yield piece[0]
-                    reader.spare.put(piece[1])
+                    if before is not None:
+                        reader.spare.put(before)
+                    before = piece[1]
         finally:
             reader.stop()
             reader.join(2.0)
