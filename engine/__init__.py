@@ -32,6 +32,7 @@ HOMES = {
     "engine.hub.transfer": ("DownloadProgress", "SpeedLimit"),
     "engine.hub.wanted": ("quantisations_of",),
     "engine.library.found": ("FoundPlace", "find_elsewhere"),
+    "engine.library.housekeeping": ("StoredModel", "delete_model", "note_used", "stored_models"),
     "engine.library.known": ("download_folder",),
     "engine.library.compat": ("Fit", "judge_pair", "rank_drafts"),
     "engine.config": (

@@ -109,6 +109,10 @@ from .library.compat import rank_drafts as rank_drafts
 from .library.forecast import Forecast as Forecast
 from .library.found import FoundPlace as FoundPlace
 from .library.found import find_elsewhere as find_elsewhere
+from .library.housekeeping import StoredModel as StoredModel
+from .library.housekeeping import delete_model as delete_model
+from .library.housekeeping import note_used as note_used
+from .library.housekeeping import stored_models as stored_models
 from .library.known import download_folder as download_folder
 from .library.memory_needs import MemoryNeeds as MemoryNeeds
 from .library.memory_needs import gpu_offload as gpu_offload

@@ -16,6 +16,7 @@ from engine.config import LoadConfig
 from engine.constraint import Constraint
 from engine.decoder import SpeculativeDecoder, load
 from engine.errors import Cancelled, InvalidRequest
+from engine.library.housekeeping import note_used
 from engine.messages.tools import Tool, freeze_tools
 from engine.options import load_config
 from engine.sampling_rules import RULES
@@ -79,7 +80,9 @@ def load_named(
     there: Any = {"rpc": given.get("rpc") or ()}
     layers = asked["gpu_layers"] if args.draft_gpu_layers is None else args.draft_gpu_layers
     apart = None if draft is None else load_config(draft, asked | {"gpu_layers": layers})
-    return load(target, apart, **asked, **there, **how)
+    decoder = load(target, apart, **asked, **there, **how)
+    note_used(path for name in (target, draft) if name is not None and (path := Path(name)).exists())
+    return decoder
 
 
 def attach_named_heads(

@@ -121,6 +121,8 @@ _COMMANDS = {
     "get": "download a model from the Hugging Face hub",
     "recommend": "name models that this machine carries, each with its draft",
     "alias": "name models as you like",
+    "stored": "list the models that are here: their room, when they were used, what depends on them",
+    "remove": "move a model to the system's bin",
     "presets": "list known pairs and which of them can be run",
     "calibrate": "measure the cost of a draft token and of a forward pass",
     "template": "print what a model reads of a conversation",

@@ -95,6 +95,7 @@ def see_all_pages(window: Window) -> None:
     window.main.commands.run("program.settings")
     (settings,) = window.main.findChildren(SettingsDialog)
     for page in PAGES:
+        settings.close()
         settings.open_at(page)
     settings.close()
     for name in ("models.library", "program.about"):
