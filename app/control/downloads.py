@@ -26,7 +26,9 @@ from engine import (
     Recommendation,
     Recommended,
     SpeedLimit,
+    StoredModel,
     Translatable,
+    delete_model,
     download,
     download_folder,
     find_elsewhere,
@@ -35,6 +37,7 @@ from engine import (
     keep_hub_token,
     recommended,
     search_hub,
+    stored_models,
 )
 
 _SHOWN_MS = 100
@@ -46,11 +49,12 @@ class Downloads(QObject):
     Attributes: listed (in the order in which they were asked for), found (what the last search found), places (what
     other programs keep), recommended (for this machine), limit (of the speed of all together), searching, checking,
     trouble (why the last search failed, "" if it did not), token (where one for the hub is). Signals: changed(),
-    arrived(Download) (its files are here).
+    arrived(Download) (its files are here), removed() (a model went to the bin).
     """
 
     changed = Signal()
     arrived = Signal(object)
+    removed = Signal()
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
@@ -62,6 +66,8 @@ class Downloads(QObject):
         self.searching = self.checking = False
         self.trouble = ""
         self.token: TokenPlace = ""
+        self.stored: tuple[StoredModel, ...] = ()
+        self.bin_words = ""
         self._token = ""
         self._loop = loop
         self._tokens: dict[str, CancelToken] = {}
@@ -145,6 +151,11 @@ class Downloads(QObject):
     def look_around(self) -> None:
         """Look what other programs keep on this machine."""
         self._start(find_elsewhere, self._looked)
+        self._start(stored_models, self._listed)
+
+    def remove(self, model: StoredModel) -> None:
+        """Move a model to the system's bin."""
+        self._start(lambda: delete_model(model), lambda _none, error: self._removed(model, error))
 
     def stop(self) -> None:
         """End all that runs, for closing."""
@@ -169,6 +180,8 @@ class Downloads(QObject):
             self.checking,
             self.token,
             download_folder(),
+            self.stored,
+            self.bin_words,
         )
 
     def by_name(self, name: str) -> Download | None:
@@ -225,6 +238,17 @@ class Downloads(QObject):
         known = self.by_name(name)
         if known is not None:
             self._put(replace(known, note=words))
+
+    def _listed(self, found: list[StoredModel] | None, _error: BaseException | None) -> None:
+        self.stored = tuple(found or ())
+        self.changed.emit()
+
+    def _removed(self, model: StoredModel, error: BaseException | None) -> None:
+        self.bin_words = "" if error is None else _words(error)
+        if error is None:
+            self.stored = tuple(each for each in self.stored if each is not model)
+            self.removed.emit()
+        self.changed.emit()
 
     def _recommended(self, found: Recommended | None, error: BaseException | None) -> None:
         self.checking = False

@@ -293,6 +293,8 @@ class ModelController(QObject):
         """Take note of what is loaded now; after a failure the pickers show that, unless something else is chosen."""
         self.note_memory()
         self._memory.note_used(self._bridge.loaded)
+        here = self._bridge.loaded
+        engine.note_used(path for path in (here.target, *here.drafts) if path is not None and not is_server(path))
         state = self.loader.ended(job)
         if state is None:
             return

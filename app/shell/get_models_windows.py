@@ -26,6 +26,7 @@ class GetModelsWindows(QObject):
         self._models, self._window = models, parent
         self.downloads.changed.connect(self._show)
         self.downloads.arrived.connect(self._arrived)
+        self.downloads.removed.connect(models.scan_again)
 
     def open(self, get: str = "") -> None:
         """Show it. `get`: a model to download at once."""
@@ -55,6 +56,7 @@ class GetModelsWindows(QObject):
         dialog.search_wanted.connect(downloads.search)
         dialog.pair_wanted.connect(downloads.get_pair)
         dialog.check_wanted.connect(downloads.check)
+        dialog.remove_wanted.connect(downloads.remove)
         dialog.token_wanted.connect(downloads.use_token)
         dialog.limit_wanted.connect(lambda speed: setattr(downloads.limit, "speed", speed))
         dialog.use_wanted.connect(self._use)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication
 
 from app.state.models.downloads import Download
-from app.state.models.names import file_size
+from app.state.models.names import file_size, shown_name
 from app.system.translation import fill, number, say
 from app.words.figures import SEPARATOR
-from engine import PackagedModel, Recommendation
+from engine import PackagedModel, Recommendation, StoredModel
 
 
 def short_name(name: str) -> str:
@@ -76,6 +77,30 @@ def became(measured: tuple[float, float] | None) -> str:
 
 def _speed(tokens_per_second: float) -> str:
     return number(tokens_per_second, 0 if tokens_per_second >= 10 else 1)
+
+
+def stored_words(stored: StoredModel) -> str:
+    """Say what a stored model takes: large.gguf · 4.5 GB · not used since it is noted."""
+    if stored.used is None:
+        used = QCoreApplication.translate("GetModels", "never loaded as far as is noted")
+    else:
+        days = (datetime.now(UTC) - stored.used).days
+        used = QCoreApplication.translate("GetModels", "last loaded today")
+        if days:
+            used = QCoreApplication.translate("GetModels", "last loaded %n day(s) ago", "", days)
+    name = say(shown_name(stored.model))
+    return SEPARATOR.join((name, stored.model.quantisation, say(file_size(stored.size)), used))
+
+
+def needed_words(stored: StoredModel) -> str:
+    """Say what depends on a stored model, or that it is another program's."""
+    if stored.kept_by:
+        words = QCoreApplication.translate("GetModels", "{program} keeps it: delete it there.")
+        return words.format(program=stored.kept_by)
+    if stored.needed_by:
+        words = QCoreApplication.translate("GetModels", "It is needed by: {names}.")
+        return words.format(names=", ".join(stored.needed_by))
+    return QCoreApplication.translate("GetModels", "Nothing depends on it.")
 
 
 def progress(item: Download) -> str:

@@ -1042,6 +1042,33 @@
             <translation>Gemessen: {drafted} Token/s mit einem Entwurf.</translation>
         </message>
         <message>
+            <source>never loaded as far as is noted</source>
+            <translation>nie geladen, soweit vermerkt</translation>
+        </message>
+        <message>
+            <source>last loaded today</source>
+            <translation>zuletzt heute geladen</translation>
+        </message>
+        <message numerus="yes">
+            <source>last loaded %n day(s) ago</source>
+            <translation>
+                <numerusform>vor %n Tag zuletzt geladen</numerusform>
+                <numerusform>vor %n Tagen zuletzt geladen</numerusform>
+            </translation>
+        </message>
+        <message>
+            <source>{program} keeps it: delete it there.</source>
+            <translation>{program} verwahrt es: Löschen Sie es dort.</translation>
+        </message>
+        <message>
+            <source>It is needed by: {names}.</source>
+            <translation>Gebraucht wird es von: {names}.</translation>
+        </message>
+        <message>
+            <source>Nothing depends on it.</source>
+            <translation>Nichts hängt davon ab.</translation>
+        </message>
+        <message>
             <source>{done} of {total}</source>
             <translation>{done} von {total}</translation>
         </message>
@@ -1155,6 +1182,14 @@
         <message>
             <source>Add this folder</source>
             <translation>Diesen Ordner hinzufügen</translation>
+        </message>
+        <message>
+            <source>Room on disk</source>
+            <translation>Platz auf der Platte</translation>
+        </message>
+        <message>
+            <source>Move to the bin</source>
+            <translation>In den Papierkorb</translation>
         </message>
         <message>
             <source>A small model to begin with</source>
@@ -6291,6 +6326,18 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>It is not for this target: {why}.</source>
             <translation>Er ist nicht für dieses Zielmodell: {why}.</translation>
+        </message>
+        <message>
+            <source>{name} is kept by {program}. Delete it there.</source>
+            <translation>{name} wird von {program} verwahrt. Löschen Sie es dort.</translation>
+        </message>
+        <message>
+            <source>{name} is a part of Outrider.</source>
+            <translation>{name} gehört zu Outrider.</translation>
+        </message>
+        <message>
+            <source>{file} cannot be moved to the bin: {reason}.</source>
+            <translation>{file} lässt sich nicht in den Papierkorb legen: {reason}.</translation>
         </message>
         <message>
             <source>{name!r} is no alias: write letters, digits, dots and lines.</source>

@@ -46,6 +46,16 @@
         </message>
     </context>
     <context>
+        <name>GetModels</name>
+        <message numerus="yes">
+            <source>last loaded %n day(s) ago</source>
+            <translation>
+                <numerusform>last loaded %n day ago</numerusform>
+                <numerusform>last loaded %n days ago</numerusform>
+            </translation>
+        </message>
+    </context>
+    <context>
         <name>GetModelsDialog</name>
         <message numerus="yes">
             <source>{program} · %n model(s) · {folder}</source>

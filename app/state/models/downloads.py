@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from engine import FoundPlace, FoundRepository, Recommended
+from engine import FoundPlace, FoundRepository, Recommended, StoredModel
 
 DownloadState = Literal["running", "paused", "failed", "newer", "done"]
 """newer: another file of its name is here, and the hub's is taken in its place only when that is asked for."""
@@ -44,7 +44,8 @@ class DownloadsShown:
     `listed`: the downloads in the order in which they were asked for; `found`: what the last search found; `places`:
     what other programs keep, None while nobody looked; `trouble`: why the last search failed, "" if it did not;
     `recommended`: for this machine, None while nobody asked; `checking`: whether the hub is asked about that, and this
-    machine measured; `token`: where one is; `folder`: where downloads go.
+    machine measured; `token`: where one is; `folder`: where downloads go; `stored`: the models that are
+    here, the largest first; `bin_words`: what became of the one that was moved to the bin last.
     """
 
     listed: tuple[Download, ...] = ()
@@ -56,6 +57,8 @@ class DownloadsShown:
     checking: bool = False
     token: TokenPlace = ""
     folder: Path = Path()
+    stored: tuple[StoredModel, ...] = ()
+    bin_words: str = ""
 
     def by_name(self, name: str) -> Download | None:
         """Return a download by the name that was asked for."""

@@ -31,8 +31,8 @@ from app.state.models.names import file_size
 from app.system.translation import say
 from app.views.widgets.keys import Dialog
 from app.views.widgets.labels import ltr
-from app.words.get_models import by_hand, facts, progress, title
-from engine import FoundPlace, FoundRepository, PackagedModel, Recommendation, quantisations_of
+from app.words.get_models import by_hand, facts, needed_words, progress, stored_words, title
+from engine import FoundPlace, FoundRepository, PackagedModel, Recommendation, StoredModel, quantisations_of
 
 _PLACE = Qt.ItemDataRole.UserRole
 
@@ -42,7 +42,8 @@ class GetModelsDialog(Dialog):
 
     Signals: folder_wanted(Path), get_wanted(str), pause_wanted(str), cancel_wanted(str), use_wanted(Download),
     search_wanted(str), pair_wanted(Recommendation), check_wanted(), token_wanted(str), limit_wanted(float: bytes a
-    second, 0 for none). Attribute: measured (how fast recommended targets were when they were used, by name).
+    second, 0 for none), remove_wanted(StoredModel). Attribute: measured (how fast recommended targets were when
+    they were used, by name).
     """
 
     folder_wanted = Signal(object)
@@ -55,6 +56,7 @@ class GetModelsDialog(Dialog):
     check_wanted = Signal()
     token_wanted = Signal(str)
     limit_wanted = Signal(float)
+    remove_wanted = Signal(object)
 
     def __init__(self, packaged: Sequence[PackagedModel], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -71,7 +73,7 @@ class GetModelsDialog(Dialog):
         for words, page in (
             (self.tr("Recommended"), (self._suits(), self._small(packaged), self._by_hand())),
             (self.tr("Search"), (self._hub(),)),
-            (self.tr("On this computer"), (self._here(),)),
+            (self.tr("On this computer"), (self._here(), self._stored())),
         ):
             self.tabs.addTab(self._page(*page), words)
         layout.addWidget(self.tabs, 1)
@@ -191,6 +193,23 @@ class GetModelsDialog(Dialog):
         row.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignTop)
         return box
 
+    def _stored(self) -> QGroupBox:
+        box = QGroupBox(self.tr("Room on disk"), self)
+        self.stored = QListWidget(box)
+        self.stored.setAccessibleName(box.title())
+        self.needed = self._words(box)
+        self.remove_button = self._button(self.tr("Move to the bin"), box)
+        self.stored.itemSelectionChanged.connect(self._show_needed)
+        self.remove_button.clicked.connect(self._remove)
+        row = QHBoxLayout()
+        row.addWidget(self.needed, 1)
+        row.addWidget(self.remove_button)
+        column = QVBoxLayout(box)
+        column.addWidget(self.stored, 1)
+        column.addLayout(row)
+        self._show_needed()
+        return box
+
     def _small(self, packaged: Sequence[PackagedModel]) -> QGroupBox:
         box = QGroupBox(self.tr("A small model to begin with"), self)
         form = QFormLayout(box)
@@ -247,6 +266,7 @@ class GetModelsDialog(Dialog):
         self.search_button.setEnabled(not state.searching)
         self.message.setText(self.tr("Searching…") if state.searching else say(state.trouble))
         self._show_suits(state)
+        self._show_stored(state)
         self._show_token(state)
         for item in state.listed:
             line = self._lines.get(item.name)
@@ -281,6 +301,28 @@ class GetModelsDialog(Dialog):
         for pair in self._pairs:
             states = [each.state for name in (pair.target, pair.draft) if (each := state.by_name(name)) is not None]
             self.card_buttons[pair.target].setEnabled(len(states) < 2 or any(each == "failed" for each in states))
+
+    def _show_stored(self, state: DownloadsShown) -> None:
+        shown = [self.stored.item(row).data(_PLACE) for row in range(self.stored.count())]
+        if shown != list(state.stored):
+            self.stored.clear()
+            for each in state.stored:
+                item = QListWidgetItem(stored_words(each), self.stored)
+                item.setData(_PLACE, each)
+                item.setToolTip("\n".join(map(str, each.files)))
+            self._show_needed()
+        if state.bin_words:
+            self.needed.setText(say(state.bin_words))
+
+    def _show_needed(self) -> None:
+        """Name what depends on the chosen model, before it can be deleted."""
+        chosen = self._chosen_to_remove()
+        self.needed.setText("" if chosen is None else needed_words(chosen))
+        self.remove_button.setEnabled(chosen is not None and not chosen.kept_by)
+
+    def _chosen_to_remove(self) -> StoredModel | None:
+        chosen = self.stored.selectedItems()
+        return cast("StoredModel", chosen[0].data(_PLACE)) if chosen else None
 
     def _lay_out_cards(self) -> None:
         while (item := self._cards.takeAt(0)) is not None:
@@ -361,6 +403,11 @@ class GetModelsDialog(Dialog):
     def _add(self) -> None:
         self.folder_wanted.emit(self.places.currentItem().data(_PLACE))
         self.add_button.setEnabled(False)
+
+    def _remove(self) -> None:
+        chosen = self._chosen_to_remove()
+        if chosen is not None:
+            self.remove_wanted.emit(chosen)
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(by_hand(self._pairs, self._packaged, self._folder))

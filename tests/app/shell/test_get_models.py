@@ -74,6 +74,7 @@ def test_from_the_first_start_to_a_model_of_the_hub(
         recommendations(window, windows.dialog, monkeypatch)
         manner(window, windows.dialog, hub)
         newer(window, windows.dialog, home, files["tiny-Q8_0.gguf"])
+    room(window, windows.dialog, home, monkeypatch)
     file = home / "downloads" / "maker" / "tiny-GGUF" / "tiny-Q8_0.gguf"
     assert file.read_bytes() == files["tiny-Q8_0.gguf"]
     assert not (file.parent / ".outrider-partial").exists()
@@ -231,6 +232,23 @@ def newer(window: Window, dialog: GetModelsDialog, home: Path, data: bytes) -> N
     assert dialog._lines[NAME].first.text() == "Take the hub's"
     dialog._lines[NAME].first.click()
     state(window, NAME, "done")
+
+
+def room(window: Window, dialog: GetModelsDialog, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes how much room is listed; what depends on a model is named before it goes to the bin."""
+    small = tiny_draft()
+    small.write(home / "downloads" / "spare.gguf")
+    monkeypatch.setattr("send2trash.send2trash", lambda path: path.unlink())
+    window.program.downloads.look_around()
+    window.wait(lambda: any("spare" in dialog.stored.item(row).text() for row in range(dialog.stored.count())))
+    (row,) = (row for row in range(dialog.stored.count()) if "spare" in dialog.stored.item(row).text())
+    assert not dialog.remove_button.isEnabled()
+    dialog.stored.setCurrentRow(row)
+    assert "never loaded as far as is noted" in dialog.stored.item(row).text()
+    assert dialog.needed.text()
+    dialog.remove_button.click()
+    window.wait(lambda: not (home / "downloads" / "spare.gguf").exists())
+    window.wait(lambda: all("spare" not in dialog.stored.item(each).text() for each in range(dialog.stored.count())))
 
 
 @pytest.mark.soak
