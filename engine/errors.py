@@ -338,6 +338,15 @@ class ServerFailed(EngineError):
         super().__init__(message)
 
 
+class DocumentRefused(EngineError):
+    """Report a document that cannot be read. Attributes: name (of the file), reason (why, in words)."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name = name
+        self.reason = reason
+        super().__init__(Translatable("Cannot read {name}: {reason}.", name=name or "the document", reason=reason))
+
+
 class DownloadFailed(EngineError):
     """Report models that cannot be listed or brought here. Attribute: status (the HTTP status, None: another cause)."""
 

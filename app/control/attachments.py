@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.state.chat.attachments import MOST, Attachment, NotAttached, plain_name, read_attachment
+from app.state.chat.attachments import MOST, Attachment, NotAttached, plain_name
+from app.state.chat.documents import attached, read_file
+from app.state.chat.held_document import HeldDocument
 from app.system.log_file import note_error
 
 
@@ -27,19 +29,22 @@ class _File:
 class Attachments(QObject):
     """Hold the files of the next question of the chat on the screen, in the order in which they were chosen.
 
+    Attribute: own_name, gives a document that was read a name that no other one of its chat has.
     Signals: changed(), adding() (others are about to be read), counted() (their tokens are known),
-    refused(NotAttached), came_late(chat, Attachment) (another chat is on the screen by now).
+    removed(Attachment), refused(NotAttached), came_late(chat, Attachment) (another chat is on the screen by now).
     """
 
     changed = Signal()
     adding = Signal()
     counted = Signal()
     refused = Signal(object)
+    removed = Signal(object)
     came_late = Signal(object, object)
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
         self._loop = loop
+        self.own_name: Callable[[object, HeldDocument], HeldDocument] = lambda _chat, held: held
         self._chat: object = None
         self._files: list[_File] = []
         self._reading: list[_File] = []
@@ -71,6 +76,8 @@ class Attachments(QObject):
             self._files.remove(shown[place])
             if shown[place] in self._reading:
                 self._reading.remove(shown[place])
+            if (found := shown[place].found) is not None:
+                self.removed.emit(found)
         self.changed.emit()
 
     def show(self, chat: object, files: Sequence[Attachment]) -> None:
@@ -78,6 +85,13 @@ class Attachments(QObject):
         self._chat = chat
         self._files = [_File(each.name, chat, each) for each in files]
         self._files += [each for each in self._reading if each.chat is chat]
+        self.changed.emit()
+
+    def hold(self, held: Mapping[str, HeldDocument]) -> None:
+        """Hold these documents of the chat where files are known by their names alone: drafts that come back."""
+        for each in self._files:
+            if each.found is not None and each.found.held is None and each.name in held:
+                each.found = attached(held[each.name]).counted(each.found.tokens)
         self.changed.emit()
 
     def follow(self, chat: object) -> None:
@@ -110,7 +124,7 @@ class Attachments(QObject):
         """Forget the token counts: another model has other tokens."""
         for each in self._files:
             if each.found is not None:
-                each.found = Attachment(each.found.name, each.found.text)
+                each.found = each.found.counted(None)
 
     def stop(self) -> None:
         """Drop the files that are still being read; nobody waits for them."""
@@ -125,7 +139,7 @@ class Attachments(QObject):
         def work() -> None:
             found: Attachment | NotAttached
             try:
-                found = read_attachment(path)
+                found = read_file(path)
             except NotAttached as refusal:
                 found = refusal
             except Exception as error:  # noqa: BLE001 - a chip that waits for ever would be worse
@@ -141,6 +155,8 @@ class Attachments(QObject):
         if file not in self._reading:
             return
         self._reading.remove(file)
+        if isinstance(found, Attachment) and found.held is not None:
+            found = attached(self.own_name(file.chat, found.held))
         if isinstance(found, NotAttached):
             self.refused.emit(found)
         elif file not in self._files:
@@ -151,4 +167,5 @@ class Attachments(QObject):
             self._files = [each for each in self._files if each is not file]
         else:
             file.found = found
+            file.name = found.name
         self.changed.emit()

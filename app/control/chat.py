@@ -23,6 +23,7 @@ from app.state.chat.intents import (
     EditReply,
     EntryIntent,
     GoOn,
+    LoadSources,
     LoadTrace,
     Regenerate,
     ShowVersion,
@@ -207,8 +208,8 @@ class ChatController(QObject):
         match intent:
             case AnswerNow(exchange):
                 self.replies.answer_now(exchange)
-            case LoadTrace(exchange):
-                self.conversations.load_trace(exchange)
+            case LoadTrace() | LoadSources():
+                self._load(intent)
             case Edit(exchange, text):
                 self._edit(exchange, text)
             case EditReply(exchange, text):
@@ -225,6 +226,13 @@ class ChatController(QObject):
                 self._delete(exchange.question_id)
             case DeleteReply(exchange):
                 self._delete(exchange.reply_id)
+
+    def _load(self, intent: LoadTrace | LoadSources) -> None:
+        exchange = intent.exchange
+        if isinstance(intent, LoadTrace):
+            self.conversations.load_trace(exchange)
+        else:
+            exchange.sources = self.transcript.sources_for(exchange)
 
     def _edit(self, exchange: Exchange, text: str) -> None:
         conversation = self._free()

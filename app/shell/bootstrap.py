@@ -30,6 +30,7 @@ from app.control.choices import Choices
 from app.control.compare import CompareController
 from app.control.context import ContextController
 from app.control.conversations import ConversationController
+from app.control.documents import ChatDocuments
 from app.control.downloads import Downloads
 from app.control.drafts import Drafts
 from app.control.models import ModelController
@@ -130,6 +131,8 @@ def build(
     attachments = Attachments(loop)
     context = ContextController(loop, bridge, controller, attachments, lambda: window.prompt.question)
     drafts = Drafts(conversations, attachments, window.prompt.edit.toPlainText)
+    documents = ChatDocuments(loop, conversations, attachments, controller)
+    window.prompt.compose = documents.question
     program = Program(
         settings,
         settings_file,
@@ -145,6 +148,7 @@ def build(
         attachments=attachments,
         context=context,
         drafts=drafts,
+        documents=documents,
         downloads=Downloads(loop),
     )
     connect(program)
@@ -156,6 +160,7 @@ def build(
     if store is not None:
         window.painted.connect(OwnTexts(program, store).begin)
     window.painted.connect(drafts.begin)
+    window.painted.connect(documents.begin)
     window.painted.connect(lambda: _begin(program, problems))
     return program
 

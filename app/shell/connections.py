@@ -246,10 +246,11 @@ def _announcement(program: Program) -> LoadNotice:
 
 
 def _connect_files(program: Program) -> None:
-    window, prompt, files = program.window, program.window.prompt, program.attachments
+    window, prompt, files, documents = program.window, program.window.prompt, program.attachments, program.documents
 
     def show() -> None:
-        prompt.show_files(files.attachments, files.pending)
+        waiting = [name for name in documents.loading if name not in {each.name for each in files.attachments}]
+        prompt.show_files(files.attachments, [*files.pending, *waiting])
 
     def refuse(error: NotAttached) -> None:
         window.notice.show_passing_trouble(refusal(error))
@@ -261,6 +262,7 @@ def _connect_files(program: Program) -> None:
     prompt.recalled.connect(files.bring_back)
     prompt.send.connect(files.sent)
     files.changed.connect(show)
+    documents.changed.connect(show)
     files.adding.connect(window.notice.let_pass)
     program.controller.entry_added.connect(lambda _entry: window.notice.let_pass())
     program.conversations.open_changed.connect(window.notice.let_pass)
@@ -287,6 +289,8 @@ def _connect_meter(program: Program) -> None:
         loaded = models.list.loaded.target
         use = context.use if loaded is None or models.target_is_loaded else None
         window.meter.show_use(use)
+        if use is not None:
+            program.documents.room = use.available
         # What was counted is a moment old: an empty box is a new message.
         window.prompt.refuse("" if use is None or use.fits else too_long(use))
         model = models.list.by_path(loaded)

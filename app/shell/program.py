@@ -11,6 +11,7 @@ from app.control.chat import ChatController
 from app.control.compare import CompareController
 from app.control.context import ContextController
 from app.control.conversations import ConversationController
+from app.control.documents import ChatDocuments
 from app.control.downloads import Downloads
 from app.control.drafts import Drafts
 from app.control.models import ModelController
@@ -45,6 +46,7 @@ class Program:
     attachments: Attachments
     context: ContextController
     drafts: Drafts
+    documents: ChatDocuments
     downloads: Downloads
     installation: Installation | None = None
     damage: InstallationDamaged | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asyncio import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QUrl
@@ -17,11 +18,14 @@ from app.shell.program import Program
 from app.shell.replay_windows import ReplayWindows
 from app.shell.servers.windows import ServerWindows
 from app.shell.settings_windows import SettingsWindows
-from app.state.chat.intents import EntryIntent, ShowDetails, ShowPrompt
-from app.state.chat.transcript import Problem
+from app.state.chat.attachments import split_question
+from app.state.chat.citations import sources_in
+from app.state.chat.intents import EntryIntent, ShowDetails, ShowPrompt, ShowSource
+from app.state.chat.transcript import Exchange, Problem
 from app.state.replay.timeline import Replay
 from app.system.places import data_folder, flavour
 from app.system.translation import say
+from app.words.documents import given_words, part_words
 from app.words.models import facts_words
 from engine import Cancelled, ReadPrompt, packaged_models
 
@@ -80,9 +84,10 @@ class PromptWindows:
                 program.window.notice.show_word(words)
             messages = program.controller.transcript.messages_until(intent.exchange, reply=not replies)
             job = program.bridge.read_prompt(messages, program.controller.choices.own, reply_next=replies)
-            job.result.add_done_callback(self._show)
+            notes = _given_notes(program, intent.exchange)
+            job.result.add_done_callback(lambda result: self._show(result, notes))
 
-    def _show(self, result: Future[ReadPrompt]) -> None:
+    def _show(self, result: Future[ReadPrompt], notes: list[str]) -> None:
         from app.views.window.prompt_dialog import PromptDialog  # noqa: PLC0415 - not before it is asked for
 
         program, error = self._program, None if result.cancelled() else result.exception()
@@ -92,7 +97,42 @@ class PromptWindows:
             program.controller.report(describe(error))
             return
         read = result.result()
-        PromptDialog(read, [say(note) for note in read.notes], program.theme, program.window).show()
+        PromptDialog(read, [*notes, *map(say, read.notes)], program.theme, program.window).show()
+
+
+def _given_notes(program: Program, exchange: Exchange) -> list[str]:
+    """Say which parts of documents a question gives, and how well each fits it, where the documents are kept."""
+    typed, _ = split_question(exchange.question)
+    given: dict[str, list[str]] = {}
+    for source in sources_in(exchange.question):
+        held = program.documents.held.get(source.name)
+        score = None if held is None else held.ready.score_of(source.part.text, typed)
+        given.setdefault(source.name, []).append(part_words(source, score))
+    notes = []
+    for name, parts in given.items():
+        held = program.documents.held.get(name)
+        chosen = held is not None and len(parts) < len(held.ready.parts)
+        notes.append(given_words(name, parts if chosen else [], 0 if held is None else len(held.ready.parts)))
+    return notes
+
+
+class ReaderWindows:
+    """Show documents at the places that replies cite."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        program.window.transcript.intent.connect(self._take)
+
+    def _take(self, intent: EntryIntent) -> None:
+        if isinstance(intent, ShowSource):
+            from app.views.window.reader import Reader  # noqa: PLC0415 - not before it is asked for
+
+            program, source = self._program, intent.source
+            held = program.documents.held.get(source.name)
+            draw = None
+            if held is not None and held.kept.source:
+                draw = partial(program.documents.picture, source.name)
+            Reader(source, None if held is None else held.document, draw, program.theme, program.window).show()
 
 
 class Introduction:
@@ -217,6 +257,7 @@ class Windows:
     replay: ReplayWindows
     reports: ReportWindows
     prompts: PromptWindows
+    readers: ReaderWindows
     settings: SettingsWindows
     servers: ServerWindows
     help: HelpWindows
@@ -234,6 +275,7 @@ class Windows:
             ReplayWindows(program),
             ReportWindows(program),
             PromptWindows(program),
+            ReaderWindows(program),
             SettingsWindows(program),
             ServerWindows(program),
             HelpWindows(program),

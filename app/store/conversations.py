@@ -14,6 +14,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from app.state.chat.attachments import plain_name
+from app.state.chat.kept_document import KeptDocument
 from app.state.chat.said import Said
 from app.state.conversations.conversation import (
     Conversation,
@@ -39,6 +40,10 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy as it will be read again. Raises TypeError for what JSON cannot say."""
     plain: dict[str, Any] = json.loads(json.dumps(values), parse_constant=lambda _: None)
     return plain
+
+
+def _number(conversation: Conversation | None) -> int:
+    return 0 if conversation is None else conversation.id
 
 
 def _write_draft(conversation_id: int, part: int, text: str, store: Store) -> None:
@@ -161,6 +166,30 @@ class ConversationStore:
         """Remove a deleted conversation for good."""
         self._open.pop(conversation_id, None)
         self.writer.purge(conversation_id)
+
+    # Documents ----------------------------------------------------------------------------------------------------
+
+    def document_names(self, conversation: Conversation | None) -> list[str]:
+        """Return the names of the documents of a conversation (None: of that without a question)."""
+        return self.store.document_names(_number(conversation))
+
+    def load_documents(self, conversation: Conversation | None) -> list[KeptDocument]:
+        """Return the documents of a conversation, on a thread that may wait. Raises StoreError."""
+        self.writer.flush(_FLUSH_S)
+        with contextlib.closing(self.store.another()) as store:
+            return store.documents(_number(conversation))
+
+    def save_document(self, conversation: Conversation | None, document: KeptDocument) -> None:
+        """Keep a document of a conversation."""
+        self.writer.submit(lambda store: store.save_document(_number(conversation), document), conversation)
+
+    def delete_document(self, conversation: Conversation | None, name: str) -> None:
+        """Delete a document of a conversation."""
+        self.writer.submit(lambda store: store.delete_document(_number(conversation), name), conversation)
+
+    def move_documents(self, conversation: Conversation) -> None:
+        """Give a conversation that gets its first question the documents that were attached before it was one."""
+        self.writer.submit(lambda store: store.move_documents(conversation.id), conversation)
 
     def drafts(self, conversation: Conversation | None) -> Mapping[int, str]:
         """Return what was typed in a conversation (None: that without a question) and not sent yet."""
@@ -340,6 +369,8 @@ class ConversationStore:
                 found = store.load(conversation) if isinstance(conversation, int) else conversation
                 if found is not None and export_format.with_traces:
                     traces = _traces(store, found)
+        if found is not None and export_format.with_traces:
+            found.documents = tuple(self.load_documents(found))
         if found is not None:
             write_file(path, export_format.write(found, Words() if words is None else words, traces))
 

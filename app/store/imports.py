@@ -63,11 +63,13 @@ def _steps(imported: Imported) -> Iterator[tuple[Change, int]]:
     conversation = imported.conversation
     conversation.take_moved()
     head, chosen = conversation.summary(), conversation.chosen
-    settings = conversation.settings
+    settings, documents = conversation.settings, conversation.documents
 
     def begin(store: Store) -> None:
         store.add_conversation(head)
         store.set_settings(head.id, settings)
+        for document in documents:
+            store.save_document(head.id, document)
         store.delete(head.id, _now())
 
     def show(store: Store) -> None:

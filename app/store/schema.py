@@ -141,6 +141,17 @@ CREATE TABLE drafts (
 ) WITHOUT ROWID;
 """
 """What was typed and not sent yet. Conversation 0: the one that has no question yet."""
+_DOCUMENTS = """
+CREATE TABLE documents (
+    conversation INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    text BLOB NOT NULL,
+    source BLOB NOT NULL,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (conversation, name)
+);
+"""
+"""What was read of the documents of a conversation (0: as above), and the file where its pages are shown."""
 _FIRST_CHECKSUMS = (
     ("conversations", "id", "title_checksum = checksum(id, title), settings_checksum = checksum(id, settings)"),
     (
@@ -181,7 +192,7 @@ def _is_unreadable(error: Exception) -> bool:
     return is_damage(error) or getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_ERROR
 
 
-MIGRATIONS: tuple[str, ...] = (_TABLES, _SEARCH, _SETTINGS, _CHECKSUMS, _PARTS, _DRAFTS)
+MIGRATIONS: tuple[str, ...] = (_TABLES, _SEARCH, _SETTINGS, _CHECKSUMS, _PARTS, _DRAFTS, _DOCUMENTS)
 """MIGRATIONS[n] brings a file of version n to version n + 1. A step that was released is never changed."""
 
 _COMPLETIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {4: _fill_checksums}

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from app.state.chat.kept_document import KeptDocument
 from app.state.conversations.conversation import UNFINISHED, Conversation, ConversationSummary, StoredMessage, clean
 from app.store import salvage
 from app.store.connection import FilePlace, connect, log_file, take_lock
@@ -187,6 +188,30 @@ class Store:
             raise TraceDamaged(self.path)
         return trace
 
+    def document_names(self, conversation_id: int) -> list[str]:
+        """Return the names of the documents of a conversation, the oldest first."""
+        with self._reading(), salvage.damage_passed_over():
+            found = self.connection.execute(
+                "SELECT name FROM documents WHERE conversation = ? ORDER BY rowid", (conversation_id,)
+            )
+            return [str(row[0]) for row in found]
+        return []
+
+    def documents(self, conversation_id: int) -> list[KeptDocument]:
+        """Return the documents of a conversation, without those that are damaged."""
+        found: list[KeptDocument] = []
+        with self._reading():
+            for name in self.document_names(conversation_id):
+                with salvage.damage_passed_over():
+                    row = self.connection.execute(
+                        "SELECT text, source, checksum FROM documents WHERE conversation = ? AND name = ?",
+                        (conversation_id, name),
+                    ).fetchone()
+                    document = KeptDocument(name, row[0], row[1])
+                    if document.checksum == row[2]:
+                        found.append(document)
+        return found
+
     def first_free_id(self) -> int:
         """Return a number larger than every id of a conversation or message. Both count in one row."""
         with self._reading():
@@ -273,6 +298,7 @@ class Store:
                     return True
                 self.connection.execute("DELETE FROM conversations WHERE id = ?", (number,))
                 self.connection.execute("DELETE FROM drafts WHERE conversation = ?", (number,))
+                self.connection.execute("DELETE FROM documents WHERE conversation = ?", (number,))
         return False
 
     def forget_words(self, *, first: bool) -> bool:
@@ -346,6 +372,21 @@ class Store:
             else "DELETE FROM drafts WHERE (conversation, part) = (?, ?) AND '' = ?",
             (conversation_id, part, clean(text)),
         )
+
+    def save_document(self, conversation_id: int, document: KeptDocument) -> None:
+        """Keep a document of a conversation, in place of one of its name."""
+        self.connection.execute(
+            "INSERT OR REPLACE INTO documents (conversation, name, text, source, checksum) VALUES (?, ?, ?, ?, ?)",
+            (conversation_id, document.name, document.text, document.source, document.checksum),
+        )
+
+    def delete_document(self, conversation_id: int, name: str) -> None:
+        """Delete a document of a conversation."""
+        self.connection.execute("DELETE FROM documents WHERE (conversation, name) = (?, ?)", (conversation_id, name))
+
+    def move_documents(self, conversation_id: int) -> None:
+        """Give the documents of the conversation without a question to this one, which has its first."""
+        self.connection.execute("UPDATE documents SET conversation = ? WHERE conversation = 0", (conversation_id,))
 
     def save_trace(self, message_id: int, trace: bytes) -> None:
         """Keep how a reply came about, token by token."""

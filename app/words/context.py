@@ -6,7 +6,7 @@ from PySide6.QtCore import QCoreApplication
 
 from app.state.chat.attachments import NotAttached
 from app.state.chat.context_use import ContextUse
-from app.system.translation import number
+from app.system.translation import number, say
 
 
 def context_words(use: ContextUse | None) -> str:
@@ -91,9 +91,10 @@ def refusal(error: NotAttached) -> str:
         "document": QCoreApplication.translate(
             "Attachments", "{name} is a {detail} document, which is not read yet. Save its text and attach that file."
         ),
+        "refused": QCoreApplication.translate("Attachments", "{name} cannot be read: {detail}."),
         "many": QCoreApplication.translate(
             "Attachments", "{name} was not attached: a message can have at most {detail} files."
         ),
     }
     unknown = QCoreApplication.translate("Attachments", "no further details")
-    return patterns[error.trouble].format(name=error.name, detail=error.detail or unknown)
+    return patterns[error.trouble].format(name=error.name, detail=say(error.detail) or unknown)

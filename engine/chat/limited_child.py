@@ -1,6 +1,7 @@
-"""Ask a process of its own, with a limit of memory and of time, to run what a model file brings: its chat template.
+"""Ask a process of its own, with limits of memory and time, to run what may do harm: a chat template, a document.
 
-One child waits, warm, while somebody wants it (`ChildPool.keep_warm`), so asking it costs a message there and back.
+One child for templates waits, warm, while somebody wants it (`ChildPool.keep_warm`), so asking it costs a message there
+and back.
 """
 
 from __future__ import annotations
@@ -39,17 +40,18 @@ class OutOfTime(Exception):
 
 
 class LimitedChild:
-    """Talk to a process that renders templates.
+    """Talk to a process that renders templates, or to another one that is `hidden` behind a command of this program.
 
     Attribute: spent, whether it should be asked nothing more, since it has used up its memory.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, hidden: str = RENDERING, memory: int = _MEMORY_BYTES) -> None:
+        """Start it. `memory`: bytes of all of it, where it cannot limit itself. Raises ChatTemplateFailed."""
         try:
-            self._process = start_child(child_command(RENDERING))
+            self._process = start_child(child_command(hidden))
         except OSError as error:
             raise _unavailable(error.strerror or str(error)) from None
-        self._watch = MemoryWatch(self._process, _MEMORY_BYTES)
+        self._watch = MemoryWatch(self._process, memory)
         self._ready = self.spent = False
 
     @property

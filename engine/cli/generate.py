@@ -22,15 +22,21 @@ from engine.cli.arguments.replies import add_reply_options, reply_options, syste
 from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
 from engine.config import GenerationRequest, SamplingConfig, freeze_prompt
 from engine.decoder import SpeculativeDecoder
+from engine.documents.document import Document
+from engine.documents.give import document_files
+from engine.documents.read import read_document
 from engine.errors import Cancelled, InvalidRequest
 from engine.events import Finished, GenerationResult, TextEvent, TokenEvent
 from engine.generation.responder import Responder
 from engine.messages.message import Message
+from engine.messages.parts import TextPart
 from engine.remote.address import is_server_address
 
 if TYPE_CHECKING:
     from engine.remote.client import RemoteDecoder
 
+_ROOM = 4_096
+"""Tokens of a context whose size is not known."""
 _SCHEMA = 1
 """Of the JSON: raised where a key changes its meaning or goes. New keys do not raise it."""
 _EXAMPLES = """\
@@ -54,6 +60,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="FILE",
         help='JSON list of {"role", "content"}, or - for standard input; each user message and tool result is answered',
+    )
+    prompt(
+        "--document",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="answer from a document (PDF, Word, Excel, web page …), of a long one from the parts that fit; repeatable",
     )
     prompt("--raw", action="store_true", help="do not apply the chat template")
     prompt("--tokens", action="store_true", help="the prompt is token ids separated by commas")
@@ -115,14 +129,18 @@ def run(args: argparse.Namespace) -> int:
     turns = read_messages(args.messages) if args.messages else None
     system = system_of(args)
     prompt: Any = None
+    documents: list[Document] = []
     if turns:
         turns = with_system(turns, system)
     else:
         options["raw"] = args.raw
         prompt = _read_prompt(args)
+        documents = [read_document(path.expanduser()) for path in args.document]
         prompt = prompt if system is None else with_system([Message("user", prompt)], system)
         GenerationRequest(freeze_prompt(prompt), **options)
     _note_ignored(args)
+    for note in (f"{each.name}: {note}" for each in documents for note in each.notes):
+        sys.stderr.write(f"outrider-engine: {note}\n")
     cancel = CancelToken()
     console = Console(stderr=True, quiet=args.quiet)
 
@@ -131,20 +149,32 @@ def run(args: argparse.Namespace) -> int:
             if cancel.cancelled:
                 raise Cancelled
             output = _Output(decoder, options, args.json, cancel, console)
+            asked = _with_documents(prompt, documents, decoder) if documents else prompt
             if turns is not None:
                 return _answer_turns(output, turns)
             for sampling in _seeded(settings.sampling, args.replies):
-                if output.answer(prompt, sampling=sampling).finish_reason == "cancelled":
+                if output.answer(asked, sampling=sampling).finish_reason == "cancelled":
                     return EXIT_CANCELLED
             return EXIT_DONE
 
     return run_cancellable(work, cancel)
 
 
+def _with_documents(prompt: str | list[Message], documents: Sequence[Document], decoder: Responder) -> list[Message]:
+    """Return the prompt with what fits it of documents, as far as the context has room."""
+    messages = [Message("user", prompt)] if isinstance(prompt, str) else prompt
+    target = decoder.target if isinstance(decoder, SpeculativeDecoder) else None
+    question = messages[-1].content
+    room = _ROOM if target is None else target.context_length
+    return [*messages[:-1], Message("user", [*document_files(question, documents, room), TextPart(question)])]
+
+
 def _check_together(args: argparse.Namespace) -> None:
     """Check options that exclude each other. Raises InvalidRequest."""
     if args.replies < 1:
         raise InvalidRequest(f"--replies must be a whole number above 0, not {args.replies}.")
+    if args.document and (args.raw or args.tokens or args.messages):
+        raise InvalidRequest("--document needs one prompt and the chat template: omit --raw, --tokens and --messages.")
     if args.replies > 1 and args.messages:
         raise InvalidRequest("--replies needs one prompt: omit --messages.")
     if args.system is not None and (args.raw or args.tokens) and not args.messages:

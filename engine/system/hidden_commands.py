@@ -15,6 +15,7 @@ CONVERSION = "--convert-pickled"
 APART = "--run-model-apart"
 CALCULATION = "--calculate"
 TOOL_SERVERS = "--talk-to-tool-servers"
+READING = "--read-documents"
 _SHORT = 64 * 2**20
 """Bytes; a little more than a trial takes of the address space for its imports once numpy is there, and as much again
 for the demo target (53 and 54 MB on Linux)."""
@@ -25,6 +26,7 @@ _MODULES = {
     APART: "engine.backends.llama_cpp.apart_child",
     CALCULATION: "engine.tools.builtin.calculator_child",
     TOOL_SERVERS: "engine.tools.mcp_child",
+    READING: "engine.documents.reading_child",
 }
 
 

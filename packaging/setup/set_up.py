@@ -161,7 +161,7 @@ def _install(kind: str) -> None:
     step(f"Installing llama-cpp-python: compiled for this machine{beside}, 5 to 10 minutes on two cores")
     _install_llama(pinned, kind)
     step("Installing everything else")
-    project = ("--no-build-isolation", "-e", f"{ROOT}[app,server,tools,torch,dev]")
+    project = ("--no-build-isolation", "-e", f"{ROOT}[app,documents,server,tools,torch,dev]")
     pip_install(PYTHON, *pinned, *project, log=VENV / "setup-all.log")
 
 

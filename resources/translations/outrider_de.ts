@@ -174,6 +174,10 @@
             <translation>{name} ist ein {detail}-Dokument, das noch nicht gelesen wird. Speichern Sie seinen Text und hängen Sie diese Datei an.</translation>
         </message>
         <message>
+            <source>{name} cannot be read: {detail}.</source>
+            <translation>{name} kann nicht gelesen werden: {detail}.</translation>
+        </message>
+        <message>
             <source>{name} was not attached: a message can have at most {detail} files.</source>
             <translation>{name} wurde nicht angehängt: Eine Nachricht kann höchstens {detail} Dateien haben.</translation>
         </message>
@@ -213,6 +217,13 @@
         <message>
             <source>reading…</source>
             <translation>wird gelesen…</translation>
+        </message>
+    </context>
+    <context>
+        <name>Citations</name>
+        <message>
+            <source>Sources</source>
+            <translation>Quellen</translation>
         </message>
     </context>
     <context>
@@ -632,14 +643,75 @@
         </message>
     </context>
     <context>
+        <name>Documents</name>
+        <message numerus="yes">
+            <source>%n page(s)</source>
+            <translation>
+                <numerusform>%n Seite</numerusform>
+                <numerusform>%n Seiten</numerusform>
+            </translation>
+        </message>
+        <message>
+            <source>the parts that fit</source>
+            <translation>die passenden Teile</translation>
+        </message>
+        <message>
+            <source>page {at}</source>
+            <translation>Seite {at}</translation>
+        </message>
+        <message>
+            <source>slide {at}</source>
+            <translation>Folie {at}</translation>
+        </message>
+        <message>
+            <source>sheet {at}</source>
+            <translation>Blatt {at}</translation>
+        </message>
+        <message>
+            <source>chapter {at}</source>
+            <translation>Kapitel {at}</translation>
+        </message>
+        <message>
+            <source>message</source>
+            <translation>Nachricht</translation>
+        </message>
+        <message>
+            <source>file {at}</source>
+            <translation>Datei {at}</translation>
+        </message>
+        <message>
+            <source>word for word in the document</source>
+            <translation>wörtlich im Dokument</translation>
+        </message>
+        <message>
+            <source>{place} of {pages}</source>
+            <translation>{place} von {pages}</translation>
+        </message>
+        <message>
+            <source>All of {name} is read: it is short.</source>
+            <translation>{name} wird ganz gelesen: Es ist kurz.</translation>
+        </message>
+        <message>
+            <source>Of {name} ({count} parts) these are read, as they fit the question best or stand beside those that do. In brackets: how well the words fit (BM25). {parts}</source>
+            <translation>Von {name} ({count} Teile) werden diese gelesen, weil sie am besten zur Frage passen oder neben solchen stehen. In Klammern: wie gut die Wörter passen (BM25). {parts}</translation>
+        </message>
+        <message numerus="yes">
+            <source>%n part(s)</source>
+            <translation>
+                <numerusform>%n Teil</numerusform>
+                <numerusform>%n Teile</numerusform>
+            </translation>
+        </message>
+    </context>
+    <context>
         <name>DropVeil</name>
         <message>
             <source>Drop here</source>
             <translation>Hier ablegen</translation>
         </message>
         <message>
-            <source>A model becomes the target, a folder is searched for models, chats (.json, .zip, a folder with them) are imported, and a text file is attached to your message.</source>
-            <translation>Ein Modell wird zum Zielmodell, ein Ordner wird nach Modellen durchsucht, Chats (.json, .zip, ein Ordner damit) werden importiert und eine Textdatei an Ihre Nachricht angehängt.</translation>
+            <source>A model becomes the target, a folder is searched for models, chats (.json, .zip, a folder with them) are imported, and documents and text files are attached to your message.</source>
+            <translation>Ein Modell wird zum Zielmodell, ein Ordner wird nach Modellen durchsucht, Chats (.json, .zip, ein Ordner mit ihnen) werden importiert, und Dokumente und Textdateien werden an Ihre Nachricht gehängt.</translation>
         </message>
     </context>
     <context>
@@ -809,8 +881,8 @@
             <translation>Chats dieses und anderer Programme (*.json *.jsonl *.zip)</translation>
         </message>
         <message>
-            <source>Attach text files</source>
-            <translation>Textdateien anhängen</translation>
+            <source>Attach documents and text files</source>
+            <translation>Dokumente und Textdateien anhängen</translation>
         </message>
         <message>
             <source>Add a model folder</source>
@@ -2408,8 +2480,8 @@
             <translation>Eingabe: senden, Umschalt+Eingabe: neue Zeile</translation>
         </message>
         <message>
-            <source>Attach text files</source>
-            <translation>Textdateien anhängen</translation>
+            <source>Attach documents and text files</source>
+            <translation>Dokumente und Textdateien anhängen</translation>
         </message>
         <message>
             <source>Cancel (Esc)</source>
@@ -2771,6 +2843,25 @@
         <message>
             <source>{name} was not saved: {reason}</source>
             <translation>{name} wurde nicht gespeichert: {reason}</translation>
+        </message>
+    </context>
+    <context>
+        <name>Reader</name>
+        <message>
+            <source>Back</source>
+            <translation>Zurück</translation>
+        </message>
+        <message>
+            <source>Forward</source>
+            <translation>Vor</translation>
+        </message>
+        <message>
+            <source>Close</source>
+            <translation>Schließen</translation>
+        </message>
+        <message>
+            <source>This page cannot be shown as a picture.</source>
+            <translation>Diese Seite kann nicht als Bild gezeigt werden.</translation>
         </message>
     </context>
     <context>
@@ -3459,6 +3550,13 @@
         </message>
     </context>
     <context>
+        <name>SourceChip</name>
+        <message>
+            <source>Opens the document at this place</source>
+            <translation>Öffnet das Dokument an dieser Stelle</translation>
+        </message>
+    </context>
+    <context>
         <name>SpeculationPanel</name>
         <message>
             <source>Speculation</source>
@@ -4132,6 +4230,10 @@
         <message>
             <source>the selected branch does not exist</source>
             <translation>der gewählte Zweig existiert nicht</translation>
+        </message>
+        <message>
+            <source>its documents make no sense</source>
+            <translation>ihre Dokumente ergeben keinen Sinn</translation>
         </message>
         <message>
             <source>it was written by a newer version of Outrider; import it there</source>
@@ -5272,6 +5374,114 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Dieser Decoder erzeugt eine Antwort. Warten Sie darauf oder brechen Sie sie ab.</translation>
         </message>
         <message>
+            <source>it is a PostScript file: save it as PDF</source>
+            <translation>die Datei ist PostScript: speichern Sie sie als PDF</translation>
+        </message>
+        <message>
+            <source>it is an RTF file: save it as .docx, PDF or text</source>
+            <translation>die Datei ist RTF: speichern Sie sie als .docx, PDF oder Text</translation>
+        </message>
+        <message>
+            <source>what is packed in it is larger than {count} MiB</source>
+            <translation>ihr gepackter Inhalt ist größer als {count} MiB</translation>
+        </message>
+        <message>
+            <source>it is encrypted: open it with its password and save it without one</source>
+            <translation>die Datei ist verschlüsselt: öffnen Sie sie mit ihrem Passwort und speichern Sie sie ohne</translation>
+        </message>
+        <message>
+            <source>it has an old format of Office: save it as .docx, .pptx or PDF</source>
+            <translation>die Datei hat ein altes Office-Format: speichern Sie sie als .docx, .pptx oder PDF</translation>
+        </message>
+        <message>
+            <source>there is nothing in it that can be read</source>
+            <translation>sie enthält nichts Lesbares</translation>
+        </message>
+        <message>
+            <source>there are more than {count} files</source>
+            <translation>es sind mehr als {count} Dateien</translation>
+        </message>
+        <message>
+            <source>its name leads out of the archive</source>
+            <translation>ihr Name führt aus dem Archiv hinaus</translation>
+        </message>
+        <message>
+            <source>it is encrypted</source>
+            <translation>sie ist verschlüsselt</translation>
+        </message>
+        <message>
+            <source>there is no text in it</source>
+            <translation>sie enthält keinen Text</translation>
+        </message>
+        <message>
+            <source>What follows {name} was left out: there is too much.</source>
+            <translation>Was auf {name} folgt, wurde weggelassen: Es ist zu viel.</translation>
+        </message>
+        <message>
+            <source>{name} was left out: {reason}.</source>
+            <translation>{name} wurde weggelassen: {reason}.</translation>
+        </message>
+        <message>
+            <source>an archive within an archive is not unpacked</source>
+            <translation>ein Archiv in einem Archiv wird nicht ausgepackt</translation>
+        </message>
+        <message>
+            <source>Only the first {count:,} of {pages:,} pages were read.</source>
+            <translation>Nur die ersten {count:,} von {pages:,} Seiten wurden gelesen.</translation>
+        </message>
+        <message>
+            <source>These pages are damaged and were left out: {pages}.</source>
+            <translation>Diese Seiten sind beschädigt und wurden weggelassen: {pages}.</translation>
+        </message>
+        <message>
+            <source>These pages are pictures without text, which were not read: {pages}.</source>
+            <translation>Diese Seiten sind Bilder ohne Text und wurden nicht gelesen: {pages}.</translation>
+        </message>
+        <message>
+            <source>it has no page {page}</source>
+            <translation>sie hat keine Seite {page}</translation>
+        </message>
+        <message>
+            <source>its pages are pictures without text: a model that sees could read them as pictures</source>
+            <translation>ihre Seiten sind Bilder ohne Text: ein Modell, das sieht, könnte sie als Bilder lesen</translation>
+        </message>
+        <message>
+            <source>it is neither text nor a kind of document that can be read</source>
+            <translation>sie ist weder Text noch eine Art von Dokument, die gelesen werden kann</translation>
+        </message>
+        <message>
+            <source>its text is in no known encoding</source>
+            <translation>ihr Text hat keine bekannte Kodierung</translation>
+        </message>
+        <message>
+            <source>Only its first {count:,} characters were read.</source>
+            <translation>Nur die ersten {count:,} Zeichen wurden gelesen.</translation>
+        </message>
+        <message>
+            <source>The sheets from {name} on were left out: there is too much.</source>
+            <translation>Die Tabellenblätter ab {name} wurden weggelassen: Es ist zu viel.</translation>
+        </message>
+        <message>
+            <source>Of {name} the first {count:,} rows were read.</source>
+            <translation>Von {name} wurden die ersten {count:,} Zeilen gelesen.</translation>
+        </message>
+        <message>
+            <source>it is not a file</source>
+            <translation>das ist keine Datei</translation>
+        </message>
+        <message>
+            <source>reading it takes too long</source>
+            <translation>sie zu lesen dauert zu lange</translation>
+        </message>
+        <message>
+            <source>the program that reads it crashed</source>
+            <translation>das Programm, das sie liest, ist abgestürzt</translation>
+        </message>
+        <message>
+            <source>reading it takes too much memory</source>
+            <translation>sie zu lesen braucht zu viel Speicher</translation>
+        </message>
+        <message>
             <source>A draft with another tokenizer proposes chains only, no trees.</source>
             <translation>Ein Entwurf mit anderem Tokenizer schlägt nur Ketten vor, keine Bäume.</translation>
         </message>
@@ -5370,6 +5580,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>it was closed</source>
             <translation>es wurde geschlossen</translation>
+        </message>
+        <message>
+            <source>Cannot read {name}: {reason}.</source>
+            <translation>{name} kann nicht gelesen werden: {reason}.</translation>
         </message>
         <message>
             <source>{folder} has another {name}: there is a newer file at the hub, or it is a different one. Take the hub's in its place, or choose another folder.</source>

@@ -12,6 +12,23 @@
         </message>
     </context>
     <context>
+        <name>Documents</name>
+        <message numerus="yes">
+            <source>%n page(s)</source>
+            <translation>
+                <numerusform>%n page</numerusform>
+                <numerusform>%n pages</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <source>%n part(s)</source>
+            <translation>
+                <numerusform>%n part</numerusform>
+                <numerusform>%n parts</numerusform>
+            </translation>
+        </message>
+    </context>
+    <context>
         <name>Figures</name>
         <message numerus="yes">
             <source>%Ln tokens</source>

@@ -10,10 +10,13 @@ import os
 import re
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
+
+from app.state.chat.held_document import HeldDocument
+from engine import TextRefused, decode_text
 
 LARGEST = 2**20
 """Bytes of a file."""
@@ -21,46 +24,32 @@ MOST = 16
 """Files that go with one question."""
 _LONGEST_NAME = 120
 _LEAST_FENCE = 3
-_MOST_CONTROLS = 0.01
 _HEAD = "File: "
 _GAP = "\n\n"
 _HEAD_LINES = re.compile(r"File: ([^\n]{1,200})\n(`{3,})[a-z0-9+#-]{0,12}\n")
 _TICKS = re.compile(r"`{3,}")
-_STYLE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _UNNAMEABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069`]")
-_MARKS = (
-    (b"\xef\xbb\xbf", "utf-8-sig"),
-    (b"\xff\xfe\x00\x00", "utf-32"),
-    (b"\x00\x00\xfe\xff", "utf-32"),
-    (b"\xff\xfe", "utf-16"),
-    (b"\xfe\xff", "utf-16"),
-)
 _DOCUMENTS = ((b"%PDF-", "PDF"), (b"%!PS", "PostScript"), (b"{\\rtf", "RTF"))
 """What the source of a document begins with: it may be text, but none that anybody means."""
-_LATIN = "cp1252"
-_NARROW = (
-    *(_LATIN, "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "iso8859_2", "iso8859_5", "iso8859_7"),
-    *("cp932", "euc_jp", "iso2022_jp", "gb18030", "big5", "euc_kr", "koi8_r", "cp866", "cp850", "mac_roman"),
-)
-"""Encodings of files that do not say theirs; rarer ones would only be taken for these."""
-_WIDE = ("utf_16_le", "utf_16_be")
-
 Trouble = Literal[
-    "missing", "folder", "special", "unreadable", "empty", "large", "binary", "encoding", "document", "many"
+    "missing", "folder", "special", "unreadable", "empty", "large", "binary", "encoding", "document", "refused", "many"
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """Hold a file that goes with a question. `text` ends with no line break; `tokens`: None until they are counted."""
+    """Hold a file that goes with a question. `text` ends with no line break; `tokens`: None until they are counted.
+
+    `held`: the document that it is, of which the question gives what fits; None for a text, which is given as it is.
+    """
 
     name: str
     text: str
     tokens: int | None = None
+    held: HeldDocument | None = field(default=None, compare=False, repr=False)
 
-    def counted(self, tokens: int) -> Attachment:
-        """Return the same with its tokens."""
+    def counted(self, tokens: int | None) -> Attachment:
+        """Return the same with its tokens, or without."""
         return replace(self, tokens=tokens)
 
     @property
@@ -112,42 +101,11 @@ def read_attachment(path: Path) -> Attachment:
 
 
 def decode(data: bytes, name: str) -> str:
-    """Return the text of a file's bytes: UTF-8, UTF-16 or UTF-32 that says so, or as it looks. Raises NotAttached."""
-    encoding = next((encoding for mark, encoding in _MARKS if data.startswith(mark)), "")
+    """Return the text of a file's bytes, in the encoding that it names or seems to have. Raises NotAttached."""
     try:
-        text = data.decode(encoding or "utf-8")
-        # In UTF-8 that is no text; in UTF-16 it is half of most letters, and ISO-2022 begins its letters so.
-        guessed = not encoding and ("\0" in text or "\x1b$" in text)
-    except UnicodeDecodeError as error:
-        if encoding:
-            raise NotAttached(name, "encoding", f"0x{error.object[error.start]:02X}") from error
-        guessed = True
-    if guessed:
-        text = _as_it_looks(data, name)
-    text = _STYLE.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
-    if len(_CONTROL.findall(text)) > _MOST_CONTROLS * len(text):
-        raise NotAttached(name, "binary")
-    text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
-    if not text.strip():
-        raise NotAttached(name, "empty")
-    return text.rstrip("\n")
-
-
-def _as_it_looks(data: bytes, name: str) -> str:
-    """Return the text of bytes that do not say their encoding. Raises NotAttached."""
-    from charset_normalizer import from_bytes  # noqa: PLC0415 - few files need it, and it takes a moment
-
-    wide = b"\0" in data
-    controls = sum(byte < 32 and byte not in b"\t\n\r\f\x1b" for byte in data[:4096])
-    if not wide and controls > _MOST_CONTROLS * len(data[:4096]):
-        raise NotAttached(name, "binary")
-    found = from_bytes(data, cp_isolation=[*(_WIDE if wide else _NARROW)])
-    best = found.best()
-    if best is None:
-        raise NotAttached(name, "binary" if wide else "encoding")
-    # Of a few letters it can't tell; most such files are Latin-1, or its superset.
-    latin = (each for each in found if _LATIN in each.could_be_from_charset)
-    return str(next((each for each in latin if (each.chaos, each.coherence) == (best.chaos, best.coherence)), best))
+        return decode_text(data)
+    except TextRefused as error:
+        raise NotAttached(name, error.trouble, error.detail) from error
 
 
 def plain_name(name: str) -> str:

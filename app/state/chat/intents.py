@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from app.state.chat.citations import Source
 from app.state.chat.transcript import Action, Exchange, ExchangePart, Problem
 
 
@@ -120,6 +121,20 @@ class MarkDoubt:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadSources:
+    """Put the parts of documents that the model had read into the exchange at once."""
+
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class ShowSource:
+    """Show a document at the place of a part."""
+
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class ShowReplay:
     """Play a reply again, round by round."""
 
@@ -141,8 +156,20 @@ class ShowDetails:
 
 
 ChatIntent = (
-    Edit | EditReply | Regenerate | GoOn | Continue | Delete | DeleteReply | ShowVersion | LoadTrace | AnswerNow
+    Edit
+    | EditReply
+    | Regenerate
+    | GoOn
+    | Continue
+    | Delete
+    | DeleteReply
+    | ShowVersion
+    | LoadTrace
+    | LoadSources
+    | AnswerNow
 )
 """Carried out by the ChatController."""
-EntryIntent = ChatIntent | KeepDraft | Act | ShowDetails | ShowPrompt | ShowReplay | ChooseToken | MarkDoubt
+EntryIntent = (
+    ChatIntent | KeepDraft | Act | ShowDetails | ShowPrompt | ShowReplay | ShowSource | ChooseToken | MarkDoubt
+)
 """All that can be asked of an entry."""

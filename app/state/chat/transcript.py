@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
+from app.state.chat.citations import Source, sources_in
 from app.state.chat.said import Said, asked_messages, reply_messages, text_of_said
 from app.state.chat.shown import Added, ShownReply, said_of
 from engine import FinishReason, GenerationResult, GenerationStats, Message, ToolCall, ToolResult
@@ -44,6 +45,7 @@ class Exchange:
     `created`: when the question was asked, in seconds since 1970. `trace`: the reply's tokens, one by one.
     `models`: what wrote the reply, for people. `damaged`: what of it is not as it was written.
     `asked`, `said`: what question and reply say beside their texts (app.state.chat.said).
+    `sources`: the parts of documents that the model had read, once somebody asked for them (`Transcript.sources_for`).
     `question_draft`, `reply_draft`: other words that somebody is typing for them, "" for none.
     """
 
@@ -65,6 +67,7 @@ class Exchange:
     said: Said = ()
     question_draft: str = ""
     reply_draft: str = ""
+    sources: tuple[Source, ...] = ()
     _before: str = ""
     _parts: list[str] = field(default_factory=list)
     _shown: ShownReply | None = field(default=None, repr=False, compare=False)
@@ -228,6 +231,16 @@ class Transcript:
         if asked.reply and begun:
             messages.append(Message("assistant", asked.reply))
         return tuple(messages)
+
+    def sources_for(self, exchange: Exchange | None) -> tuple[Source, ...]:
+        """Return the parts of documents that a model has read up to a question; None: in all of the chat."""
+        found: list[Source] = []
+        for entry in self.entries:
+            if isinstance(entry, Exchange):
+                found += sources_in(entry.question)
+            if entry is exchange:
+                break
+        return tuple(found)
 
     def messages_until(self, exchange: Exchange, *, reply: bool) -> tuple[Message, ...]:
         """Return the conversation up to a question, or up to the reply to it."""

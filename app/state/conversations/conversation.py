@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from app.state.chat.attachments import split_question
+from app.state.chat.kept_document import KeptDocument
 from app.state.chat.said import Said
 
 Role = Literal["user", "assistant"]
@@ -75,8 +76,8 @@ class Conversation:
     Attributes: id, title ("" until the first question), created, updated, pinned, chosen (the first message of the
     path), settings (what its next replies are asked with, as JSON says it; {}: as new conversations are), damaged
     (which of title and settings are not what was written), drafts (what was typed and not sent yet: TYPED, FILES, or
-    the id of the message that is being edited). The path follows the `chosen` of each message; where that
-    says nothing it takes the newest.
+    the id of the message that is being edited), documents (on the way to a file or from one: else the store has them).
+    The path follows the `chosen` of each message; where that says nothing it takes the newest.
     Every method that takes an id raises KeyError where the conversation has no such message.
     """
 
@@ -90,6 +91,7 @@ class Conversation:
         self.settings: dict[str, Any] = {}
         self.damaged: set[ConversationPart] = set()
         self.drafts: dict[int, str] = {}
+        self.documents: tuple[KeptDocument, ...] = ()
         self._moved: dict[int | None, int | None] = {}
         self._messages: dict[int, StoredMessage] = {}
         self._below: dict[int | None, list[int]] = {None: []}
@@ -164,7 +166,7 @@ class Conversation:
         """Return the same messages for another thread; what is added, deleted or chosen later is not in it."""
         same = Conversation(self.id, self.created, title=self.title, pinned=self.pinned)
         same.updated, same.chosen, same.settings = self.updated, self.chosen, self.settings
-        same.damaged = set(self.damaged)
+        same.damaged, same.documents = set(self.damaged), self.documents
         same._messages = dict(self._messages)
         same._below = {parent: [*below] for parent, below in self._below.items()}
         return same

@@ -14,6 +14,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from app.state.chat.attachments import plain_name
+from app.state.chat.kept_document import (
+    MOST_TOLD,
+    KeptDocument,
+    document_from_json,
+    documents_to_json,
+)
 from app.state.chat.said import said_to_json
 from app.state.conversations.conversation import (
     ROLES,
@@ -55,6 +61,9 @@ _MOST_MESSAGES = 200_000
 _LONGEST_NAME = 80
 _LONGEST_TEXT = 32 * 2**20
 """Characters: more than the largest question with all of its files has, and any token record."""
+_LONGEST_DOCUMENTS = 2 * MOST_TOLD
+"""Characters of all documents of a chat."""
+_MOST_DOCUMENTS = 1_000
 _NOT_OURS = Translatable("it is not a chat exported by Outrider")
 
 Note = Callable[[float], None]
@@ -117,6 +126,8 @@ def to_json(conversation: Conversation, traces: Mapping[int, bytes] | None = Non
         "chosen": ids.get(conversation.chosen) if conversation.chosen is not None else None,
         "settings": conversation.settings,
     }
+    if conversation.documents:
+        told["documents"] = documents_to_json(conversation.documents)
     # A line each: json's own layout takes ten times as long.
     head = json.dumps(told, ensure_ascii=False)[:-1]
     lines = [json.dumps(_told(message, ids, traces or {}), ensure_ascii=False) for message in messages]
@@ -204,6 +215,7 @@ class _Reader:
         conversation.title = " ".join(text_in(told, "title").split())
         conversation.pinned = flag_in(told, "pinned")
         conversation.settings = values_in(told, "settings") or {}
+        conversation.documents = _documents_in(told)
         updated = time_in(told, "updated")
         self._choose(None, told.get("chosen"))
         for parent, chosen in self._chosen:
@@ -227,6 +239,8 @@ class _Reader:
                         _check_format(told)
                     self._read_messages(stream, may_be_foreign="format" not in told)
                     told[name] = []
+                elif name == "documents":
+                    told[name] = large_value(stream, _LONGEST_DOCUMENTS)
                 else:
                     told[name] = member_value(stream, name, _LONGEST_TEXT)
         except ValueTooLarge:
@@ -301,6 +315,17 @@ class _Reader:
         if chosen is not None and (child is None or self._conversation[child].parent != parent):
             raise Senseless(Translatable("the selected branch does not exist"))
         self._conversation.point(parent, child)
+
+
+def _documents_in(told: Mapping[str, Any]) -> tuple[KeptDocument, ...]:
+    """Return the documents that a file tells. Raises Senseless."""
+    found = told.get("documents", [])
+    if not isinstance(found, list) or len(found) > _MOST_DOCUMENTS:
+        raise Senseless(Translatable("its documents make no sense"))
+    try:
+        return tuple(map(document_from_json, found))
+    except ValueError:
+        raise Senseless(Translatable("its documents make no sense")) from None
 
 
 def _refuse() -> NoReturn:

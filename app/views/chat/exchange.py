@@ -16,16 +16,19 @@ from app.state.chat.intents import (
     EditReply,
     GoOn,
     KeepDraft,
+    LoadSources,
     LoadTrace,
     MarkDoubt,
     Regenerate,
     ShowPrompt,
     ShowReplay,
+    ShowSource,
     ShowVersion,
 )
 from app.state.chat.transcript import Exchange
 from app.system.translation import number, say
 from app.views.chat.actions import ActionRow, HoverButton, question_row, reply_row
+from app.views.chat.citations import Citations
 from app.views.chat.entry import Ask, DamageLine, EntryView, ProblemView
 from app.views.chat.question import QuestionBox, QuestionEditor
 from app.views.chat.tool_call import ToolCallView
@@ -70,18 +73,10 @@ class ExchangeView(EntryView):
         self.reply.hide()
         self.problem: ProblemView | None = None
         self.question_actions, self.reply_actions = self._make_actions()
+        self.citations = Citations(self.reply, theme, self)
+        self.citations.opened.connect(lambda source: self.ask(ShowSource(source)))
         self._footer = self._make_footer()
-        layout = self._rows = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addWidget(self.question, 0, Qt.AlignmentFlag.AlignRight)
-        if "question" in exchange.damaged:
-            layout.addWidget(DamageLine(self))
-        layout.addWidget(self.question_actions)
-        layout.addWidget(self.reply)
-        if "reply" in exchange.damaged:
-            layout.addWidget(DamageLine(self))
-        layout.addWidget(self._footer)
+        self._rows = self._lay_out()
         self.question.sent.connect(self._edited)
         self.question.typed.connect(lambda text: self.ask(KeepDraft(self.exchange, "question", text)))
         self.question.closed.connect(self._show_actions)
@@ -93,6 +88,21 @@ class ExchangeView(EntryView):
         self._show_actions()
 
     # Building ---------------------------------------------------------------------------------------------------------
+
+    def _lay_out(self) -> QVBoxLayout:
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addWidget(self.question, 0, Qt.AlignmentFlag.AlignRight)
+        if "question" in self._damaged:
+            layout.addWidget(DamageLine(self))
+        layout.addWidget(self.question_actions)
+        layout.addWidget(self.reply)
+        layout.addWidget(self.citations)
+        if "reply" in self._damaged:
+            layout.addWidget(DamageLine(self))
+        layout.addWidget(self._footer)
+        return layout
 
     def _make_actions(self) -> tuple[ActionRow, ActionRow]:
         question, reply = question_row(self._theme, self), reply_row(self._theme, self)
@@ -257,10 +267,17 @@ class ExchangeView(EntryView):
             if thought.folded != folded:
                 thought.header.click()
         self._folds = ()
+        self._show_sources()
         if self._footer.isHidden():
             self._fill_footer()
             self._footer.show()
         self.resized.emit()
+
+    def _show_sources(self) -> None:
+        """Mark what the reply cites of documents, and show its sources below it."""
+        if self.exchange.reply:
+            self.ask(LoadSources(self.exchange))
+            self.citations.show_sources(self.exchange.sources)
 
     def _fill_footer(self) -> None:
         exchange = self.exchange

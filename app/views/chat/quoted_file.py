@@ -9,7 +9,9 @@ from app.state.chat.attachments import Attachment
 from app.views.markdown.auto_height_text import AutoHeightText
 from app.views.widgets.icons import keep_icon
 from app.views.widgets.theme import Theme, fixed_font
+from app.words.documents import parts_words
 from app.words.figures import SEPARATOR, lines
+from engine import read_quoted
 
 SHOWN = 20_000
 """Characters of a file that are shown; all of them were sent."""
@@ -25,7 +27,8 @@ class QuotedFile(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._file = attachment
         self._theme = theme
-        self._count = lines(attachment.text.count("\n") + 1)
+        parts = read_quoted(attachment.text)
+        self._count = parts_words(len(parts)) if parts else lines(attachment.text.count("\n") + 1)
         self.body: AutoHeightText | None = None
         self.header = QToolButton(self)
         self.header.setObjectName("thoughtHeader")

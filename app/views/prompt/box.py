@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -176,7 +176,7 @@ class PromptEdit(QPlainTextEdit):
 
 
 class PromptBox(QFrame):
-    """Show prompt, files and button.
+    """Show prompt, files and button. Attribute: compose, which puts what is typed and the files together.
 
     Signals: send(text) (with its files quoted), cancel(), edited(), attach_wanted(), refused(why) (it was not sent),
     recalled() (the last question is wanted once more). The files themselves come and go at `edit` and `chips`; how the
@@ -200,6 +200,7 @@ class PromptBox(QFrame):
         self._uncounted = self._send_when_counted = False
         self._since_sent = QElapsedTimer()
         self._files: tuple[Attachment, ...] = ()
+        self.compose: Callable[[str, Sequence[Attachment]], str] = join_question
         self._waits = False
         self.edit = PromptEdit(self)
         self.edit.takes_files = True
@@ -211,7 +212,7 @@ class PromptBox(QFrame):
         self.button.setFixedSize(36, 36)
         self.button.setAutoDefault(False)
         self.chips = ChipRow(theme, self)
-        self.attach = icon_button(theme, "paperclip", self.tr("Attach text files"), self)
+        self.attach = icon_button(theme, "paperclip", self.tr("Attach documents and text files"), self)
         self.attach.setFixedSize(36, 36)
         self.thinking = ThinkingButton(theme, self)
         self._lay_out()
@@ -248,7 +249,7 @@ class PromptBox(QFrame):
     @property
     def question(self) -> str:
         """Return the message that would be sent now."""
-        return join_question(self.edit.toPlainText(), self._files)
+        return self.compose(self.edit.toPlainText(), self._files)
 
     def set_busy(self, busy: bool) -> None:
         """Set the button to Cancel while busy, else to Send."""

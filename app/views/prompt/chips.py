@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 from app.state.chat.attachments import Attachment
 from app.views.widgets.icons import keep_icon
 from app.views.widgets.theme import Theme
-from app.words.figures import SEPARATOR, tokens
+from app.words.documents import file_words
+from app.words.figures import SEPARATOR
 
 _GAP = 6
 _LEAST_HEIGHT = 28
@@ -89,7 +90,7 @@ class ChipRow(QWidget):
 
     def show_files(self, attachments: Sequence[Attachment], pending: Sequence[str] = ()) -> None:
         """Show these; `pending`: names of those that are still being read."""
-        counts = [(each.name, "" if each.tokens is None else tokens(each.tokens)) for each in attachments]
+        counts = [(each.name, file_words(each)) for each in attachments]
         files = (*counts, *((name, self.tr("reading…")) for name in pending))
         if files == self._shown:
             return

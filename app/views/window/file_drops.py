@@ -75,7 +75,7 @@ class DropVeil(QFrame):
         text = QLabel(
             self.tr(
                 "A model becomes the target, a folder is searched for models, chats (.json, .zip, a folder with them) "
-                "are imported, and a text file is attached to your message."
+                "are imported, and documents and text files are attached to your message."
             ),
             self,
         )

@@ -263,7 +263,7 @@ def test_what_is_still_being_read_is_waited_for(
         go.wait(10)
         return read_attachment(path)
 
-    monkeypatch.setattr("app.control.attachments.read_attachment", slow)
+    monkeypatch.setattr("app.control.attachments.read_file", slow)
     window = open_window(Script())
     window.program.attachments.add([notes, notes])
     window.type("Now")
@@ -292,7 +292,7 @@ def test_files_stand_in_the_order_in_which_they_were_chosen(
             last.wait(10)
         return read_attachment(path)
 
-    monkeypatch.setattr("app.control.attachments.read_attachment", slow)
+    monkeypatch.setattr("app.control.attachments.read_file", slow)
     window = open_window(Script())
     for name in names:
         (tmp_path / name).write_text(f"file {name}", encoding="utf-8")

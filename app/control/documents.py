@@ -1,0 +1,188 @@
+"""Look after the documents of the chat on the screen: keep them with it, and give what fits each question."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+from typing import TypeVar
+
+from PySide6.QtCore import QObject, Signal
+
+from app.control.attachments import Attachments
+from app.control.chat import ChatController
+from app.control.conversations import ConversationController
+from app.state.chat.attachments import Attachment
+from app.state.chat.documents import DEFAULT_ROOM, compose
+from app.state.chat.held_document import HeldDocument
+from app.state.chat.transcript import Exchange
+from app.state.conversations.conversation import Conversation
+from app.store.conversations import ConversationStore
+from app.store.errors import StoreError
+from app.system.log_file import note_error
+from engine import EngineError, page_picture
+
+_Result = TypeVar("_Result")
+Shown = Callable[[bytes | None], None]
+"""Is given a picture of a page as PNG, or None where there is none."""
+
+
+class ChatDocuments(QObject):
+    """Hold the documents of the chat on the screen. They come back with it, on a thread of their own.
+
+    Attributes: held (by name), room (tokens of the context, as far as it is known). Signal: changed().
+    """
+
+    changed = Signal()
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        conversations: ConversationController,
+        attachments: Attachments,
+        controller: ChatController,
+    ) -> None:
+        super().__init__()
+        self.held: dict[str, HeldDocument] = {}
+        self.room = DEFAULT_ROOM
+        self._loop = loop
+        self._conversations = conversations
+        self._attachments = attachments
+        self._controller = controller
+        self._chat: Conversation | None = None
+        self._begun = False
+        self._loading: tuple[str, ...] = ()
+        self._token = object()
+        attachments.own_name = self._own_name
+        attachments.changed.connect(self._keep_new)
+        attachments.removed.connect(self._forget)
+        attachments.came_late.connect(self._keep_late)
+        conversations.open_changed.connect(self._follow)
+
+    @property
+    def loading(self) -> tuple[str, ...]:
+        """Return the names of documents of the chat that are not here yet."""
+        return self._loading
+
+    def begin(self) -> None:
+        """Bring the documents of the chat that the program begins with."""
+        self._begun = True
+        self._show(self._conversations.open)
+
+    def question(self, typed: str, files: Sequence[Attachment]) -> str:
+        """Return the question as the model reads it, with what fits it of the documents."""
+        given = self._controller.transcript.sources_for(None) if self.held else ()
+        return compose(typed, files, self.held, given, self.room)
+
+    def picture(self, name: str, page: int, width: int, shown: Shown) -> None:
+        """Draw a page of a document on a thread, and give it to `shown`."""
+        held = self.held.get(name)
+        if held is None or not held.kept.source:
+            shown(None)
+            return
+        source = held.kept.source
+
+        def work() -> bytes | None:
+            try:
+                return page_picture(source, page, width)
+            except EngineError:
+                return None
+
+        self._aside(work, shown)
+
+    # Keeping ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def _store(self) -> ConversationStore:
+        return self._conversations.store
+
+    def _own_name(self, chat: object, document: HeldDocument) -> HeldDocument:
+        """Return a document under a name that no other document of its chat has; the same one stays what it is."""
+        name = PurePath(document.document.name)
+        taken = self.held if chat is self._chat else {}
+        for number in range(1, 1_000):
+            tried = name.name if number == 1 else f"{name.stem} ({number}){name.suffix}"
+            known = taken.get(tried)
+            if known is not None and known.document.sections == document.document.sections:
+                return known
+            if known is None:
+                return document if number == 1 else document.named(tried)
+        return document
+
+    def _keep_new(self) -> None:
+        for file in self._attachments.attachments:
+            if file.held is not None and self.held.get(file.name) is not file.held:
+                self.held[file.name] = file.held
+                self._store.save_document(self._chat, file.held.kept)
+
+    def _keep_late(self, chat: Conversation | None, file: Attachment) -> None:
+        if file.held is not None:
+            self._store.save_document(chat, file.held.kept)
+
+    def _forget(self, file: Attachment) -> None:
+        """Delete a document that was taken away before it was sent."""
+        entries = self._controller.transcript.entries
+        head = f"File: {file.name}\n"
+        sent = any(isinstance(entry, Exchange) and head in entry.question for entry in entries)
+        if file.held is not None and not sent:
+            self.held.pop(file.name, None)
+            self._store.delete_document(self._chat, file.name)
+
+    # Another chat -----------------------------------------------------------------------------------------------------
+
+    def _follow(self) -> None:
+        """Hold the documents of another chat; one that gets its first question takes those that stand in the box."""
+        chat = self._conversations.open
+        if not self._begun or chat is self._chat:
+            return
+        if self._chat is None and chat is not None and not len(chat):
+            self._chat = chat
+            if self.held:
+                self._store.move_documents(chat)
+        else:
+            self._show(chat)
+
+    def _show(self, chat: Conversation | None) -> None:
+        self._chat, self.held = chat, {}
+        token = self._token = object()
+        store = self._store
+        try:
+            self._loading = tuple(store.document_names(chat))
+        except StoreError:
+            self._loading = ()
+        self.changed.emit()
+        if not self._loading:
+            return
+
+        def work() -> list[HeldDocument]:
+            found = []
+            for kept in store.load_documents(chat):
+                with contextlib.suppress(ValueError):
+                    found.append(HeldDocument.of(kept.read(), kept))
+            return found
+
+        def done(found: list[HeldDocument] | None) -> None:
+            if token is self._token:
+                self._loading = ()
+                self.held = {each.document.name: each for each in found or ()} | self.held
+                self._attachments.hold(self.held)
+                self.changed.emit()
+
+        self._aside(work, done)
+
+    def _aside(self, work: Callable[[], _Result], done: Callable[[_Result | None], None]) -> None:
+        """Work on a thread, and give what came to `done` on this one; None where it failed."""
+
+        def run() -> None:
+            result: _Result | None = None
+            try:
+                result = work()
+            except Exception as error:  # noqa: BLE001 - whoever waits for it must be told
+                note_error(error)
+            # The loop may be closed by then.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(done, result)
+
+        threading.Thread(target=run, name="outrider-documents", daemon=True).start()

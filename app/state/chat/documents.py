@@ -1,0 +1,108 @@
+"""Give a model of a chat's documents what fits the question: short ones whole, of long ones the parts that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from app.state.chat.attachments import (
+    LARGEST,
+    Attachment,
+    NotAttached,
+    join_question,
+    plain_name,
+    read_attachment,
+)
+from app.state.chat.citations import Source
+from app.state.chat.held_document import HeldDocument
+from app.state.chat.kept_document import KeptDocument
+from engine import (
+    LARGEST_DOCUMENT,
+    DocumentRefused,
+    read_document,
+)
+
+SUFFIXES = frozenset(
+    [
+        *(".pdf", ".docx", ".docm", ".pptx", ".pptm", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".odt", ".odp"),
+        *(".epub", ".html", ".htm", ".xhtml", ".eml", ".zip", ".doc", ".ppt", ".rtf", ".ps"),
+    ]
+)
+"""Files that are read as documents, whatever they begin with."""
+DEFAULT_ROOM = 4_096
+"""Tokens of a context that is not known yet."""
+_BEGINNINGS = (b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"%!PS", b"{\\rtf")
+_LONG_TEXT = 64_000
+"""Bytes of a plain text from which on it is a document, which is given in parts."""
+_PROSE = (".txt", ".md", ".markdown", ".rst", ".log", ".tex", ".csv", ".tsv")
+
+
+def is_document(path: Path) -> bool:
+    """Return whether a file is read as a document, not as the text that it is. May wait for its disk."""
+    if path.suffix.lower() in SUFFIXES:
+        return True
+    try:
+        with path.open("rb") as file:
+            begins = file.read(16).startswith(_BEGINNINGS)
+        size = path.stat().st_size
+    except (OSError, ValueError):
+        return False
+    long = size > LARGEST or (size > _LONG_TEXT and path.suffix.lower() in _PROSE)
+    return begins or long
+
+
+def read_file(path: Path) -> Attachment:
+    """Return a file that goes with a question: a text, or what is read of a document. Raises NotAttached."""
+    try:
+        regular = path.is_file()
+    except (OSError, ValueError):
+        regular = False
+    if not regular or not is_document(path):
+        return read_attachment(path)
+    name = plain_name(path.name)
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST_DOCUMENT + 1)
+        document = read_document(data, name)
+    except OSError as error:
+        raise NotAttached(name, "unreadable", error.strerror or "") from error
+    except DocumentRefused as error:
+        raise NotAttached(name, "refused", error.reason) from error
+    return attached(HeldDocument.of(document, KeptDocument.of(document, data)))
+
+
+def attached(held: HeldDocument) -> Attachment:
+    """Return a document as a file that goes with a question. Its text is counted where it may be given whole."""
+    text = held.ready.quoted(None if held.ready.may_be_whole else ())
+    return Attachment(held.document.name, text, held=held)
+
+
+def compose(
+    typed: str,
+    files: Sequence[Attachment],
+    held: Mapping[str, HeldDocument],
+    given: Sequence[Source],
+    room: int,
+) -> str:
+    """Return the question as the model reads it: files, of documents what fits, then what was typed.
+
+    `held`: the documents of the chat by name, which are asked again where they were given in parts; `given`: the
+    parts that it has read; `room`: the tokens of its context.
+    """
+    number = 1 + max((each.number for each in given), default=0)
+    told: list[Attachment] = []
+    for file in files:
+        if file.held is None:
+            told.append(file)
+            continue
+        ready = file.held.ready
+        chosen = None if ready.fits_whole(room, file.tokens) else ready.chosen_for(typed, room)
+        told.append(Attachment(file.name, ready.quoted(chosen, number)))
+        number += len(ready.parts) if chosen is None else len(chosen)
+    attached_now = {file.name for file in files}
+    for name, document in held.items() if typed.strip() else ():
+        known = {each.part.text.strip() for each in given if each.name == name}
+        if name not in attached_now and known and (new := document.ready.more_for(typed, room, known)):
+            told.append(Attachment(name, document.ready.quoted(new, number)))
+            number += len(new)
+    return join_question(typed, told)

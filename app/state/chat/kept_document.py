@@ -1,0 +1,73 @@
+"""Hold a document of a conversation as it is kept: what was read of it, packed, and the file where it has pages."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from engine import LARGEST_DOCUMENT, Document
+
+_LARGEST_TEXT = 64 * 2**20
+"""Bytes of what was read, unpacked."""
+MOST_TOLD = 48 * 2**20
+"""Bytes of all files in one export; of more the text alone is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptDocument:
+    """Hold a document. `text`: what was read, packed; `source`: the file itself, b"" where its text is enough."""
+
+    name: str
+    text: bytes
+    source: bytes
+
+    @classmethod
+    def of(cls, document: Document, source: bytes) -> KeptDocument:
+        """Pack a document; the file is kept of those alone whose pages can be shown."""
+        told = json.dumps(document.to_dict(), ensure_ascii=False).encode("utf-8", "replace")
+        return cls(document.name, zlib.compress(told, 1), source if document.kind == "PDF" else b"")
+
+    @property
+    def checksum(self) -> int:
+        """Return the CRC-32 of all of it."""
+        return zlib.crc32(self.source, zlib.crc32(self.text, zlib.crc32(self.name.encode("utf-8", "replace"))))
+
+    def read(self) -> Document:
+        """Return what was read of it. Raises ValueError where it makes no sense."""
+        try:
+            unpack = zlib.decompressobj()
+            data = unpack.decompress(self.text, _LARGEST_TEXT)
+            if unpack.unconsumed_tail:
+                raise ValueError("too large")
+            return Document.from_dict(json.loads(data) | {"name": self.name})
+        except (zlib.error, RecursionError, TypeError) as error:
+            raise ValueError("not a document") from error
+
+
+def documents_to_json(documents: Iterable[KeptDocument]) -> list[dict[str, str]]:
+    """Return documents as JSON says them."""
+    told, left = [], MOST_TOLD
+    for each in documents:
+        source = each.source if len(each.source) <= left else b""
+        left -= len(source)
+        said = {"name": each.name, "text": base64.b64encode(each.text).decode("ascii")}
+        told.append(said | ({"source": base64.b64encode(source).decode("ascii")} if source else {}))
+    return told
+
+
+def document_from_json(told: Any) -> KeptDocument:
+    """Return a document that was told. Raises ValueError where it makes no sense."""
+    try:
+        text, source = (base64.b64decode(told.get(name, ""), validate=True) for name in ("text", "source"))
+        name = told["name"]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError("not a document") from error
+    if not isinstance(name, str) or len(source) > LARGEST_DOCUMENT:
+        raise ValueError("not a document")
+    found = KeptDocument(name, text, source)
+    found.read()
+    return found

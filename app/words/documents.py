@@ -1,0 +1,84 @@
+"""Put documents, their places and what is given of them into words."""
+
+from __future__ import annotations
+
+import re
+
+from PySide6.QtCore import QCoreApplication
+
+from app.state.chat.attachments import Attachment
+from app.state.chat.citations import Source
+from app.system.translation import number
+from app.words.figures import SEPARATOR, tokens
+
+_PLACE = re.compile(r"(page|slide|sheet|chapter|message|file)(?: (.*))?$", re.DOTALL)
+
+
+def file_words(file: Attachment) -> str:
+    """Return what is known of a file that goes with a question: its pages, its tokens; "" where it is nothing."""
+    said = []
+    if file.held is not None and file.held.document.pages > 1:
+        said.append(QCoreApplication.translate("Documents", "%n page(s)", "", file.held.document.pages))
+    if file.tokens is not None and (file.held is None or file.held.ready.may_be_whole):
+        said.append(tokens(file.tokens))
+    elif file.held is not None and not file.held.ready.may_be_whole:
+        said.append(QCoreApplication.translate("Documents", "the parts that fit"))
+    return SEPARATOR.join(said)
+
+
+def place_words(place: str) -> str:
+    """Return the place of a part, told in English in the prompt, in the language of the window: "page 3"."""
+    found = _PLACE.match(place)
+    if found is None:
+        return place
+    patterns = {
+        "page": QCoreApplication.translate("Documents", "page {at}"),
+        "slide": QCoreApplication.translate("Documents", "slide {at}"),
+        "sheet": QCoreApplication.translate("Documents", "sheet {at}"),
+        "chapter": QCoreApplication.translate("Documents", "chapter {at}"),
+        "message": QCoreApplication.translate("Documents", "message"),
+        "file": QCoreApplication.translate("Documents", "file {at}"),
+    }
+    at = found[2] or ""
+    return patterns[found[1]].format(at=number(int(at)) if at.isdecimal() and len(at) < 7 else at).strip()
+
+
+def source_words(source: Source) -> str:
+    """Return the words of a chip: its number, the document, the place."""
+    return SEPARATOR.join(filter(None, (f"[{source.number}] {source.name}", place_words(source.place))))
+
+
+def repeated_words() -> str:
+    """Return what is said of a stretch of a reply that stands in a document."""
+    return QCoreApplication.translate("Documents", "word for word in the document")
+
+
+def reader_title(name: str, place: str, pages: int) -> str:
+    """Return the title of a document that is shown at a place."""
+    where = place_words(place)
+    if place.startswith("page ") and pages > 1:
+        where = QCoreApplication.translate("Documents", "{place} of {pages}").format(place=where, pages=number(pages))
+    return SEPARATOR.join(filter(None, (name, where)))
+
+
+def part_words(source: Source, score: float | None) -> str:
+    """Return a part that was chosen for a question, and how well it fits: "[3] page 7 (12.4)"; None: not known."""
+    said = f"[{source.number}] {place_words(source.place)}".strip()
+    return said if score is None else f"{said} ({number(score, 1)})"
+
+
+def given_words(name: str, chosen: list[str], parts: int) -> str:
+    """Say what a model reads of a document and why. `chosen`: the parts that fit; none: it reads all of it."""
+    if not chosen:
+        return QCoreApplication.translate("Documents", "All of {name} is read: it is short.").format(name=name)
+    text = QCoreApplication.translate(
+        "Documents",
+        "Of {name} ({count} parts) these are read, as they fit the question best or stand beside those that do. "
+        "In brackets: how well the words fit (BM25). {parts}",
+    )
+    return text.format(name=name, count=number(parts), parts=", ".join(chosen))
+
+
+def parts_words(count: int) -> str:
+    """Return a number of parts: 6 parts."""
+    return QCoreApplication.translate("Documents", "%n part(s)", "", count)

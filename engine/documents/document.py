@@ -1,0 +1,117 @@
+"""Hold what was read of a document: its sections, each with the place where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from engine.translatable import packed, unpacked
+
+Place = Literal["page", "slide", "sheet", "chapter", "message", "file", ""]
+"""What the sections of a document are; "": the document has no such places."""
+
+LARGEST_DOCUMENT = 64 * 2**20
+"""Bytes of a file."""
+MOST_LETTERS = 8_000_000
+"""Characters of a document's text: of a longer one the beginning is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Hold a piece of a document: its text as paragraphs with a blank line between them, tables as Markdown.
+
+    `at`: the number of its page or slide, or the name of its sheet, chapter or file; `headings`: those above it, the
+    outermost first.
+    """
+
+    text: str
+    place: Place = ""
+    at: str = ""
+    headings: tuple[str, ...] = ()
+
+    def to_list(self) -> list[object]:
+        """Return the section as JSON says it."""
+        return [self.text, self.place, self.at, list(self.headings)]
+
+    @property
+    def where(self) -> str:
+        """Return in English where it stands: "page 3 · Introduction"."""
+        place = f"{self.place} {self.at}".strip()
+        return " · ".join(filter(None, (place, " > ".join(self.headings))))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Hold a document that was read. `kind`: "PDF", "Word" …; `pages`: how many it has, 0 where it has none.
+
+    `notes`: sentences on what could not be read; `scanned`: pages that are pictures without text.
+    """
+
+    name: str
+    kind: str
+    sections: tuple[Section, ...]
+    pages: int = 0
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    scanned: tuple[int, ...] = ()
+
+    @property
+    def letters(self) -> int:
+        """Return the number of characters of all sections."""
+        return sum(len(each.text) for each in self.sections)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document as JSON says it."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "pages": self.pages,
+            "title": self.title,
+            "notes": [packed(each) for each in self.notes],
+            "scanned": list(self.scanned),
+            "sections": [each.to_list() for each in self.sections],
+        }
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> Document:
+        """Return the document that `to_dict` told. Raises ValueError where it makes no sense."""
+        try:
+            sections = tuple(_section(*each) for each in told["sections"])
+            return cls(
+                _text(told["name"]),
+                _text(told["kind"]),
+                sections,
+                int(told["pages"]),
+                _text(told.get("title", "")),
+                tuple(map(unpacked, told.get("notes", ()))),
+                tuple(map(int, told.get("scanned", ()))),
+            )
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            raise ValueError("not a document") from error
+
+
+def _section(text: object, place: object, at: object, headings: list[object]) -> Section:
+    known: Place = place if place in ("page", "slide", "sheet", "chapter", "message", "file") else ""
+    return Section(_text(text), known, _text(at), tuple(map(_text, headings)))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def table(rows: list[list[str]]) -> str:
+    """Return rows of cells as a Markdown table, the first row as its head; nothing for none."""
+    width = max(map(len, rows), default=0)
+    if not width:
+        return ""
+    lines = ["| " + " | ".join(map(_cell, [*row, *[""] * (width - len(row))])) + " |" for row in rows]
+    lines.insert(1, "|" + " --- |" * width)
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    """Return a cell in one line. A line break in it becomes a blank: never nothing, which would join two words."""
+    return " ".join(text.replace("|", "\\|").split())

@@ -1,0 +1,70 @@
+"""Say parts of a document to a model so that it can cite them, and read them back from what it was told.
+
+A document is told as the text of a file: a line on what is given of it, its parts, each under a line with its number
+and its place, and the request to cite them. Within a part stands the document's own text and nothing else, so what a
+reply copies of it is found in the prompt word for word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from engine.documents.document import Document, Section
+
+_REQUEST = (
+    "Write the answer in whole sentences, each with the number of its part in brackets behind it, for example: "
+    "The sky is blue [{number}]."
+)
+"""Stands behind the parts: small models forget what stands before a long text."""
+_FIRST_LINE = re.compile(r"Document[^\n]{0,200}\.\n\n")
+_LAST_LINE = re.compile(r"\n\n" + re.escape(_REQUEST).replace(re.escape("{number}"), "[0-9]+") + r"\Z")
+_HEAD = re.compile(r"^\[(\d{1,5})\](?: ([^\n]{0,400}))?$", re.MULTILINE)
+_LONGEST_WHERE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedPart:
+    """Hold a part as a model was given it. `where`: in English, "page 3 · Introduction"."""
+
+    number: int
+    where: str
+    text: str
+
+
+def quote_document(document: Document, parts: Sequence[Section], chosen: Iterable[int], first: int = 1) -> str:
+    """Return what a model reads of a document: the chosen ones of its parts, by place, numbered from `first`."""
+    places = sorted(set(chosen))
+    size = f" of {document.pages:,} pages" if document.pages > 1 and document.kind == "PDF" else ""
+    whole = len(places) == len(parts)
+    given = "whole" if whole else f"{len(places):,} of its {len(parts):,} parts, chosen for this question"
+    head = f"Document{size} ({document.kind}), {given}."
+    told = [
+        f"[{number}] {_one_line(parts[place].where)}".rstrip() + "\n" + _apart(parts[place].text)
+        for number, place in enumerate(places, first)
+    ]
+    return "\n\n".join([head, *told, _REQUEST.format(number=first)])
+
+
+def read_quoted(text: str) -> tuple[QuotedPart, ...]:
+    """Return the parts that `quote_document` told; () for the text of a file that is none of its."""
+    head, foot = _FIRST_LINE.match(text), _LAST_LINE.search(text)
+    if head is None or foot is None:
+        return ()
+    found = list(_HEAD.finditer(text, head.end(), foot.start()))
+    ends = [each.start() - 2 for each in found[1:]] + [foot.start()]
+    return tuple(
+        QuotedPart(int(each[1]), each[2] or "", text[each.end() + 1 : end])
+        for each, end in zip(found, ends, strict=True)
+    )
+
+
+def _apart(text: str) -> str:
+    """Return a part's text in which no line looks like the head of a part: one that does is moved by a blank."""
+    return _HEAD.sub(lambda found: " " + found[0], text)
+
+
+def _one_line(where: str) -> str:
+    line = " ".join(where.split())
+    return line if len(line) <= _LONGEST_WHERE else line[: _LONGEST_WHERE - 1] + "…"

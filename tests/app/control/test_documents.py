@@ -1,0 +1,150 @@
+"""Documents in a chat: dropped, given to the model, cited, opened at the place, kept with the chat."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QUrl
+
+from app.state.chat.citations import cited_in, sources_in
+from app.state.chat.documents import attached, compose
+from app.state.chat.held_document import HeldDocument
+from app.state.chat.kept_document import KeptDocument, document_from_json, documents_to_json
+from app.views.window.reader import Reader
+from engine import Document, Section, read_quoted
+from helpers import written_documents as written
+from helpers.decoding.scripted_decoder import Script
+from helpers.window.app_window import OpenWindow, Window
+
+CITED = "The keeper of the lighthouse lit the lamp at dusk [1]. He was glad of it [2, 9]."
+
+
+def attach(window: Window, *paths: Path) -> None:
+    window.program.attachments.add(paths)
+    window.wait(lambda: not window.program.attachments.pending)
+    window.wait(lambda: window.program.context.settled)
+
+
+def reader_of(window: Window) -> Reader:
+    return next(each for each in window.main.findChildren(Reader) if each.isVisible())
+
+
+def test_a_pdf_is_given_cited_opened_and_kept(open_window: OpenWindow, tmp_path: Path) -> None:
+    path = tmp_path / "people.pdf"
+    path.write_bytes(written.pdf(pages=2))
+    script = Script(CITED, context=16_000)
+    window = open_window(script)
+    attach(window, path)
+    chip = window.prompt.chips.chips[0]
+    assert chip.text().startswith("people.pdf · 2 pages · ")
+    assert chip.text().endswith(" tokens")
+    window.type("When was the lamp lit?")
+    window.key(Qt.Key.Key_Return)
+    exchange = window.first()
+    window.ended(exchange)
+    # What the model reads: the text as it is, each page a part with its number.
+    parts = sources_in(exchange.question)
+    assert [(each.number, each.place, each.page) for each in parts] == [(1, "page 1", 1), (2, "page 2", 2)]
+    assert script.prompts[-1][-1].content == exchange.question
+    assert written.PARAGRAPHS[0] in exchange.question
+    assert exchange.question.endswith("\n\nWhen was the lamp lit?")
+    path.unlink()
+    _check_citations(window)
+    # It comes back with the chat, and from an export.
+    conversation = window.program.conversations.open
+    assert conversation is not None
+    window.export(conversation.id, "json", tmp_path / "chat.json")
+    assert json.loads((tmp_path / "chat.json").read_text(encoding="utf-8"))["documents"][0]["name"] == "people.pdf"
+    window.controller.new_chat()
+    assert window.program.documents.held == {}
+    window.import_(tmp_path / "chat.json")
+    window.wait(lambda: window.program.documents.held)
+    _check_citations(window)
+    window.close()
+    again = open_window(script)
+    again.wait(lambda: again.program.documents.held)
+    _check_citations(again)
+
+
+def _check_citations(window: Window) -> None:
+    """Look at the chips and the marks of the first reply, and open what it cites."""
+    view = window.view(window.first())
+    window.wait(lambda: view.reply.is_settled)
+    assert [chip.text() for chip in view.citations.chips] == ["[1] people.pdf · page 1", "[2] people.pdf · page 2"]
+    assert "word for word" in view.citations.chips[0].accessibleName()
+    assert "word for word" not in view.citations.chips[1].accessibleName()
+    assert written.PARAGRAPHS[0] in view.citations.chips[1].toolTip()
+    page = view.reply.texts[0].page
+    cursor = page.document().find("[1]")
+    assert cursor.charFormat().anchorHref() == "source:1"
+    assert cursor.charFormat().toolTip().startswith("[1] people.pdf")
+    assert page.document().find("lamp").charFormat().underlineStyle().value
+    assert not page.document().find("glad").charFormat().underlineStyle().value
+    page.anchorClicked.emit(QUrl("source:2"))
+    reader = reader_of(window)
+    assert (reader.place, reader.windowTitle()) == ("page 2", "people.pdf · page 2 of 2")
+    window.wait(lambda: not reader.page.pixmap().isNull())
+    assert written.PARAGRAPHS[1] in reader.text.toPlainText()
+    marked = [each.cursor.selectedText() for each in reader.text.extraSelections()]
+    assert any(written.PARAGRAPHS[0] in each for each in marked)
+    reader.back.click()
+    assert reader.place == "page 1"
+    reader.close()
+    # With the keys.
+    view.citations.chips[0].click()
+    assert reader_of(window).place == "page 1"
+    reader_of(window).close()
+
+
+def test_what_cannot_be_read_is_said_in_the_window(open_window: OpenWindow, tmp_path: Path) -> None:
+    window = open_window(Script())
+    (tmp_path / "secret.pdf").write_bytes(written.encrypted_pdf())
+    attach(window, tmp_path / "secret.pdf")
+    assert window.main.notice.text.text() == (
+        "secret.pdf cannot be read: it is encrypted: open it with its password and save it without one."
+    )
+    assert not window.prompt.chips.chips
+
+
+# Without a window -----------------------------------------------------------------------------------------------------
+
+
+def held(name: str, pages: Sequence[str]) -> HeldDocument:
+    sections = tuple(Section(text, "page", str(number)) for number, text in enumerate(pages, 1))
+    document = Document(name, "PDF", sections, len(pages))
+    return HeldDocument.of(document, KeptDocument.of(document, b"%PDF"))
+
+
+def test_a_long_document_is_given_by_parts_and_asked_again() -> None:
+    filler = "Nothing of interest happened on this day, and nobody wrote anything down. " * 20
+    pages = [f"{filler}\n\nThe harbour of town {n} was built in {1700 + n}." for n in range(200)]
+    book = held("book.pdf", pages)
+    first = compose("When was the harbour of town 77 built?", [attached(book)], {}, (), 4_096)
+    given = sources_in(first)
+    assert any("town 77 was built in 1777" in each.part.text for each in given)
+    assert sum(len(each.part.text) for each in given) < 8_000
+    assert "of its 4" in first.partition("\n\n")[0]
+    # Another question in the chat gets other parts, with numbers of their own; what was given is not given again.
+    second = compose("And of town 150?", [], {"book.pdf": book}, given, 4_096)
+    new = sources_in(second)
+    assert any("town 150 was" in each.part.text for each in new)
+    assert min(each.number for each in new) == max(each.number for each in given) + 1
+    assert not {each.part.text for each in new} & {each.part.text for each in given}
+    assert compose("Thanks!", [], {"book.pdf": book}, given, 4_096) == "Thanks!"
+    # A question of which the book has no word gets its beginning and a selection.
+    assert len(read_quoted(book.ready.quoted(book.ready.chosen_for("Zusammenfassung?", 4_096)))) > 3
+
+
+def test_documents_are_packed_and_told() -> None:
+    kept = held("a.pdf", ["one", "two"]).kept
+    assert document_from_json(documents_to_json([kept])[0]) == kept
+    assert kept.read().pages == 2
+
+
+def test_numbers_are_found_where_they_are_cited() -> None:
+    text = "So [3], and [4, 12]; not [x] nor [0.5]."
+    assert [(text[each.start : each.end], each.number) for each in cited_in(text)] == [
+        ("[3]", 3),
+        ("[4", 4),
+        ("12]", 12),
+    ]

@@ -1,0 +1,108 @@
+"""Documents of every kind are read: their words, their tables, their places; what cannot be read is one sentence."""
+
+import io
+import re
+import zipfile
+
+import pytest
+
+from engine import Document, DocumentRefused, page_picture, read_document
+from engine.documents import kinds
+from engine.documents.document import table
+from engine.documents.refused import Refused
+from helpers import written_documents as written
+
+
+def read(data: bytes, name: str) -> Document:
+    """Read as the child does, here: it is the same code."""
+    return kinds.reader_of(data, name)(data, name, kinds.Budget(60))
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("name", written.KINDS)
+def test_every_kind_says_its_paragraphs_and_keeps_its_cells(name: str) -> None:
+    document = read(written.KINDS[name](), name)
+    text = words("\n".join(each.text for each in document.sections))
+    for paragraph in (written.HEADING, *written.PARAGRAPHS):
+        assert paragraph in text
+    for cell in written.CELLS:
+        assert cell in text.replace("\\|", "|")
+    if name != "a.txt":
+        assert re.search(r"\| Ann Lee \| 12 \| Ulm \|", text)
+    assert "bad()" not in text
+    assert Document.from_dict(document.to_dict()) == document
+
+
+def test_places_and_headings_are_kept() -> None:
+    where = {name: read(written.KINDS[name](), name).sections[0].where for name in written.KINDS}
+    assert where["a.pdf"] == "page 1"
+    assert where["a.docx"] == where["a.odt"] == where["a.html"] == where["a.txt"] == "The lighthouse"
+    assert where["a.pptx"] == "slide 1 · The lighthouse"
+    assert where["a.xlsx"] == where["a.ods"] == "sheet People"
+    assert where["a.epub"] == "chapter The lighthouse"
+    assert where["a.eml"] == "message"
+    assert where["a.zip"] == "file in/people.html · The lighthouse"
+
+
+def test_a_pdf_says_each_page_and_tables_without_lines() -> None:
+    document = read(written.pdf(pages=3, grid=False), "a.pdf")
+    assert [each.at for each in document.sections] == ["1", "2", "3"]
+    assert document.pages == 3
+    assert all("| Ann Lee | 12 | Ulm |" in each.text for each in document.sections)
+
+
+def test_a_line_break_in_a_cell_joins_no_words() -> None:
+    assert table([["a\nb", "c|d"], ["e"]]) == "| a b | c\\|d |\n| --- | --- |\n| e |  |"
+
+
+def zipped(**members: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, data in members.items():
+            made.writestr(name, data)
+    return out.getvalue()
+
+
+BILLION = b'<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a "lol">' + b"".join(
+    b'<!ENTITY %c "%s">' % (98 + n, b"&%c;" % (97 + n) * 10) for n in range(10)
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "why"),
+    [
+        ("a.pdf", b"%PDF-1.7\ntruncated", "it is damaged"),
+        ("a.pdf", written.encrypted_pdf, "it is encrypted"),
+        ("a.zip", zipped(**{"../../up.txt": b"text"}), "nothing in it that can be read"),
+        ("a.zip", written.archive()[:900], "it is damaged"),
+        ("a.bin", bytes(range(256)) * 40, "neither text nor"),
+        ("a.txt", b"", "there is no text in it"),
+        ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "an old format of Office"),
+        ("a.rtf", b"{\\rtf1 x}", "an RTF file"),
+    ],
+    ids=["truncated", "encrypted", "out", "cut", "random", "empty", "old", "rtf"],
+)
+def test_what_cannot_be_read_is_said(name: str, data: object, why: str) -> None:
+    made = data() if callable(data) else data
+    assert isinstance(made, bytes)
+    with pytest.raises(Refused, match=why):
+        read(made, name)
+
+
+def test_bombs_are_refused_before_they_are_unpacked() -> None:
+    bomb = zipped(**{"word/document.xml": b"0" * 10, "a": bytes(301 * 2**20)})
+    with pytest.raises(Refused, match="larger than 300 MiB"):
+        kinds.kind_of(bomb, "a.docx")
+
+
+def test_the_child_reads_shows_pages_and_refuses_in_a_sentence() -> None:
+    data = written.pdf()
+    document = read_document(data, "people.pdf")
+    assert (document.name, document.kind, document.pages) == ("people.pdf", "PDF", 1)
+    assert page_picture(data, 1, 300).startswith(b"\x89PNG")
+    laughs = zipped(**{"word/document.xml": BILLION + b"]><l>&k;</l>", "[Content_Types].xml": b"<x/>"})
+    with pytest.raises(DocumentRefused, match=r"^Cannot read laughs.docx: there is no text in it\.$"):
+        read_document(laughs, "laughs.docx")
