@@ -34,6 +34,11 @@ class BareCalls:
         self._open = bool(self._names)
         self.calls: tuple[ToolCall, ...] = ()
 
+    @property
+    def begun(self) -> bool:
+        """Return True if the reply may be in the middle of such a call."""
+        return self._open and "{" in self._held
+
     def take(self, text: str) -> str:
         """Take more content; return what is content for sure."""
         if not self._open:

@@ -133,6 +133,11 @@ class PartedReply:
         self._ended = True
         return self._flushed(ended=ended) + self._bare_end()
 
+    @property
+    def in_bare_call(self) -> bool:
+        """Return True if the reply may be in the middle of a call that is written as plain JSON."""
+        return self._bare.begun
+
     def _bare_end(self) -> list[Delta]:
         """End what may have been calls as plain JSON; return it where it was none."""
         text = self._bare.end(read=not self._parted.calls)

@@ -211,7 +211,7 @@ class Chat:
                 return self._terminal
             if self._tools is None or not result.tool_calls:
                 return True
-            answered = self._tools.answer(result.message, self._cancel)
+            answered = self._tools.answer(messages[:-1], result.message, self._cancel)
             self.history = messages = [*messages, *answered.messages]
             if not answered.go_on:
                 return True

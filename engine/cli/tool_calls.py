@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from engine.cancel import CancelToken
@@ -70,11 +70,11 @@ class ToolCalls:
         """Forget what was allowed in the chat before."""
         self._permissions.begin_chat()
 
-    def answer(self, reply: Message, cancel: CancelToken) -> Answered:
-        """Ask about the calls of a reply, and run those that are allowed."""
+    def answer(self, before: Sequence[Message], reply: Message, cancel: CancelToken) -> Answered:
+        """Ask about the calls of a reply to the messages before it, and run those that are allowed."""
         messages: list[Message] = []
         go_on = True
-        for planned in planned_calls(reply, self.toolbox):
+        for planned in planned_calls(reply, self.toolbox, before):
             if self._made >= self._limit:
                 self._tell(
                     f"{one_line(planned.call.name)} is not run: there were {self._limit} calls for this question."

@@ -16,6 +16,7 @@ from engine.generation.overlap import AheadDrafting
 from engine.generation.plan import Plan
 from engine.generation.tally import Tally
 from engine.generation.verifier import Verdict
+from engine.masks.call_guess import CallGuess, CallKind
 
 Events = Generator[Event, bool | None, None]
 
@@ -147,7 +148,7 @@ class GenerationLoop:
         plan, draft = self._plan, self._ask_drafter(lookahead)
         masks, emitted = plan.masks, self._emitted
         if masks is None:
-            return draft
+            return draft if draft.tokens or plan.guess is None or plan.lookahead == 0 else self._guessed(plan.guess)
         if (
             draft.tokens and draft.probs is None and draft.parents is None and self._ahead is None
         ):  # What is known before any draw may be cut.
@@ -157,6 +158,15 @@ class GenerationLoop:
             only = masks.forced(emitted, (), min(plan.room(emitted), MAX_LOOKAHEAD))
             return Draft(tuple(only), source=_BY_MASK)
         return draft
+
+    def _guessed(self, guess: CallGuess) -> Draft:
+        """Return what must come next of the call that the reply is in, if it is in one."""
+        parted, room = self._plan.parted, min(self._plan.room(self._emitted), MAX_LOOKAHEAD)
+        kind: CallKind | None = "marked" if parted.channel == "tool" else "bare" if parted.in_bare_call else None
+        if not kind:
+            guess.leave()
+            return _NOTHING
+        return Draft(tuple(guess.next(self._committed[self._prompt_length :], kind, room)), source=_BY_MASK)
 
     def _ask_drafter(self, lookahead: int) -> Draft:
         plan, policy = self._plan, self._plan.policy

@@ -15,6 +15,7 @@ from engine.chat.reply_text import ReplyText
 from engine.drafting.base import Drafter
 from engine.generation.verifier import Verifier
 from engine.lookahead.policy import LookaheadPolicy
+from engine.masks.call_guess import CallGuess
 from engine.masks.late_end import LateEnd
 from engine.masks.reply_masks import ReplyMasks
 
@@ -26,11 +27,11 @@ class Plan:
     Attributes: target, drafter, verifier, policy; prompt (token ids, one at least); reply; stop_tokens; max_tokens
     (None: no limit); one_token (verify one token at a time, so that nothing is ever taken back); cancel; forced (tokens
     that the reply begins with); method and lookahead (names for the result); parted (the parts of the reply);
-    thought_end (returns the tokens that end a thought and begin the answer); masks (those of a constraint); answer_now
-    (set by another thread: end the thought); overlap (whether the drafter works ahead); seed (of the draws); ends_at
-    (the time, as perf_counter tells it, after which no round begins; None: no limit); dropped_turns (oldest turns that
-    were left out of the prompt); notes (sentences on how the prompt was made); plain_tokens_per_second (measured, or
-    None); started (time of the request).
+    thought_end (returns the tokens that end a thought and begin the answer); masks (those of a constraint); guess (what
+    comes next of calls that nobody demanded); answer_now (set by another thread: end the thought); overlap (whether the
+    drafter works ahead); seed (of the draws); ends_at (the time, as perf_counter tells it, after which no round begins;
+    None: no limit); dropped_turns (oldest turns that were left out of the prompt); notes (sentences on how the prompt
+    was made); plain_tokens_per_second (measured, or None); started (time of the request).
     """
 
     target: Backend
@@ -50,6 +51,7 @@ class Plan:
     forced: Sequence[int] = ()
     answer_now: Event = field(default_factory=Event)
     masks: ReplyMasks | LateEnd | None = None
+    guess: CallGuess | None = None
     overlap: bool = False
     seed: int | None = None
     ends_at: float | None = None

@@ -51,6 +51,7 @@ def make_plan(
         thought_end=reading.thought_end,
         forced=reading.forced,
         masks=masks,
+        guess=reading.guess,
         answer_now=answer_now,
         stop_tokens=reading.stop_tokens,
         max_tokens=request.max_tokens,

@@ -24,6 +24,8 @@ from engine.chat.thinking import thinking_input, thought_end
 from engine.checks import check_tokens, lone_surrogate
 from engine.config import GenerationRequest
 from engine.errors import ChatTemplateFailed, ContextFull, InvalidRequest
+from engine.masks.call_grammar import bare_constraint, calls_constraint
+from engine.masks.call_guess import CallGuess, CallKind
 from engine.masks.late_end import LateEnd
 from engine.masks.reply_masks import ReplyMasks
 from engine.masks.request_masks import masks_of
@@ -64,8 +66,9 @@ class Reading:
 
     Attributes: request (with the end tokens banned where it is to go on behind them); prompt (token ids); begun (those
     at its end with which the reply begins); forced (those that it goes on with); dropped_turns (oldest turns that were
-    left out); parted; stop_tokens; stop_texts; masks (those of a constraint); thought_end (returns the tokens that end
-    a thought and begin the answer); notes (sentences on how the prompt was made).
+    left out); parted; stop_tokens; stop_texts; masks (those of a constraint); guess (what comes next of calls that
+    nobody demanded); thought_end (returns the tokens that end a thought and begin the answer); notes (sentences on how
+    the prompt was made).
     """
 
     request: GenerationRequest
@@ -77,6 +80,7 @@ class Reading:
     stop_tokens: frozenset[int]
     stop_texts: tuple[str, ...]
     masks: ReplyMasks | LateEnd | None
+    guess: CallGuess | None
     thought_end: Callable[[], list[int]]
     notes: tuple[str, ...]
 
@@ -112,6 +116,7 @@ def read_request(request: GenerationRequest, target: Backend, cancel: CancelToke
         stop_tokens,
         (*request.stop, *end.texts),
         masks_of(request, target, parted, stop_tokens, _calls_wanted(request, target, given, renderer, ends, end)),
+        _guess(request, target, given, renderer, ends, end),
         lambda: thought_end(tokenizer, Renderer(cancel), given, parted.thought_ends),
         (*renderer.notes, *_notes_on(request)),
     )
@@ -221,6 +226,30 @@ def _calls_wanted(
         return None
     tokenizer = target.tokenizer
     return call_form(tokenizer, given, renderer, [*map(tokenizer.marker, ends), *turn_end.texts])
+
+
+def _guess(
+    request: GenerationRequest,
+    target: Backend,
+    given: TemplateInput,
+    renderer: Renderer,
+    ends: frozenset[int],
+    turn_end: TurnEnd,
+) -> CallGuess | None:
+    """Return what follows the calls that a reply makes by itself; None where it can make none, or must."""
+    if not request.tools or request.must_call or request.constraint is not None or not _is_chat(request):
+        return None
+    tokenizer = target.tokenizer
+    form = call_form(tokenizer, given, renderer, [*map(tokenizer.marker, ends), *turn_end.texts])
+
+    def make(kind: CallKind) -> ReplyMasks:
+        if kind == "bare":
+            wanted = bare_constraint(request.tools)
+        else:
+            wanted = calls_constraint(request.tools, form, tokenizer, one=request.one_call)
+        return ReplyMasks(wanted, tokenizer, target.vocab_size, frozenset())  # What follows a call is not guessed.
+
+    return CallGuess(make)
 
 
 def _without_end(request: GenerationRequest, ends: frozenset[int]) -> GenerationRequest:

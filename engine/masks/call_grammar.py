@@ -40,6 +40,20 @@ def calls_constraint(
     return _Grammar(form, tokenizer, frozenset(_unusable(functions))).constraint(functions, one=one, other=other)
 
 
+def bare_constraint(tools: Sequence[Tool]) -> Constraint:
+    """Return the constraint to one call of these tools as plain JSON, with any blanks. Raises InvalidRequest."""
+    calls = [
+        {
+            "type": "object",
+            "properties": {"name": {"const": tool["function"]["name"]}, "arguments": _parameters(tool["function"])},
+            "required": ["name", "arguments"],
+            "additionalProperties": False,
+        }
+        for tool in tools
+    ]
+    return Constraint("json-schema", json.dumps({"anyOf": calls}), blanks="free")
+
+
 def _unusable(functions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Give the names of functions whose parameters cannot be enforced at all."""
     for function in functions:

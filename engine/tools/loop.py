@@ -29,9 +29,12 @@ REFUSED = "The user does not allow this call. Answer without it."
 """What the model reads is English, whatever language the window has."""
 
 
+_ALREADY = "This call was made with the same arguments already, and"
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """Hold a call that a reply makes. `tool` None: there is none of that name, or it is off; `problem` says so."""
+    """Hold a call that a reply makes. `tool` None: it is not run, and nobody is asked; `problem` says why."""
 
     call: ToolCall
     tool: Tool | None
@@ -76,15 +79,27 @@ class ToolsEnded(NamedTuple):
 ToolEvent = ToolCallAsked | ToolCallStarted | ToolCallEnded | ToolsEnded
 
 
-def planned_calls(reply: GenerationResult | Message, toolbox: Toolbox) -> tuple[PlannedCall, ...]:
-    """Return the calls of a reply, each with its tool."""
-    offered = toolbox.offered
-    return tuple(
-        PlannedCall(call, offered[call.name].asked_about(call.arguments))
-        if call.name in offered
-        else PlannedCall(call, None, no_such_tool(call.name, toolbox))
-        for call in reply.tool_calls
-    )
+def planned_calls(
+    reply: GenerationResult | Message, toolbox: Toolbox, before: Sequence[Message] = ()
+) -> tuple[PlannedCall, ...]:
+    """Return the calls of a reply, each with its tool.
+
+    `before`: the conversation before the reply. A call that repeats the last one there is not made again at once: small
+    models do that rather than read its result, and answer when they are told.
+    """
+    return tuple(_planned(call, toolbox, before) for call in reply.tool_calls)
+
+
+def _planned(call: ToolCall, toolbox: Toolbox, before: Sequence[Message]) -> PlannedCall:
+    tool = toolbox.offered.get(call.name)
+    if tool is None:
+        return PlannedCall(call, None, no_such_tool(call.name, toolbox))
+    result = before[-1].tool_result if before else None
+    last = next((each.tool_calls[-1] for each in reversed(before) if each.tool_calls), None)
+    repeated = last is not None and (last.name, last.arguments) == (call.name, call.arguments)
+    if result is None or not repeated or result.text.startswith(_ALREADY):
+        return PlannedCall(call, tool.asked_about(call.arguments))
+    return PlannedCall(call, None, f"{_ALREADY} it gave: {result.text}\nAnswer the user now, without a call.")
 
 
 def run_call(
@@ -147,14 +162,14 @@ def run_tools(
             result = event.result if isinstance(event, Finished) else result
         if result is None:
             return
-        if result.tokens or result.text:
-            said.append(result.message)
-        calls = planned_calls(result, toolbox)
+        calls = planned_calls(result, toolbox, said)
         if result.finish_reason in ("cancelled", "error") or not calls:
             early = result.finish_reason if result.finish_reason in ("cancelled", "error") else "answered"
+            said += [result.message] if result.tokens or result.text else []
             yield ToolsEnded(tuple(said), made, early)
             return
         left = limit - made
+        said.append(result.message)
         for planned in calls[:left]:
             made += 1
             message = yield from _called(planned, toolbox, ask, token, timeout)

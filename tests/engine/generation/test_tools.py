@@ -11,12 +11,13 @@ from engine.chat import render
 from engine.chat.reply_grammar import GrammarRequest, open_grammar
 from engine.cli.main import main
 from engine.config import GenerationRequest
-from engine.decoder import SpeculativeDecoder
+from engine.decoder import SpeculativeDecoder, load
 from engine.errors import InvalidRequest
 from engine.messages.message import Message
 from engine.messages.parts import ReasoningPart, TextPart, ToolCall
 from engine.messages.tools import described, freeze_tools
 from helpers.decoding.fakes import PieceTokenizer, ScriptedBackend, recite
+from helpers.models.calling import HERMES, write_calling_demo
 
 LETTERS = [bytes([code]) for code in range(128)]
 TOOLS = [{"name": "look", "parameters": {"type": "object", "properties": {"at": {"type": "string"}}}}]
@@ -74,6 +75,54 @@ def test_calls_are_told() -> None:
         (call,) = result.tool_calls
         assert (call.name, call.arguments) == ("look", {"at": "it"})
         assert (result.text, result.content) == (CALL, "")
+    finally:
+        render.let_go(test_calls_are_told)
+
+
+@pytest.mark.parametrize("wanted", [{}, {"must_call": "look"}])
+@pytest.mark.parametrize("reply", [CALL, '{"name": "look", "arguments": {"at": "it"}}'])
+def test_names_keys_and_braces_of_calls_are_proposed(wanted: dict[str, Any], reply: str) -> None:
+    """Of a call that is demanded, and of one that nobody demanded, by the tools' schemas: at no model pass."""
+    render.keep_warm(test_calls_are_told)
+    try:
+        if open_grammar(GrammarRequest(TEMPLATE)) is None:
+            pytest.skip("llama.cpp was compiled without the door")
+        if wanted and reply == CALL:
+            pytest.skip("what the form of this family is, is not found")
+        decoder, _ = _reading(TEMPLATE, reply)
+        schema = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
+        tools = [{"name": "look", "parameters": {**schema, "additionalProperties": False}}]
+        result = decoder.generate("Go", tools=tools, method="ngram", lookahead=8, **wanted)
+        assert (result.text, result.tool_calls[0].arguments) == (reply, {"at": "it"})
+        (figures,) = (each for each in result.stats.by_method if each.name == "constraint")
+        assert figures.proposed == figures.accepted > 8, figures
+        plain, _ = _reading(TEMPLATE, reply)
+        assert plain.generate("Go", tools=tools, lookahead=0, **wanted).tokens == result.tokens
+    finally:
+        render.let_go(test_calls_are_told)
+
+
+def test_thirty_tools_are_read_once(tmp_path: Path) -> None:
+    """With a real model: the second turn finds them in the cache, also behind a call and its result."""
+    tools = [{"name": f"tool_{number}", "description": "Does it.", "parameters": {}} for number in range(30)]
+    path = write_calling_demo(tmp_path / "calling.gguf", HERMES.replace("tools[0].function.name", "tools | tojson"))
+    with load(path, context_length=4096) as decoder:
+        messages = [Message("user", "Go")]
+        first = decoder.generate(messages, tools=tools, must_call="tool_7", max_tokens=60, temperature=0)
+        assert first.prompt_evaluated == first.prompt_tokens > 600
+        assert first.tool_calls[0].name == "tool_7"
+        messages += [first.message, Message("tool", "Done."), Message("user", "And now?")]
+        second = decoder.generate(messages, tools=tools, max_tokens=1)
+        assert second.prompt_tokens > first.prompt_tokens
+        assert second.prompt_evaluated < 100
+
+
+def test_a_reply_without_a_call_is_guessed_nothing() -> None:
+    render.keep_warm(test_calls_are_told)
+    try:
+        decoder, _ = _reading(TEMPLATE, "Well, no {call} of it.")
+        result = decoder.generate("Go", tools=TOOLS, method="ngram", lookahead=8)
+        assert "constraint" not in {each.name for each in result.stats.by_method}
     finally:
         render.let_go(test_calls_are_told)
 

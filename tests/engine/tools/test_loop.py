@@ -86,9 +86,25 @@ def test_what_fails_is_told_the_model() -> None:
     assert len([event for event in events if isinstance(event, ToolCallAsked)]) == 1
 
 
+def test_a_call_that_is_repeated_at_once_is_answered_and_not_run() -> None:
+    host = FunctionHost({"add": lambda x, y: x + y})
+    asked: list[object] = []
+
+    def ask(*call: object) -> Permission:
+        asked.append(call)
+        return Permission.once
+
+    events = _run(Replies(reply("", ADD), reply("", ADD), reply("It is 3.")), Toolbox([host]), ask)
+    assert (len(host.calls), len(asked)) == (1, 1)
+    assert "it gave: 3\nAnswer the user now" in events[-1].messages[4].content
+    # Who insists is asked about again: the time may have changed.
+    _run(Replies(*[reply("", ADD)] * 3, reply("3")), Toolbox([host]))
+    assert len(host.calls) == 3
+
+
 def test_a_loop_of_calls_ends() -> None:
     host = FunctionHost({"add": lambda x, y: x + y})
-    decoder = Replies(*[reply("", ADD, ADD)] * 9)
+    decoder = Replies(*[reply("", ADD, ToolCall("b", "add", {"x": 2, "y": 2}))] * 9)
     events = _run(decoder, Toolbox([host]), limit=3)
     assert len(host.calls) == 3
     last = events[-1]

@@ -15,8 +15,8 @@ HERMES = """{{ bos_token }}{% if tools %}{{ '<|system|>' + tools[0].function.nam
 {%- if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"""
 
 
-def write_calling_demo(path: Path) -> Path:
+def write_calling_demo(path: Path, template: str = HERMES) -> Path:
     """Write the model."""
     draft = GgufDraft.of_file(bundled_pair()[0])
-    draft.entries["tokenizer.chat_template"] = template_entry(HERMES)
+    draft.entries["tokenizer.chat_template"] = template_entry(template)
     return draft.write(path)

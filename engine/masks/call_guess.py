@@ -1,0 +1,64 @@
+"""Guess what comes next of a call that a reply makes by itself: names, keys and braces, which the tools' schemas say.
+
+Nothing is masked: what is guessed is proposed, and judged as any draft is. So it costs no model pass and bends nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from engine.errors import EngineError
+from engine.masks.reply_masks import ReplyMasks
+from engine.sampling.masking import has
+
+CallKind = Literal["marked", "bare"]
+"""How a call is written: as the family of the model does, or as plain JSON."""
+_LONGEST_START = 48
+"""Tokens of a call that may be written before it is noticed."""
+_MOST_CALLS = 8
+
+
+class CallGuess:
+    """Follow the calls of one reply. `make`: returns the masks of a call that is written in this way."""
+
+    def __init__(self, make: Callable[[CallKind], ReplyMasks]) -> None:
+        self._make = make
+        self._left = _MOST_CALLS
+        self._masks: ReplyMasks | None = None
+        self._known = self._held = 0
+        """How many tokens of the reply were looked at, and how many of the call its masks hold."""
+
+    def leave(self) -> None:
+        """Note that the reply is in no call now."""
+        self._masks = None
+
+    def next(self, reply: Sequence[int], kind: CallKind, most: int) -> list[int]:
+        """Return the tokens, `most` at most, that must come next in the call that the reply is in."""
+        try:
+            return self._next(reply, kind, most)
+        except EngineError:  # A schema may say what no grammar can, and a guess is no duty.
+            self._masks, self._left = None, 0
+            return []
+
+    def _next(self, reply: Sequence[int], kind: CallKind, most: int) -> list[int]:
+        new, self._known = reply[self._known :], len(reply)
+        if self._masks is None:
+            if not self._left:
+                return []
+            self._left -= 1
+            self._masks = self._make(kind)
+            new, self._held = _beginning(self._masks, reply[-_LONGEST_START:]), 0
+        for token in new:
+            self._masks.commit(token)
+        self._held += len(new)
+        return self._masks.forced(self._held, (), most) if self._held else []
+
+
+def _beginning(masks: ReplyMasks, tokens: Sequence[int]) -> Sequence[int]:
+    """Return the last tokens that are the beginning of a call, as many as can be; () where none are."""
+    first = masks.mask(0)
+    for place, token in enumerate(tokens):
+        if first is not None and has(first, token) and masks.fitting(0, tokens[place:]) == len(tokens) - place:
+            return tokens[place:]
+    return ()
