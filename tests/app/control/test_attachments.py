@@ -228,6 +228,25 @@ def test_chips_go_by_keyboard(open_window: OpenWindow, tmp_path: Path) -> None:
     assert window.prompt.edit.hasFocus()
 
 
+def test_after_a_file_was_taken_away_with_the_mouse_one_types_on(open_window: OpenWindow, tmp_path: Path) -> None:
+    """Space and Return are for the question, and take no other file away."""
+    window = open_window(Script("Fine."))
+    paths = [tmp_path / f"{name}.txt" for name in "abcd"]
+    for path in paths:
+        path.write_text(path.name, encoding="utf-8")
+    attach(window, *paths)
+    for place in (1, 0):
+        window.click(window.prompt.chips.chips[place])
+        assert window.prompt.edit.hasFocus()
+        window.qtbot.keyClicks(QApplication.focusWidget(), " a b")  # type: ignore[no-untyped-call]
+    assert [each.name for each in window.program.attachments.attachments] == ["c.txt", "d.txt"]
+    assert window.prompt.edit.toPlainText() == " a b a b"
+    window.wait(lambda: window.program.context.settled)
+    window.qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)  # type: ignore[no-untyped-call]
+    assert [each.name for each in split_question(window.first().question)[1]] == ["c.txt", "d.txt"]
+    window.ended(window.first())
+
+
 def test_pasted_files_are_attached_and_models_are_not(open_window: OpenWindow, notes: Path, tmp_path: Path) -> None:
     window = open_window(Script())
     data = QMimeData()
