@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event as Flag
 from time import perf_counter
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast
 
 from engine.backends.base import Backend
 from engine.backends.heads import HeadBackend
@@ -95,6 +95,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         self._stats = self._past = GenerationStats()
         self._plain_tokens_per_second: float | None = None
         self._target_config: LoadConfig | None = None
+        self._heads_config: LoadConfig | None = None
         self._knowledge: PairKnowledge | None = None
         self._calibrated = self._guesses = False
         self._occupancy = Occupancy()
@@ -228,6 +229,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         token = cancel or self.cancel_token
         with self._occupancy.change():  # Opened within: some heads share the target's cache, and empty it.
             self._use("heads", None if model is None else _as_source(open_heads(model, self._loaded(), token)))
+            self._heads_config = model if isinstance(model, LoadConfig | None) else load_config(model, {})
 
     def find_heads(self, method: str = AUTO, *, cancel: CancelToken | None = None) -> tuple[str, ...]:
         """Load draft heads that the attached target's file brings, or that lie beside it, where any of them fits.
@@ -243,6 +245,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
             heads, reasons = open_found_heads(config, target, method, cancel or self.cancel_token)
             if heads is not None:
                 self._use("heads", _as_source(heads))
+                self._heads_config = None
         return reasons
 
     def attach_corpus(self, corpus: Corpus | Iterable[str | Path] | None, *, cancel: CancelToken | None = None) -> None:
@@ -255,6 +258,13 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         if corpus is not None and not isinstance(corpus, Corpus):
             corpus = corpus_of(corpus, target.tokenizer, cancel=cancel or self.cancel_token)
         self.corpus = corpus
+
+    def config_of(self, part: Literal["target", "draft", "heads"]) -> LoadConfig | None:
+        """Return how a model was loaded; None where it is not loaded, or was handed over or found with the target."""
+        if part == "target":
+            return self._target_config
+        source = source_for(part, self.sources)
+        return None if source is None else self._heads_config if part == "heads" else source.config
 
     def _put(self, target: Backend | None, config: LoadConfig | None, sources: Sequence[Source]) -> None:
         """Hold these models from now on. Those that are held no more are let go."""

@@ -26,11 +26,12 @@ from engine.documents.document import Document
 from engine.documents.give import document_files
 from engine.documents.read import read_document
 from engine.errors import Cancelled, InvalidRequest
-from engine.events import Finished, GenerationResult, TextEvent, TokenEvent
+from engine.events import Finished, GenerationResult, RoundEvent, TextEvent, TokenEvent
 from engine.generation.responder import Responder
 from engine.messages.message import Message
 from engine.messages.parts import TextPart
 from engine.remote.address import is_server_address
+from engine.system.files import write_whole
 
 if TYPE_CHECKING:
     from engine.remote.client import RemoteDecoder
@@ -81,35 +82,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--prediction", type=Path, metavar="FILE", help="text that the reply will probably be much like: it is faster")
     add_corpus(parser)
     add("--json", action="store_true", help="print one line of JSON per reply")
+    add("--proof", type=Path, metavar="FILE", help="write how the reply was made, for `verify`; with a seed if drawn")
     parser.set_defaults(run=run)
 
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """Print replies. `options`: of their requests."""
+    """Print replies. `options`: of their requests; `proof`: the file for how the reply was made."""
 
     decoder: Responder
     options: dict[str, Any]
     as_json: bool
     cancel: CancelToken
     console: Console
+    proof: Path | None = None
 
     def answer(self, prompt: Any, **further: Any) -> GenerationResult:
         """Return one reply: JSON on stdout, or the text as it comes and a line of figures on stderr."""
         result: GenerationResult | None = None
-        begun = self.options["prefix"]
+        begun, sources = self.options["prefix"], set[str]()
         for event in self.decoder.stream(prompt, cancel=self.cancel, **(self.options | further)):
             if isinstance(event, TokenEvent | TextEvent) and not self.as_json:
                 print(begun + event.text, end="", flush=True)
                 begun = ""
+            elif isinstance(event, RoundEvent) and event.proposed:
+                sources.add(event.source)
             elif isinstance(event, Finished):
                 result = event.result
+                self._prove(prompt, result, sources, further)
                 print(json.dumps(result.to_dict() | said_of(self.decoder)) if self.as_json else "", flush=True)
                 if not self.as_json and result.finish_reason != "error":
                     self._tell(result)
         if result is None:
             raise Cancelled
         return result
+
+    def _prove(self, prompt: Any, result: GenerationResult, sources: set[str], further: dict[str, Any]) -> None:
+        """Write how a reply was made. Raises NoProof, InvalidRequest."""
+        if self.proof is None or not isinstance(self.decoder, SpeculativeDecoder):
+            return
+        from engine.proof.content import describe_reply, make_proof  # noqa: PLC0415 - where it is asked for
+
+        made = make_proof(describe_reply(self.decoder, prompt, result, sources, self.options | further))
+        try:
+            write_whole(self.proof, made)
+        except OSError as error:
+            raise InvalidRequest(f"Cannot write {self.proof}: {error.strerror or error}.") from None
 
     def _tell(self, result: GenerationResult) -> None:
         """Print what to know of a reply, and its figures, at once: behind it the models may be measured."""
@@ -148,7 +166,7 @@ def run(args: argparse.Namespace) -> int:
         with _responder(args, settings, console, cancel) as decoder:
             if cancel.cancelled:
                 raise Cancelled
-            output = _Output(decoder, options, args.json, cancel, console)
+            output = _Output(decoder, options, args.json, cancel, console, args.proof)
             asked = _with_documents(prompt, documents, decoder) if documents else prompt
             if turns is not None:
                 return _answer_turns(output, turns)
@@ -175,6 +193,8 @@ def _check_together(args: argparse.Namespace) -> None:
         raise InvalidRequest(f"--replies must be a whole number above 0, not {args.replies}.")
     if args.document and (args.raw or args.tokens or args.messages):
         raise InvalidRequest("--document needs one prompt and the chat template: omit --raw, --tokens and --messages.")
+    if args.proof is not None and (args.replies > 1 or args.messages):
+        raise InvalidRequest("--proof is of one reply: omit --replies and --messages.")
     if args.replies > 1 and args.messages:
         raise InvalidRequest("--replies needs one prompt: omit --messages.")
     if args.system is not None and (args.raw or args.tokens) and not args.messages:

@@ -126,6 +126,7 @@ _COMMANDS = {
     "presets": "list known pairs and which of them can be run",
     "calibrate": "measure the cost of a draft token and of a forward pass",
     "template": "print what a model reads of a conversation",
+    "verify": "compute a reply again by its proof, and compare",
     "parse": "part a raw reply into reasoning, content and tool calls",
     "compile": "compile llama.cpp with Outrider's kernels into this Python",
     "convert-head": "make safetensors of pickled draft heads (.bin, .pt)",

@@ -6914,6 +6914,94 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Ein Kopf schlägt einen Block von Tokens auf einmal vor, jedes im Hinblick auf das vorige.</translation>
         </message>
         <message>
+            <source>The reply has no tokens that could be computed again.</source>
+            <translation>Die Antwort hat keine Tokens, die sich noch einmal berechnen ließen.</translation>
+        </message>
+        <message>
+            <source>A thought of this reply was ended by hand: it cannot be computed again.</source>
+            <translation>Ein Gedanke dieser Antwort wurde von Hand beendet: Sie lässt sich nicht noch einmal berechnen.</translation>
+        </message>
+        <message>
+            <source>The draft’s timing decided some of its random draws. Set a seed (or temperature 0), and ask again.</source>
+            <translation>Das Tempo des Entwurfsmodells hat manche Zufallszüge bestimmt. Setzen Sie einen Seed (oder Temperatur 0), und fragen Sie noch einmal.</translation>
+        </message>
+        <message>
+            <source>The model {name} was changed or removed since: there is no proof.</source>
+            <translation>Das Modell {name} wurde seitdem geändert oder entfernt: Es gibt keinen Beleg.</translation>
+        </message>
+        <message>
+            <source>The model {name} cannot be read: {reason}.</source>
+            <translation>Das Modell {name} lässt sich nicht lesen: {reason}.</translation>
+        </message>
+        <message>
+            <source>This file is too large for a proof: {most} MB at most.</source>
+            <translation>Diese Datei ist zu groß für einen Beleg: höchstens {most} MB.</translation>
+        </message>
+        <message>
+            <source>This is no proof of a reply, or it is damaged.</source>
+            <translation>Das ist kein Beleg einer Antwort, oder er ist beschädigt.</translation>
+        </message>
+        <message>
+            <source>Another version of the program wrote this proof.</source>
+            <translation>Diesen Beleg hat eine andere Version des Programms geschrieben.</translation>
+        </message>
+        <message>
+            <source>All {count} tokens are the same, but their probabilities differ by up to {difference:.2g} (natural logarithm): that is more than other kernels explain.</source>
+            <translation>Alle {count} Tokens sind dieselben, aber ihre Wahrscheinlichkeiten unterscheiden sich um bis zu {difference:.2g} (natürlicher Logarithmus): Das ist mehr, als andere Kernel erklären.</translation>
+        </message>
+        <message>
+            <source>Identical: all {count} tokens, and their probabilities.</source>
+            <translation>Identisch: alle {count} Tokens und ihre Wahrscheinlichkeiten.</translation>
+        </message>
+        <message>
+            <source>Identical: all {count} tokens. Another processor or other kernels computed them; the probabilities differ by up to {difference:.2g} (natural logarithm; {bound:g} is allowed).</source>
+            <translation>Identisch: alle {count} Tokens. Ein anderer Prozessor oder andere Kernel haben sie berechnet; die Wahrscheinlichkeiten unterscheiden sich um bis zu {difference:.2g} (natürlicher Logarithmus; erlaubt ist {bound:g}).</translation>
+        </message>
+        <message>
+            <source>Not identical: the reply ends before token {number}.</source>
+            <translation>Nicht identisch: Die Antwort endet vor Token {number}.</translation>
+        </message>
+        <message>
+            <source>Not identical: token {number} is {token!r} in the proof, and {ours!r} when computed again.</source>
+            <translation>Nicht identisch: Token {number} ist im Beleg {token!r} und beim erneuten Berechnen {ours!r}.</translation>
+        </message>
+        <message>
+            <source>It is not among the {count} likeliest tokens there.</source>
+            <translation>Es ist dort nicht unter den {count} wahrscheinlichsten Tokens.</translation>
+        </message>
+        <message>
+            <source>Its log-probability is {recomputed:.4f}, {difference:+.4f} from what the proof says.</source>
+            <translation>Seine logarithmierte Wahrscheinlichkeit ist {recomputed:.4f}, {difference:+.4f} gegenüber dem Beleg.</translation>
+        </message>
+        <message>
+            <source>The two are a near tie, which another processor may break the other way.</source>
+            <translation>Die beiden liegen fast gleichauf; ein anderer Prozessor kann sich für das andere entscheiden.</translation>
+        </message>
+        <message>
+            <source>The proof needs the model {name}, which is not here.</source>
+            <translation>Der Beleg braucht das Modell {name}, das nicht da ist.</translation>
+        </message>
+        <message>
+            <source>{path} is not the file of which the proof speaks ({name}).</source>
+            <translation>{path} ist nicht die Datei, von der der Beleg spricht ({name}).</translation>
+        </message>
+        <message>
+            <source>The file was changed after it was written.</source>
+            <translation>Die Datei wurde geändert, nachdem sie geschrieben wurde.</translation>
+        </message>
+        <message>
+            <source>The messages do not give the tokens that the model had read (a template may tell the date).</source>
+            <translation>Die Nachrichten ergeben nicht die Tokens, die das Modell gelesen hatte (eine Vorlage kann das Datum nennen).</translation>
+        </message>
+        <message>
+            <source>The reply cannot be computed again: {reason}</source>
+            <translation>Die Antwort lässt sich nicht noch einmal berechnen: {reason}</translation>
+        </message>
+        <message>
+            <source>The text is not that of the tokens.</source>
+            <translation>Der Text ist nicht der der Tokens.</translation>
+        </message>
+        <message>
             <source>{address!r} is no address of a server. Write it like http://localhost:8080.</source>
             <translation>{address!r} ist keine Adresse eines Servers. Schreiben Sie sie wie http://localhost:8080.</translation>
         </message>

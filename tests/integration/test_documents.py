@@ -33,6 +33,7 @@ COMMANDS = (
         "presets",
         "calibrate",
         "parse",
+        "verify",
         "template",
         "compile",
         "serve",

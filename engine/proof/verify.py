@@ -1,0 +1,304 @@
+"""Compute a reply again, by what its proof says, and compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from engine.backends.base import Backend
+from engine.cancel import CancelToken
+from engine.config import MAX_TOP, GenerationRequest, LoadConfig
+from engine.decoder import SpeculativeDecoder
+from engine.errors import Cancelled, EngineError
+from engine.events import Finished, TokenEvent
+from engine.generation.reading import read_request
+from engine.methods import PLAIN
+from engine.proof.content import NoProof, Proof, find_models
+from engine.system.machine import describe_machine
+from engine.translatable import Translatable
+
+BOUND = 0.05
+"""By how much a token's natural log-probability may differ where other kernels, or another processor, computed it."""
+_ROUNDING = 2e-6
+"""Log-probabilities are written with six digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherToken:
+    """Hold the first token that differs. `index` counts from 0; `ours`: the one that was computed, None: none came.
+
+    `logprob`: of the token as the proof says; `recomputed`: of the same token as computed here, None where it is not
+    among the best; `of_ours`: of the one that was computed.
+    """
+
+    index: int
+    token: int
+    text: str
+    logprob: float
+    recomputed: float | None
+    ours: int | None
+    ours_text: str
+    of_ours: float | None
+
+    @property
+    def near_tie(self) -> bool:
+        """Return whether the two lie so close that other kernels may choose the other one."""
+        return self.recomputed is not None and self.of_ours is not None and self.of_ours - self.recomputed < BOUND
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Hold what came of computing a reply again.
+
+    Attributes: tokens (of the reply); same (how many of them came again, from the first one on); difference (the
+    largest between log-probabilities of those); other (the first token that differs, None: none does); alike (this
+    machine computes as the one that wrote it); problems (what else is wrong, in sentences, mostly nothing).
+    """
+
+    tokens: int
+    same: int
+    difference: float
+    other: OtherToken | None
+    alike: bool
+    problems: tuple[str, ...] = ()
+
+    @property
+    def identical(self) -> bool:
+        """Return whether the reply is what the proof says: every token, and its probabilities as near as can be."""
+        bound = _ROUNDING if self.alike else BOUND
+        return self.other is None and not self.problems and self.difference <= bound
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Return what there is to be said, the verdict first."""
+        return (*self.problems, *self._verdict())
+
+    def _verdict(self) -> list[str]:
+        if self.other is not None:
+            return _said_of(self.other, alike=self.alike)
+        if self.difference > (_ROUNDING if self.alike else BOUND):
+            text = Translatable(
+                "All {count} tokens are the same, but their probabilities differ by up to {difference:.2g} (natural "
+                "logarithm): that is more than other kernels explain.",
+                count=self.tokens,
+                difference=self.difference,
+            )
+            return [text]
+        if self.problems:
+            return []
+        if self.difference <= _ROUNDING:
+            return [Translatable("Identical: all {count} tokens, and their probabilities.", count=self.tokens)]
+        return [
+            Translatable(
+                "Identical: all {count} tokens. Another processor or other kernels computed them; the probabilities "
+                "differ by up to {difference:.2g} (natural logarithm; {bound:g} is allowed).",
+                count=self.tokens,
+                difference=self.difference,
+                bound=BOUND,
+            )
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form of the command line."""
+        other = self.other
+        return {
+            "identical": self.identical,
+            "tokens": self.tokens,
+            "same_tokens": self.same,
+            "largest_difference": self.difference,
+            "bound": _ROUNDING if self.alike else BOUND,
+            "same_machine": self.alike,
+            "first_difference": None
+            if other is None
+            else {
+                "index": other.index,
+                "token": other.token,
+                "text": other.text,
+                "logprob": other.logprob,
+                "recomputed_logprob": other.recomputed,
+                "recomputed_token": other.ours,
+                "recomputed_text": other.ours_text,
+                "recomputed_token_logprob": other.of_ours,
+                "near_tie": other.near_tie,
+            },
+            "problems": [str(problem) for problem in self.problems],
+        }
+
+
+def _said_of(other: OtherToken, *, alike: bool) -> list[str]:
+    if other.ours is None:
+        return [Translatable("Not identical: the reply ends before token {number}.", number=other.index + 1)]
+    said: list[str] = [
+        Translatable(
+            "Not identical: token {number} is {token!r} in the proof, and {ours!r} when computed again.",
+            number=other.index + 1,
+            token=other.text,
+            ours=other.ours_text,
+        )
+    ]
+    if other.recomputed is None:
+        said.append(Translatable("It is not among the {count} likeliest tokens there.", count=MAX_TOP))
+    else:
+        said.append(
+            Translatable(
+                "Its log-probability is {recomputed:.4f}, {difference:+.4f} from what the proof says.",
+                recomputed=other.recomputed,
+                difference=other.recomputed - other.logprob,
+            )
+        )
+    if other.near_tie and not alike:
+        said.append(Translatable("The two are a near tie, which another processor may break the other way."))
+    return said
+
+
+def verify_proof(
+    proof: Proof,
+    models: Mapping[str, Path],
+    *,
+    decoder: SpeculativeDecoder | None = None,
+    cancel: CancelToken | None = None,
+) -> Verified:
+    """Compute the reply of a proof again, with the models that it needs (`Proof.needs`), and compare.
+
+    `models`: their files, by part. `decoder`: it is used where it has them loaded as the proof says, and keeps them;
+    else a decoder of its own loads them. Raises NoProof where a model is missing or is not the same file, LoadFailed
+    and its kinds, Cancelled.
+    """
+    token = cancel or CancelToken()
+    for part in proof.needs:
+        _require(proof, part, models.get(part), token)
+    if decoder is not None and _has(decoder, proof, models):
+        return _compare(decoder, proof, token)
+    with SpeculativeDecoder() as own:
+        own.attach_target(proof.config("target", models["target"]), cancel=token)
+        if "draft" in proof.needs:
+            own.attach_draft(proof.config("draft", models["draft"]), cancel=token)
+        if "heads" in proof.needs:
+            own.attach_heads(models["heads"], cancel=token)
+        return _compare(own, proof, token)
+
+
+def _require(proof: Proof, part: str, path: Path | None, cancel: CancelToken) -> None:
+    """Raise NoProof where a model is missing or is not the same file."""
+    wanted = proof.model(part)
+    name = "" if wanted is None else str(wanted["name"])
+    if path is None:
+        raise NoProof(Translatable("The proof needs the model {name}, which is not here.", name=name))
+    if part not in find_models(proof, [path], cancel):
+        raise NoProof(
+            Translatable("{path} is not the file of which the proof speaks ({name}).", path=path.name, name=name)
+        )
+
+
+def _has(decoder: SpeculativeDecoder, proof: Proof, models: Mapping[str, Path]) -> bool:
+    """Return whether a decoder has loaded what a proof needs, and nothing that would draft in its place."""
+    target = proof.config("target", models["target"])
+    if not _is_there(decoder.target, decoder.config_of("target"), target):
+        return False
+    if proof.by_target_alone:
+        return True
+    draft = "draft" in proof.needs
+    return (
+        decoder.heads is None
+        and draft
+        and _is_there(decoder.draft, decoder.config_of("draft"), proof.config("draft", models["draft"]))
+    )
+
+
+def _is_there(backend: Backend | None, have: LoadConfig | None, wanted: LoadConfig) -> bool:
+    if backend is None or have is None or wanted.context_length not in (None, backend.context_length):
+        return False
+    return (have.path, have.dtype, have.cache_type) == (wanted.path, wanted.dtype, wanted.cache_type)
+
+
+def _compare(decoder: SpeculativeDecoder, proof: Proof, cancel: CancelToken) -> Verified:
+    target = decoder.target
+    assert target is not None  # noqa: S101 - it was loaded a moment ago
+    problems = [] if proof.intact else [Translatable("The file was changed after it was written.")]
+    asked = proof.request
+    machine, made = describe_machine(), proof.content["made_with"]
+    alike = target.own_kernels == proof.content["kernels"] and all(
+        machine[name] == made.get(name) for name in ("libraries", "processor")
+    )
+    wanted, same, difference, other, text = proof.tokens, 0, 0.0, None, ""
+    try:
+        if not proof.content["dropped_turns"] and read_request(asked, target, cancel).prompt != list(proof.prompt):
+            problems.append(
+                Translatable(
+                    "The messages do not give the tokens that the model had read (a template may tell the date)."
+                )
+            )
+        with closing(decoder.stream(_again(asked, proof), cancel=cancel)) as events:
+            for event in events:
+                if isinstance(event, Finished):
+                    text = event.result.text
+                if not isinstance(event, TokenEvent) or other is not None or same >= len(wanted):
+                    continue
+                if event.token != wanted[same]:
+                    other = _other(decoder, proof, same, event)
+                    break
+                difference = max(difference, abs(event.logprob - proof.logprobs[same]))
+                same += 1
+    except Cancelled:
+        raise
+    except EngineError as error:
+        raise NoProof(Translatable("The reply cannot be computed again: {reason}", reason=str(error))) from error
+    if other is None and same < len(wanted):
+        other = _other(decoder, proof, same, None)
+    if other is None and not _fits(proof, text):
+        problems.append(Translatable("The text is not that of the tokens."))
+    return Verified(len(wanted), same, difference, other, alike, tuple(problems))
+
+
+def _again(asked: GenerationRequest, proof: Proof) -> GenerationRequest:
+    """Return the request that computes the tokens again, as many as there are, from the tokens that were read.
+
+    The messages are read again where what the reply must be depends on them.
+    """
+    by_messages = asked.constraint or asked.tools or asked.min_tokens or asked.ignore_eos
+    speculation = replace(asked.speculation, overlap="off")
+    if proof.by_target_alone:
+        speculation = replace(speculation, method=PLAIN, sources=(), lookahead=0, tree=None, force_n1=False)
+    else:
+        speculation = replace(speculation, lookahead=proof.content["lookahead"])
+    again = replace(
+        asked,
+        speculation=speculation,
+        max_tokens=len(proof.tokens),
+        stop=(),
+        stop_tokens=(),
+        max_time=None,
+        top=MAX_TOP,
+    )
+    return again if by_messages else replace(again, prompt=proof.prompt, raw=True, prefix="", thinking="default")
+
+
+def _other(decoder: SpeculativeDecoder, proof: Proof, index: int, event: TokenEvent | None) -> OtherToken:
+    token = proof.tokens[index]
+    top = () if event is None else event.top
+    return OtherToken(
+        index,
+        token,
+        _text(decoder, token),
+        proof.logprobs[index],
+        next((share for each, share in top if each == token), None),
+        None if event is None else event.token,
+        "" if event is None else _text(decoder, event.token),
+        None if event is None else event.logprob,
+    )
+
+
+def _text(decoder: SpeculativeDecoder, token: int) -> str:
+    try:
+        return decoder.token_text(token)
+    except EngineError:  # A file may name any number.
+        return "?"
+
+
+def _fits(proof: Proof, text: str) -> bool:
+    """Return whether the text is that of the tokens, up to what ended the reply."""
+    told: str = proof.content["text"]
+    return told == text or (proof.content["finish_reason"] in ("stop", "cancelled") and text.startswith(told))
