@@ -31,7 +31,8 @@ class Attachments(QObject):
 
     Attribute: own_name, gives a document that was read a name that no other one of its chat has.
     Signals: changed(), adding() (others are about to be read), counted() (their tokens are known),
-    removed(Attachment), refused(NotAttached), came_late(chat, Attachment) (another chat is on the screen by now).
+    removed(Attachment), noted(Attachment) (not all of it was read), refused(NotAttached), came_late(chat, Attachment)
+    (another chat is on the screen by now).
     """
 
     changed = Signal()
@@ -39,6 +40,7 @@ class Attachments(QObject):
     counted = Signal()
     refused = Signal(object)
     removed = Signal(object)
+    noted = Signal(object)
     came_late = Signal(object, object)
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -168,4 +170,6 @@ class Attachments(QObject):
         else:
             file.found = found
             file.name = found.name
+            if found.held is not None and found.held.document.notes:
+                self.noted.emit(found)
         self.changed.emit()

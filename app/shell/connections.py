@@ -29,6 +29,7 @@ from app.system.translation import say
 from app.views.widgets.notices import LoadNotice
 from app.views.window.file_drops import FileDrops
 from app.words.context import refusal, too_long
+from app.words.documents import note_words
 from app.words.settings import trouble_words
 
 _LONG = 500
@@ -268,6 +269,7 @@ def _connect_files(program: Program) -> None:
     program.conversations.open_changed.connect(window.notice.let_pass)
     files.counted.connect(show)
     files.refused.connect(refuse)
+    files.noted.connect(lambda file: window.notice.show_passing_trouble(note_words(file)))
     window.closed.connect(files.stop)
 
 

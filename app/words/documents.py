@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication
 
 from app.state.chat.attachments import Attachment
 from app.state.chat.citations import Source
-from app.system.translation import number
+from app.system.translation import number, say
 from app.words.figures import SEPARATOR, tokens
 
 _PLACE = re.compile(r"(page|slide|sheet|chapter|message|file)(?: (.*))?$", re.DOTALL)
@@ -24,6 +24,12 @@ def file_words(file: Attachment) -> str:
     elif file.held is not None and not file.held.ready.may_be_whole:
         said.append(QCoreApplication.translate("Documents", "the parts that fit"))
     return SEPARATOR.join(said)
+
+
+def note_words(file: Attachment) -> str:
+    """Say what of a document was not read."""
+    notes = () if file.held is None else file.held.document.notes
+    return f"{file.name}: {' '.join(map(say, notes))}"
 
 
 def place_words(place: str) -> str:

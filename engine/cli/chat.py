@@ -16,6 +16,7 @@ from typing import Any
 from rich.console import Console
 
 from engine.cancel import CancelToken
+from engine.cli.arguments.documents import add_document_option, asked_of, read_documents
 from engine.cli.arguments.models import (
     NamedModels,
     add_corpus,
@@ -33,6 +34,7 @@ from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, r
 from engine.cli.generate import figures_line
 from engine.cli.tool_calls import ToolCalls
 from engine.decoder import SpeculativeDecoder
+from engine.documents.give import GivenDocuments
 from engine.errors import Cancelled, EngineError, InvalidRequest
 from engine.events import Channel, Finished, GenerationResult, TokenEvent
 from engine.generation.request import make_request
@@ -63,6 +65,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `chat`."""
     parser.epilog = _EXAMPLES
+    add_document_option(parser)
     add_models(parser)
     add_speculation(parser)
     add_corpus(parser)
@@ -81,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     history = read_messages(args.messages, ask=False) if args.messages else []
     history = with_system(history, system_of(args))
     make_request("x", dict(options), settings.sampling, settings.speculation)
-    tools = named_tools(args)
+    tools, documents = named_tools(args), GivenDocuments(read_documents(args))
     cancel, console = CancelToken(), Console(stderr=True, quiet=args.quiet)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -96,6 +99,7 @@ def run(args: argparse.Namespace) -> int:
         chat = Chat(decoder, settings, options, history, console, cancel)
         if tools is not None:
             chat.use_tools(stack.enter_context(opened_tools(tools)), Permissions(permissions_file()), args.call_limit)
+        chat.documents = documents
         return chat.run()
 
 
@@ -104,7 +108,7 @@ class _NotSet(EngineError):
 
 
 class Chat:
-    """Hold a conversation. Attribute: history (its messages).
+    """Hold a conversation. Attributes: history (its messages), documents (from which it is answered).
 
     In a terminal questions are asked for, and errors are said; of a pipe each line is a question, and an error ends it.
     """
@@ -119,6 +123,7 @@ class Chat:
         cancel: CancelToken,
     ) -> None:
         self.history = history
+        self.documents = GivenDocuments(())
         self._decoder, self._settings, self._options = decoder, settings, options
         self._first = options
         self._console, self._cancel = console, cancel
@@ -150,7 +155,7 @@ class Chat:
                     continue
                 if text.startswith("/") and not text.startswith("//"):
                     self._command(text[1:])
-                elif not self._reply([*self.history, Message("user", text.removeprefix("/"))]):
+                elif not self._reply([*self.history, asked_of(self.documents, text.removeprefix("/"), self._decoder)]):
                     return EXIT_CANCELLED
             except KeyboardInterrupt:
                 if not self._terminal:

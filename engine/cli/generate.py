@@ -16,6 +16,7 @@ from rich.console import Console
 from engine._version import __version__
 from engine.cancel import CancelToken
 from engine.checks import MOST_PREDICTED
+from engine.cli.arguments.documents import add_document_option, asked_of, read_documents
 from engine.cli.arguments.models import NamedModels, add_corpus, add_models, add_speculation, load_models, settings_of
 from engine.cli.arguments.prompts import read_messages, read_told, with_system
 from engine.cli.arguments.replies import add_reply_options, reply_options, system_of
@@ -23,21 +24,17 @@ from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, r
 from engine.config import GenerationRequest, SamplingConfig, freeze_prompt
 from engine.decoder import SpeculativeDecoder
 from engine.documents.document import Document
-from engine.documents.give import document_files
-from engine.documents.read import read_document
+from engine.documents.give import GivenDocuments
 from engine.errors import Cancelled, InvalidRequest
 from engine.events import Finished, GenerationResult, RoundEvent, TextEvent, TokenEvent
 from engine.generation.responder import Responder
 from engine.messages.message import Message
-from engine.messages.parts import TextPart
 from engine.remote.address import is_server_address
 from engine.system.files import write_whole
 
 if TYPE_CHECKING:
     from engine.remote.client import RemoteDecoder
 
-_ROOM = 4_096
-"""Tokens of a context whose size is not known."""
 _SCHEMA = 1
 """Of the JSON: raised where a key changes its meaning or goes. New keys do not raise it."""
 _EXAMPLES = """\
@@ -62,16 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help='JSON list of {"role", "content"}, or - for standard input; each user message and tool result is answered',
     )
-    prompt(
-        "--document",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="answer from a document (PDF, Word, Excel, web page …), of a long one from the parts that fit; repeatable",
-    )
     prompt("--raw", action="store_true", help="do not apply the chat template")
     prompt("--tokens", action="store_true", help="the prompt is token ids separated by commas")
+    add_document_option(parser)
     add_models(parser, or_server=True)
     add_speculation(parser)
     add_sampling_options(parser)
@@ -153,12 +143,10 @@ def run(args: argparse.Namespace) -> int:
     else:
         options["raw"] = args.raw
         prompt = _read_prompt(args)
-        documents = [read_document(path.expanduser()) for path in args.document]
+        documents = read_documents(args)
         prompt = prompt if system is None else with_system([Message("user", prompt)], system)
         GenerationRequest(freeze_prompt(prompt), **options)
     _note_ignored(args)
-    for note in (f"{each.name}: {note}" for each in documents for note in each.notes):
-        sys.stderr.write(f"outrider-engine: {note}\n")
     cancel = CancelToken()
     console = Console(stderr=True, quiet=args.quiet)
 
@@ -181,10 +169,8 @@ def run(args: argparse.Namespace) -> int:
 def _with_documents(prompt: str | list[Message], documents: Sequence[Document], decoder: Responder) -> list[Message]:
     """Return the prompt with what fits it of documents, as far as the context has room."""
     messages = [Message("user", prompt)] if isinstance(prompt, str) else prompt
-    target = decoder.target if isinstance(decoder, SpeculativeDecoder) else None
     question = messages[-1].content
-    room = _ROOM if target is None else target.context_length
-    return [*messages[:-1], Message("user", [*document_files(question, documents, room), TextPart(question)])]
+    return [*messages[:-1], asked_of(GivenDocuments(documents), question, decoder)]
 
 
 def _check_together(args: argparse.Namespace) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from engine.documents.document import Document
 from engine.documents.find import PartIndex, with_neighbours
@@ -69,15 +69,29 @@ class ReadyDocument:
         return next((each.score for each in self._index.find(question, _FOUND) if each.number in places), None)
 
 
-def document_files(question: str, documents: Sequence[Document], room: int) -> list[FilePart]:
-    """Return documents as files of a message that asks a question of them, for a context of `room` tokens."""
-    files, number = [], 1
-    for document in documents:
-        ready = ReadyDocument(document)
-        chosen = None if ready.fits_whole(room // len(documents)) else ready.chosen_for(question, room)
-        files.append(FilePart(document.name, ready.quoted(chosen, number)))
-        number += len(ready.parts) if chosen is None else len(chosen)
-    return files
+class GivenDocuments:
+    """Give a conversation of documents what fits each of its questions, and nothing twice."""
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        self._known: dict[ReadyDocument, set[str]] = {ReadyDocument(each): set() for each in documents}
+        self._number = 1
+
+    def files(self, question: str, room: int) -> list[FilePart]:
+        """Return what the next question gives of them, as files of its message; `room`: tokens of the context."""
+        files = []
+        for ready, known in self._known.items():
+            chosen: Iterable[int]
+            if known:
+                chosen = ready.more_for(question, room, known)
+            elif ready.fits_whole(room // len(self._known)):
+                chosen = range(len(ready.parts))
+            else:
+                chosen = ready.chosen_for(question, room)
+            if chosen := list(chosen):
+                files.append(FilePart(ready.document.name, ready.quoted(chosen, self._number)))
+                self._number += len(chosen)
+                known.update(ready.parts[place].text.strip() for place in chosen)
+        return files
 
 
 def _letters(room: int) -> int:

@@ -18,10 +18,11 @@ _REQUEST = (
     "The sky is blue [{number}]."
 )
 """Stands behind the parts: small models forget what stands before a long text."""
-_FIRST_LINE = re.compile(r"Document[^\n]{0,200}\.\n\n")
+_FIRST_LINE = re.compile(r"Document[^\n]{0,900}\.\n\n")
 _LAST_LINE = re.compile(r"\n\n" + re.escape(_REQUEST).replace(re.escape("{number}"), "[0-9]+") + r"\Z")
 _HEAD = re.compile(r"^\[(\d{1,5})\](?: ([^\n]{0,400}))?$", re.MULTILINE)
 _LONGEST_WHERE = 200
+_MOST_NOTES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def quote_document(document: Document, parts: Sequence[Section], chosen: Iterabl
     size = f" of {document.pages:,} pages" if document.pages > 1 and document.kind == "PDF" else ""
     whole = len(places) == len(parts)
     given = "whole" if whole else f"{len(places):,} of its {len(parts):,} parts, chosen for this question"
-    head = f"Document{size} ({document.kind}), {given}."
+    head = " ".join([f"Document{size} ({document.kind}), {given}.", *map(_one_line, document.notes[:_MOST_NOTES])])
     told = [
         f"[{number}] {_one_line(parts[place].where)}".rstrip() + "\n" + _apart(parts[place].text)
         for number, place in enumerate(places, first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,8 @@ from engine import first_part
 Kind = Literal["model", "folder", "conversation", "file", "missing"]
 
 _MAGIC = b"GGUF"
+_LARGEST_DOCUMENTS = 64 * 2**20
+"""Bytes of an archive of documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +62,20 @@ def kind_of(path: Path) -> tuple[Kind, Path]:
         return "model", first_part(path)
     if suffix == ".safetensors" and _is_model_folder(path.parent):
         return "model", path.parent
-    if suffix in READERS or suffix == ".zip" or (suffix == ".jsonl" and is_source(path)):
+    if suffix in READERS or (suffix == ".zip" and _may_have_chats(path)) or (suffix == ".jsonl" and is_source(path)):
         return "conversation", path
     return ("model", path) if not suffix and _begins_as_model(path) else ("file", path)
+
+
+def _may_have_chats(path: Path) -> bool:
+    """Return whether an archive may have chats, which are JSON; one without is a document of several."""
+    try:
+        if path.stat().st_size > _LARGEST_DOCUMENTS:
+            return True
+        with zipfile.ZipFile(path) as archive:
+            return any(name.lower().endswith((".json", ".jsonl")) for name in archive.namelist())
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+        return True
 
 
 def _is_model_folder(path: Path) -> bool:

@@ -1,6 +1,7 @@
 """Documents in a chat: dropped, given to the model, cited, opened at the place, kept with the chat."""
 
 import json
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -98,6 +99,14 @@ def _check_citations(window: Window) -> None:
 
 def test_what_cannot_be_read_is_said_in_the_window(open_window: OpenWindow, tmp_path: Path) -> None:
     window = open_window(Script())
+    with zipfile.ZipFile(tmp_path / "some.zip", "w") as archive:
+        archive.writestr("a.txt", "This can be read.")
+        archive.writestr("../b.txt", "This cannot.")
+    attach(window, tmp_path / "some.zip")
+    told = "some.zip: ../b.txt was left out: its name leads out of the archive."
+    assert window.main.notice.text.text() == told
+    assert "its name leads out of the archive." in window.prompt.question, "the model is told too"
+    window.prompt.chips.chips[0].click()
     (tmp_path / "secret.pdf").write_bytes(written.encrypted_pdf())
     attach(window, tmp_path / "secret.pdf")
     assert window.main.notice.text.text() == (

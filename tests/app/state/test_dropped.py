@@ -1,5 +1,6 @@
 """What was dropped onto the window, by what it is."""
 
+import zipfile
 from pathlib import Path
 
 from app.state.conversations.dropped import kind_of, sort_out
@@ -17,6 +18,14 @@ def test_each_kind(tmp_path: Path, bundled_target: Path) -> None:
     assert found.conversations == (tmp_path / "chat.json",)
     assert found.files == (tmp_path / "notes.txt", tmp_path / "other")
     assert found.missing == (tmp_path / "gone",)
+
+
+def test_an_archive_without_json_is_a_document(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    for name, kind in (("a.pdf", "file"), ("chats/conversations.json", "conversation")):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(name, "x")
+        assert kind_of(path) == (kind, path)
 
 
 def test_names_that_no_file_can_have_are_missing(tmp_path: Path) -> None:

@@ -111,6 +111,18 @@ def test_what_the_reply_begins_with(models: Models, capsys: pytest.CaptureFixtur
     assert "once only" in _complaint(capsys, *models, "--prefix", "-", "-")
 
 
+def test_documents_are_read_and_given(
+    generate: Generate, models: Models, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = (*models, "--max-tokens", "4", "--lookahead", "0", "Who lives in the forest?")
+    path = tmp_path / "notes.txt"
+    path.write_text("A fox lives in the forest.", encoding="utf-8")
+    told = generate("--document", str(path), *call)["prompt_tokens"]
+    assert told > generate(*call)["prompt_tokens"] + 10
+    assert main(["generate", "--document", str(tmp_path / "gone.pdf"), *call]) == 2
+    assert "Cannot read gone.pdf: " in capsys.readouterr().err
+
+
 def test_constraints_from_files(generate: Generate, models: Models, tmp_path: Path) -> None:
     schema, grammar, bad = tmp_path / "schema.json", tmp_path / "grammar.lark", tmp_path / "bad.json"
     schema.write_text('{"enum": ["Tim", "Lily"]}', "utf-8")

@@ -6,6 +6,7 @@ import pytest
 
 from engine import (
     Document,
+    GivenDocuments,
     PartIndex,
     QuotedPart,
     Section,
@@ -112,3 +113,19 @@ PARTS = (
 )
 def test_what_is_repeated_word_for_word_is_found_by_comparing(reply: str, found: list[str]) -> None:
     assert [reply[each.start : each.end] for each in find_repeated(reply, PARTS)] == found
+
+
+def test_each_question_gets_what_fits_and_nothing_twice() -> None:
+    filler = "Nothing of interest happened on this day, and nobody wrote anything down. " * 12
+    book = document(*(f"{filler}\n\nThe harbour of town {n} was built in {1700 + n}." for n in range(120)))
+    given = GivenDocuments([book, document("A short one.")])
+    first = given.files("When was the harbour of town 77 built?", 4_096)
+    assert "town 77 was built in 1777" in first[0].text
+    assert "A short one." in first[1].text
+    second = given.files("And that of town 99?", 4_096)
+    assert "town 99 was built" in second[0].text
+    numbers = [part.number for file in (*first, *second) for part in read_quoted(file.text)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    texts = [part.text for file in (*first, *second) for part in read_quoted(file.text)]
+    assert len(texts) == len(set(texts))
+    assert given.files("Thanks!", 4_096) == []
