@@ -250,8 +250,8 @@ def _connect_files(program: Program) -> None:
     window, prompt, files, documents = program.window, program.window.prompt, program.attachments, program.documents
 
     def show() -> None:
-        waiting = [name for name in documents.loading if name not in {each.name for each in files.attachments}]
-        prompt.show_files(files.attachments, [*files.pending, *waiting])
+        ready = [each for each in files.attachments if each.held is not None or each.name not in documents.loading]
+        prompt.show_files(ready, [*files.pending, *documents.loading])
 
     def refuse(error: NotAttached) -> None:
         window.notice.show_passing_trouble(refusal(error))

@@ -382,6 +382,7 @@ class ConversationStore:
         """
         imported = import_file(path, lambda: next(self._ids), lambda share: note(share / 2))
         keep_import(self.writer, imported, plain_name(path.name), lambda share: note((1 + share) / 2))
+        imported.conversation.documents = ()
         return imported.conversation
 
     def bring(self, path: Path, note: Note) -> Brought:

@@ -67,6 +67,8 @@ def _answer(asked: dict[str, Any], data: bytes) -> dict[str, Any]:
         return {"document": read(data, asked["name"], budget).to_dict()}
     except Refused as refused:
         return {"reason": packed(refused.reason)}
+    except ImportError:
+        return {"reason": packed(Translatable("what reads it is not installed: install the extra “documents”"))}
     except MemoryError:
         return {"reason": packed(_TOO_MUCH_MEMORY)}
     except RecursionError:

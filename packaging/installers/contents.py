@@ -15,11 +15,12 @@ from linux_packages.needs import read_files
 import engine
 from app.state.markdown.code_colors import LEXER_MODULES
 from app.system.translation import LANGUAGES
+from engine.documents import kinds
 from engine.loading.open import LAZY_MODULES
 
 # Never imported by the program, but named somewhere in what it imports.
 _EXCLUDED = (
-    *("IPython", "PIL", "PyInstaller", "PyQt5", "PyQt6", "PySide2", "cyclonedx", "hatchling", "matplotlib", "OpenGL"),
+    *("IPython", "PyInstaller", "PyQt5", "PyQt6", "PySide2", "cyclonedx", "hatchling", "matplotlib", "OpenGL"),
     *("altgraph", "cupy", "h5py", "idlelib", "lib2to3", "llama_cpp.server", "numba", "pip", "pytest", "scipy"),
     *("setuptools", "pkg_resources", "tkinter", "turtledemo", "numpy.f2py", "numpy.distutils", "numpy.testing"),
     *("pyqtgraph.canvas", "pyqtgraph.console", "pyqtgraph.examples", "pyqtgraph.flowchart", "pyqtgraph.jupyter"),
@@ -80,6 +81,7 @@ def hidden_imports() -> list[str]:
             "ziamath.fonts",
             *LAZY_MODULES,
             *LEXER_MODULES,
+            *(f"{kinds.__name__}.{module.name}" for module in iter_modules(kinds.__path__)),
             *engine.HOMES,
         }
     )

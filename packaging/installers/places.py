@@ -11,7 +11,7 @@ WORK = ROOT / "build" / "installers"
 DIST = ROOT / "dist"
 CONSTRAINTS = ROOT / "constraints.txt"
 FLAVOURS = ("standard", "full")
-EXTRAS = {"standard": "app,server,tools,installer", "full": "app,server,tools,installer,torch"}
+EXTRAS = {"standard": "app,documents,server,tools,installer", "full": "app,documents,server,tools,installer,torch"}
 _EPOCH_WITHOUT_GIT = 1_767_225_600
 
 sys.path.insert(1, str(ROOT / "packaging" / "setup"))

@@ -5482,6 +5482,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>sie zu lesen braucht zu viel Speicher</translation>
         </message>
         <message>
+            <source>what reads it is not installed: install the extra “documents”</source>
+            <translation>was sie liest, ist nicht installiert: installieren Sie das Extra „documents“</translation>
+        </message>
+        <message>
             <source>A draft with another tokenizer proposes chains only, no trees.</source>
             <translation>Ein Entwurf mit anderem Tokenizer schlägt nur Ketten vor, keine Bäume.</translation>
         </message>

@@ -5,6 +5,7 @@ import random
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import psutil
 import pytest
@@ -94,7 +95,7 @@ def test_hostile_documents_end_soon_in_a_sentence(name: str, monkeypatch: pytest
 
 def _peak(number: int) -> int:
     try:
-        status = open(f"/proc/{number}/status", encoding="ascii").read()  # noqa: PTH123, SIM115 - of a process
+        status = Path(f"/proc/{number}/status").read_text(encoding="ascii")
         return 1024 * int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))
     except (OSError, StopIteration):
         return psutil.Process(number).memory_info().rss
