@@ -84,6 +84,7 @@ LAZY_MODULES = (
     "engine.backends.transformers.medusa",
     "engine.backends.transformers.mtp",
     "engine.chat.render_child",
+    "engine.documents.reading_child",
     "engine.generation.loop",
     "engine.generation.planner",
     "engine.library.known",
