@@ -230,11 +230,11 @@ def test_a_model_calls_tools_that_are_asked_about(tmp_path: Path) -> None:
         assert "4253" not in seen
         chat.type("o\r")
         assert "4,253" in chat.until("\n> ", seconds=300).replace("4253", "4,253")
-        for answer, said in (("\x03", "Cancelled."), ("n\r", "Not allowed.")):
+        for answer in ("\x03", "n\r"):
             chat.type("Use the tool add to add 11 and 22.\r")
             chat.until("Run it?", seconds=300)
             chat.type(answer)
-            chat.until(said, "\n> ", seconds=300)
+            chat.until("\n> ", seconds=300)
         chat.type("What is the capital of France?\r")
         assert "Paris" in chat.until("\n> ", seconds=300)
         chat.type(f"/save {tmp_path / 'chat.json'}\r")
