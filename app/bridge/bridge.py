@@ -151,14 +151,17 @@ class EngineBridge(Responders):
         choice: GenerationChoice | None = None,
         prefix: Pieces = (),
         forced: Pieces = (),
+        prediction: str = "",
     ) -> Job[GenerationResult]:
         """Write a reply; its events come by `drain`. Raises ContextFull, Cancelled before the first token.
 
         `choice`: what it is asked with, None: as where nothing was chosen. `prefix`, `forced`: what it begins with.
+        `prediction`: what it will probably be much like.
         """
         self._events.clear()
         asked = GenerationChoice() if choice is None else choice
-        begun = {name: pieces for name, pieces in (("prefix", prefix), ("forced", forced)) if pieces}
+        told = {"prefix": prefix, "forced": forced, "prediction": prediction}
+        begun = {name: each for name, each in told.items() if each}
 
         def work(cancel: CancelToken) -> GenerationResult:
             return self._reply(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -39,6 +40,9 @@ from app.store.brought import Brought
 from app.store.errors import StoreError
 from app.system.translation import say_error
 from app.words.damage import damage_words
+
+_MOST_PREDICTED = 65_536
+"""Letters of a text that is rewritten that the draft is told of."""
 
 
 class ChatController(QObject):
@@ -202,6 +206,23 @@ class ChatController(QObject):
         pending = self._make_pending(exchange, conversation)
         self.entry_added.emit(exchange)
         self._begin(pending)
+
+    def rewrite(self, text: str, what: str) -> Exchange | None:
+        """Ask for a text of this chat again, changed; None where nothing can be asked now."""
+        if self.busy or not what.strip():
+            return None
+        entries = [each for each in self.transcript.entries if isinstance(each, Exchange)]
+        last = bool(entries) and entries[-1].shown == text
+        asked = self.tr("Rewrite your last answer, all of it. Change only this:") if last else ""
+        asked = asked or self.tr("Write this text again, all of it. Change only this:")
+        fence = "~" * max(3, 1 + max(map(len, re.findall("~+", text)), default=0))
+        quoted = "" if last else f"\n\n{fence}\n{text.rstrip()}\n{fence}"
+        exchange = self.transcript.ask(f"{asked} {what.strip()}{quoted}")
+        pending = self._make_pending(exchange, self._keep_question(exchange))
+        pending.prediction = text[:_MOST_PREDICTED]
+        self.entry_added.emit(exchange)
+        self._begin(pending)
+        return exchange
 
     def carry_out(self, intent: EntryIntent) -> None:
         """Do what the reader wants of a message; nothing happens while a question of this chat is being answered."""

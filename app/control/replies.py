@@ -89,7 +89,8 @@ class PendingReply:
     """Hold a question on its way to a reply. `conversation`: None where it could not be kept, not even for this run.
 
     `messages` is what the model reads, behind the system prompt of the `choice`; `prefix`, `forced`: what the reply
-    begins with, what is kept of another one and what is written first (app.state.chat.road); `job`: the load or the
+    begins with, what is kept of another one and what is written first (app.state.chat.road); `prediction`: what it will
+    probably be much like; `job`: the load or the
     reply that is running for it. `interrupted`: the program ends.
     """
 
@@ -101,6 +102,7 @@ class PendingReply:
     choice: GenerationChoice = field(default_factory=GenerationChoice)
     prefix: Pieces = ()
     forced: Pieces = ()
+    prediction: str = ""
     cancelled: bool = False
     interrupted: bool = False
     job: Job[Any] | None = None
@@ -208,7 +210,12 @@ class ReplyQueue(QObject):
             self.measured = pending.exchange
             await self._load_for(pending)
             job = self._bridge.reply(
-                pending.messages, pending.lookahead, pending.choice, pending.prefix, pending.forced
+                pending.messages,
+                pending.lookahead,
+                pending.choice,
+                pending.prefix,
+                pending.forced,
+                pending.prediction,
             )
             pending.result = await self._wait(pending, job)
         except Cancelled:

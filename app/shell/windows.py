@@ -16,6 +16,7 @@ from app.shell.get_models_windows import GetModelsWindows
 from app.shell.library_windows import LibraryWindows
 from app.shell.program import Program
 from app.shell.replay_windows import ReplayWindows
+from app.shell.rewrite_windows import RewriteWindows
 from app.shell.servers.windows import ServerWindows
 from app.shell.settings_windows import SettingsWindows
 from app.state.chat.attachments import split_question
@@ -255,6 +256,7 @@ class Windows:
     get_models: GetModelsWindows
     introduction: Introduction
     replay: ReplayWindows
+    rewrite: RewriteWindows
     reports: ReportWindows
     prompts: PromptWindows
     readers: ReaderWindows
@@ -273,6 +275,7 @@ class Windows:
             get_models,
             Introduction(program, compare, get_models),
             ReplayWindows(program),
+            RewriteWindows(program),
             ReportWindows(program),
             PromptWindows(program),
             ReaderWindows(program),

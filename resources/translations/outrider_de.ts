@@ -194,6 +194,17 @@
         </message>
     </context>
     <context>
+        <name>ChatController</name>
+        <message>
+            <source>Rewrite your last answer, all of it. Change only this:</source>
+            <translation>Schreibe deine letzte Antwort noch einmal, ganz. Ändere nur dies:</translation>
+        </message>
+        <message>
+            <source>Write this text again, all of it. Change only this:</source>
+            <translation>Schreibe diesen Text noch einmal, ganz. Ändere nur dies:</translation>
+        </message>
+    </context>
+    <context>
         <name>Chip</name>
         <message>
             <source>Attached file {name}</source>
@@ -2001,6 +2012,10 @@
             <translation>Ein Token wählen, ab dem es anders weitergeht</translation>
         </message>
         <message>
+            <source>Rewrite: say what to change, see each change</source>
+            <translation>Umschreiben: sagen, was anders sein soll, und jede Änderung sehen</translation>
+        </message>
+        <message>
             <source>Edit this reply</source>
             <translation>Diese Antwort bearbeiten</translation>
         </message>
@@ -2953,6 +2968,60 @@
         <message>
             <source>Replay</source>
             <translation>Wiederholung</translation>
+        </message>
+    </context>
+    <context>
+        <name>RewriteDialog</name>
+        <message>
+            <source>Rewrite</source>
+            <translation>Umschreiben</translation>
+        </message>
+        <message>
+            <source>What should change?</source>
+            <translation>Was soll anders sein?</translation>
+        </message>
+        <message>
+            <source>The text and its changes</source>
+            <translation>Der Text und seine Änderungen</translation>
+        </message>
+        <message>
+            <source>Stop</source>
+            <translation>Anhalten</translation>
+        </message>
+        <message>
+            <source>Next change</source>
+            <translation>Nächste Änderung</translation>
+        </message>
+        <message>
+            <source>Undo this change</source>
+            <translation>Änderung zurücknehmen</translation>
+        </message>
+        <message>
+            <source>Use this text</source>
+            <translation>Diesen Text nehmen</translation>
+        </message>
+        <message>
+            <source>Close</source>
+            <translation>Schließen</translation>
+        </message>
+        <message>
+            <source>Make this change again</source>
+            <translation>Änderung wiederherstellen</translation>
+        </message>
+        <message>
+            <source>Nothing is changed yet.</source>
+            <translation>Noch ist nichts geändert.</translation>
+        </message>
+        <message numerus="yes">
+            <source>Writing: %n change(s) so far.</source>
+            <translation>
+                <numerusform>Schreibt: bisher %n Änderung.</numerusform>
+                <numerusform>Schreibt: bisher %n Änderungen.</numerusform>
+            </translation>
+        </message>
+        <message>
+            <source>{kept} of {count} changes are kept.</source>
+            <translation>{kept} von {count} Änderungen bleiben.</translation>
         </message>
     </context>
     <context>

@@ -116,4 +116,14 @@
             </translation>
         </message>
     </context>
+    <context>
+        <name>RewriteDialog</name>
+        <message numerus="yes">
+            <source>Writing: %n change(s) so far.</source>
+            <translation>
+                <numerusform>Writing: %n change so far.</numerusform>
+                <numerusform>Writing: %n changes so far.</numerusform>
+            </translation>
+        </message>
+    </context>
 </TS>

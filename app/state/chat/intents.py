@@ -38,6 +38,13 @@ class GoOn:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowRewrite:
+    """Ask what to change in a reply, and show what a rewrite changed."""
+
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
 class Continue:
     """Have an unfinished reply continued."""
 
@@ -170,6 +177,15 @@ ChatIntent = (
 )
 """Carried out by the ChatController."""
 EntryIntent = (
-    ChatIntent | KeepDraft | Act | ShowDetails | ShowPrompt | ShowReplay | ShowSource | ChooseToken | MarkDoubt
+    ChatIntent
+    | KeepDraft
+    | Act
+    | ShowDetails
+    | ShowPrompt
+    | ShowReplay
+    | ShowRewrite
+    | ShowSource
+    | ChooseToken
+    | MarkDoubt
 )
 """All that can be asked of an entry."""

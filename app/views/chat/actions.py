@@ -233,6 +233,9 @@ def reply_row(theme: Theme, message: QWidget) -> ActionRow:
         ActionSpec("continue", "fast-forward", translate("MessageActions", "Continue this reply")),
         ActionSpec("replay", "play", translate("MessageActions", "Replay: watch how this reply was written")),
         ActionSpec("road", "git-branch", translate("MessageActions", "Choose a token to go on from in other words")),
+        ActionSpec(
+            "rewrite", "magic-wand", translate("MessageActions", "Rewrite: say what to change, see each change")
+        ),
         ActionSpec("edit", "pencil-simple", translate("MessageActions", "Edit this reply")),
         ActionSpec("copy", "copy", translate("MessageActions", "Copy the reply"), always=True),
         ActionSpec("prompt", "eye", translate("MessageActions", "Show what the model reads")),

@@ -22,6 +22,7 @@ from app.state.chat.intents import (
     Regenerate,
     ShowPrompt,
     ShowReplay,
+    ShowRewrite,
     ShowSource,
     ShowVersion,
 )
@@ -340,6 +341,7 @@ class ExchangeView(EntryView):
         offered |= {"continue"} if exchange.unfinished else set()
         offered |= {"prompt"} if exchange.answered else set()
         offered |= {"replay"} if exchange.reply else set()
+        offered |= {"rewrite"} if exchange.answered and exchange.reply else set()
         offered |= {"road"} if exchange.reply_id is not None and exchange.answered else set()
         self.reply_actions.show_state(frozenset(offered), exchange.reply_branch, busy=busy)
         self.continue_button.setEnabled(not busy)
@@ -371,6 +373,8 @@ class ExchangeView(EntryView):
             self.ask(ShowPrompt(self.exchange, "reply"))
         elif name == "road":
             self.ask(ChooseToken(self.exchange))
+        elif name == "rewrite":
+            self.ask(ShowRewrite(self.exchange))
         elif name == "replay":
             self.ask(LoadTrace(self.exchange))
             self.ask(ShowReplay(self.exchange))
