@@ -98,9 +98,11 @@ def test_a_question_does_not_wait_for_a_measurement(open_window: OpenWindow) -> 
     window = open_window(script, ready=False)
     window.wait(lambda: measuring(window))
     window.ask("Hello")
-    assert script.measured == ["cancelled"]
+    # Again by the chat's cache, which is kept first, where it had begun anew by then.
+    assert script.measured in (["cancelled"], ["cancelled"] * 2)
     window.ready()
-    assert script.measured == ["cancelled", "done"], "it is made up for"
+    assert script.measured.pop() == "done", "it is made up for"
+    assert set(script.measured) == {"cancelled"}
 
 
 def test_a_measurement_can_be_cancelled(open_window: OpenWindow) -> None:
