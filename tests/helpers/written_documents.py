@@ -17,7 +17,15 @@ from pptx.util import Inches
 from reportlab.lib import colors
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.pdfgen.canvas import Canvas
-from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
+from reportlab.platypus import (
+    BaseDocTemplate,
+    Frame,
+    FrameBreak,
+    PageBreak,
+    PageTemplate,
+    Paragraph,
+    SimpleDocTemplate,
+)
 from reportlab.platypus import Table as PdfTable
 
 HEADING = "The lighthouse"
@@ -37,6 +45,19 @@ def pdf(*, pages: int = 1, grid: bool = True) -> bytes:
         story += [Paragraph(text, styles["Normal"]) for text in PARAGRAPHS]
         story += [PdfTable(ROWS, style=[("GRID", (0, 0), (-1, -1), 1, colors.black)] if grid else []), PageBreak()]
     SimpleDocTemplate(out).build(story)
+    return out.getvalue()
+
+
+def laid_out_pdf() -> bytes:
+    """Write a PDF file of two columns; the second has a table with cells of several lines."""
+    normal, out = getSampleStyleSheet()["Normal"], io.BytesIO()
+    made = BaseDocTemplate(out)
+    made.addPageTemplates([PageTemplate(frames=[Frame(50, 50, 240, 700), Frame(310, 50, 240, 700)])])
+    rows = [["What", "Why", "Price"]]
+    rows += [[name, Paragraph(PARAGRAPHS[0], normal), price] for name, price in (("Lamp", "12.50"), ("Rope", "7.00"))]
+    grid = PdfTable(rows, colWidths=[50, 110, 50], style=[("GRID", (0, 0), (-1, -1), 1, colors.black)])
+    left = [Paragraph(text, normal) for text in ("left", f"{PARAGRAPHS[1]} {PARAGRAPHS[1]}")]
+    made.build([*left, FrameBreak(), Paragraph("right", normal), grid])
     return out.getvalue()
 
 

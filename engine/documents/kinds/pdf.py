@@ -15,6 +15,7 @@ from pypdfium2 import raw
 
 from engine.documents.document import MOST_LETTERS, Document, Section, table
 from engine.documents.kinds import Budget
+from engine.documents.kinds.ruled import Grid, grids
 from engine.documents.refused import Refused
 from engine.translatable import Translatable
 
@@ -26,6 +27,8 @@ _MOST_RUNS = 4_000
 _MOST_PIXELS = 16_000_000
 _MOST_OUTLINE = 5_000
 _NAMED_PAGES = 12
+_INDENT, _FULL = 24.0, 0.8
+"""Points that a line of the same column is indented at most; the part of its width that a full line takes at least."""
 
 # Pillow imports what it saves with when it saves for the first time: by then files are closed to the child.
 Image.new("RGB", (1, 1)).save(BytesIO(), "PNG")
@@ -155,10 +158,10 @@ def _has_picture(page: Any) -> bool:
 def _page_text(page: Any) -> str:
     """Return the text of a page: paragraphs joined from their lines, tables as Markdown."""
     with closing(page.get_textpage()) as text:
-        return _text_of(text)
+        return _text_of(text, grids(page))
 
 
-def _text_of(text: Any) -> str:
+def _text_of(text: Any, tables: list[Grid]) -> str:
     whole = text.get_text_range().translate(_TIDY).strip()
     count = text.count_rects()
     if not whole or count > _MOST_RUNS:
@@ -169,9 +172,39 @@ def _text_of(text: Any) -> str:
         said = text.get_text_bounded(*edges).translate(_TIDY).replace("\n", " ")
         if said.strip():
             runs.append(_Run(edges[0], edges[1], edges[2], edges[3], said))
-    made = "\n\n".join(_blocks(_lines(runs)))
+    made = "\n\n".join(_with_tables(runs, tables))
     # Runs that overlap would be told twice, or not at all: then the plain text is the better one.
     return made if _same_letters(made, whole) else str(whole)
+
+
+def _with_tables(runs: list[_Run], tables: list[Grid]) -> Iterator[str]:
+    """Yield paragraphs and tables; a ruled table stands where its first text does."""
+    said: list[_Run] = []
+    cells: dict[Grid, dict[tuple[int, int], list[_Run]]] = {}
+    order: list[list[_Run] | Grid] = []
+    for run in runs:
+        x, y = (run.left + min(run.right, run.left + run.height)) / 2, (run.bottom + run.top) / 2
+        grid, place = next(((each, at) for each in tables if (at := each.cell(x, y)) is not None), (None, None))
+        if grid is None or place is None:
+            said.append(run)
+            continue
+        if grid not in cells:
+            cells[grid] = {}
+            order += [said, grid]
+            said = []
+        cells[grid].setdefault(place, []).append(run)
+    for each in [*order, said]:
+        if isinstance(each, Grid):
+            yield _ruled_table(each, cells[each])
+        else:
+            yield from _blocks(_lines(each))
+
+
+def _ruled_table(grid: Grid, cells: dict[tuple[int, int], list[_Run]]) -> str:
+    rows = [["" for _ in grid.columns[1:]] for _ in grid.rows[1:]]
+    for (row, column), runs in cells.items():
+        rows[row][column] = " ".join(_paragraphs([_one(line) for line in _lines(runs)]))
+    return table([row for row in rows if any(row)])
 
 
 def _same_letters(made: str, whole: str) -> bool:
@@ -209,13 +242,12 @@ def _blocks(lines: list[list[_Run]]) -> Iterator[str]:
     """Yield paragraphs and tables."""
     place = 0
     said: list[_Run] = []
-    edge = max((line[-1].right for line in lines), default=0.0)
     while place < len(lines):
         end = place
         while end < len(lines) and len(lines[end]) > 1:
             end += 1
         if end - place >= 2 and (made := _table(lines[place:end])):
-            yield from _paragraphs(said, edge)
+            yield from _paragraphs(said)
             said = []
             yield made
             place = end
@@ -223,7 +255,7 @@ def _blocks(lines: list[list[_Run]]) -> Iterator[str]:
         line = lines[place]
         said.append(line[0] if len(line) == 1 else _one(line))
         place += 1
-    yield from _paragraphs(said, edge)
+    yield from _paragraphs(said)
 
 
 def _one(line: list[_Run]) -> _Run:
@@ -256,11 +288,14 @@ def _table(lines: list[list[_Run]]) -> str:
     return table(rows)
 
 
-def _paragraphs(lines: list[_Run], edge: float) -> Iterator[str]:
-    """Yield paragraphs, joined from lines that run to the edge and stand close together."""
+def _paragraphs(lines: list[_Run]) -> Iterator[str]:
+    """Yield paragraphs, joined from lines that run to the edge of their column and stand close together."""
     if not lines:
         return
     size = median(line.height for line in lines)
+    edges: dict[int, float] = {}
+    for line in lines:
+        edges[_column(line)] = max(edges.get(_column(line), 0.0), line.right)
     text, last = "", None
     for line in lines:
         words = " ".join(line.text.split(" ")).strip()
@@ -272,14 +307,19 @@ def _paragraphs(lines: list[_Run], edge: float) -> Iterator[str]:
         elif text.endswith("\x02"):
             text = text[:-1] + words
         else:
-            full = last.right > line.right - size or last.right > 0.85 * edge
+            edge = max(edges.get(_column(last) + step, 0.0) for step in (-1, 0, 1))
+            full = last.right > last.left + _FULL * (edge - last.left)
             text += (" " if full else "\n") + words
         last = line
     yield text.replace("\x02", "-") if text.endswith("\x02") else text.replace("\x02", "")
+
+
+def _column(line: _Run) -> int:
+    return round(line.left / _INDENT)
 
 
 def _goes_on(last: _Run, line: _Run, size: float) -> bool:
     """Return whether a line belongs to the paragraph of the one above: of its size, and not far below."""
     gap = last.bottom - line.top
     alike = abs(last.height - line.height) <= 0.35 * size + 1.0
-    return alike and -size < gap <= 0.9 * max(size, 6.0)
+    return alike and abs(last.left - line.left) < 2 * _INDENT and -size < gap <= 0.9 * max(size, 6.0)

@@ -54,6 +54,14 @@ def test_a_pdf_says_each_page_and_tables_without_lines() -> None:
     assert all("| Ann Lee | 12 | Ulm |" in each.text for each in document.sections)
 
 
+def test_cells_of_several_lines_and_columns_stay_whole() -> None:
+    text = read(written.laid_out_pdf(), "a.pdf").sections[0].text
+    long = written.PARAGRAPHS[0]
+    assert f"| Lamp | {long} | 12.50 |\n| Rope | {long} | 7.00 |" in text
+    assert f"{written.PARAGRAPHS[1]} {written.PARAGRAPHS[1]}" in text
+    assert text.index("left") < text.index(written.PARAGRAPHS[1]) < text.index("right")
+
+
 def test_a_line_break_in_a_cell_joins_no_words() -> None:
     assert table([["a\nb", "c|d"], ["e"]]) == "| a b | c\\|d |\n| --- | --- |\n| e |  |"
 
