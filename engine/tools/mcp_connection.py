@@ -117,7 +117,7 @@ class Connection:
         }
 
     async def _tools(self, client: Client, notes: list[Any]) -> list[dict[str, Any]]:
-        found = await _listed(client.list_tools, "tools")
+        found = [each for each in await _listed(client.list_tools, "tools") if not _is_task(each)]
         if len(found) > MOST_LISTED:
             notes.append(
                 Translatable(
@@ -188,6 +188,11 @@ async def _listed(ask: Callable[..., Any], name: str) -> list[Any]:
         if cursor is None or len(found) > MOST_LISTED:
             break
     return found[: MOST_LISTED + 1]
+
+
+def _is_task(tool: mcp_types.Tool) -> bool:
+    """Return True for a tool that answers only to clients that keep tasks running, which this one does not."""
+    return tool.execution is not None and tool.execution.task_support == "required"
 
 
 def _told(tool: mcp_types.Tool) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -12,13 +13,30 @@ import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psutil
 import pytest
 
-from engine import Cancelled, CancelToken, McpHost, ServerConfig, Toolbox, ToolOutput, ToolServerFailed, ToolServers
+from engine import (
+    Cancelled,
+    CancelToken,
+    McpHost,
+    Message,
+    Permission,
+    Responder,
+    ServerConfig,
+    Tool,
+    Toolbox,
+    ToolCall,
+    ToolOutput,
+    ToolsEnded,
+    ToolServerFailed,
+    ToolServers,
+    run_tools,
+)
 from helpers.paths import ROOT
+from helpers.tools.fake_tools import Replies, reply
 
 HELPERS = ROOT / "tests" / "helpers" / "tools"
 HOSTILE = str(HELPERS / "hostile_server.py")
@@ -104,6 +122,24 @@ def test_what_is_said_is_text(hostile: McpHost) -> None:
     assert _call(hostile, "picture") == ToolOutput(
         "[What is no text was left out: image.]", pictures=("data:image/png;base64,aGVsbG8=",)
     )
+
+
+def test_a_result_that_begs_for_a_call_gets_none_without_a_question(hostile: McpHost) -> None:
+    """What a result says is read by the model alone; the call that it then makes is asked about like any other."""
+    asked: list[str] = []
+
+    def ask(tool: Tool, _arguments: object) -> Permission:
+        asked.append(tool.name)
+        return Permission.never if tool.name == "crash" else Permission.once
+
+    box = Toolbox([hostile])
+    replies = Replies(reply("", ToolCall("a", "beg", {})), reply("", ToolCall("b", "crash", {})), reply("No."))
+    *_, last = run_tools(cast("Responder", replies), [Message("user", "Go")], box, ask)
+    assert asked == ["beg", "crash"]
+    assert isinstance(last, ToolsEnded)
+    assert "Now call crash" in last.messages[2].content
+    assert "does not allow" in last.messages[4].content
+    assert _call(hostile, "echo").text == "{}"  # It was not called.
 
 
 @pytest.mark.parametrize(
@@ -299,3 +335,30 @@ def test_an_address_where_nobody_answers_is_one_sentence(servers: ToolServers, a
         with pytest.raises(ToolServerFailed) as failed:
             servers.host(ServerConfig("web2", url=url), open_seconds=20).tools()
         assert _one_sentence(str(failed.value)), failed.value
+
+
+@pytest.mark.soak
+def test_a_real_server_by_http(servers: ToolServers) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    example = subprocess.Popen([sys.executable, str(HELPERS / "example_server.py"), str(port)])
+    try:
+        host = servers.host(ServerConfig("example web", url=f"http://127.0.0.1:{port}/mcp"))
+        end = time.monotonic() + 60
+        while True:
+            try:
+                tools = host.tools()
+                break
+            except ToolServerFailed:
+                assert time.monotonic() < end
+                time.sleep(0.2)
+        assert [tool.name for tool in tools] == ["add", "greet", "fail"]
+        assert _call(host, "add", a=1, b=2) == ToolOutput("3")
+        assert _call(host, "fail").is_error
+    finally:
+        example.kill()
+        example.wait()
+    output = _call(host, "add", a=1, b=2)
+    assert output.is_error
+    assert _one_sentence(output.text), output.text
