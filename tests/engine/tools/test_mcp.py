@@ -346,10 +346,10 @@ def test_a_real_server_by_http(servers: ToolServers) -> None:
     try:
         host = servers.host(ServerConfig("example web", url=f"http://127.0.0.1:{port}/mcp"))
         end = time.monotonic() + 60
-        while True:
+        tools: tuple[Tool, ...] = ()
+        while not tools:
             try:
                 tools = host.tools()
-                break
             except ToolServerFailed:
                 assert time.monotonic() < end
                 time.sleep(0.2)
