@@ -76,6 +76,8 @@ HOMES = {
     "engine.chat.thinking": ("ThinkingSwitch",),
     "engine.generation.questions": ("Infill", "ReadPrompt"),
     "engine.methods": ("DRAFT_METHODS", "DraftMethod", "METHODS", "PLAIN"),
+    "engine.proof.content": ("NoProof", "describe_reply", "find_models", "is_proof", "load_proof", "make_proof"),
+    "engine.proof.verify": ("Verified", "verify_proof"),
     "engine.decoder": ("SpeculativeDecoder", "load"),
     "engine.errors": (
         "BackendClosed",

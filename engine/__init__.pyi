@@ -160,6 +160,14 @@ from .methods import PLAIN as PLAIN
 from .methods import DraftMethod as DraftMethod
 from .options import GenerationOptions as GenerationOptions
 from .options import LoadOptions as LoadOptions
+from .proof.content import NoProof as NoProof
+from .proof.content import describe_reply as describe_reply
+from .proof.content import find_models as find_models
+from .proof.content import is_proof as is_proof
+from .proof.content import load_proof as load_proof
+from .proof.content import make_proof as make_proof
+from .proof.verify import Verified as Verified
+from .proof.verify import verify_proof as verify_proof
 from .remote.address import is_server_address as is_server_address
 from .remote.client import RemoteDecoder as RemoteDecoder
 from .remote.connect import FoundServer as FoundServer

@@ -75,7 +75,8 @@ class EngineBridge(Responders):
     Attributes: loaded (what is really loaded, true also after a failed load); facts (of the loaded models, the target
     first); progress (of the load that is running, or None); measuring (whether the costs of the pair are being
     measured); proving (whether ways are being measured against each other); thinking_modes (how the target can be told
-    to think); token_names (texts of the target's tokens,
+    to think); made (how the last reply was made, for a proof of it);
+    token_names (texts of the target's tokens,
     as far as they came up in a reply). Methods are called on the Qt thread. A scan and a measurement of costs
     in the background give way to a load or a reply, and then begin again.
     """
@@ -97,6 +98,7 @@ class EngineBridge(Responders):
         self._events: deque[TimedEvent] = deque()
         self._now: SpeculativeDecoder | None = None
         self._caches: Path | None = None
+        self.made: dict[str, Any] | None = None
         self._read: list[int] = []
         """What the target holds of the chat whose reply was the last one."""
         self._worker = Worker(loop, self._begin, "outrider-engine")
@@ -186,6 +188,19 @@ class EngineBridge(Responders):
 
         if self._caches is not None:
             self._do(keep)
+
+    def verify(self, path: Path, models: Sequence[Path]) -> Job[engine.Verified]:
+        """Compute a reply again by the proof in a file, with those of the models that it needs, and compare.
+
+        Raises NoProof, LoadFailed and its kinds, Cancelled.
+        """
+
+        def work(cancel: CancelToken) -> engine.Verified:
+            proof = engine.load_proof(path)
+            found = engine.find_models(proof, models, cancel)
+            return engine.verify_proof(proof, found, decoder=self._decoder, cancel=cancel)
+
+        return self._worker.submit(Job(self._loop, work))
 
     def forget_caches(self, chat: str) -> None:
         """Delete what was kept of a chat."""
@@ -444,9 +459,15 @@ class EngineBridge(Responders):
     ) -> GenerationResult:
         note = self._events.append
         result: GenerationResult | None = None
-        with closing(self._answering.stream(choice.messages(messages), cancel=cancel, top=TOP, **options)) as events:
+        told, sources = choice.messages(messages), set[str]()
+        self.made = None
+        with closing(self._answering.stream(told, cancel=cancel, top=TOP, **options)) as events:
             for event in events:
                 self._name(event)
+                if isinstance(event, RoundEvent) and event.proposed:
+                    sources.add(event.source)
+                elif isinstance(event, Finished) and self._remote is None:
+                    self.made = self._describe(told, event.result, sources, options)
                 note((perf_counter(), event))
                 if isinstance(event, Finished):
                     result = event.result
@@ -457,6 +478,14 @@ class EngineBridge(Responders):
         if result is None:
             raise EngineError("The reply ended without a result. Try again.")
         return result
+
+    def _describe(
+        self, told: Sequence[Message], result: GenerationResult, sources: set[str], options: dict[str, Any]
+    ) -> dict[str, Any] | None:
+        """Return how a reply was made, for its proof; None where that cannot be said."""
+        with contextlib.suppress(EngineError, OSError, AttributeError):
+            return engine.describe_reply(self._decoder, told, result, sources, options)
+        return None
 
     def _name(self, event: Event) -> None:
         """Note the texts of a token and its alternatives, and of rejected guesses, before anybody sees the event."""

@@ -332,6 +332,8 @@ class ReplyQueue(QObject):
                 pending.reading = event
             elif isinstance(event, Finished):
                 pending.result = event.result
+                if pending.exchange.trace is not None:
+                    pending.exchange.trace.made = self._bridge.made
         if pending is None or not texts:
             return
         exchange = pending.exchange

@@ -152,17 +152,23 @@ def build(
         downloads=Downloads(loop),
     )
     connect(program)
+    _begin_when_painted(program, store, problems)
+    return program
+
+
+def _begin_when_painted(program: Program, store: Path | None, problems: list[Problem]) -> None:
+    """Connect what begins once the window is on screen."""
+    window, controller = program.window, program.controller
     # What the window begins with is there in a moment: no greeting that vanishes at once.
-    before = settings.conversation if store is not None and store.exists() else 0
+    before = program.settings.conversation if store is not None and store.exists() else 0
     window.show_chat(empty=before == 0)
     window.painted.connect(lambda: controller.restore(before))
     window.painted.connect(KeptCaches(program, store).begin)
     if store is not None:
         window.painted.connect(OwnTexts(program, store).begin)
-    window.painted.connect(drafts.begin)
-    window.painted.connect(documents.begin)
+    window.painted.connect(program.drafts.begin)
+    window.painted.connect(program.documents.begin)
     window.painted.connect(lambda: _begin(program, problems))
-    return program
 
 
 def _read_settings(file: SettingsFile, models_folder: Path | None) -> Settings:

@@ -17,6 +17,7 @@ from app.shell.library_windows import LibraryWindows
 from app.shell.notifications import Notifier
 from app.shell.panel_follower import PanelFollower
 from app.shell.program import Program
+from app.shell.proofs import Proofs
 from app.shell.windows import Windows
 from app.state.chat.attachments import NotAttached
 from app.state.chat.context_use import last_dropped, longer_context
@@ -45,7 +46,7 @@ def connect(program: Program) -> None:
     _connect_conversations(program)
     _connect_compare(program, windows.compare)
     program.autosave.trouble.connect(lambda trouble: program.window.notice.show_trouble(trouble_words(trouble)))
-    _connect_models(program, windows.library)
+    _connect_models(program, windows.library, windows.proofs)
     FolderOffer(program)
     program.window.closed.connect(windows.get_models.close)
     program.window.bar.server_wanted.connect(windows.servers.open)
@@ -196,7 +197,7 @@ def answer(program: Program, call: Call) -> None:
         program.models.choose_target(Path(call.model))
 
 
-def _connect_models(program: Program, windows: LibraryWindows) -> None:
+def _connect_models(program: Program, windows: LibraryWindows, proofs: Proofs) -> None:
     """Connect the pickers, the library and dropped files."""
     window, bar, models, controller = program.window, program.window.bar, program.models, program.controller
     bar.target.chosen.connect(lambda key: models.choose_target(key) if isinstance(key, Path) else bar.ask_for_server())
@@ -215,6 +216,7 @@ def _connect_models(program: Program, windows: LibraryWindows) -> None:
     drops = FileDrops(window, window.prompt.edit.viewport())
     for place in (drops, windows):
         place.dropped.connect(lambda found: take_dropped(program, found))
+        place.dropped.connect(proofs.take_dropped)
         place.foreign.connect(lambda: refuse_dropped(program))
 
 

@@ -15,6 +15,7 @@ from app.shell.compare_windows import CompareWindows
 from app.shell.get_models_windows import GetModelsWindows
 from app.shell.library_windows import LibraryWindows
 from app.shell.program import Program
+from app.shell.proofs import Proofs
 from app.shell.replay_windows import ReplayWindows
 from app.shell.rewrite_windows import RewriteWindows
 from app.shell.servers.windows import ServerWindows
@@ -257,6 +258,7 @@ class Windows:
     introduction: Introduction
     replay: ReplayWindows
     rewrite: RewriteWindows
+    proofs: Proofs
     reports: ReportWindows
     prompts: PromptWindows
     readers: ReaderWindows
@@ -276,6 +278,7 @@ class Windows:
             Introduction(program, compare, get_models),
             ReplayWindows(program),
             RewriteWindows(program),
+            Proofs(program),
             ReportWindows(program),
             PromptWindows(program),
             ReaderWindows(program),

@@ -9,11 +9,10 @@ from pathlib import Path
 
 from engine.cancel import CancelToken
 from engine.cli.common import EXIT_DONE, run_cancellable
-from engine.errors import InvalidRequest
 from engine.library.known import download_folder
 from engine.library.names import bundled_pair, resolve_source
 from engine.library.scan import scan_folder
-from engine.proof.content import MOST_BYTES, Proof, find_models, read_proof
+from engine.proof.content import Proof, find_models, load_proof
 from engine.proof.verify import verify_proof
 
 EXIT_DIFFERS = 1
@@ -33,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print what came of it; exit code 1 where the reply does not come out the same. Raises EngineError."""
-    proof, cancel = read_proof(_read(args.file)), CancelToken()
+    proof, cancel = load_proof(args.file), CancelToken()
     exit_code = EXIT_DONE
 
     def work() -> int:
@@ -57,11 +56,3 @@ def _candidates(proof: Proof, folder: Path | None) -> Iterator[Path]:
     for place in (folder, download_folder()):
         if place is not None and (place is folder or place.is_dir()):
             yield from (model.path for model in scan_folder(place))
-
-
-def _read(path: Path) -> bytes:
-    try:
-        with path.expanduser().open("rb") as file:
-            return file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise InvalidRequest(f"Cannot read {path}: {error.strerror or error}.") from None

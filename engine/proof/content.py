@@ -29,6 +29,8 @@ FORMAT, VERSION = "outrider proof", 1
 MOST_BYTES = 64 * 2**20
 """Of the file."""
 MOST_TOKENS = 2**20
+_HEAD_BYTES = 2**16
+"""Of a file, in which its form stands."""
 _LONGEST_NAME = 500
 _PARTS = ("target", "draft", "heads")
 _LOADED = ("context_length", "threads", "gpu_layers", "device", "dtype", "cache_type")
@@ -292,6 +294,26 @@ def read_proof(data: bytes) -> Proof:
     if version != VERSION:
         raise NoProof(Translatable("Another version of the program wrote this proof."))
     return proof
+
+
+def is_proof(path: Path) -> bool:
+    """Return whether a file looks like a proof."""
+    try:
+        with path.open("rb") as file:
+            return f'"format":"{FORMAT}"'.encode() in file.read(_HEAD_BYTES)
+    except OSError:
+        return False
+
+
+def load_proof(path: Path) -> Proof:
+    """Return what a file says. Raises NoProof."""
+    try:
+        with path.expanduser().open("rb") as file:
+            return read_proof(file.read(MOST_BYTES + 1))
+    except OSError as error:
+        raise NoProof(
+            Translatable("Cannot read {path}: {reason}.", path=path, reason=error.strerror or str(error))
+        ) from None
 
 
 def _check(content: Mapping[str, Any]) -> None:

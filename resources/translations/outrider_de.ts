@@ -1942,6 +1942,18 @@
             <translation>Hier können nur Dateien und Ordner dieses Computers abgelegt werden.</translation>
         </message>
         <message>
+            <source>There is no record of how this reply was made, so it has no proof.</source>
+            <translation>Es ist nicht festgehalten, wie diese Antwort entstand; darum hat sie keinen Beleg.</translation>
+        </message>
+        <message>
+            <source>Export with proof</source>
+            <translation>Mit Beleg exportieren</translation>
+        </message>
+        <message>
+            <source>Computing the reply of {name} again…</source>
+            <translation>Die Antwort von {name} wird noch einmal berechnet …</translation>
+        </message>
+        <message>
             <source>There is no token record for this reply, so it cannot be replayed.</source>
             <translation>Zu dieser Antwort gibt es keine Tokenaufzeichnung; sie kann nicht wiederholt werden.</translation>
         </message>
@@ -2014,6 +2026,10 @@
         <message>
             <source>Rewrite: say what to change, see each change</source>
             <translation>Umschreiben: sagen, was anders sein soll, und jede Änderung sehen</translation>
+        </message>
+        <message>
+            <source>Export with proof</source>
+            <translation>Mit Beleg exportieren</translation>
         </message>
         <message>
             <source>Edit this reply</source>
@@ -7019,6 +7035,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Diesen Beleg hat eine andere Version des Programms geschrieben.</translation>
         </message>
         <message>
+            <source>Cannot read {path}: {reason}.</source>
+            <translation>{path} kann nicht gelesen werden: {reason}.</translation>
+        </message>
+        <message>
             <source>All {count} tokens are the same, but their probabilities differ by up to {difference:.2g} (natural logarithm): that is more than other kernels explain.</source>
             <translation>Alle {count} Tokens sind dieselben, aber ihre Wahrscheinlichkeiten unterscheiden sich um bis zu {difference:.2g} (natürlicher Logarithmus): Das ist mehr, als andere Kernel erklären.</translation>
         </message>
@@ -7529,10 +7549,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>{path} is not UTF-8 text.</source>
             <translation>{path} ist kein UTF-8-Text.</translation>
-        </message>
-        <message>
-            <source>Cannot read {path}: {reason}.</source>
-            <translation>{path} kann nicht gelesen werden: {reason}.</translation>
         </message>
         <message>
             <source>{path} is not JSON: {error}.</source>

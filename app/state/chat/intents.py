@@ -149,6 +149,13 @@ class ShowReplay:
 
 
 @dataclass(frozen=True, slots=True)
+class ExportProof:
+    """Write a reply into a file that says how it was made, so that it can be computed again."""
+
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
 class Act:
     """Press the button of a problem."""
 
@@ -184,6 +191,7 @@ EntryIntent = (
     | ShowPrompt
     | ShowReplay
     | ShowRewrite
+    | ExportProof
     | ShowSource
     | ChooseToken
     | MarkDoubt

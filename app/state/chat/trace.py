@@ -64,6 +64,8 @@ class TokenRecord:
 class TokenTrace:
     """Hold all tokens of a reply, some 80 bytes each. The record begins empty and grows by `add` and `add_round`.
 
+    Attribute: made (how the reply was made, for a proof of it; None where that is not known).
+
     >>> from engine import TokenEvent
     >>> trace = TokenTrace()
     >>> trace.add(TokenEvent(7, "Hi", "accepted", 1, 0, -0.5, -0.1, ((7, -0.5), (9, -1.5))), {7: "Hi", 9: "Ho"})
@@ -81,6 +83,7 @@ class TokenTrace:
         self._same: dict[str, str] = {}
         self._counts: dict[Origin, int] = dict.fromkeys(ORIGINS, 0)
         self._judged = RoundTrace()
+        self.made: Mapping[str, Any] | None = None
         self._rounds_before = 0
         """Rounds of the reply before it was continued: the engine counts those of each run from 1."""
 
@@ -265,6 +268,8 @@ class TokenTrace:
         if self.has_rounds:
             yield ',"judged":'
             yield from self._judged.pieces()
+        if self.made is not None:
+            yield f',"made":{_json(self.made)}'
         yield "}"
 
     @classmethod
@@ -287,6 +292,7 @@ class TokenTrace:
             raise DamagedTrace
         trace._names = {int(token): name for token, name in names.items()}
         trace._judged = RoundTrace.of(fields.get("judged"))
+        trace.made = made if isinstance(made := fields.get("made"), dict) else None
         for index, origin in enumerate(ORIGINS):
             trace._counts[origin] = trace._origins.count(index)
         return trace

@@ -7,14 +7,15 @@ import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from app.state.conversations.formats import READERS
 from app.state.conversations.sources import has_chats, is_source
-from engine import first_part
+from engine import first_part, is_proof
 
-Kind = Literal["model", "folder", "conversation", "file", "missing"]
+Kind = Literal["model", "folder", "conversation", "file", "missing", "proof"]
 
+_KINDS: tuple[Kind, ...] = get_args(Kind)
 _MAGIC = b"GGUF"
 _LARGEST_DOCUMENTS = 64 * 2**20
 """Bytes of an archive of documents."""
@@ -22,18 +23,22 @@ _LARGEST_DOCUMENTS = 64 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """Hold dropped paths by kind. `files`: other files, which may be text; `missing`: paths that do not exist."""
+    """Hold dropped paths by kind. `files`: other files, which may be text; `missing`: paths that do not exist.
+
+    `proofs`: of replies.
+    """
 
     models: tuple[Path, ...] = ()
     folders: tuple[Path, ...] = ()
     conversations: tuple[Path, ...] = ()
     files: tuple[Path, ...] = ()
     missing: tuple[Path, ...] = field(default=())
+    proofs: tuple[Path, ...] = ()
 
 
 def sort_out(paths: Iterable[Path]) -> Dropped:
     """Sort paths by kind, each listed once; every file of a split model counts as its first."""
-    found: dict[Kind, dict[Path, None]] = {kind: {} for kind in ("model", "folder", "conversation", "file", "missing")}
+    found: dict[Kind, dict[Path, None]] = {kind: {} for kind in _KINDS}
     for path in paths:
         kind, meant = kind_of(path)
         found[kind][meant] = None
@@ -63,7 +68,7 @@ def kind_of(path: Path) -> tuple[Kind, Path]:
     if suffix == ".safetensors" and _is_model_folder(path.parent):
         return "model", path.parent
     if suffix in READERS or (suffix == ".zip" and _may_have_chats(path)) or (suffix == ".jsonl" and is_source(path)):
-        return "conversation", path
+        return "proof" if suffix == ".json" and is_proof(path) else "conversation", path
     return ("model", path) if not suffix and _begins_as_model(path) else ("file", path)
 
 

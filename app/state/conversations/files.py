@@ -374,8 +374,13 @@ def read_file(path: Path, new_id: Callable[[], int], note: Note = note_nothing) 
 
 def write_file(path: Path, text: str) -> None:
     """Write all of it or nothing. Raises ExportFailed."""
+    write_bytes(path, clean(text).encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write all of it or nothing. Raises ExportFailed."""
     try:
-        write_whole(path, clean(text).encode())
+        write_whole(path, content)
     except OSError as error:
         raise ExportFailed(path, error.strerror or Translatable("it cannot be written")) from error
 

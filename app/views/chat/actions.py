@@ -236,6 +236,7 @@ def reply_row(theme: Theme, message: QWidget) -> ActionRow:
         ActionSpec(
             "rewrite", "magic-wand", translate("MessageActions", "Rewrite: say what to change, see each change")
         ),
+        ActionSpec("proof", "shield-check", translate("MessageActions", "Export with proof")),
         ActionSpec("edit", "pencil-simple", translate("MessageActions", "Edit this reply")),
         ActionSpec("copy", "copy", translate("MessageActions", "Copy the reply"), always=True),
         ActionSpec("prompt", "eye", translate("MessageActions", "Show what the model reads")),

@@ -14,6 +14,7 @@ from app.state.chat.intents import (
     DeleteReply,
     Edit,
     EditReply,
+    ExportProof,
     GoOn,
     KeepDraft,
     LoadSources,
@@ -340,8 +341,8 @@ class ExchangeView(EntryView):
             offered |= {"edit", "delete"}
         offered |= {"continue"} if exchange.unfinished else set()
         offered |= {"prompt"} if exchange.answered else set()
-        offered |= {"replay"} if exchange.reply else set()
         offered |= {"rewrite"} if exchange.answered and exchange.reply else set()
+        offered |= {"replay", "proof"} if exchange.reply else set()
         offered |= {"road"} if exchange.reply_id is not None and exchange.answered else set()
         self.reply_actions.show_state(frozenset(offered), exchange.reply_branch, busy=busy)
         self.continue_button.setEnabled(not busy)
@@ -378,6 +379,9 @@ class ExchangeView(EntryView):
         elif name == "replay":
             self.ask(LoadTrace(self.exchange))
             self.ask(ShowReplay(self.exchange))
+        elif name == "proof":
+            self.ask(LoadTrace(self.exchange))
+            self.ask(ExportProof(self.exchange))
         else:
             self.ask(Regenerate(self.exchange))
 
