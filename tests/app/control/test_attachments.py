@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 
 from app.control.replies import PendingReply
+from app.settings.settings import Settings
 from app.state.chat.attachments import (
     LARGEST,
     MOST,
@@ -23,6 +24,7 @@ from app.state.chat.attachments import (
     split_question,
 )
 from app.state.conversations.conversation import title_from
+from app.views.window.file_dialogs import ask_what_to_attach, ask_what_to_import
 from app.words.context import refusal
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
@@ -271,6 +273,41 @@ def test_refusals_are_told_in_the_window(open_window: OpenWindow, tmp_path: Path
     attach(window, *(tmp_path / f"{number}.txt" for number in range(MOST + 1)))
     assert len(window.program.attachments.attachments) == MOST
     assert f"{MOST}.txt was not attached" in window.main.notice.text.text()
+
+
+def test_a_refusal_goes_with_the_next_file_and_stays_in_its_chat(open_window: OpenWindow, tmp_path: Path) -> None:
+    window = open_window(Script("Fine."))
+    window.ask("One")
+    (tmp_path / "a.bin").write_bytes(b"\0\1\2")
+    (tmp_path / "good.txt").write_text("good", encoding="utf-8")
+    notice = window.main.notice
+    for leave in (lambda: attach(window, tmp_path / "good.txt"), window.main.new_chat_wanted.emit):
+        attach(window, tmp_path / "a.bin")
+        assert "a.bin is not a text file" in notice.text.text()
+        assert notice.isVisible()
+        leave()
+        assert not notice.isVisible()
+
+
+def test_the_dialog_begins_where_a_file_was_chosen_last(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+    folder = tmp_path / "notes"
+    folder.mkdir()
+
+    def choose(_parent: object, _title: str, start: str, *_more: str) -> tuple[list[str], str]:
+        begun.append(start)
+        return [str(folder / name) for name in ("b.txt", "a.txt")], ""
+
+    monkeypatch.setattr(QFileDialog, "getOpenFileNames", staticmethod(choose))
+    settings, parent = Settings(), QWidget()
+    for _time in range(2):
+        assert ask_what_to_attach(parent, settings) == [folder / "b.txt", folder / "a.txt"]
+    folder.rmdir()
+    ask_what_to_import(parent, settings)
+    assert begun[1] == str(folder)
+    assert begun[0] == begun[2] != str(folder), "the documents, where it is not there any more"
 
 
 def test_what_is_still_being_read_is_waited_for(

@@ -13,6 +13,7 @@ from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.events import Finished, GenerationResult, RoundEvent, TokenEvent
 from engine.library.names import resolve_source
+from engine.loading.heads import open_heads
 from helpers.heads.eagle_reference import EagleReference
 from helpers.models.pairs import HELD_OUT, assert_same_greedy
 
@@ -270,9 +271,16 @@ def test_the_targets_own_text_is_what_it_writes_alone(bundled_target: Path, monk
     assert len({len(ids) for ids, _ in together}) > 1
 
 
-def test_attaching_heads_ends_a_running_reply_first(bundled_target: Path) -> None:
+def test_attaching_heads_ends_a_running_reply_first(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some heads share the target's cache, and empty it where they are opened."""
     with SpeculativeDecoder() as decoder:
+        running: list[object] = []
+
+        def opened(*given: Any) -> Any:
+            running.append(decoder._occupancy._token)
+            return open_heads(*given)
+
+        monkeypatch.setattr("engine.decoder.open_heads", opened)
         decoder.attach_target(LoadConfig(bundled_target, threads=1, trusted=True))
         events = decoder.stream(PROMPTS[0], max_tokens=200)
         while not isinstance(next(events), TokenEvent):
@@ -281,3 +289,4 @@ def test_attaching_heads_ends_a_running_reply_first(bundled_target: Path) -> Non
         last = list(events)[-1]
         assert isinstance(last, Finished)
         assert last.result.finish_reason == "cancelled"
+        assert running == [None], "they are opened once it has ended"

@@ -99,9 +99,10 @@ def test_a_reply_that_goes_on_is_counted_as_a_whole(open_window: OpenWindow) -> 
     window.wait(lambda: exchange.ended and exchange.finish_reason not in ("cancelled", None))
     whole = exchange.stats
     assert whole is not None
-    assert whole.rounds > first.rounds
-    assert whole.emitted > first.emitted
-    assert replies.metrics.rounds == whole.rounds
+    assert whole.rounds == first.rounds + 17
+    assert whole.emitted == first.emitted + 50
+    assert (replies.metrics.rounds, replies.metrics.emitted) == (whole.rounds, whole.emitted)
+    window.wait(lambda: window.view(exchange).summary.text().startswith(f"{whole.emitted} tokens · "))
     assert replies.metrics.speeds.seconds > first.emitted / first.tokens_per_second * 0.9
 
 
