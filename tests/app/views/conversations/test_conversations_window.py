@@ -112,6 +112,8 @@ def test_a_click_opens_two_rename_and_several_are_chosen(
     menu.actions()[0].trigger()
     window.wait(lambda: window.program.conversations.files.activity.work == "idle" and (tmp_path / "Uno 2.md").exists())
     assert "Two" in (tmp_path / "Two.md").read_text(encoding="utf-8")
+    window.wait(lambda: "Uno 2.md" in window.main.notice.text.text())
+    assert window.main.notice.isVisible(), "that it was written is said"
     assert (tmp_path / "Uno.md").read_text(encoding="utf-8") == "mine"
     key(window, panel.list, Qt.Key.Key_Delete)
     assert titles(window) == []
