@@ -207,7 +207,9 @@ def test_streams_and_their_decoder_leave_each_others_copies(pair: SpeculativeDec
         pair.close_streams()
 
 
-def test_a_request_with_heads_leaves_kept_conversations_kept() -> None:
+@pytest.mark.parametrize("before", [0, 3])
+def test_a_request_with_heads_leaves_kept_conversations_kept(before: int) -> None:
+    """Also where the head still has what was asked before: the target goes back by what its own cache holds."""
     with open_files(Path(bundled_pair()[0]), None) as decoder:
         decoder.attach_heads(resolve_source("demo-head"))
         keep_caches(decoder.target)
@@ -216,7 +218,7 @@ def test_a_request_with_heads_leaves_kept_conversations_kept() -> None:
         assert isinstance(target.keeper, SavedCaches)
         first, second = ("Tell me of a fox. " * 40, "Tell me of an owl. " * 40)
         plain: dict[str, Any] = {"raw": True, "max_tokens": 4, "lookahead": 0}
-        decoder.generate(first, **plain)
+        decoder.generate(first, **(plain | {"lookahead": before}))
         decoder.generate(second, **plain)
         decoder.generate(second, raw=True, max_tokens=4, lookahead=3)
         kept = [saved.tokens for saved in target.keeper.kept]
