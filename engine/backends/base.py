@@ -154,7 +154,7 @@ class Backend(ABC):
     where it was not measured); hidden_states (which ones can be shown, None where none can); keeper (of caches that
     were displaced, None: they are not kept); vocabulary (by the header of its file, None where that was not read);
     gap_tokens (those that mark what stands before a gap, what stands behind it, and the gap; None where the file names
-    none).
+    none); context_grows (whether a longer chat may take a larger context: nobody chose this one).
     """
 
     name: str
@@ -177,6 +177,7 @@ class Backend(ABC):
     keeper: CacheKeeper | None = None
     vocabulary: Vocabulary | None = None
     gap_tokens: tuple[int, int, int] | None = None
+    context_grows: bool = False
 
     @property
     def batch_invariant(self) -> bool | None:
@@ -252,6 +253,13 @@ class Backend(ABC):
         """Compute from now on only wanted logits, the others being minus infinity; return whether that can be.
 
         `bits` has one for 16 rows each, and may change between forwards. None: all rows are wanted.
+        """
+        return False
+
+    def grow_context(self, context_length: int) -> bool:
+        """Make room for so many tokens, or as many as the model can have, and keep what the cache holds.
+
+        False: it cannot, or `context_grows` is not set.
         """
         return False
 

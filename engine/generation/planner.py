@@ -6,16 +6,40 @@ import secrets
 from threading import Event
 
 from engine.cancel import CancelToken
+from engine.chat.context_fit import prompt_limit
 from engine.chat.reply_text import ReplyText
 from engine.config import GenerationRequest
+from engine.errors import ContextFull
 from engine.generation.overlap import overlap_pays
 from engine.generation.plan import Plan
-from engine.generation.reading import read_request
+from engine.generation.reading import Reading, read_request
 from engine.generation.sources import Models, choose_proposing
 from engine.generation.verifier import Verifier
 
 _SEED_BITS = 53
 """Of a seed that is drawn: it is told in JSON, whose readers keep so many."""
+
+
+def _read(request: GenerationRequest, models: Models, cancel: CancelToken) -> Reading:
+    """Return what the target reads; where it has no room for it, in a larger context, if it can have one.
+
+    Raises what `read_request` raises.
+    """
+    target = models.target
+    while True:
+        reading, problem = None, None
+        try:
+            reading = read_request(request, target, cancel)
+        except ContextFull as error:
+            problem = error
+        limit = prompt_limit(target.context_length, request.max_tokens)
+        enough = reading is not None and not reading.dropped_turns and len(reading.prompt) <= limit
+        if enough or not target.grow_context(2 * target.context_length):
+            if reading is None:
+                raise problem or ContextFull(0, target.context_length)
+            return reading
+        if models.draft is not None:
+            models.draft.grow_context(target.context_length)
 
 
 def make_plan(
@@ -33,7 +57,7 @@ def make_plan(
     """
     target = models.target
     seed = secrets.randbits(_SEED_BITS) if request.sampling.seed is None else request.sampling.seed
-    reading = read_request(request, target, cancel)
+    reading = _read(request, models, cancel)
     proposing = choose_proposing(reading, models, seed)
     request, masks, speculation = reading.request, reading.masks, reading.request.speculation
     reply = ReplyText(target.tokenizer, reading.stop_texts)

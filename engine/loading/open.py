@@ -173,13 +173,16 @@ def open_backend(
         config = _with_room(replace(config, path=folder))
         return _open("transformers", config, progress, cancel)
     gpu_layers = 0 if config.device == "cpu" else config.gpu_layers
+    chosen = config.context_length is not None
     config = _with_room(replace(config, path=path, gpu_layers=gpu_layers))
     check_processor()
     if config.rpc:  # It runs in a child process anyway, and its weights need not fit here.
         check_model_header(config.path)
         return _open("machines", config, progress, cancel)
     checked = checked_file(config, cancel=cancel, progress=_stage(progress, "checking"))
-    return _open("llama.cpp", config, progress, cancel, checked)
+    backend = _open("llama.cpp", config, progress, cancel, checked)
+    backend.context_grows = not chosen
+    return backend
 
 
 def _with_room(config: LoadConfig) -> LoadConfig:

@@ -6,7 +6,8 @@ import ctypes
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from time import perf_counter
 from typing import Any, NoReturn, TypeVar
@@ -39,7 +40,7 @@ from engine.errors import (
     TokenOutOfRange,
 )
 from engine.formats.vocabulary import Vocabulary
-from engine.system.machine import machine_watch
+from engine.system.machine import available_memory, machine_watch
 from engine.translatable import Translatable
 
 T = TypeVar("T")
@@ -58,6 +59,7 @@ class LlamaCppBackend(Backend):
     """Run a GGUF model with its context (see engine.backends.base.Backend). Made by `open`, and `config` says how."""
 
     config: LoadConfig | None = None
+    _shared = False
     _follower: ThreadFollower | None = None
     _cancel: CancelToken | None = None
 
@@ -187,6 +189,7 @@ class LlamaCppBackend(Backend):
     @property
     def context(self) -> Any:
         """Return llama.cpp's context, for heads that share tensors with this model."""
+        self._shared = True  # From now on it must stay the same.
         return self._context
 
     def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
@@ -380,6 +383,50 @@ class LlamaCppBackend(Backend):
                 self._decode(self._replay, self.length - len(self._replay), 0)
                 self._replay = []
             self._state.mark()
+
+    def grow_context(self, context_length: int) -> bool:
+        with self._open():
+            model, config = llama_cpp.llama_get_model(self._context), self.config
+            length = min(context_length, int(llama_cpp.llama_model_n_ctx_train(model)))
+            free_to = self.context_grows and not self._shared and self._reader is None and self.rewind.kind == "any"
+            if config is None or not free_to or length <= self.context_length:
+                return False
+            heads = int(llama_cpp.llama_model_n_head(model)) or 1
+            row = int(llama_cpp.llama_model_n_embd(model)) // heads * int(llama_cpp.llama_model_n_head_kv(model))
+            size = self.cache_bytes() if self._tokens else 0
+            # The new cache beside the old one, and a copy of what that holds: no more than half of what is free.
+            if size + 4 * row * int(llama_cpp.llama_model_n_layer(model)) * length > available_memory() // 2:
+                return False
+            copy = self.copy_cache() if size else None
+            try:
+                made, length, _ = make_context(model, replace(config, context_length=length), self._log)
+            except LoadFailed:
+                return False
+            self._change_context(model, made, length)
+            if copy is not None:
+                with suppress(BackendFailure):  # Then all is read anew.
+                    self.restore_cache(copy)
+            return True
+
+    def _change_context(self, model: Any, context: Any, context_length: int) -> None:
+        """Go on with another context, which is empty."""
+        before, tree = self._context, self._tree
+        self._free.detach()
+        if tree is not None:
+            tree.close()
+        llama_cpp.llama_free(before)
+        self._context, self._memory = context, llama_cpp.llama_get_memory(context)
+        self.context_length = context_length
+        self._tree = TreeSequences(context) if llama_cpp.llama_n_seq_max(context) >= SEQUENCES else None
+        if self.config is not None:
+            self.hidden_states = with_shared_keys(hidden_states(model, context), model, self.config.path)
+        self._tokens, self._replay = [], []
+        self._views.clear()
+        self._threads_set = 0  # The new one has others.
+        self._free = weakref.finalize(
+            self, free_all, (self._tokenizer, self._tree, self._wanted), self._batch, context, model
+        )
+        self.watch(self._cancel)
 
     def cache_bytes(self) -> int:
         if self.rewind.kind != "any" or self._reader is not None:  # A reader of states would have none of a copy.
