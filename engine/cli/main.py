@@ -78,7 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     if argv[:1] not in _SAID_BY_ANY:
         check_installation()
-    args = make_parser(argv[:1]).parse_args(argv)
+    parser = make_parser(argv[:1])
+    args = parser.parse_args(importlib.import_module("engine.cli.arguments.kept").with_kept(argv, parser))
     # For the commands that have something to do: most of the time of the others goes into imports.
     importlib.import_module("engine.system.cache_files").tighten_cache()
     return int(args.run(args))

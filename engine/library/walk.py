@@ -52,9 +52,9 @@ class FoundModel:
 
 
 def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> list[FoundModel]:
-    """Find what looks like a model in a folder and the folders in it; hidden ones are left out, links are followed.
+    """Find what looks like a model in a folder and the folders in it; links are followed, each file is listed once.
 
-    Each file is listed once. Raises FolderUnreadable, Cancelled.
+    Hidden folders are left out, but for those in which other programs keep models. Raises FolderUnreadable, Cancelled.
     """
     root = expanded(folder)
     _check_folder(root)
@@ -106,6 +106,14 @@ def _stamp_of(path: Path) -> Stamp | None:
         return None
 
 
+_PROGRAMS = frozenset({".ollama", ".lmstudio"})
+"""Hidden folders in which other programs keep models: in a copy of a home folder too."""
+_NAMELESS = Translatable(
+    "It was copied out of the Hugging Face cache without its names (the folder snapshots). Copy that too, its links as "
+    "files, or get it again."
+)
+
+
 class _Walk:
     """Walk once; remember each place, so that links in a circle end. `full`: whether the walk had to stop early."""
 
@@ -132,6 +140,9 @@ class _Walk:
         names = {entry.name for entry in entries}
         if names >= FOLDERS:
             yield from self._ollama(folder)
+            return
+        if Path(folder).name.startswith("models--") and "blobs" in names and "snapshots" not in names:
+            yield FoundModel(folder, "folder", problem=_NAMELESS)
             return
         if _is_model_folder(names):
             yield FoundModel(folder, "safetensors", tuple(_stamps_beside(entries)))
@@ -185,7 +196,7 @@ class _Walk:
             if self._entries > MAX_ENTRIES:
                 self.full = True
                 return
-            if not entry.name.startswith("."):
+            if not entry.name.startswith(".") or entry.name in _PROGRAMS:
                 yield entry
 
     def _first_visit(self, status: os.stat_result) -> bool:

@@ -55,6 +55,17 @@ class CommandParser(argparse.ArgumentParser):
         self.register("type", int, _whole)
         self.register("type", float, _number)
 
+    @property
+    def options(self) -> frozenset[str]:
+        """Return all options, as they are written."""
+        return frozenset(self._option_string_actions)
+
+    def command(self, name: str) -> CommandParser | None:
+        """Return the parser of a command; None where there is none of this name."""
+        listed = (action.choices for action in self._actions if isinstance(action.choices, dict))
+        found = next((each[name] for each in listed if name in each), None)
+        return found if isinstance(found, CommandParser) else None
+
     def error(self, message: str) -> NoReturn:
         """End the program with one line, which names the help of this command."""
         said = re.sub(r"^argument (COMMAND: |([^:]+):(?= must be))?", r"\2", message).rstrip(".")

@@ -191,3 +191,16 @@ def test_the_command(home: Path, model: Path, capsys: pytest.CaptureFixture[str]
     assert main(["models"]) == 2
     assert main(["models", "--found", str(home)]) == 2
     assert "Name a folder, or --found" in capsys.readouterr().err
+
+
+def test_folders_that_were_copied_from_another_machine_are_recognised(tmp_path: Path, model: Path) -> None:
+    """A copy of a home folder, and one of a cache whose links were lost on the way."""
+    put(model, tmp_path / "laptop" / ".lmstudio" / "models" / "me" / "Tiny" / "lm.gguf")
+    root = tmp_path / "laptop" / ".ollama" / "models"
+    manifest(root, "registry.ollama.ai/library/tiny/latest", DIGEST, model.stat().st_size)
+    put(model, root / "blobs" / f"sha256-{DIGEST}")
+    put(model, tmp_path / "laptop" / ".other" / "left-out.gguf")
+    put(model, tmp_path / "laptop" / "hub" / "models--me--Lost" / "blobs" / DIGEST)
+    found = {each.path.name: each for each in scan_folder(tmp_path / "laptop")}
+    assert set(found) == {"lm.gguf", f"sha256-{DIGEST}", "models--me--Lost"}
+    assert "without its names (the folder snapshots)" in str(found["models--me--Lost"].problem)
