@@ -6743,6 +6743,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Outrider hat keine Leseberechtigung</translation>
         </message>
         <message>
+            <source>It was copied out of the Hugging Face cache without its names (the folder snapshots). Copy that too, its links as files, or get it again.</source>
+            <translation>Es wurde ohne seine Namen (den Ordner snapshots) aus dem Zwischenspeicher von Hugging Face kopiert. Kopieren Sie auch den, mit seinen Verweisen als Dateien, oder holen Sie es noch einmal.</translation>
+        </message>
+        <message>
             <source>This folder cannot be read: {reason}.</source>
             <translation>Dieser Ordner kann nicht gelesen werden: {reason}.</translation>
         </message>

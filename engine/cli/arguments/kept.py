@@ -47,9 +47,8 @@ def with_kept(argv: Sequence[str], parser: CommandParser) -> list[str]:
 
 def _read(place: Path) -> dict[str, dict[str, Any]]:
     try:
-        if place.stat().st_size > _MOST_BYTES:
-            raise ValueError
-        told = json.loads(place.read_text("utf-8"))
+        with place.open("rb") as file:
+            told = json.loads(file.read(_MOST_BYTES))
     except (OSError, ValueError, RecursionError):
         raise InvalidRequest(f"{place} cannot be read as JSON. Mend it, or move it away.") from None
     if not isinstance(told, Mapping) or not all(isinstance(each, dict) for each in told.values()):
