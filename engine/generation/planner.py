@@ -6,7 +6,6 @@ import secrets
 from threading import Event
 
 from engine.cancel import CancelToken
-from engine.chat.context_fit import prompt_limit
 from engine.chat.reply_text import ReplyText
 from engine.config import GenerationRequest
 from engine.errors import ContextFull
@@ -18,6 +17,8 @@ from engine.generation.verifier import Verifier
 
 _SEED_BITS = 53
 """Of a seed that is drawn: it is told in JSON, whose readers keep so many."""
+_MOST_KEPT_FREE = 4096
+"""Tokens for the reply for which a context grows, at most."""
 
 
 def _read(request: GenerationRequest, models: Models, cancel: CancelToken) -> Reading:
@@ -32,8 +33,9 @@ def _read(request: GenerationRequest, models: Models, cancel: CancelToken) -> Re
             reading = read_request(request, target, cancel)
         except ContextFull as error:
             problem = error
-        limit = prompt_limit(target.context_length, request.max_tokens)
-        enough = reading is not None and not reading.dropped_turns and len(reading.prompt) <= limit
+        wanted = min(request.max_tokens or target.context_length // 4, _MOST_KEPT_FREE)
+        whole = reading is not None and not reading.dropped_turns
+        enough = whole and reading is not None and len(reading.prompt) + wanted <= target.context_length
         if enough or not target.grow_context(2 * target.context_length):
             if reading is None:
                 raise problem or ContextFull(0, target.context_length)
