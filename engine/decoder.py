@@ -359,6 +359,8 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
             if self._keeps_replies:
                 with suppress(Cancelled):
                     self._write_caches("", token)
+            if plan.guess is not None and plan.guess.missed and not cut_off:
+                plan.guess.prepare()
             if self._guesses and not cut_off and not self._streams:  # Those would wait for it.
                 self._settle_costs(token)
 

@@ -241,15 +241,16 @@ def _guess(
         return None
     tokenizer = target.tokenizer
     form = call_form(tokenizer, given, renderer, [*map(tokenizer.marker, ends), *turn_end.texts])
+    silent = frozenset(token for token in ends if not tokenizer.piece(token))
 
     def make(kind: CallKind) -> ReplyMasks:
         if kind == "bare":
             wanted = bare_constraint(request.tools)
         else:
             wanted = calls_constraint(request.tools, form, tokenizer, one=request.one_call)
-        return ReplyMasks(wanted, tokenizer, target.vocab_size, frozenset())  # What follows a call is not guessed.
+        return ReplyMasks(wanted, tokenizer, target.vocab_size, silent)
 
-    return CallGuess(make)
+    return CallGuess(make, tokenizer, target.vocab_size, silent)
 
 
 def _without_end(request: GenerationRequest, ends: frozenset[int]) -> GenerationRequest:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from engine.backends.base import Tokenizer
 from engine.errors import EngineError
 from engine.masks.reply_masks import ReplyMasks
+from engine.masks.vocabulary import has_vocabulary, vocabulary_of
 from engine.sampling.masking import has
 
 CallKind = Literal["marked", "bare"]
@@ -20,14 +22,26 @@ _MOST_CALLS = 8
 
 
 class CallGuess:
-    """Follow the calls of one reply. `make`: returns the masks of a call that is written in this way."""
+    """Follow the calls of one reply.
 
-    def __init__(self, make: Callable[[CallKind], ReplyMasks]) -> None:
-        self._make = make
+    `make`: returns the masks of a call that is written in this way; `ends`: the tokens that end a reply. Attribute:
+    missed, whether nothing was guessed since the target's vocabulary would have had to be read first (`prepare`).
+    """
+
+    def __init__(
+        self, make: Callable[[CallKind], ReplyMasks], tokenizer: Tokenizer, vocab_size: int, ends: frozenset[int]
+    ) -> None:
+        self.missed = False
+        self._make, self._ends = make, ends
+        self._vocabulary = tokenizer, vocab_size, ends
         self._left = _MOST_CALLS
         self._masks: ReplyMasks | None = None
         self._known = self._held = 0
         """How many tokens of the reply were looked at, and how many of the call its masks hold."""
+
+    def prepare(self) -> None:
+        """Read the vocabulary for the calls of later replies: it takes a moment, which no reply should wait for."""
+        vocabulary_of(*self._vocabulary)
 
     def leave(self) -> None:
         """Note that the reply is in no call now."""
@@ -35,8 +49,11 @@ class CallGuess:
 
     def next(self, reply: Sequence[int], kind: CallKind, most: int) -> list[int]:
         """Return the tokens, `most` at most, that must come next in the call that the reply is in."""
+        if self._masks is None and not has_vocabulary(*self._vocabulary):
+            self.missed = True
+            return []
         try:
-            return self._next(reply, kind, most)
+            return [token for token in self._next(reply, kind, most) if token not in self._ends]
         except EngineError:  # A schema may say what no grammar can, and a guess is no duty.
             self._masks, self._left = None, 0
             return []

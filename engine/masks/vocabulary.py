@@ -55,12 +55,21 @@ class _Bytes:
         return found
 
 
+def has_vocabulary(tokenizer: Tokenizer, vocab_size: int, ends: frozenset[int]) -> bool:
+    """Return whether the vocabulary was made already."""
+    return (vocab_size, _listed(vocab_size, ends)) in _known.get(tokenizer, {})
+
+
+def _listed(vocab_size: int, ends: frozenset[int]) -> tuple[int, ...]:
+    return tuple(sorted(ends)) or (vocab_size,)
+
+
 def vocabulary_of(tokenizer: Tokenizer, vocab_size: int, ends: frozenset[int]) -> Any:
     """Return the vocabulary of a target as an LLTokenizer; made once, which takes most of a second for 128,000 tokens.
 
     `ends`: the tokens that end a reply. Without any, an id behind the last one stands for the end.
     """
-    listed = tuple(sorted(ends)) or (vocab_size,)
+    listed = _listed(vocab_size, ends)
     with _lock:
         made = _known.setdefault(tokenizer, {})
         if (vocab_size, listed) not in made:

@@ -92,10 +92,13 @@ def test_names_keys_and_braces_of_calls_are_proposed(wanted: dict[str, Any], rep
         decoder, _ = _reading(TEMPLATE, reply)
         schema = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
         tools = [{"name": "look", "parameters": {**schema, "additionalProperties": False}}]
+        if not wanted:  # The vocabulary is read behind the first reply with a call: no reply waits for it.
+            first = decoder.generate("Go", tools=tools, method="ngram", lookahead=8)
+            assert "constraint" not in {each.name for each in first.stats.by_method}
         result = decoder.generate("Go", tools=tools, method="ngram", lookahead=8, **wanted)
         assert (result.text, result.tool_calls[0].arguments) == (reply, {"at": "it"})
         (figures,) = (each for each in result.stats.by_method if each.name == "constraint")
-        assert figures.proposed == figures.accepted > 8, figures
+        assert figures.proposed == figures.accepted > 4, figures
         plain, _ = _reading(TEMPLATE, reply)
         assert plain.generate("Go", tools=tools, lookahead=0, **wanted).tokens == result.tokens
     finally:
