@@ -75,6 +75,7 @@ HOMES = {
     "engine.messages.read": ("parts_from_json",),
     "engine.chat.thinking": ("ThinkingSwitch",),
     "engine.generation.questions": ("Infill", "ReadPrompt"),
+    "engine.loading.source": ("Source",),
     "engine.methods": ("DRAFT_METHODS", "DraftMethod", "METHODS", "PLAIN"),
     "engine.proof.content": ("NoProof", "describe_reply", "find_models", "is_proof", "load_proof", "make_proof"),
     "engine.proof.verify": ("Verified", "verify_proof"),

@@ -143,6 +143,7 @@ from .library.presets import apply_preset as apply_preset
 from .library.presets import find_preset as find_preset
 from .library.scan import inspect_model as inspect_model
 from .library.scan import scan_folder as scan_folder
+from .loading.source import Source as Source
 from .messages.message import Message as Message
 from .messages.parts import FilePart as FilePart
 from .messages.parts import ImagePart as ImagePart

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Event as Flag
 from time import perf_counter
@@ -38,7 +39,7 @@ from engine.generation.reply_calls import ReplyCalls
 from engine.generation.responder import EVERYTHING, Capabilities
 from engine.loading.heads import open_found_heads, open_heads
 from engine.loading.open import ModelSource, may_load_together
-from engine.loading.source import Holder, Source, notes_on_models, source_for
+from engine.loading.source import Holder, Source, holds_heads, loads_alike, notes_on_models, source_for
 from engine.loading.streams import open_pairs
 from engine.lookahead.knowledge import PairKnowledge, learn_pair, recall_pair
 from engine.methods import AUTO, DRAFT_MODEL, PLAIN, DraftMethod, find_method
@@ -95,7 +96,6 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         self._stats = self._past = GenerationStats()
         self._plain_tokens_per_second: float | None = None
         self._target_config: LoadConfig | None = None
-        self._heads_config: LoadConfig | None = None
         self._knowledge: PairKnowledge | None = None
         self._calibrated = self._guesses = False
         self._occupancy = Occupancy()
@@ -202,6 +202,42 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
             there.set()
             self._use("draft", Source(DRAFT_MODEL, *loaded(token)))
 
+    def attach(
+        self,
+        target: ModelSource | None,
+        sources: Iterable[LoadConfig],
+        *,
+        progress: Callable[[LoadProgress], None] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> None:
+        """Load a target and all that is to propose for it, and let go of what else proposed. What is there stays.
+
+        `target` None: that which is there. `sources`: heads where a file holds some for the target, else draft models.
+        If one of them cannot be loaded, what proposed before still does.
+        Raises what `attach_target`, `attach_draft` and `attach_heads` raise.
+        """
+        token, wanted = cancel or self.cancel_token, list(sources)
+        config = target if isinstance(target, LoadConfig) else self._target_config if target is None else None
+        heads = [holds_heads(source.path, None if config is None else config.path) for source in wanted]
+        if target is not None and heads == [False] and not self._has(wanted[0]):
+            self.attach_pair(target, wanted[0], progress=progress, cancel=token)
+        elif target is not None:
+            self.attach_target(target, progress=progress, cancel=token)
+        token.check("Loading the model")
+        for source, is_head in zip(wanted, heads, strict=True):
+            if self._has(source):
+                continue
+            if is_head:
+                self.attach_heads(source, cancel=token)
+            else:
+                self.attach_draft(source, progress=progress, cancel=token)
+        for each in self.sources:
+            if each.config is None or not any(map(partial(loads_alike, each.config), wanted)):
+                self._use(each.method.needs, None)
+
+    def _has(self, source: LoadConfig) -> bool:
+        return any(each.config is not None and loads_alike(each.config, source) for each in self.sources)
+
     def _use(self, needs: str, source: Source | None) -> None:
         """Attach a loaded source in the place of that for the same methods. None: there is none from now on.
 
@@ -228,8 +264,9 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         """
         token = cancel or self.cancel_token
         with self._occupancy.change():  # Opened within: some heads share the target's cache, and empty it.
-            self._use("heads", None if model is None else _as_source(open_heads(model, self._loaded(), token)))
-            self._heads_config = model if isinstance(model, LoadConfig | None) else load_config(model, {})
+            config = None if model is None else model if isinstance(model, LoadConfig) else load_config(model, {})
+            opened = None if config is None else open_heads(config, self._loaded(), token)
+            self._use("heads", None if opened is None else _as_source(opened, config))
 
     def find_heads(self, method: str = AUTO, *, cancel: CancelToken | None = None) -> tuple[str, ...]:
         """Load draft heads that the attached target's file brings, or that lie beside it, where any of them fits.
@@ -245,7 +282,6 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
             heads, reasons = open_found_heads(config, target, method, cancel or self.cancel_token)
             if heads is not None:
                 self._use("heads", _as_source(heads))
-                self._heads_config = None
         return reasons
 
     def attach_corpus(self, corpus: Corpus | Iterable[str | Path] | None, *, cancel: CancelToken | None = None) -> None:
@@ -260,11 +296,11 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         self.corpus = corpus
 
     def config_of(self, part: Literal["target", "draft", "heads"]) -> LoadConfig | None:
-        """Return how a model was loaded; None where it is not loaded, or was handed over or found with the target."""
+        """Return how a model was loaded; None where it is not loaded, or was handed over."""
         if part == "target":
             return self._target_config
         source = source_for(part, self.sources)
-        return None if source is None else self._heads_config if part == "heads" else source.config
+        return None if source is None else source.config
 
     def _put(self, target: Backend | None, config: LoadConfig | None, sources: Sequence[Source]) -> None:
         """Hold these models from now on. Those that are held no more are let go."""
@@ -465,6 +501,11 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
 
     # Replies beside each other ----------------------------------------------------------------------------------------
 
+    @property
+    def can_stream(self) -> bool:
+        """True if no source reads the target's hidden states: those of streams are not shown."""
+        return not any(source.reads_states for source in self.sources)
+
     def open_streams(self, count: int, *, midway: bool = False) -> tuple[SpeculativeDecoder, ...]:
         """Return decoders over the models of this one that write replies together; none where that cannot be.
 
@@ -477,7 +518,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         if not midway:
             with self._occupancy.use(CancelToken(), _BUSY), self._holder.use(self.target, self.draft):
                 return self.open_streams(count, midway=True)
-        opened = None if self.heads or self._streams else open_pairs(self._loaded(), self.draft, count)
+        opened = open_pairs(self._loaded(), self.draft, count) if self.can_stream and not self._streams else None
         if opened is not None:
             self.apart = opened[0].apart
             self._streams = tuple(self._make_stream(*place) for place in opened[1])
@@ -534,9 +575,9 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         self.close()
 
 
-def _as_source(heads: HeadBackend) -> Source:
+def _as_source(heads: HeadBackend, config: LoadConfig | None = None) -> Source:
     """Return loaded heads as a source."""
-    return Source(cast(DraftMethod, find_method(heads.method)), heads)
+    return Source(cast(DraftMethod, find_method(heads.method)), heads, config)
 
 
 def _callers_level() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadChoice
@@ -28,17 +29,14 @@ class FolderListing:
 
 @dataclass(frozen=True, slots=True)
 class LoadWay:
-    """Hold the load options of target and draft.
+    """Hold the load options of models, by their paths. `despite_memory`: load although memory seems too short."""
 
-    `despite_memory`: load although memory seems too short. `heads`: the draft is heads for the target; `partner`: of
-    the draft model beside them.
-    """
-
-    target: LoadChoice = AS_THE_ENGINE_DOES
-    draft: LoadChoice = AS_THE_ENGINE_DOES
+    options: tuple[tuple[Path, LoadChoice], ...] = ()
     despite_memory: bool = False
-    heads: bool = False
-    partner: LoadChoice = AS_THE_ENGINE_DOES
+
+    def of(self, path: Path) -> LoadChoice:
+        """Return the options of a model."""
+        return dict(self.options).get(path, AS_THE_ENGINE_DOES)
 
 
 AS_ASKED = LoadWay()

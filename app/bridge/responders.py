@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import engine
 from app.bridge.job import LoadWay
-from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadChoice
+from app.state.models.load_options import LoadChoice
 from app.state.models.selection import Loaded
-from app.state.models.servers import Server, is_server, server_of
+from app.state.models.servers import Server
 from engine import CancelToken, EngineError, LoadConfig, LoadProgress, ThinkingMode, Translatable
 
 if TYPE_CHECKING:
-    from engine import FoundServer, ModelFacts, RemoteDecoder, Responder, SpeculativeDecoder
-
-
-Source = tuple[Path | None, LoadChoice]
-Sources = tuple[Source, Source]
-"""Heads and a draft model, each with its load options; without a path there is none."""
-_NOTHING: Source = (None, AS_THE_ENGINE_DOES)
+    from engine import FoundServer, ModelFacts, RemoteDecoder, Responder, Source, SpeculativeDecoder
 
 
 class ServerRemoved(EngineError):
@@ -47,7 +40,7 @@ class Responders:
         self.thinking_modes: tuple[ThinkingMode, ...] = ()
         self.servers: tuple[Server, ...] = ()
         self._local = Loaded()
-        self._how = LoadWay()
+        self._options: dict[Path, LoadChoice] = {}
         self._trusted = frozenset(trusted)
         self._keys: dict[str, str] = {}
         self._remote: RemoteDecoder | None = None
@@ -61,18 +54,18 @@ class Responders:
     def has(self, wanted: Loaded, how: LoadWay) -> bool:
         """Return whether exactly this is loaded, with these options."""
         answers = wanted.target in (None, self.loaded.target)
-        return answers and all(self.kept(wanted, how)) and self.loaded.drafts == wanted.drafts
+        return answers and all(self.kept(wanted, how)) and self.loaded.sources == wanted.sources
 
-    def kept(self, wanted: Loaded, how: LoadWay) -> tuple[bool, bool, bool]:
-        """Return whether nothing needs to be loaded for the target, for the draft, and for the model beside heads."""
-        if is_server(wanted.target):
-            return True, True, True
-        have, now = self._local, self._how
-        target = wanted.target is None or (wanted.target, how.target) == (have.target, now.target)
-        there = _sources(have, now)
-        drafts = (wanted.draft, how.draft), (wanted.partner, how.partner)
-        kept = tuple(source[0] is None or source in there for source in drafts)
-        return target, kept[0], kept[1]
+    def kept(self, wanted: Loaded, how: LoadWay) -> tuple[bool, ...]:
+        """Return whether nothing needs to be loaded for the target, and for each source."""
+        if isinstance(wanted.target, Server):
+            return (True, *(True for _ in wanted.sources))
+        have = self._local
+        target = wanted.target in (None, have.target) and self._loads_alike(wanted.target, how)
+        return target, *(path in have.sources and self._loads_alike(path, how) for path in wanted.sources)
+
+    def _loads_alike(self, path: Path | None, how: LoadWay) -> bool:
+        return path is None or self._options.get(path) == how.of(path)
 
     # On the worker thread ---------------------------------------------------------------------------------------------
 
@@ -82,68 +75,34 @@ class Responders:
         return self._decoder if remote is None else remote
 
     def _load(self, wanted: Loaded, how: LoadWay, cancel: CancelToken) -> Loaded:
-        if wanted.target is not None and is_server(wanted.target):
-            return self._turn_to(wanted.target, cancel)
         target = wanted.target
+        if isinstance(target, Server):
+            return self._turn_to(target, cancel)
+        decoder = self._decoder
+        anew = None if target is None or self.kept(wanted, how)[0] else self._config(target, how)
+        sources = [self._config(path, how) for path in wanted.sources]
+        before = decoder.target, decoder.sources
         try:
-            if target is not None and (target, how.target) != (self._local.target, self._how.target):
-                self._load_target(target, _sources(wanted, how), how, cancel)
-            cancel.check()
-            self._load_drafts(_sources(wanted, how), how, cancel)
+            decoder.attach(anew, sources, progress=self._note_progress, cancel=cancel)
         finally:
             self.progress = None
+            if (decoder.target, decoder.sources) != before:
+                self._note_loaded(target, how, *before)
         self._leave_server()
         return self.loaded
 
-    def _load_target(self, target: Path, wanted: Sources, how: LoadWay, cancel: CancelToken) -> None:
-        """Load a target, and a draft model beside it where only that is to draft and is not there yet."""
-        before, there = self._decoder.target, _sources(self._local, self._how)
-        config = self._config(target, how.target, how)
-        path, options = wanted[1] if wanted[0] == _NOTHING and wanted[1] != there[1] else _NOTHING
-        try:
-            if path is None:
-                self._decoder.attach_target(config, progress=self._note_progress, cancel=cancel)
-            else:
-                draft = self._config(path, options, how)
-                self._decoder.attach_pair(config, draft, progress=self._note_progress, cancel=cancel)
-                there = (_NOTHING, (path, options))
-        finally:
-            if self._decoder.target is not before:
-                self.token_names = {}
-                self._how = replace(self._how, target=how.target)
-                self._note_loaded(target, there)
-
-    def _load_drafts(self, wanted: Sources, how: LoadWay, cancel: CancelToken) -> None:
-        """Load heads and a draft model, or one of them, in the place of what drafted before; what is there stays.
-
-        What is to be loaded comes first: if that fails, what drafted before is still there.
-        """
-        there = list(_sources(self._local, self._how))
-        for place in sorted(range(2), key=lambda place: wanted[place][0] is None):
-            path, options = wanted[place]
-            if wanted[place] == there[place] or (path is None and there[place][0] is None):
-                continue
-            config = None if path is None else self._config(path, options, how)
-            if place == 0:
-                self._decoder.attach_heads(config, cancel=cancel)
-            else:
-                self._decoder.attach_draft(config, progress=self._note_progress, cancel=cancel)
-            there[place] = wanted[place]
-            self._note_loaded(self._local.target, (there[0], there[1]))
-
-    def _turn_to(self, key: Path, cancel: CancelToken) -> Loaded:
+    def _turn_to(self, server: Server, cancel: CancelToken) -> Loaded:
         """Have a server answer from now on. Raises ServerFailed and what else connecting raises."""
-        if self.loaded.target == key and self._remote is not None:
+        if self.loaded.target == server and self._remote is not None:
             return self.loaded
-        remote = self._connect(key, cancel)
+        remote = self._connect(server, cancel)
         self._leave_server()
-        self._remote, self.loaded = remote, Loaded(key)
+        self._remote, self.loaded = remote, Loaded(server)
         self.facts, self.thinking_modes, self.token_names = (), (), {}
         return self.loaded
 
-    def _connect(self, key: Path, cancel: CancelToken) -> RemoteDecoder:
-        server = server_of(self.servers, key)
-        if server is None:
+    def _connect(self, server: Server, cancel: CancelToken) -> RemoteDecoder:
+        if server not in self.servers:
             raise ServerRemoved
         return engine.connect_server(server.address, server.model, key=self._key_of(server.address), cancel=cancel)
 
@@ -151,7 +110,7 @@ class Responders:
         if self._remote is not None:
             self._remote.close()
             self._remote = None
-            self._note_loaded(self._local.target, _sources(self._local, self._how))
+            self._show_local()
 
     def _find_server(self, address: str, key: str, cancel: CancelToken) -> FoundServer:
         """Ask a server what it has; a key that it takes is kept for this session. Raises what connecting raises."""
@@ -167,31 +126,36 @@ class Responders:
     def _unload(self) -> Loaded:
         self._leave_server()
         self._decoder.close()
-        self._local = self.loaded = Loaded()
+        self._local, self._options = Loaded(), {}
+        self.loaded = self._local
         self.facts, self.thinking_modes = (), ()
         return self.loaded
 
-    def _config(self, path: Path, options: LoadChoice, how: LoadWay) -> LoadConfig:
+    def _config(self, path: Path, how: LoadWay) -> LoadConfig:
         # The bundled files came with the program: no need to try them in a child process first.
-        return options.config(path, trusted=path in self._trusted, despite_memory=how.despite_memory)
+        return how.of(path).config(path, trusted=path in self._trusted, despite_memory=how.despite_memory)
 
-    def _note_loaded(self, target: Path | None, sources: Sources) -> None:
-        """Note what is loaded: the engine drops heads with their target, and a draft that does not fit a new one."""
-        decoder = self._decoder
-        heads = sources[0] if decoder.heads is not None else _NOTHING
-        model = sources[1] if decoder.draft is not None else _NOTHING
-        first, partner = (heads, model) if heads[0] is not None else (model, _NOTHING)
-        self._local = self.loaded = Loaded(target, first[0], partner[0])
-        self._how = replace(self._how, draft=first[1], partner=partner[1], heads=heads[0] is not None)
+    def _note_loaded(self, wanted: Path | None, how: LoadWay, target: object, sources: Sequence[Source]) -> None:
+        """Note what is loaded now. What there was before, `target` and `sources`, keeps its options."""
+        decoder, there = self._decoder, {*(each.model for each in sources), target}
+        changed = decoder.target is not target
+        path = wanted if changed else self._local.target
+        files = [(each.config.path, each.model) for each in decoder.sources if each.config is not None]
+        named = [*files, *([(path, decoder.target)] if isinstance(path, Path) else [])]
+        self._options = {
+            file: self._options.get(file, how.of(file)) if model in there else how.of(file) for file, model in named
+        }
+        self._local = Loaded(path, tuple(file for file, _ in files))
+        if changed:
+            self.token_names = {}
+        self._show_local()
+
+    def _show_local(self) -> None:
+        """Tell of the models that are loaded: they answer now."""
+        decoder, self.loaded = self._decoder, self._local
         models = (decoder.target, decoder.draft)
         self.facts = tuple(engine.ModelFacts.of(model) for model in models if model is not None)
-        self.thinking_modes = () if target is None else decoder.thinking_modes
+        self.thinking_modes = () if decoder.target is None else decoder.thinking_modes
 
     def _note_progress(self, progress: LoadProgress) -> None:
         self.progress = progress
-
-
-def _sources(files: Loaded, how: LoadWay) -> Sources:
-    """Return which heads and which draft model these files are."""
-    first, partner = (files.draft, how.draft), (files.partner, how.partner)
-    return (first, partner) if how.heads else (_NOTHING, first)

@@ -31,8 +31,6 @@ def race(
     settings, prompt = request.settings, [Message("user", request.prompt)]
     for lane, lookahead in enumerate(ways):
         options: dict[str, Any] = {"lookahead": lookahead}
-        if isinstance(lookahead, int) and lookahead:
-            options["method"] = "draft-model" if decoder.heads is None else decoder.heads.method
         sampling = SamplingConfig(temperature=settings.temperature, seed=0)
         for event in decoder.stream(prompt, max_tokens=_WARM_TOKENS, sampling=sampling, cancel=cancel, **options):
             if isinstance(event, Finished) and event.result.finish_reason == "cancelled":

@@ -34,7 +34,7 @@ from app.state.chat.transcript import Entry, Exchange, Problem, Transcript
 from app.state.conversations.conversation import Conversation
 from app.state.conversations.kept import exchanges
 from app.state.models.selection import Selection
-from app.state.models.servers import is_server
+from app.state.models.servers import Server
 from app.state.speculation.metrics import Metrics
 from app.store.brought import Brought
 from app.store.errors import StoreError
@@ -278,7 +278,9 @@ class ChatController(QObject):
         self.conversations.load_trace(exchange)
         target = self.choices.applied(self.models.selection_to_load).target
         same = self.models.name_of(target) == conversation[exchange.reply_id].target
-        road = take_road(exchange, index, given, "server" if is_server(target) else "same" if same else "other")
+        road = take_road(
+            exchange, index, given, "server" if isinstance(target, Server) else "same" if same else "other"
+        )
         if road is not None:
             self._answer_anew(conversation, exchange.question_id, road)
 

@@ -51,7 +51,7 @@ class Choices(QObject):
     def asked(self, selection: Selection) -> GenerationChoice:
         """Return `own` with the draft that is chosen: none, or the text so far, decides the method."""
         method = selection.method or self.own.method
-        if method in NEEDS_DRAFT and selection.draft is None:
+        if method in NEEDS_DRAFT and not selection.sources:
             method = "auto"
         if method not in self._by_method:
             self._by_method[method] = replace(self.own, method=method)
@@ -59,7 +59,7 @@ class Choices(QObject):
 
     def applied(self, selection: Selection) -> Selection:
         """Return the choice with the lookahead that the next reply really uses."""
-        has_draft = selection.draft is not None
+        has_draft = bool(selection.sources)
         lookahead = self.asked(selection).lookahead_for(selection.lookahead, has_draft=has_draft)
         return selection if lookahead == selection.lookahead else replace(selection, lookahead=lookahead)
 

@@ -31,7 +31,7 @@ from app.state.compare.compare import (
 )
 from app.state.compare.race import RaceMark
 from app.state.models.selection import Loaded, Lookahead, Selection
-from app.state.models.servers import is_server
+from app.state.models.servers import Server
 from engine import Cancelled, ContextFull, EngineError, full_size_folder
 
 if TYPE_CHECKING:
@@ -121,17 +121,17 @@ class CompareController(QObject):
         """Return the current choice."""
         chosen, name = self._models.list.selection, self._models.name_of
         pair = self._local_pair
-        server = name(chosen.target) if is_server(chosen.target) else ""
+        server = name(chosen.target) if isinstance(chosen.target, Server) else ""
         return ComparedModels(name(pair.target), self._models.name_of_drafts(pair), chosen.lookahead, server)
 
     @property
     def _local_pair(self) -> Loaded:
         """Return the models that are measured: those chosen, or beside a server those loaded here, or the demo's."""
         chosen = self._models.list.selection
-        if not is_server(chosen.target):
+        if not isinstance(chosen.target, Server):
             return chosen.files
         there = self._bridge.local
-        return there if there.target is not None else Loaded(*(self._models.list.bundled or (None, None)))
+        return there if there.target is not None else self._models.list.bundled_files
 
     @property
     def full_size_chosen(self) -> FullSize | None:
@@ -148,9 +148,9 @@ class CompareController(QObject):
             return
         chosen = self._models.list.selection
         ways: tuple[Way, ...] = ways_to_sweep()
-        pair, server = self._local_pair, chosen.target if is_server(chosen.target) else None
+        pair, server = self._local_pair, chosen.target if isinstance(chosen.target, Server) else None
         if kind == "compare":
-            ways = ways_to_compare(chosen.lookahead, has_draft=pair.draft is not None)
+            ways = ways_to_compare(chosen.lookahead, has_draft=bool(pair.sources))
         request = CompareRequest(prompt.strip("\n"), ways, pair, settings, server if kind == "compare" else None)
         run.begin(request)
         self._work[kind] = _Work()
@@ -250,7 +250,7 @@ class CompareController(QObject):
         if bundled is None or chosen.target != bundled[0]:
             return
         try:
-            job = self._models.load(Loaded(*bundled))
+            job = self._models.load(self._models.list.bundled_files)
             if job is not None:
                 try:
                     await job.result

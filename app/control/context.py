@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -18,6 +17,7 @@ from app.control.replies import PendingReply
 from app.state.chat.context_use import ContextUse, TokenCount, use_of
 from app.state.chat.said import asked_messages
 from app.state.chat.transcript import answered
+from app.state.models.servers import Target
 from engine import Cancelled, EngineError, Message
 
 WAIT_MS = 250
@@ -56,7 +56,7 @@ class ContextController(QObject):
         self._job: Job[TokenCount] | None = None
         self._history: tuple[Message, ...] | None = None
         self._state = object()
-        self._target: Path | None = None
+        self._target: Target | None = None
         self._tasks = Tasks(loop)
         self._stopped = False
         self._timer = QTimer(self)

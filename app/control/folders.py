@@ -14,7 +14,7 @@ from app.bridge.tasks import Tasks
 from app.control.problems import describe
 from app.state.chat.transcript import Problem
 from app.state.models.models import ModelList
-from app.state.models.servers import is_server
+from app.state.models.servers import Server, Target
 from app.system.folder_watch import FolderWatch
 from app.system.translation import say
 from engine import Cancelled, EngineError, FolderUnreadable
@@ -112,9 +112,9 @@ class FolderController(QObject):
             self.found.emit()
         return True
 
-    async def read_alone(self, path: Path | None) -> None:
+    async def read_alone(self, path: Target | None) -> None:
         """Read a model if it is in no models folder. What is wrong with it is said when it is loaded."""
-        if path is None or is_server(path) or self._models.by_path(path) is not None:
+        if path is None or isinstance(path, Server) or self._models.by_path(path) is not None:
             return
         with contextlib.suppress(Cancelled, EngineError):
             self._models.set_alone(await self._bridge.inspect(path).result)

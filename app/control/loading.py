@@ -56,9 +56,8 @@ class Loader(QObject):
 
     def ways(self, wanted: Loaded) -> LoadWay:
         """Return the load options of these models."""
-        heads = self._models.holds_heads(wanted.draft, wanted.target)
-        target, draft, partner = map(self._models.options, (wanted.target, *wanted.drafts))
-        plain = LoadWay(target, draft, heads=heads, partner=partner)
+        files = [path for path in (wanted.target, *wanted.sources) if isinstance(path, Path)]
+        plain = LoadWay(tuple((path, self._models.options(path)) for path in files))
         return replace(plain, despite_memory=(wanted, plain) in self._accepted)
 
     def shortage(self, wanted: Loaded) -> Shortage | None:
@@ -72,9 +71,9 @@ class Loader(QObject):
             return None
         paths: list[Path] = []
         needed = 0
-        for path, there in zip((wanted.target, *wanted.drafts), self._bridge.kept(wanted, how), strict=True):
+        for path, there in zip((wanted.target, *wanted.sources), self._bridge.kept(wanted, how), strict=True):
             model = None if there else self._models.by_path(path)
-            fits = model is not None and (model.usable or model.role == "draft-head")
+            fits = model is not None and (model.usable or model.head is not None)
             if model is not None and fits and model.size_bytes:
                 paths.append(model.path)
                 needed += self._models.needs(model).in_memory
@@ -84,11 +83,12 @@ class Loader(QObject):
         return Shortage(tuple(paths), needed, free) if needed > free else None
 
     def without_unaffordable_draft(self, chosen: Selection) -> Selection:
-        """Return the choice, without the automatic draft if it does not fit in memory now; heads stay if they do."""
-        if chosen.drafting != "automatic" or chosen.draft is None or self.shortage(chosen.files) is None:
+        """Return the choice, without automatic sources that do not fit in memory; the first one stays if it does."""
+        if chosen.drafting != "automatic" or not chosen.sources or self.shortage(chosen.files) is None:
             return chosen
-        alone = replace(chosen, partner=None)
-        return alone if chosen.partner and self.shortage(alone.files) is None else replace(alone, draft=None)
+        alone = replace(chosen, sources=chosen.sources[:1])
+        fits = alone != chosen and self.shortage(alone.files) is None
+        return alone if fits else replace(chosen, sources=())
 
     # From one state to the next ---------------------------------------------------------------------------------------
 

@@ -24,8 +24,8 @@ from app.state.models.library import Library
 from app.state.models.load_options import LoadChoice
 from app.state.models.models import ModelList
 from app.state.models.names import file_label, shown_name
-from app.state.models.selection import DraftKey, HeadAndModel, Loaded, Lookahead, Selection
-from app.state.models.servers import Server, is_server, server_of
+from app.state.models.selection import DraftKey, Loaded, Lookahead, Selection
+from app.state.models.servers import Server, Target
 from app.system.folder_watch import is_there
 from app.system.translation import say, say_error
 from app.words.models import announcement
@@ -98,17 +98,17 @@ class ModelController(QObject):
         self.list.choose_drafting("automatic")
         self._tell_selection()
 
-    def choose_target(self, path: Path) -> None:
+    def choose_target(self, target: Target) -> None:
         """Use this target, and load it now, with the draft that fits it; after a reply that is being written."""
         self._opened = self._wish = None
         self._costs.cancel()
-        self.list.choose(target=path)
-        if self.list.selection.drafting == "automatic" or is_server(path):
+        self.list.choose(target=target)
+        if self.list.selection.drafting == "automatic" or isinstance(target, Server):
             self.list.choose_drafting("automatic")
         self._remember()
-        self._tasks.start(self._load_judged(path))
+        self._tasks.start(self._load_judged(target))
 
-    async def _load_judged(self, target: Path) -> None:
+    async def _load_judged(self, target: Target) -> None:
         asked = self._asked
         await self._judge(new_target=True)
         if self.list.selection.target == target and self._asked == asked:  # Nothing else was chosen or asked meanwhile.
@@ -118,8 +118,8 @@ class ModelController(QObject):
         """Use this draft, and load it now, or "automatic", a method of MODEL_FREE, or None for none."""
         self._wish = None
         self._costs.cancel()
-        if isinstance(draft, Path | HeadAndModel):
-            self.list.choose(draft=draft)
+        if isinstance(draft, Path | tuple):
+            self.list.choose(sources=(draft,) if isinstance(draft, Path) else draft)
         else:
             self.list.choose_drafting(draft or "none")
         self._remember()
@@ -133,15 +133,15 @@ class ModelController(QObject):
 
     def add_server(self, server: Server) -> None:
         """Offer a server as the target, now and in later runs, and use it."""
-        others = (each for each in self.list.servers if each.key != server.key)
+        others = (each for each in self.list.servers if each != server)
         self._set_servers((*others, server))
-        self.choose_target(server.key)
+        self.choose_target(server)
 
-    def remove_server(self, key: Path) -> None:
+    def remove_server(self, server: Server) -> None:
         """Offer it no more; where it is the target, what is loaded here is, or the bundled target."""
-        self._set_servers(tuple(each for each in self.list.servers if each.key != key))
+        self._set_servers(tuple(each for each in self.list.servers if each != server))
         local = self._bridge.local.target or (self.list.bundled or (None,))[0]
-        if self.list.selection.target == key and local is not None:
+        if self.list.selection.target == server and local is not None:
             self.choose_target(local)
 
     def _set_servers(self, servers: tuple[Server, ...]) -> None:
@@ -172,12 +172,12 @@ class ModelController(QObject):
     def lengthen_context(self, tokens: int) -> None:
         """Load the chosen target with so many tokens of context from the next message on."""
         target = self.list.selection.target
-        if target is not None:
+        if isinstance(target, Path):
             self.set_options(target, replace(self.list.options(target), context=tokens))
 
-    def note_speed(self, target: Path | None, result: GenerationResult | None) -> None:
+    def note_speed(self, target: Target | None, result: GenerationResult | None) -> None:
         """Note how fast a target is that has written a reply."""
-        if result is not None and target is not None and not is_server(target):
+        if result is not None and isinstance(target, Path):
             self._memory.note_speed(target, result.stats)
 
     def set_favourite(self, path: Path, on: bool) -> None:
@@ -275,8 +275,7 @@ class ModelController(QObject):
     def _is_chosen(self, wanted: Loaded) -> bool:
         """Return whether this is still the current choice."""
         chosen = self.list.selection.files
-        drafts = zip(wanted.drafts, chosen.drafts, strict=True)
-        return chosen.target == wanted.target and all(path in (None, own) for path, own in drafts)
+        return chosen.target == wanted.target and all(path in chosen.sources for path in wanted.sources)
 
     def unload(self) -> None:
         """Free the models, after the reply that is being written. The next message loads what is chosen again."""
@@ -294,7 +293,7 @@ class ModelController(QObject):
         self.note_memory()
         self._memory.note_used(self._bridge.loaded)
         here = self._bridge.loaded
-        engine.note_used(path for path in (here.target, *here.drafts) if path is not None and not is_server(path))
+        engine.note_used(path for path in (here.target, *here.sources) if isinstance(path, Path))
         state = self.loader.ended(job)
         if state is None:
             return
@@ -304,9 +303,9 @@ class ModelController(QObject):
         self.loaded_changed.emit()
 
     def _load_failed(self, wanted: Loaded, error: BaseException) -> None:
-        refused = error.path if isinstance(error, LoadFailed) and error.path in wanted.drafts else None
+        refused = error.path if isinstance(error, LoadFailed) and error.path in wanted.sources else None
         if refused is not None or isinstance(error, IncompatiblePair):
-            self.list.refuse(refused or wanted.partner or wanted.draft)
+            self.list.refuse(refused or next(reversed(wanted.sources), None))
         if self._opened is not None and self._bridge.loaded.target != self._opened == wanted.target:
             self._opened = None
             self.list.selection = self._before
@@ -329,15 +328,16 @@ class ModelController(QObject):
         """Return the folder that is being scanned."""
         return self._folders.scanning
 
-    def name_of(self, path: Path | None) -> str:
-        """Return the name of a model in the window; empty for none."""
-        model, server = self.list.by_path(path), server_of(self.list.servers, path)
-        label = shown_name(model) if model is not None else file_label(path) if path is not None else ""
-        return say(label) if server is None else server.name
+    def name_of(self, target: Target | None) -> str:
+        """Return the name of a model or a server in the window; empty for none."""
+        if target is None or isinstance(target, Server):
+            return "" if target is None else target.name
+        model = self.list.by_path(target)
+        return say(file_label(target) if model is None else shown_name(model))
 
     def name_of_drafts(self, files: Loaded) -> str:
-        """Return the name of what drafts, of both where heads and a model do; empty for none."""
-        return " + ".join(filter(None, map(self.name_of, files.drafts)))
+        """Return the name of what drafts, of all that do; empty for none."""
+        return " + ".join(filter(None, map(self.name_of, files.sources)))
 
     async def _begin(self, folders: Sequence[Path]) -> None:
         self.note_memory()
@@ -348,7 +348,7 @@ class ModelController(QObject):
                 self.list.set_bundled(look.models)
             except EngineError as error:
                 self.failed.emit(describe(error))
-        for path in (self.list.selection.target, *self.list.selection.files.drafts):
+        for path in (self.list.selection.target, *self.list.selection.sources):
             # What is chosen comes first, and what it takes is to be known before it is loaded.
             await self._folders.read_alone(path)
         self.list_changed.emit()
@@ -396,8 +396,8 @@ class ModelController(QObject):
         wish = self._wish
         if wish is not None and wish.target is not None and self.list.can_be_used(wish.target):
             self._wish = None
-            if not all(self.list.can_be_used(path) for path in wish.files.drafts if path is not None):
-                wish = replace(wish, draft=None, partner=None, drafting="automatic")
+            if not all(self.list.can_be_used(path) for path in wish.sources):
+                wish = replace(wish, sources=(), drafting="automatic")
             if self.list.loaded != wish.files:
                 self.list.selection = wish
                 self._tell_selection()

@@ -23,7 +23,7 @@ from app.state.chat.trace import TokenTrace
 from app.state.chat.transcript import Exchange, Problem
 from app.state.conversations.conversation import Conversation
 from app.state.models.selection import Loaded, Lookahead, Selection
-from app.state.models.servers import is_server
+from app.state.models.servers import Server
 from app.state.settings.generation import GenerationChoice
 from app.state.speculation.metrics import Metrics
 from app.system.translation import number
@@ -48,7 +48,7 @@ def current_activity(
     if exchange is not None:
         if exchange.status == "writing":
             return Activity("writing")
-        if reading is None and is_server(models.list.loaded.target) and models.loader.state.stage == "loaded":
+        if reading is None and isinstance(models.list.loaded.target, Server) and models.loader.state.stage == "loaded":
             return Activity("asking-server", models.name_of(models.list.loaded.target))
         if reading is not None:
             share = reading.evaluated / reading.total if reading.total else None
@@ -66,8 +66,9 @@ def _loading(bridge: EngineBridge, models: ModelController) -> Activity | None:
         return None
     if progress is None:
         return Activity("loading", models.name_of(state.wanted.target))
-    path = state.wanted.target if progress.part == "target" else state.wanted.partner or state.wanted.draft
-    return Activity(progress.stage, models.name_of(path), progress.fraction)
+    sources = state.wanted.sources if progress.part == "draft" else ()
+    name = models.name_of(sources[-1] if sources else state.wanted.target)
+    return Activity(progress.stage, name, progress.fraction)
 
 
 def _in_background(bridge: EngineBridge, models: ModelController) -> Activity:
@@ -326,7 +327,7 @@ class ReplyQueue(QObject):
                 pending.exchange.trace = None
                 texts.append(event.text)
                 added.extend(event.added)
-            elif isinstance(event, RoundEvent) and not is_server(pending.wanted.target):
+            elif isinstance(event, RoundEvent) and not isinstance(pending.wanted.target, Server):
                 self._trace(pending.exchange).add_round(event, self._bridge.token_names)
             elif isinstance(event, PromptProgress):
                 pending.reading = event

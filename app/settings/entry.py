@@ -144,8 +144,9 @@ def folders(value: object) -> list[str]:
 
 def paths(value: object) -> list[str]:
     """Read a list of paths: those that make sense, each once."""
-    listed = value if isinstance(value, list) else []
-    return list(dict.fromkeys(each for each in listed if each and _is_path(each)))[:_MOST_OPTIONS]
+    if not isinstance(value, list):
+        raise ValueError(value)  # noqa: TRY004 - as of every entry
+    return list(dict.fromkeys(each for each in value if each and _is_path(each)))[:_MOST_OPTIONS]
 
 
 def options_by_path(value: object) -> dict[str, dict[str, Any]]:

@@ -8,6 +8,7 @@ from app.settings.settings import Settings
 from app.state.models.load_options import LoadChoice
 from app.state.models.models import ModelList
 from app.state.models.selection import Loaded
+from app.state.models.servers import write_target
 from engine import GenerationStats
 
 _RECENT = 20
@@ -25,10 +26,9 @@ class ModelMemory:
     def keep_choice(self) -> None:
         """Choose these models in the next run too."""
         chosen = self.models.selection
-        own = self.models.bundled or (None, None)
-        self.settings.target = "" if chosen.target in (None, own[0]) else str(chosen.target)
-        self.settings.draft = None if chosen.draft == own[1] else str(chosen.draft or "")
-        self.settings.partner = str(chosen.partner or "")
+        own = self.models.bundled_files
+        self.settings.target = "" if chosen.target in (None, own.target) else write_target(chosen.target)
+        self.settings.sources = None if own.sources == chosen.sources != () else [*map(str, chosen.sources)]
         self.settings.drafting = chosen.drafting
 
     def keep_folders(self) -> None:
@@ -55,7 +55,7 @@ class ModelMemory:
 
     def note_used(self, loaded: Loaded) -> None:
         """Note what is loaded as used last."""
-        used = [str(path) for path in (loaded.target, *loaded.drafts) if path is not None]
+        used = [str(path) for path in (loaded.target, *loaded.sources) if isinstance(path, Path)]
         recent = [*used, *(each for each in self.settings.recent_models if each not in used)][:_RECENT]
         if recent != self.settings.recent_models:
             self.settings.recent_models = recent

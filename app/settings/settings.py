@@ -34,6 +34,7 @@ from app.state.models.selection import DRAFTINGS, Lookahead
 from app.state.settings.fields import Option
 from app.state.settings.generation import CHOSEN, GENERATION, GenerationChoice
 from app.system.places import settings_path
+from app.system.resources import ResourceDamaged, read_text
 from app.system.translation import LANGUAGES
 from engine import MAX_LOOKAHEAD, THINKING_MODES, Translatable, private_folder, write_whole
 
@@ -92,8 +93,7 @@ _TEXTS = (
 class Settings:
     """Hold the remembered choices and the register of all settings; the metadata of a field describe it (see SETTINGS).
 
-    `target` "" is the bundled one; `draft` "" is none, None the bundled one; `partner`: a draft model beside heads, ""
-    is none.
+    `target` "" is the bundled one; `sources`: the files of what proposes, None: the bundled draft;
     `drafting`: how the draft was chosen (`Drafting` in app.state.models.selection), "" in old files;
     `models_folders`: in their order; `favourites`, `recent_models`: paths of models, those loaded last first;
     `files_folder`: where a file was opened or saved last;
@@ -116,8 +116,7 @@ class Settings:
 
     models_folders: list[str] = field(default_factory=list, metadata=kept(folders))
     target: str = field(default="", metadata=kept(path_text))
-    draft: str | None = field(default=None, metadata=kept(either(missing, path_text)))
-    partner: str = field(default="", metadata=kept(path_text))
+    sources: list[str] | None = field(default=None, metadata=kept(either(missing, paths)))
     drafting: str = field(default="", metadata=kept(one_of("", *DRAFTINGS)))
     lookahead: Lookahead = field(default="auto", metadata=kept(either(one_of("auto"), whole(0, MAX_LOOKAHEAD))))
     favourites: list[str] = field(default_factory=list, metadata=kept(paths))
@@ -216,18 +215,29 @@ class Settings:
         settings = cls()
         if not isinstance(data, Mapping):
             return settings
+        data = under_new_names(data)
         for name, each in SETTINGS.items():
             if name in data:
                 with contextlib.suppress(ValueError):
                     setattr(settings, name, each.read(data[name]))
-        if "models_folders" not in data and "models_folder" in data:
-            with contextlib.suppress(ValueError):
-                settings.models_folder = path_text(data["models_folder"])
         return settings
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the settings as written to the file."""
         return {name: getattr(self, name) for name in SETTINGS}
+
+
+def under_new_names(data: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Return the content of a file with the settings that an older version named otherwise: lists of one path each."""
+    renamed = {}
+    with contextlib.suppress(ResourceDamaged, ValueError):
+        renamed = json.loads(read_text("renamed_settings.json"))
+    found = {}
+    for name, before in renamed.items():
+        values = [data[each] for each in before if each in data]
+        if name not in data and values and (values[0] is None or all(isinstance(value, str) for value in values)):
+            found[name] = None if values[0] is None else [value for value in values if value]
+    return {**data, **found}
 
 
 def _register() -> Mapping[str, Setting]:

@@ -47,7 +47,7 @@ from app.state.markdown import code_colors
 from app.state.markdown import parser as markdown_parser
 from app.state.models.models import ModelList
 from app.state.models.selection import MODEL_FREE, Selection
-from app.state.models.servers import read_servers
+from app.state.models.servers import read_servers, read_target
 from app.system.application import Application
 from app.system.call_watcher import CallWatcher
 from app.system.damage_dialog import report
@@ -209,21 +209,19 @@ def _or_none(give: Callable[[], Any], problems: list[Problem]) -> Any:
 
 def _choose_as_before(models: ModelList, settings: Settings) -> Selection | None:
     """Choose what was chosen in the last run. What of it is not there at present is given back."""
-    own = models.bundled or (None, None)
-    of_old = {None: "automatic", "": "none"}.get(settings.draft, "model")
-    drafting: Any = settings.drafting or of_old
-    target = Path(settings.target) if settings.target else own[0]
-    draft = Path(settings.draft) if settings.draft else own[1] if settings.draft is None else None
-    if drafting in (*MODEL_FREE, "none") or (drafting == "automatic" and settings.target and settings.draft is None):
-        draft = None
-    partner = Path(settings.partner) if settings.partner and draft is not None else None
-    chosen = Selection(target, draft, settings.lookahead, drafting, partner=partner)
-    here = (*own, *(server.key for server in models.servers))
-    lost = [path for path in (target, draft, partner) if path is not None and path not in here and not is_there(path)]
+    own, kept = models.bundled_files, settings.sources
+    drafting: Any = settings.drafting or ("automatic" if kept is None else "model" if kept else "none")
+    target = read_target(settings.target, models.servers) if settings.target else own.target
+    sources = own.sources if kept is None else tuple(map(Path, kept))
+    if drafting in (*MODEL_FREE, "none") or (drafting == "automatic" and settings.target and kept is None):
+        sources = ()
+    chosen = Selection(target, sources, settings.lookahead, drafting)
+    here = (None, own.target, *own.sources, *models.servers)
+    lost = [each for each in (target, *sources) if each not in here and not (isinstance(each, Path) and is_there(each))]
     if target in lost:
         models.choose(lookahead=settings.lookahead)
     else:
-        models.selection = replace(chosen, draft=None, partner=None, drafting="automatic") if lost else chosen
+        models.selection = replace(chosen, sources=(), drafting="automatic") if lost else chosen
     return chosen if lost else None
 
 

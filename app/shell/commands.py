@@ -11,7 +11,7 @@ from app.shell.program import Program
 from app.shell.windows import Windows
 from app.state.conversations.formats import FORMATS
 from app.state.conversations.list import ConversationItem
-from app.state.models.servers import server_of
+from app.state.models.servers import Server
 from app.system.translation import say
 from app.views.commands.commands import CHAT, CONVERSATIONS, MODELS, PROGRAM, SPECULATION, VIEW, Keys
 from engine import full_size_folder
@@ -152,7 +152,7 @@ def _register_models(program: Program, windows: Windows) -> None:
         tr("Remove the server that is the target"),
         windows.servers.remove,
         section=MODELS,
-        enabled=lambda: server_of(models.list.servers, models.list.selection.target) is not None,
+        enabled=lambda: isinstance(models.list.selection.target, Server),
     )
     add(
         "models.options",

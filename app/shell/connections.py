@@ -23,6 +23,7 @@ from app.state.chat.attachments import NotAttached
 from app.state.chat.context_use import last_dropped, longer_context
 from app.state.chat.transcript import Problem
 from app.state.compare.compare import CompareKind
+from app.state.models.servers import Server
 from app.store.brought import Brought
 from app.system.resources import ResourceDamaged, starter_prompts
 from app.system.single_instance import Call
@@ -200,7 +201,9 @@ def answer(program: Program, call: Call) -> None:
 def _connect_models(program: Program, windows: LibraryWindows, proofs: Proofs) -> None:
     """Connect the pickers, the library and dropped files."""
     window, bar, models, controller = program.window, program.window.bar, program.models, program.controller
-    bar.target.chosen.connect(lambda key: models.choose_target(key) if isinstance(key, Path) else bar.ask_for_server())
+    bar.target.chosen.connect(
+        lambda key: models.choose_target(key) if isinstance(key, Path | Server) else bar.ask_for_server()
+    )
     bar.draft.chosen.connect(models.choose_draft)
     bar.lookahead.chosen.connect(models.choose_lookahead)
     bar.library_wanted.connect(windows.open_library)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject
 
 from app.control.replies import PendingReply
 from app.shell.program import Program
-from app.state.models.servers import is_server
+from app.state.models.servers import Server
 from app.system.places import caches_folder
 
 _SETTING = "keep_caches"
@@ -52,7 +52,8 @@ class KeptCaches(QObject):
     def _keep(self, pending: PendingReply) -> None:
         conversation, conversations = pending.conversation, self._program.conversations
         there = conversation is not None and conversations.lasting and conversations.is_listed(conversation)
-        if conversation is not None and there and pending.result is not None and not is_server(pending.wanted.target):
+        here = pending.result is not None and not isinstance(pending.wanted.target, Server)
+        if conversation is not None and there and here:
             self._program.bridge.keep_cache(_name(conversation.id))
 
     def _forget_open(self) -> None:

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 from app.control.models import ModelController
 from app.state.chat.activity import Activity
 from app.state.models.load_options import LoadChoice
+from app.state.models.servers import Target
 from app.views.widgets.notices import LoadNotice
 from app.views.widgets.theme import Theme
 from app.views.window.file_dialogs import ask_for_models_folder
@@ -61,7 +62,7 @@ class LibraryWindows(QObject):
         if folder is not None:
             self._models.add_folder(folder)
 
-    def open_options(self, path: Path | None) -> None:
+    def open_options(self, path: Target | None) -> None:
         """Show how a model is loaded."""
         from app.views.models.options import ModelOptionsDialog  # noqa: PLC0415 - not before it is asked for
 

@@ -26,7 +26,7 @@ def worded(choice: PickerLine) -> PickerLine:
         return replace(choice, label=label, hint=hint)
     label = say(choice.label)
     problem, hint = choice.problem, say(choice.hint)
-    if choice.partner is not None:
+    if choice.others:
         hint = tr(
             "Models",
             "Both propose. With lookahead auto, each round takes the one that promises more; with a fixed lookahead "
@@ -50,13 +50,13 @@ def _special_words(choice: PickerLine) -> tuple[str, str]:
     if choice.kind == "automatic":
         return _automatic_words(choice)
     if choice.kind == "group":
-        heads = {
+        titles = {
             "same": tr("Models", "Same tokenizer"),
             "both": tr("Models", "Head and draft model in turns"),
             "other": tr("Models", "Other tokenizer, so slower"),
             "servers": tr("Models", "Servers"),
         }
-        return heads[choice.label], choice.hint
+        return titles[choice.label], choice.hint
     if choice.kind == ADD_SERVER:
         return tr("Models", "Add a server…"), tr("Models", "A model on another computer, or of another program")
     if choice.kind == "none":

@@ -69,7 +69,7 @@ def in_window(target: Path, draft: Path, prompts: list[str], *, panel: bool) -> 
 
     with tempfile.TemporaryDirectory() as folder:
         file = SettingsFile(Path(folder) / "settings.json")
-        file.save(Settings(target=str(target), draft=str(draft), lookahead=LOOKAHEAD))
+        file.save(Settings(target=str(target), sources=[str(draft)], lookahead=LOOKAHEAD))
         run(["outrider"], file, script=script)
     return found
 

@@ -54,8 +54,8 @@ While the drafter rests it falls behind, from the prompt on; it catches up with 
 Grow = Callable[[Sequence[int], Sequence[int]], Logits]
 
 
-class HeadWay(NamedTuple):
-    """Tell how a head drafts: `grow` computes nodes of a tree (HeadBackend.grow); `past_ends`: it goes on past ends."""
+class FromStates(NamedTuple):
+    """Tell how to draft from states: `grow` computes nodes of a tree; `past_ends`: it goes on behind a text's end."""
 
     grow: Grow | None
     past_ends: bool
@@ -71,7 +71,7 @@ class DraftModelDrafter(Drafter):
     The reply's first token does not wait for the draft: the prompt is read behind it (where the lookahead is automatic
     in pieces, a plain round after each), and only the ends of a long one.
 
-    `head`: its model is a head, which goes on from the target's hidden states. It has read the prompt with the target,
+    `states`: its model is a head, which goes on from the target's hidden states. It has read the prompt with that,
     passes over no token, does nothing ahead of those states, and its own vocabulary may lack all that may come.
     """
 
@@ -89,9 +89,9 @@ class DraftModelDrafter(Drafter):
         rows: Rows = NUMPY,
         masks: MaskSource | None = None,
         tree: TreeShape | None = None,
-        head: HeadWay | None = None,
+        states: FromStates | None = None,
     ) -> None:
-        self._states, self._grow = head is not None, None if head is None else head.grow
+        self._states, self._grow = states is not None, None if states is None else states.grow
         self._backend = backend
         self._vocab_size = vocab_size
         self._shared_vocab = min(vocab_size, backend.vocab_size)
@@ -99,7 +99,8 @@ class DraftModelDrafter(Drafter):
         self._greedy = sampling.greedy and not self._sampling.reshaped
         self._seed = self._drawing_seed = seed
         self._round = 0
-        self._stop_tokens = frozenset() if head is not None and head.past_ends else stop_tokens | backend.eos_token_ids
+        past_ends = states is not None and states.past_ends
+        self._stop_tokens = frozenset() if past_ends else stop_tokens | backend.eos_token_ids
         self._min_confidence = min_confidence
         self._rows = rows
         self._masks = masks

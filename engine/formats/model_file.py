@@ -83,6 +83,10 @@ class ModelFile:
     shared: tuple[tuple[int, int], ...] = ()
     size_label: str = ""
 
+    def holds_heads_for(self, target: Path | None) -> bool:
+        """True if it holds heads that a target may draft with: in a file of their own, or inside the target's."""
+        return self.head is not None and (self.role == "draft-head" or self.path == target)
+
     @property
     def usable(self) -> bool:
         """Return whether it can be loaded as a target or a draft, as far as can be told without loading it."""

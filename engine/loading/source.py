@@ -9,8 +9,9 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent import futures
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from engine.backends.base import Backend
@@ -18,9 +19,10 @@ from engine.backends.heads import HeadBackend
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.corpus.corpus import Corpus
-from engine.errors import Cancelled, DecoderBusy, LoadWarning, PairWarning, VocabularyMismatch
+from engine.errors import Cancelled, DecoderBusy, LoadFailed, LoadWarning, PairWarning, VocabularyMismatch
 from engine.events import LoadProgress
 from engine.library.compat import Fit, judge_backends
+from engine.library.scan import known_model
 from engine.loading.open import ModelSource, open_model
 from engine.methods import DRAFT_MODEL, DraftMethod
 from engine.translatable import Translatable
@@ -90,6 +92,18 @@ class Source:
 def source_for(needs: str, sources: Iterable[Source]) -> Source | None:
     """Return the source for methods that need a draft, or heads; None where there is none."""
     return next((source for source in sources if source.method.needs == needs), None)
+
+
+def holds_heads(path: Path, target: Path | None) -> bool:
+    """True if a file holds heads for a target. What is wrong with a file is said when it is loaded."""
+    with suppress(LoadFailed, OSError):
+        return known_model(path).holds_heads_for(target)
+    return False
+
+
+def loads_alike(one: LoadConfig, other: LoadConfig) -> bool:
+    """True if both load the same model in the same way, whatever is checked before."""
+    return replace(one, trusted=other.trusted, despite_memory=other.despite_memory) == other
 
 
 def notes_on_models(target: Backend | None, sources: Sequence[Source]) -> dict[str, type[Warning]]:

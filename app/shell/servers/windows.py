@@ -10,7 +10,7 @@ from PySide6.QtCore import QCoreApplication
 from app.bridge.job import Job
 from app.control.problems import describe
 from app.shell.program import Program
-from app.state.models.servers import Server, server_of
+from app.state.models.servers import Server
 from engine import Cancelled
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ class ServerWindows:
     def remove(self) -> None:
         """Remove the server that is the target, and its key where no other one has the same address."""
         models, bridge = self._program.models, self._program.bridge
-        server = server_of(models.list.servers, models.list.selection.target)
-        if server is None:
+        server = models.list.selection.target
+        if not isinstance(server, Server):
             return
-        models.remove_server(server.key)
+        models.remove_server(server)
         if all(each.address != server.address for each in models.list.servers):
             bridge.forget_key(server.address)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from app.state.compare.race import Race
 from app.state.models.selection import Loaded, Lookahead
+from app.state.models.servers import Server
 
 if TYPE_CHECKING:
     from engine import Equality, Spread, WayFigures, WaysReport
@@ -66,7 +66,7 @@ class CompareRequest:
     ways: tuple[Way, ...]
     models: Loaded
     settings: CompareSettings
-    server: Path | None = None
+    server: Server | None = None
 
     @property
     def shown_way(self) -> str:

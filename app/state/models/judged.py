@@ -37,11 +37,6 @@ class JudgedDrafts:
         return self._ranking[1]
 
 
-def holds_heads(draft: ModelFile | None, target: Path | None) -> bool:
-    """Return whether a draft is heads for the target: in a file of their own, or inside the target's."""
-    return draft is not None and draft.head is not None and (draft.role == "draft-head" or draft.path == target)
-
-
 def is_near(draft: Path, target: Path) -> bool:
     """Return whether a file or folder is the target's own, or lies beside it or in it: heads there are meant for it."""
     return draft == target or target.parent in (draft.parent, draft.parent.parent)
@@ -49,7 +44,7 @@ def is_near(draft: Path, target: Path) -> bool:
 
 def draft_label(draft: ModelFile, name: str, target: Path | None) -> str:
     """Return what a draft is called in the picker: of heads it is said that they are some, and where."""
-    if not holds_heads(draft, target):
+    if not draft.holds_heads_for(target):
         return name
     if draft.path == target:
         return Translatable("head inside {name}", name=name)

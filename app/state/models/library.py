@@ -130,7 +130,7 @@ class Library:
 
 
 def _place(path: Path, files: Loaded) -> Place:
-    drafts = path in files.drafts
+    drafts = path in files.sources
     if path == files.target:
         return "both" if drafts else "target"
     return "draft" if drafts else ""

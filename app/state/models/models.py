@@ -7,19 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.state.models.judged import JudgedDrafts, holds_heads, is_near, name_of_both, names_of_drafts
+from app.state.models.judged import JudgedDrafts, is_near, name_of_both, names_of_drafts
 from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadChoice, needs_with
 from app.state.models.names import file_label, hint, identity, labels, unread, with_recommendation
 from app.state.models.selection import (
     MODEL_FREE,
     Drafting,
-    HeadAndModel,
     Loaded,
     Lookahead,
     PickerLine,
     Selection,
 )
-from app.state.models.servers import ADD_SERVER, Server, is_server, short_model
+from app.state.models.servers import ADD_SERVER, Server, Target, short_model
 from engine import MAX_LOOKAHEAD, ModelFile, Translatable
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 _PAYS = 1.5
 """A draft of which the target is not so many times as large saves nothing: automatic leaves it alone."""
-_MOST_PARTNERS = 4
+_MOST_TOGETHER = 4
 """Draft models that are offered with each head."""
 
 
@@ -48,7 +47,8 @@ class ModelList:
         self.recent: tuple[Path, ...] = ()
         self.measured: dict[Path, tuple[float, float]] = {}
         self.loaded = Loaded()
-        self.selection = Selection(*bundled, drafting="automatic") if bundled else Selection(drafting="automatic")
+        own = self.bundled_files
+        self.selection = Selection(own.target, own.sources, drafting="automatic")
         self._bundled_models: tuple[ModelFile, ...] = tuple(unread(path) for path in bundled or ())
         self._found: dict[Path, tuple[ModelFile, ...]] = {}
         self._all: tuple[ModelFile, ...] | None = None
@@ -58,6 +58,11 @@ class ModelList:
         self._judged = JudgedDrafts()
 
     # What is there ----------------------------------------------------------------------------------------------------
+
+    @property
+    def bundled_files(self) -> Loaded:
+        """Return the bundled pair as what may be loaded."""
+        return Loaded() if self.bundled is None else Loaded(self.bundled[0], self.bundled[1:])
 
     @property
     def folder(self) -> Path | None:
@@ -82,7 +87,7 @@ class ModelList:
             self._all = tuple(listed)
         return self._all
 
-    def by_path(self, path: Path | None) -> ModelFile | None:
+    def by_path(self, path: Target | None) -> ModelFile | None:
         """Return the model of a file, if it is in the list."""
         return next((model for model in self.models if model.path == path), None)
 
@@ -94,15 +99,11 @@ class ModelList:
         """Return whether its folder is not there at present."""
         return self.folder_of(path) in self.away
 
-    def can_be_used(self, path: Path) -> bool:
+    def can_be_used(self, path: Target) -> bool:
         """Return whether a model is there and was read, and is one that can be loaded."""
         model = self.by_path(path)
         usable = model is not None and (model.usable or model.head is not None)
-        return usable and not self.is_away(path)
-
-    def holds_heads(self, draft: Path | None, target: Path | None) -> bool:
-        """Return whether a draft is heads for the target, as far as its file has been read."""
-        return holds_heads(self.by_path(draft), target)
+        return usable and isinstance(path, Path) and not self.is_away(path)
 
     def set_bundled(self, models: tuple[ModelFile, ...]) -> None:
         """Take the facts read from the bundled files."""
@@ -161,7 +162,7 @@ class ModelList:
     def set_fits(self, fits: Mapping[Path, Fit]) -> None:
         """Take which drafts fit the chosen target."""
         self._judged.fits = fits
-        self._note_heads()
+        self._note_method()
 
     def targets(self) -> list[PickerLine]:
         """Return the lines of the target picker: what can be loaded first."""
@@ -178,12 +179,13 @@ class ModelList:
             for model in self.models
         ]
         listed.sort(key=_out_of_question)
-        return listed if is_server(self.selection.target) else _with_missing(listed, self.selection.target)
+        target = self.selection.target
+        return listed if isinstance(target, Server) else _with_missing(listed, target)
 
     def server_lines(self) -> list[PickerLine]:
         """Return the lines of the target picker behind those: the servers, and one that asks for another."""
         lines = [
-            PickerLine(each.key, each.name, hint=f"{short_model(each.model)}\n{each.address}") for each in self.servers
+            PickerLine(each, each.name, hint=f"{short_model(each.model)}\n{each.address}") for each in self.servers
         ]
         return [PickerLine(None, "servers", kind="group"), *lines, PickerLine(None, "", kind=ADD_SERVER)]
 
@@ -192,7 +194,7 @@ class ModelList:
 
         They are automatic, methods without a model, none, and then the models, the best first; with a server, one line.
         """
-        if is_server(self.selection.target):
+        if isinstance(self.selection.target, Server):
             return [PickerLine(None, "", hint="server", kind="automatic")]
         target = self.by_path(self.selection.target)
         names = names_of_drafts(labels(self.models), self.models, self.selection.target)
@@ -202,38 +204,30 @@ class ModelList:
         listed.sort(key=_out_of_question)
         chosen = self.selection
         # Where it is chosen it says what drafts, also before all files are judged.
-        best, partner = (chosen.draft, chosen.partner) if chosen.drafting == "automatic" else (None, None)
-        if best is None:
-            best, partner = self.best_drafts()
-        label = "" if best is None else names.get(best, best.stem)
-        if best is not None and partner is not None:
-            label = self._name_of_both(best, partner)
+        best = (chosen.sources if chosen.drafting == "automatic" else ()) or self.best_sources()
+        label = names.get(best[0], best[0].stem) if len(best) == 1 else self._name_of_both(*best) if best else ""
         special = [
             PickerLine(
                 None,
                 label,
-                hint=""
-                if best is not None or target is None
-                else "text"
-                if self.selection.lookahead == "auto"
-                else "plain",
+                hint="" if best or target is None else "text" if self.selection.lookahead == "auto" else "plain",
                 kind="automatic",
             ),
             *(PickerLine(None, "", kind=method) for method in MODEL_FREE),
             PickerLine(None, "", kind="none"),
         ]
         both = self._both(listed, target)
-        return [*special, *_grouped(_with_missing(listed, self.selection.draft), both)]
+        return [*special, *_grouped(_with_missing(listed, next(iter(chosen.sources), None)), both)]
 
-    def best_drafts(self) -> tuple[Path | None, Path | None]:
-        """Return what automatic picks: a draft, and the draft model beside it where that is heads.
+    def best_sources(self) -> tuple[Path, ...]:
+        """Return what automatic picks: heads before a draft model.
 
         It is heads inside the target or beside it, and the best model that shares its vocabulary and pays, or only the
         one or the other. With a fixed lookahead heads draft alone, so no model is loaded beside them.
         """
         target = self.by_path(self.selection.target)
         if target is None or not target.usable:
-            return None, None
+            return ()
         heads = model = None
         # What fits has perhaps been noted of the target before; the ranking is always of this one.
         for each, fit in self._judged.ranked(target, self.models):
@@ -244,12 +238,12 @@ class ModelList:
             if good and self._shortage(each, beside=target) is None:
                 heads, model = (each.path, model) if fit.head else (heads, each.path)
         if heads is not None:
-            return heads, model if self.selection.lookahead == "auto" else None
+            return (heads, model) if model is not None and self.selection.lookahead == "auto" else (heads,)
         own = self.bundled
         unread = own is not None and target.path == own[0] and own[1] not in self._judged.fits
         if model is None and own is not None and unread and own[1] not in self._judged.refused:
             model = own[1]
-        return model, None
+        return () if model is None else (model,)
 
     def _both(self, listed: list[PickerLine], target: ModelFile | None) -> list[PickerLine]:
         """Return the lines of heads and a draft model in turns: of each head with the best models that pay."""
@@ -257,18 +251,22 @@ class ModelList:
         if target is not None and any(fit.fits and fit.head for fit in self._judged.fits.values()):
             usable = {line.path for line in listed if not _out_of_question(line) and not line.slower}
             known = [model for model, _ in self._judged.ranked(target, self.models) if model.path in usable]
-            heads = [model.path for model in known if holds_heads(model, target.path)]
+            heads = [model.path for model in known if model.holds_heads_for(target.path)]
             models = [model.path for model in known if model.path not in heads and _pays(model, target)]
-            pairs = [(head, model) for head in heads for model in models[:_MOST_PARTNERS]]
-        if chosen.draft is not None and chosen.partner is not None and chosen.drafting == "model":
-            pairs = list(dict.fromkeys([*pairs, (chosen.draft, chosen.partner)]))
-        return [PickerLine(head, self._name_of_both(head, model), partner=model) for head, model in pairs]
+            pairs = [(head, model) for head in heads for model in models[:_MOST_TOGETHER]]
+        if len(chosen.sources) > 1 and chosen.drafting == "model":
+            pairs = list(dict.fromkeys([*pairs, (chosen.sources[0], chosen.sources[1])]))
+        return [PickerLine(head, self._name_of_both(head, model), others=(model,)) for head, model in pairs]
 
     def _name_of_both(self, heads: Path, model: Path) -> str:
         both = self.by_path(heads), self.by_path(model)
         if both[0] is None or both[1] is None:
             return f"{file_label(heads)} + {file_label(model)}"
-        return name_of_both(both[0], both[1], self.models, self.selection.target)
+        return name_of_both(both[0], both[1], self.models, self._target_file)
+
+    @property
+    def _target_file(self) -> Path | None:
+        return self.selection.target if isinstance(self.selection.target, Path) else None
 
     def refuse(self, draft: Path | None) -> None:
         """Note a draft that could not be loaded: automatic leaves it alone in this run."""
@@ -287,11 +285,11 @@ class ModelList:
         return PickerLine(model.path, name, problem, said, "model", slower, shortage, away, beside=True)
 
     def _is_out_of_reach(self, path: Path) -> bool:
-        return self.is_away(path) and path not in (self.loaded.target, *self.loaded.drafts)
+        return self.is_away(path) and path not in (self.loaded.target, *self.loaded.sources)
 
     def _shortage(self, model: ModelFile, beside: ModelFile | None = None) -> tuple[int, int] | None:
         """Return bytes that a model needs and bytes that are free for it, where those are too few."""
-        held = (self.loaded.target, *self.loaded.drafts)
+        held = (self.loaded.target, *self.loaded.sources)
         if not self.free or not model.usable or model.path in held:
             return None
         taken = self.needs(beside).in_memory if beside is not None and beside.path not in held else 0
@@ -303,11 +301,11 @@ class ModelList:
     def choose(
         self,
         *,
-        target: Path | None = None,
-        draft: Path | HeadAndModel | None = None,
+        target: Target | None = None,
+        sources: tuple[Path, ...] | None = None,
         lookahead: Lookahead | None = None,
     ) -> None:
-        """Choose a target, a draft, or a lookahead; what is None stays. Other kinds of drafts: `choose_drafting`."""
+        """Choose a target, sources, or a lookahead; what is None stays. Other kinds of drafts: `choose_drafting`."""
         chosen = self.selection
         if isinstance(lookahead, int):
             lookahead = min(max(lookahead, 0), MAX_LOOKAHEAD)
@@ -316,22 +314,24 @@ class ModelList:
             target=chosen.target if target is None else target,
             lookahead=chosen.lookahead if lookahead is None else lookahead,
         )
-        if draft is not None:
-            first, partner = (draft.heads, draft.model) if isinstance(draft, HeadAndModel) else (draft, None)
-            self.selection = replace(self.selection, draft=first, partner=partner, drafting="model")
-        elif lookahead is not None and chosen.heads and chosen.drafting == "automatic":
+        if sources is not None:
+            self.selection = replace(self.selection, sources=sources, drafting="model")
+        elif lookahead is not None and chosen.own_method and chosen.drafting == "automatic":
             self.choose_drafting("automatic")  # Beside heads a model drafts only with an automatic lookahead.
-        self._note_heads()
+        self._note_method()
 
     def choose_drafting(self, drafting: Drafting) -> None:
         """Choose where proposals come from; automatic picks its draft among what has been judged."""
-        draft, partner = self.best_drafts() if drafting == "automatic" else (None, None)
-        self.selection = replace(self.selection, draft=draft, partner=partner, drafting=drafting)
-        self._note_heads()
+        sources = self.best_sources() if drafting == "automatic" else ()
+        self.selection = replace(self.selection, sources=sources, drafting=drafting)
+        self._note_method()
 
-    def _note_heads(self) -> None:
+    def _note_method(self) -> None:
+        """Note whether the first source is heads, as far as its file has been read: they have a method of their own."""
         chosen = self.selection
-        self.selection = replace(chosen, heads=self.holds_heads(chosen.draft, chosen.target))
+        first = self.by_path(next(iter(chosen.sources), None))
+        own = first is not None and first.holds_heads_for(self._target_file)
+        self.selection = replace(chosen, own_method=own)
 
     def let_go_of_unfit(self, *, new_target: bool = False) -> bool:
         """Let go of a chosen draft that does not fit, and take the best where that is automatic; whether it is another.
@@ -339,7 +339,7 @@ class ModelList:
         With a new target, one that fits only through text is let go too: that is slower, and for a person to choose.
         """
         chosen = self.selection
-        fits = [self._judged.fits.get(path) for path in chosen.files.drafts if path is not None]
+        fits = [self._judged.fits.get(path) for path in chosen.sources]
         unfit = any(fit is not None and not (fit.fits if new_target else fit.usable) for fit in fits)
         if chosen.drafting == "automatic" or unfit:
             self.choose_drafting("automatic")
@@ -349,11 +349,10 @@ class ModelList:
         """Choose what is really loaded, after a failure."""
         self.loaded = loaded
         drafting = self.selection.drafting
-        if loaded.draft is not None and drafting in (*MODEL_FREE, "none"):
+        if loaded.sources and drafting in (*MODEL_FREE, "none"):
             drafting = "model"
-        draft, partner = loaded.drafts
-        self.selection = replace(self.selection, target=loaded.target, draft=draft, partner=partner, drafting=drafting)
-        self._note_heads()
+        self.selection = replace(self.selection, target=loaded.target, sources=loaded.sources, drafting=drafting)
+        self._note_method()
 
 
 def _out_of_question(choice: PickerLine) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from app.state.models.servers import Server, Target
 from engine import DRAFT_METHODS, PLAIN
 
 Lookahead = int | Literal["auto"]
@@ -17,67 +18,54 @@ Drafting = str
 """Where proposals come from: a chosen draft; the best that there is; the text so far; nowhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class HeadAndModel:
-    """Name heads of the target and a draft model that draft in turns, whichever promises more."""
-
-    heads: Path
-    model: Path
+DraftKey = Path | tuple[Path, ...] | str | None
+"""What the draft picker offers: a source, several that draft whichever promises more, another way; None: none."""
 
 
-DraftKey = Path | HeadAndModel | str | None
-"""What the draft picker offers; None: none."""
+def key_of(sources: tuple[Path, ...]) -> DraftKey:
+    """Return the line of the draft picker for these sources."""
+    return sources if len(sources) > 1 else next(iter(sources), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Hold target, draft (None: no draft model) and lookahead, as chosen.
+    """Hold target, sources (the files of what proposes, the first one first) and lookahead, as chosen.
 
-    `drafting`: how the draft was chosen. `heads`: the draft is heads for the target, not a model; `partner` is a model
-    then that drafts in turns with them (None: nothing does).
+    `drafting`: how the sources were chosen. `own_method`: the first one has a method of its own, so none is asked for.
     """
 
-    target: Path | None = None
-    draft: Path | None = None
+    target: Target | None = None
+    sources: tuple[Path, ...] = ()
     lookahead: Lookahead = "auto"
     drafting: Drafting = "model"
-    heads: bool = False
-    partner: Path | None = None
+    own_method: bool = False
 
     @property
     def method(self) -> str | None:
         """Return the engine's method that this choice of a draft asks for; None: whichever is set."""
         if self.drafting in ("none", *MODEL_FREE):
             return PLAIN if self.drafting == "none" else self.drafting
-        return "auto" if self.heads else None
+        return "auto" if self.own_method else None
 
     @property
     def draft_key(self) -> DraftKey:
         """Return the line of the draft picker that is chosen."""
         if self.drafting in ("automatic", *MODEL_FREE):
             return self.drafting
-        if self.draft is not None and self.partner is not None:
-            return HeadAndModel(self.draft, self.partner)
-        return self.draft
+        return key_of(self.sources)
 
     @property
     def files(self) -> Loaded:
         """Return the files that it wants to be loaded."""
-        return Loaded(self.target, self.draft, self.partner)
+        return Loaded(self.target, self.sources)
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Hold the files that are really loaded. `partner`: a draft model beside heads, which are the draft then."""
+    """Hold what is really loaded: the target, and the files of what proposes."""
 
-    target: Path | None = None
-    draft: Path | None = None
-    partner: Path | None = None
-
-    @property
-    def drafts(self) -> tuple[Path | None, Path | None]:
-        """Return what drafts: a model or heads, and the model beside those."""
-        return self.draft, self.partner
+    target: Target | None = None
+    sources: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +75,10 @@ class PickerLine:
     `kind`: a model, or a line whose words are the view's (automatic, n-gram, none); then `label` is what automatic has
     picked, or, where that is no model, `hint`; or the heading of a group, which cannot be chosen. `slower`: proposals
     go through text. `shortage`: bytes needed and free, of what memory is too short for; `beside`: as a draft, beside
-    the target; `away`: its folder is not there at present; `partner`: a draft model in turns with the heads of `path`.
+    the target; `away`: its folder is not there at present; `others`: the sources that draft together with `path`.
     """
 
-    path: Path | None
+    path: Target | None
     label: str
     problem: str | None = None
     hint: str = ""
@@ -99,13 +87,13 @@ class PickerLine:
     shortage: tuple[int, int] | None = None
     away: bool = False
     beside: bool = False
-    partner: Path | None = None
+    others: tuple[Path, ...] = ()
 
     @property
-    def key(self) -> DraftKey:
+    def key(self) -> DraftKey | Server:
         """Return the key that identifies it."""
         if self.kind == "group":
             return self.label
-        if self.path is not None and self.partner is not None:
-            return HeadAndModel(self.path, self.partner)
+        if isinstance(self.path, Path) and self.others:
+            return (self.path, *self.others)
         return self.path if self.kind in ("model", "none") else self.kind

@@ -1,14 +1,14 @@
-"""Hold the servers that can be chosen as the target."""
+"""Hold what can be the target: a model's file, or a server."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
-_MARK = "server:"
+_SCHEME = "server"
 ADD_SERVER = "add-server"
 """The line of the target picker that asks for a server."""
 _LONGEST = 500
@@ -20,12 +20,7 @@ class Server:
 
     address: str
     model: str
-    name: str
-
-    @property
-    def key(self) -> Path:
-        """Return what stands for it where the paths of models stand. No file has this name."""
-        return Path(_MARK + quote(self.address, safe="") + "," + quote(self.model, safe=""))
+    name: str = field(compare=False)
 
     def to_mapping(self) -> dict[str, str]:
         """Return it as the settings keep it."""
@@ -40,20 +35,30 @@ class Server:
         return cls(*map(str, values))
 
 
-def is_server(path: Path | None) -> bool:
-    """Return whether what is chosen is a server, not a file."""
-    return path is not None and str(path).startswith(_MARK)
+Target = Path | Server
 
 
-def server_of(servers: Sequence[Server], path: Path | None) -> Server | None:
-    """Return the server that a key stands for, if it is one of these."""
-    return next((each for each in servers if each.key == path), None)
+def write_target(target: Target) -> str:
+    """Return a target as the settings keep it."""
+    if isinstance(target, Path):
+        return str(target)
+    return f"{_SCHEME}:{quote(target.address, safe='')},{quote(target.model, safe='')}"
+
+
+def read_target(text: str, servers: Sequence[Server]) -> Target:
+    """Return the target that the settings keep: the server, where it is one of these, under its name."""
+    scheme, _, rest = text.partition(":")
+    address, parted, model = rest.partition(",")
+    if scheme != _SCHEME or not parted:
+        return Path(text)
+    server = Server(unquote(address), unquote(model), short_model(unquote(model)))
+    return next((each for each in servers if each == server), server)
 
 
 def read_servers(kept: Sequence[Mapping[str, Any]]) -> tuple[Server, ...]:
     """Return the servers that the settings keep, each once."""
     found = [server for each in kept if (server := Server.from_mapping(each)) is not None]
-    return tuple({server.key: server for server in found}.values())
+    return tuple({server: server for server in found}.values())
 
 
 def short_model(model: str) -> str:

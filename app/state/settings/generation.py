@@ -46,7 +46,7 @@ METHODS = (
     *(
         Option(method.name, method.label, method.hint)
         for method in DRAFT_METHODS
-        if method.available and method.needs != "heads"
+        if method.available and method.needs in ("nothing", "draft")
     ),
     Option(PLAIN, Translatable("Plain"), Translatable("Proposes nothing: the target generates one token at a time.")),
 )

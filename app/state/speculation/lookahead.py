@@ -8,7 +8,7 @@ from statistics import fmean, median_low
 from typing import Literal
 
 from app.state.models.selection import MODEL_FREE, Selection
-from app.state.models.servers import is_server
+from app.state.models.servers import Server
 from engine import RoundEvent
 
 ROUNDS = 8
@@ -64,8 +64,8 @@ class LookaheadWatch:
     def clear(self) -> None:
         """Clear what is shown: there is no reply yet."""
         self.begin()
-        lookahead, has_draft = self._selection.lookahead, self._selection.draft is not None
-        if is_server(self._selection.target):
+        lookahead, has_draft = self._selection.lookahead, bool(self._selection.sources)
+        if isinstance(self._selection.target, Server):
             self.note = LookaheadNote("server")
         elif self._selection.drafting == "none":
             self.note = LookaheadNote("off", 0, has_draft=False)
@@ -101,7 +101,7 @@ class LookaheadWatch:
             self.note, self._told_at = note, now
 
     def _of_rounds(self) -> LookaheadNote:
-        has_draft = self._selection.draft is not None
+        has_draft = bool(self._selection.sources)
         guided = [event for event in self._rounds if event.speedup is not None]
         if not guided:
             return LookaheadNote("off", has_draft=False)

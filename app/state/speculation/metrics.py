@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.state.chat.rounds import RoundRecord
 from app.state.models.selection import Selection
+from app.state.models.servers import Target
 from app.state.speculation.figures import Figures, PositionCounts, TimeSplit
 from app.state.speculation.lookahead import LookaheadNote, LookaheadWatch
 from engine import Event, GenerationStats, PromptProgress, RoundEvent, TextEvent, TokenEvent, Untold
@@ -158,7 +159,7 @@ class Metrics:
     def __init__(self) -> None:
         self.version = 0
         self._plain: dict[Path | None, float] = {}
-        self._target: Path | None = None
+        self._target: Target | None = None
         self._chosen: Path | None = None
         self._lookahead = LookaheadWatch()
         self.clear()
@@ -179,7 +180,7 @@ class Metrics:
         self.version += 1
 
     def begin(
-        self, target: Path | None = None, earlier: tuple[GenerationStats, list[RoundRecord]] | None = None
+        self, target: Target | None = None, earlier: tuple[GenerationStats, list[RoundRecord]] | None = None
     ) -> None:
         """Begin a reply of a target, or go on with one of which there are `earlier` figures and rounds."""
         self._lookahead.begin()

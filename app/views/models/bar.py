@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QMenu, QS
 
 from app.state.models.models import ModelList
 from app.state.models.selection import Loaded, Lookahead, PickerLine
-from app.state.models.servers import is_server
+from app.state.models.servers import Server
 from app.views.commands.commands import Commands
 from app.views.widgets.icons import icon_button
 from app.views.widgets.keys import settle_hover
@@ -184,12 +184,12 @@ class ModelBar(QFrame):
         missing = self.tr("Choose a target")
         self.target.fill([*models.targets(), *models.server_lines()], chosen.target, missing, words=worded)
         for picker in (self.draft, self.lookahead):
-            picker.setEnabled(not is_server(chosen.target))
+            picker.setEnabled(not isinstance(chosen.target, Server))
         self.draft.fill(models.drafts(), chosen.draft_key, "", words=worded)
         self.lookahead.setCurrentIndex(0 if chosen.lookahead == "auto" else 1 + chosen.lookahead)
         loaded = models.loaded
         self._tell(self.target, self.tr("Target"), loaded, there=chosen.target == loaded.target)
-        self._tell(self.draft, self.tr("Draft"), loaded, there=chosen.files.drafts == loaded.drafts)
+        self._tell(self.draft, self.tr("Draft"), loaded, there=chosen.sources == loaded.sources)
 
     def ask_for_server(self) -> None:
         """Ask for a server; the picker shows what is chosen until there is one."""

@@ -9,7 +9,7 @@ from engine.backends.heads import HeadBackend
 from engine.backends.prefix import rewind_to
 from engine.cancel import CancelToken
 from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn
-from engine.drafting.draft_model import DraftModelDrafter, HeadWay
+from engine.drafting.draft_model import DraftModelDrafter, FromStates
 from engine.errors import ModelNotLoaded
 
 
@@ -41,7 +41,7 @@ class HeadDrafter(Drafter):
             rows=context.rows,
             masks=context.masks,
             tree=context.tree,
-            head=HeadWay(head.grow if head.grows else None, fixed),
+            states=FromStates(head.grow if head.grows else None, fixed),
         )
         self._fixed = fixed
         self._head = head

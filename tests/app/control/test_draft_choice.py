@@ -18,7 +18,7 @@ Pair = tuple[Path, Path]
 
 def test_automatic_ngram_and_none(open_window: OpenWindow, demo_pair: Pair) -> None:
     window = open_window(pair=demo_pair, settings=Settings(lookahead=4))
-    assert window.models.list.selection == Selection(*demo_pair, 4, "automatic")
+    assert window.models.list.selection == Selection(demo_pair[0], demo_pair[1:], 4, "automatic")
     assert window.main.bar.draft.currentText().startswith("automatic · demo-draft")
     assert window.stats(window.ask("Tell me a story.")).accepted > 0
     window.models.choose_draft("ngram")
@@ -32,14 +32,14 @@ def test_automatic_ngram_and_none(open_window: OpenWindow, demo_pair: Pair) -> N
     assert plain.plain_tokens == plain.emitted
     assert window.main.bar.draft.currentText() == "none"
     window.models.choose_draft("automatic")
-    assert window.models.list.selection.draft == demo_pair[1]
+    assert window.models.list.selection.sources == demo_pair[1:]
     assert window.stats(window.ask("Tell me a story.")).accepted > 0
 
 
 def test_automatic_says_what_drafts_before_the_files_are_judged() -> None:
     models = ModelList(None)
     target, draft = Path("/models/big.gguf"), Path("/models/small.gguf")
-    models.selection = Selection(target, draft, "auto", "automatic")
+    models.selection = Selection(target, (draft,), "auto", "automatic")
     line = models.drafts()[0]
     assert (line.kind, line.label) == ("automatic", "small")
 
@@ -59,13 +59,14 @@ def test_automatic_follows_the_target(open_window: OpenWindow, demo_pair: Pair, 
     window = open_window(pair=demo_pair, models_folder=story_pair[0].parent)
     window.models.choose_target(story_pair[0])
     window.wait(lambda: window.models.settled)
-    draft = window.models.list.selection.draft
-    assert draft is not None
+    (draft,) = window.models.list.selection.sources
     assert draft.stem.startswith("stories"), "of its family"
     window.models.choose_draft(story_pair[1])
     window.models.choose_target(demo_pair[0])
     window.wait(lambda: window.models.settled)
-    assert window.models.list.selection == Selection(*demo_pair, "auto", "automatic"), "the other did not fit"
+    assert window.models.list.selection == Selection(demo_pair[0], demo_pair[1:], "auto", "automatic"), (
+        "the other did not fit"
+    )
 
 
 def test_automatic_takes_no_draft_of_the_target_before(
@@ -75,11 +76,10 @@ def test_automatic_takes_no_draft_of_the_target_before(
     window.models.choose_target(story_pair[0])
     window.wait(lambda: window.models.settled)
     window.models.choose_target(demo_pair[0])
-    assert window.models.list.selection.draft == demo_pair[1], "before anything was judged anew"
+    assert window.models.list.selection.sources == demo_pair[1:], "before anything was judged anew"
     window.models.choose_target(story_pair[0])
     chosen = window.models.list.selection
-    assert chosen.draft is not None
-    assert chosen.draft.stem.startswith("stories")
+    assert chosen.sources[0].stem.startswith("stories")
     window.wait(lambda: window.models.settled)
     assert window.models.list.selection == chosen
 
@@ -88,13 +88,13 @@ def test_a_draft_that_cannot_be_loaded_is_not_taken_again(
     open_window: OpenWindow, demo_pair: Pair, tmp_path: Path
 ) -> None:
     broken = tmp_path / "broken.gguf"
-    window = open_window(pair=(demo_pair[0], Path(shutil.copy(demo_pair[1], broken))), settings=Settings(draft=""))
+    window = open_window(pair=(demo_pair[0], Path(shutil.copy(demo_pair[1], broken))), settings=Settings(sources=[]))
     broken.write_bytes(b"GGUF" + bytes(5000))
     window.models.choose_draft("automatic")
-    assert window.models.list.selection.draft == broken
+    assert window.models.list.selection.sources == (broken,)
     assert "Cannot load broken.gguf" in window.said(window.ask("Hello!"))
     window.wait(lambda: window.models.settled)
-    assert window.models.list.selection.draft is None
+    assert not window.models.list.selection.sources
     assert window.ask("Hello!").status == "done"
 
 
@@ -109,17 +109,17 @@ def test_what_was_chosen_before(tmp_path: Path) -> None:
         lost = _choose_as_before(models, Settings(**settings))  # type: ignore[arg-type]
         return models.selection, lost
 
-    automatic = Selection(*own, "auto", "automatic")
+    automatic = Selection(own[0], own[1:], "auto", "automatic")
     assert chosen() == (automatic, None)
-    assert chosen(draft="") == (Selection(own[0], None, "auto", "none"), None)
-    assert chosen(draft="", drafting="ngram") == (Selection(own[0], None, "auto", "ngram"), None)
-    assert chosen(target=str(folder), draft=str(file)) == (Selection(folder, file, "auto", "model"), None)
-    assert chosen(target=str(folder)) == (Selection(folder, None, "auto", "automatic"), None)
+    assert chosen(sources=[]) == (Selection(own[0], (), "auto", "none"), None)
+    assert chosen(sources=[], drafting="ngram") == (Selection(own[0], (), "auto", "ngram"), None)
+    assert chosen(target=str(folder), sources=[str(file)]) == (Selection(folder, (file,), "auto", "model"), None)
+    assert chosen(target=str(folder)) == (Selection(folder, (), "auto", "automatic"), None)
     gone = str(tmp_path / "gone.gguf")
-    wanted = Selection(Path(gone), file, 3, "model")
-    assert chosen(target=gone, draft=str(file), lookahead=3) == (replace(automatic, lookahead=3), wanted)
-    assert chosen(target=str(file), draft=gone)[0] == Selection(file, None, "auto", "automatic")
-    assert chosen(target=str(file), draft=gone)[1] == Selection(file, Path(gone), "auto", "model")
+    wanted = Selection(Path(gone), (file,), 3, "model")
+    assert chosen(target=gone, sources=[str(file)], lookahead=3) == (replace(automatic, lookahead=3), wanted)
+    assert chosen(target=str(file), sources=[gone])[0] == Selection(file, (), "auto", "automatic")
+    assert chosen(target=str(file), sources=[gone])[1] == Selection(file, (Path(gone),), "auto", "model")
 
 
 def test_a_draft_that_does_not_come_back_with_its_target(
@@ -127,7 +127,9 @@ def test_a_draft_that_does_not_come_back_with_its_target(
 ) -> None:
     folder, hidden = tmp_path / "models", tmp_path / "not mounted yet"
     target, draft = folder / demo_pair[0].name, folder / demo_pair[1].name
-    kept = Settings(models_folders=[str(folder)], target=str(target), draft=str(draft), drafting="model", lookahead=4)
+    kept = Settings(
+        models_folders=[str(folder)], target=str(target), sources=[str(draft)], drafting="model", lookahead=4
+    )
     window = open_window(pair=demo_pair, settings=kept)
     hidden.mkdir()
     shutil.copy(demo_pair[0], hidden)
@@ -137,7 +139,7 @@ def test_a_draft_that_does_not_come_back_with_its_target(
     assert window.models.list.selection.drafting == "automatic"
     exchange = window.ask("Tell me a story.")
     assert exchange.status == "done"
-    assert window.models.list.loaded.draft == demo_pair[1], "the one that came with the program fits too"
+    assert window.models.list.loaded.sources == demo_pair[1:], "the one that came with the program fits too"
 
 
 def test_automatic_finds_a_head(open_window: OpenWindow, demo_pair: Pair, tmp_path: Path) -> None:
@@ -150,16 +152,18 @@ def test_automatic_finds_a_head(open_window: OpenWindow, demo_pair: Pair, tmp_pa
     window.wait(lambda: window.models.settled)
     window.models.choose_target(target)
     window.wait(lambda: window.models.settled)
-    assert window.models.list.selection == Selection(target, head, 3, "automatic", heads=True)
+    assert window.models.list.selection == Selection(target, (head,), 3, "automatic", own_method=True)
     assert window.main.bar.draft.currentText().startswith("automatic · head z")
     stats = window.stats(window.ask("Hello!"))
     assert stats.proposed > 0
     assert [each.name for each in stats.by_method] == ["autoregressive", "eagle3"]
-    assert window.models.list.loaded == Loaded(target, head)
+    assert window.models.list.loaded == Loaded(target, (head,))
     window.models.choose_target(demo_pair[0])
     window.wait(lambda: window.models.settled)
     assert [each.name for each in window.stats(window.ask("Hello!")).by_method] == ["draft-model"]
     window.models.choose_target(other)
     window.wait(lambda: window.models.settled)
-    assert window.models.list.selection.draft == target, "its head reads a layer that is not there, and m is smaller"
-    assert not window.models.list.selection.heads
+    assert window.models.list.selection.sources == (target,), (
+        "its head reads a layer that is not there, and m is smaller"
+    )
+    assert not window.models.list.selection.own_method

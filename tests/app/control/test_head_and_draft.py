@@ -13,7 +13,7 @@ from app.shell.bootstrap import _choose_as_before
 from app.state.compare.compare import CompareRun, CompareSettings
 from app.state.compare.text import sweep_text
 from app.state.models.models import ModelList
-from app.state.models.selection import HeadAndModel, Loaded, Selection
+from app.state.models.selection import Loaded, Selection
 from engine import resolve_source
 from helpers.window.app_window import OpenWindow, Window
 
@@ -61,10 +61,10 @@ def _pick(window: Window, words: str) -> None:
 def test_automatic_takes_both_and_says_so(open_files: Callable[..., Window], files: Files) -> None:
     target, head, draft = files
     window = open_files()
-    assert window.models.list.selection == Selection(target, head, "auto", "automatic", heads=True, partner=draft)
+    assert window.models.list.selection == Selection(target, (head, draft), "auto", "automatic", own_method=True)
     assert window.main.bar.draft.currentText() == f"automatic · {BOTH}"
     told = window.ask(PROMPT)
-    assert window.models.list.loaded == Loaded(target, head, draft)
+    assert window.models.list.loaded == Loaded(target, (head, draft))
     decoder = window.program.bridge._decoder
     assert decoder.heads is not None
     assert decoder.draft is not None
@@ -72,7 +72,7 @@ def test_automatic_takes_both_and_says_so(open_files: Callable[..., Window], fil
     window.models.choose_lookahead(4)
     assert window.main.bar.draft.currentText().startswith("automatic · head demo-head · "), "the head drafts alone"
     alone = window.ask(PROMPT)
-    assert window.models.list.loaded == Loaded(target, head)
+    assert window.models.list.loaded == Loaded(target, (head,))
     assert [each.name for each in window.stats(alone).by_method] == ["autoregressive", "eagle3"]
     for kind in KINDS:
         measured = window.program.compare.runs[kind]
@@ -106,7 +106,7 @@ def test_both_are_chosen_and_remembered(
     assert "It is not loaded yet." in bar.draft.toolTip()
     decoder = window.program.bridge._decoder
     exchange = window.ask(PROMPT)
-    assert window.models.list.loaded == Loaded(target, head, draft)
+    assert window.models.list.loaded == Loaded(target, (head, draft))
     assert "It is not loaded yet." not in bar.draft.toolTip()
     methods = {each.name for each in window.stats(exchange).by_method}
     assert methods == {"autoregressive", "eagle3"}, "a head with a fixed lookahead begins behind the first token"
@@ -118,21 +118,21 @@ def test_both_are_chosen_and_remembered(
     heads, model = decoder.heads, decoder.draft
     window.models.choose_draft(head)
     window.ask("And then?")
-    assert window.models.list.loaded == Loaded(target, head)
+    assert window.models.list.loaded == Loaded(target, (head,))
     assert (decoder.heads, decoder.draft) == (heads, None)
-    window.models.choose_draft(HeadAndModel(head, draft))
+    window.models.choose_draft((head, draft))
     window.ask("And then?")
     window.models.choose_draft(draft)
     assert {each.name for each in window.stats(window.ask("And then?")).by_method} == {"draft-model"}
     assert decoder.heads is None
     assert decoder.draft not in (None, model)
-    window.models.choose_draft(HeadAndModel(head, draft))
+    window.models.choose_draft((head, draft))
     chosen, folder = window.models.list.selection, target.parent
     assert window.close()
     later = open_window(pair=(target, draft), models_folder=folder)
     later.wait(lambda: later.models.settled)
-    assert later.models.list.selection == chosen == Selection(target, head, 3, "model", heads=True, partner=draft)
-    assert later.models.list.loaded == Loaded(target, head, draft)
+    assert later.models.list.selection == chosen == Selection(target, (head, draft), 3, "model", own_method=True)
+    assert later.models.list.loaded == Loaded(target, (head, draft))
 
 
 def test_one_of_them_cannot_be_loaded(open_files: Callable[..., Window], files: Files) -> None:
@@ -141,23 +141,23 @@ def test_one_of_them_cannot_be_loaded(open_files: Callable[..., Window], files: 
     window = open_files(drafting="none", lookahead="auto")
     draft.write_bytes(draft.read_bytes()[:5000])
     window.models.choose_draft("automatic")
-    assert window.models.list.selection.partner == draft
+    assert window.models.list.selection.sources == (head, draft)
     assert "Cannot load" in window.said(window.ask(PROMPT))
     window.wait(lambda: window.models.settled)
-    assert window.models.list.selection == Selection(target, head, "auto", "automatic", heads=True)
+    assert window.models.list.selection == Selection(target, (head,), "auto", "automatic", own_method=True)
     assert window.ask(PROMPT).status == "done"
-    assert window.models.list.loaded == Loaded(target, head)
+    assert window.models.list.loaded == Loaded(target, (head,))
 
 
 def test_what_was_chosen_before(tmp_path: Path) -> None:
     target, head, draft = (tmp_path / f"{name}.gguf" for name in ("target", "head", "draft"))
-    kept = Settings(target=str(target), draft=str(head), partner=str(draft), drafting="model")
-    wanted = Selection(target, head, "auto", "model", partner=draft)
+    kept = Settings(target=str(target), sources=[str(head), str(draft)], drafting="model")
+    wanted = Selection(target, (head, draft), "auto", "model")
     for path in (target, head):
         path.touch()
     models = ModelList(None)
     assert _choose_as_before(models, kept) == wanted
-    assert models.selection == Selection(target, None, "auto", "automatic")
+    assert models.selection == Selection(target, (), "auto", "automatic")
     draft.touch()
     assert _choose_as_before(models, kept) is None
     assert models.selection == wanted

@@ -116,11 +116,11 @@ def test_unloading_frees_the_models_until_the_next_message(open_window: OpenWind
     assert {row.loaded for row in window.models.library.rows()} == {""}
     assert window.models.list.selection.target == demo_pair[0]
     assert window.ask("Hello!").status == "done"
-    assert window.models.list.loaded == Loaded(*demo_pair)
+    assert window.models.list.loaded == Loaded(demo_pair[0], demo_pair[1:])
     window.models.unload()
     window.models.load_now()
     window.wait(lambda: window.models.settled)
-    assert window.models.list.loaded == Loaded(*demo_pair)
+    assert window.models.list.loaded == Loaded(demo_pair[0], demo_pair[1:])
 
 
 def test_unloading_waits_for_a_reply(open_window: OpenWindow, demo_pair: Pair) -> None:
@@ -148,7 +148,7 @@ def test_what_is_chosen_is_loaded_at_once(open_window: OpenWindow, tmp_path: Pat
     assert script.prompts == [], "nobody sent a message"
     script.loads.clear()
     window.models.choose_draft(first)
-    window.wait(lambda: window.models.list.loaded == Loaded(second, first))
+    window.wait(lambda: window.models.list.loaded == Loaded(second, (first,)))
     assert script.loads == [("draft", first)]
     assert window.notices() == []
 

@@ -221,7 +221,7 @@ def test_automatic_does_without_a_draft_that_is_too_much(
     draft = Path(shutil.copy(demo_pair[1], copy.with_name("draft.gguf")))
     needs = {path: needs_with(engine.inspect_model(path), LoadChoice()).in_memory for path in (copy, draft)}
     memory.free = needs[copy] + needs[draft] // 2
-    chosen = Settings(models_folders=[str(copy.parent)], target=str(copy), draft=str(draft), drafting="automatic")
+    chosen = Settings(models_folders=[str(copy.parent)], target=str(copy), sources=[str(draft)], drafting="automatic")
     window = open_window(pair=demo_pair, settings=chosen, ready=False)
     announced.clear()
     window.models.announce.connect(announced.append)
@@ -236,7 +236,7 @@ def test_what_was_chosen_in_the_last_run_is_announced_too(
     open_window: OpenWindow, demo_pair: Pair, memory: Memory, copy: Path
 ) -> None:
     memory.free = 50_000_000
-    chosen = Settings(models_folders=[str(copy.parent)], target=str(copy), draft="", drafting="none")
+    chosen = Settings(models_folders=[str(copy.parent)], target=str(copy), sources=[], drafting="none")
     window = open_window(pair=demo_pair, settings=chosen, ready=False)
     announced.clear()
     window.models.announce.connect(announced.append)

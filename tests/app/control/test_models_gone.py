@@ -42,7 +42,7 @@ def settings_for(copies: Pair) -> Settings:
     return Settings(
         models_folders=[str(copies[0].parent)],
         target=str(copies[0]),
-        draft=str(copies[1]),
+        sources=[str(copies[1])],
         drafting="model",
         lookahead=4,
     )
@@ -54,7 +54,7 @@ def window(open_window: OpenWindow, copies: Pair, demo_pair: Pair) -> Window:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("engine.loading.open.checked_file", lambda *_, **__: nullcontext())
         window = open_window(pair=demo_pair, settings=settings_for(copies))
-    assert window.models.list.loaded == Loaded(*copies)
+    assert window.models.list.loaded == Loaded(copies[0], copies[1:])
     return window
 
 
@@ -111,7 +111,7 @@ def test_while_a_reply_is_written(window: Window, copies: Pair) -> None:
 def test_while_models_are_loaded(open_window: OpenWindow, copies: Pair, demo_pair: Pair) -> None:
     folder = copies[0].parent
     window = open_window(pair=demo_pair, settings=Settings(models_folders=[str(folder)], lookahead=4))
-    assert window.models.list.loaded == Loaded(*demo_pair)
+    assert window.models.list.loaded == Loaded(demo_pair[0], demo_pair[1:])
     window.models.choose_target(copies[0])
     window.models.choose_draft(copies[1])
     exchange = window.send(STORY)
@@ -126,7 +126,7 @@ def test_while_models_are_loaded(open_window: OpenWindow, copies: Pair, demo_pai
     assert window.ask("Hello!").status == "done", "with what is loaded"
     assert len(window.notices()) == 1
     moved.rename(folder)
-    window.wait(lambda: not is_away(window) and window.models.list.loaded == Loaded(*copies))
+    window.wait(lambda: not is_away(window) and window.models.list.loaded == Loaded(copies[0], copies[1:]))
     assert window.models.list.selection.target == copies[0], "what was wanted is picked up again"
     assert window.ask("Hello!").status == "done"
 
@@ -152,7 +152,7 @@ def test_permissions_that_are_taken_away(open_window: OpenWindow, copies: Pair, 
             assert window.problem(failed).problem.details is None, window.problem(failed).problem.details
         finally:
             folder.chmod(0o700)
-        window.wait(lambda: not is_away(window) and window.models.list.loaded == Loaded(*copies))
+        window.wait(lambda: not is_away(window) and window.models.list.loaded == Loaded(copies[0], copies[1:]))
         assert window.ask("And now?").status == "done"
 
 
@@ -190,7 +190,7 @@ def test_a_folder_that_is_missing_at_the_start(open_window: OpenWindow, copies: 
     assert window.program.settings.target == str(copies[0]), "it stays what was chosen"
     folder.parent.mkdir()
     hidden.rename(folder)
-    window.wait(lambda: window.models.list.loaded == Loaded(*copies))
+    window.wait(lambda: window.models.list.loaded == Loaded(copies[0], copies[1:]))
     # The bundled one has the same name, so this one has its folder before it.
     assert window.main.bar.target.currentText() == f"{folder.name}/demo-target · 8.2M Q8_0"
     assert window.ask("Hello!").status == "done"

@@ -137,7 +137,7 @@ def test_a_file_that_aborts_llama_cpp_does_not_end_the_window(
     fragile = sorted((shared_models / "gguf" / "fragile").glob("*.gguf"))
     if not fragile:
         pytest.skip("no fragile model among the test models")
-    window = open_window(pair=story_pair, settings=Settings(draft=""))
+    window = open_window(pair=story_pair, settings=Settings(sources=[]))
     window.models.choose_target(fragile[0])
     window.models.choose_draft(None)
     exchange = window.ask("A line\nand another, 😀 with signs that it does not know")

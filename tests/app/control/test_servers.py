@@ -8,7 +8,7 @@ import pytest
 
 from app.settings.settings import Settings
 from app.state.compare.compare import CompareSettings, speculative
-from app.state.models.servers import ADD_SERVER, Server, is_server, read_servers, short_model
+from app.state.models.servers import ADD_SERVER, Server, read_servers, read_target, short_model, write_target
 from app.views.models.server import ServerDialog
 from app.views.widgets.picker import PATH_ROLE
 from helpers.decoding.scripted_decoder import Script
@@ -45,8 +45,8 @@ def add(window: Window, address: str, *, name: str = "") -> None:
     if name:
         dialog.name.setText(name)
     dialog.add.click()
-    window.wait(lambda: is_server(window.models.list.selection.target))
-    window.wait(lambda: window.models.settled and is_server(window.models.list.loaded.target))
+    window.wait(lambda: isinstance(window.models.list.selection.target, Server))
+    window.wait(lambda: window.models.settled and isinstance(window.models.list.loaded.target, Server))
 
 
 def test_a_server_is_added_asked_and_removed(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
@@ -151,7 +151,7 @@ def test_a_server_that_cannot_be_used_is_not_added(open_window: OpenWindow) -> N
 
 def test_a_server_of_the_last_run_that_is_down_stays_chosen(open_window: OpenWindow) -> None:
     kept = Server("http://127.0.0.1:1", "one", "Away")
-    window = open_window(Script(), settings=Settings(servers=[kept.to_mapping(), {"x": 1}], target=str(kept.key)))
+    window = open_window(Script(), settings=Settings(servers=[kept.to_mapping(), {"x": 1}], target=write_target(kept)))
     window.wait(window.notices)
     assert "Cannot reach the server" in window.notices()[0]
     assert window.main.bar.target.currentText() == "Away"
@@ -165,9 +165,13 @@ def test_keys_and_names() -> None:
     assert read_servers([*(each.to_mapping() for each in servers), servers[0].to_mapping(), {"name": 3}]) == tuple(
         servers
     )
-    assert len({each.key for each in servers}) == 2
-    assert all(is_server(each.key) and Path(str(each.key)) == each.key for each in servers)
-    assert not is_server(Path("/models/server.gguf"))
+    assert len({write_target(each) for each in servers}) == 2
+    assert [read_target(write_target(each), servers).name for each in servers] == ["A", "B"]
+    assert read_target("server:http%3A%2F%2Fa%3A1,x%2Fy%20z%25", ()) == servers[0], (
+        "as the settings have always kept it"
+    )
+    file = Path("/models/server.gguf")
+    assert read_target(write_target(file), servers) == file
     assert short_model("C:\\models\\fox.gguf") == "fox"
     assert short_model("meta/Llama-3") == "Llama-3"
 

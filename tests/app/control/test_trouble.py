@@ -242,7 +242,7 @@ def test_a_picker_takes_effect_with_the_next_message(open_window: OpenWindow, tm
     script.reply = "Short."
     window.ask("Next")
     assert script.lookaheads == ["auto", 7]
-    assert window.models.list.loaded.draft is None
+    assert window.models.list.loaded.sources == ()
     assert script.threads == {"outrider-engine"}, "the engine runs on one thread"
 
 

@@ -20,7 +20,7 @@ from helpers.paths import ROOT
 
 def test_settings_come_back(tmp_path: Path) -> None:
     file = SettingsFile(tmp_path / "deep" / "settings.json")
-    settings = Settings(models_folders=["/models"], draft="", lookahead=7, theme="dark", left_shown=False)
+    settings = Settings(models_folders=["/models"], sources=[], lookahead=7, theme="dark", left_shown=False)
     assert file.save(settings)
     assert file.load() == settings
     assert [path.name for path in file.path.parent.iterdir()] == ["settings.json"]  # type: ignore[union-attr]
@@ -31,6 +31,21 @@ def test_each_value_that_makes_no_sense_is_replaced(tmp_path: Path) -> None:
     wrong = {"lookahead": 33, "theme": "pink", "models_folder": 3, "left_shown": "yes", "right_width": -1, "draft": 1}
     path.write_text(json.dumps({**wrong, "target": "/a.gguf", "unknown": 1}), encoding="utf-8")
     assert SettingsFile(path).load() == Settings(target="/a.gguf")
+
+
+@pytest.mark.parametrize(
+    ("kept", "sources"),
+    [
+        ({"draft": None, "partner": ""}, None),
+        ({"draft": "", "partner": ""}, []),
+        ({"draft": "/head.gguf", "partner": "/draft.gguf"}, ["/head.gguf", "/draft.gguf"]),
+        ({"draft": "/draft.gguf"}, ["/draft.gguf"]),
+        ({"draft": "/old.gguf", "sources": ["/new.gguf"]}, ["/new.gguf"]),
+    ],
+)
+def test_what_proposed_in_an_older_version(tmp_path: Path, kept: dict[str, object], sources: list[str] | None) -> None:
+    (tmp_path / "settings.json").write_text(json.dumps(kept), encoding="utf-8")
+    assert SettingsFile(tmp_path / "settings.json").load().sources == sources
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there, and there are no such pipes")
@@ -107,8 +122,7 @@ FULL = Settings(
     files_folder="/somewhere/notes",
     recent_models=["/b.gguf", "/a.gguf"],
     target="/a.gguf",
-    draft="",
-    partner="/models/partner.gguf",
+    sources=["/models/head.gguf", "/models/draft.gguf"],
     drafting="ngram",
     lookahead=7,
     load_options={"/a.gguf": {"threads": 4, "context": None}},

@@ -128,7 +128,7 @@ def add_what_is_there(window: Window, dialog: GetModelsDialog) -> None:
     notice.answer.click()
     assert notice.isHidden()
     selection = window.models.list.selection
-    assert (selection.target, selection.draft) == tuple(
+    assert (selection.target, *selection.sources) == tuple(
         next((Path.home()).rglob(name)) for name in ("larger.gguf", "tiny.gguf")
     )
 

@@ -50,7 +50,7 @@ async def test_the_models_of_the_window_answer_others_too() -> None:
         status, answer = await ask(switch.url, "/v1/chat/completions", {"messages": question})
         assert status == 503
         assert "target" in answer["error"]["message"]
-        await bridge.load(Loaded(*bundled_pair())).result
+        await bridge.load(Loaded(bundled_pair()[0], bundled_pair()[1:])).result
         own = bridge.reply([Message("user", question[0]["content"])], 0)
 
         def chat() -> tuple[str | None, str]:

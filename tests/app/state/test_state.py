@@ -214,10 +214,10 @@ def test_drafts_that_go_through_text_are_slower() -> None:
 
 def test_after_a_failure_what_is_loaded_is_chosen() -> None:
     models = ModelList(None)
-    models.choose(target=model("a").path, draft=model("b").path, lookahead=99)
+    models.choose(target=model("a").path, sources=(model("b").path,), lookahead=99)
     assert models.selection.lookahead == 32
-    models.show_loaded(Loaded(model("a").path, None))
-    assert (models.selection.target, models.selection.draft) == (model("a").path, None)
+    models.show_loaded(Loaded(model("a").path))
+    assert (models.selection.target, models.selection.sources) == (model("a").path, ())
 
 
 def test_sizes_read_well() -> None:

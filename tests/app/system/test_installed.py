@@ -262,20 +262,20 @@ def story(shared_gguf: Callable[[str], Path]) -> Path:
 
 @pytest.mark.usefixtures("demo_pair")
 def test_a_model_is_opened_for_this_run(open_window: OpenWindow, story: Path, demo_pair: tuple[Path, Path]) -> None:
-    mine = Settings(target=str(demo_pair[0]), draft=str(demo_pair[1]))
+    mine = Settings(target=str(demo_pair[0]), sources=[str(demo_pair[1])])
     window = open_window(settings=mine, model=story)
     assert window.notices() == []
     exchange = window.ask("Once upon a time")
     assert exchange.reply.strip()
     loaded = window.models.list.loaded
-    assert (loaded.target, loaded.draft) == (story, None)
+    assert (loaded.target, loaded.sources) == (story, ())
     window.wait(lambda: window.main.bar.target.currentText() == "stories260K · 293K F32")
     window.models.choose_lookahead(2)
     remembered = window.program.settings
-    assert (remembered.target, remembered.draft, remembered.lookahead) == (mine.target, mine.draft, 2)
+    assert (remembered.target, remembered.sources, remembered.lookahead) == (mine.target, mine.sources, 2)
     window.models.choose_target(story)
     window.wait(lambda: window.models.settled)
-    assert (remembered.target, remembered.draft) == (str(story), ""), "picked, so it is remembered"
+    assert (remembered.target, remembered.sources) == (str(story), []), "picked, so it is remembered"
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not a model at all"])
@@ -290,7 +290,7 @@ def test_a_file_that_is_no_model_loses_nothing(open_window: OpenWindow, tmp_path
     window.wait(lambda: window.models.settled and window.controller.activity.work == "idle", 30_000)
     bundled = window.models.list.bundled
     assert bundled is not None
-    assert (window.models.list.loaded.target, window.models.list.loaded.draft) == bundled
+    assert (window.models.list.loaded.target, *window.models.list.loaded.sources) == bundled
     assert replace(window.program.settings, recent_models=[]) == Settings()
     assert window.ask("What is Outrider?").status == "done"
 

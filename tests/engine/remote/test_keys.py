@@ -127,7 +127,7 @@ async def test_the_window_sends_a_key_only_where_it_belongs(monkeypatch: pytest.
             bridge.servers = (Server(own.url, "one", "Own"), Server(typed.url, "one", "Typed"))
             monkeypatch.delenv(ITS_ADDRESS)
             for server, key in ((own, "Bearer entered"), (typed, None)):
-                await bridge.load(Loaded(Server(server.url, "one", "").key)).result
+                await bridge.load(Loaded(Server(server.url, "one", ""))).result
                 assert sent(server) == key
     finally:
         assert await asyncio.to_thread(bridge.close, 10)

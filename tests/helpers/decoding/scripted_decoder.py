@@ -30,6 +30,8 @@ from engine import (
 )
 from engine.chat.reply_grammar import TagGrammar
 from engine.chat.reply_parts import PartedReply
+from engine.loading.source import Source
+from engine.methods import DRAFT_MODEL
 from helpers.decoding.fake_backend import FakeBackend
 
 PER_ROUND = 3
@@ -78,8 +80,7 @@ class ScriptedDecoder:
     def __init__(self, script: Script) -> None:
         self.script = script
         self.target: object | None = None
-        self.draft: object | None = None
-        self.heads: object | None = None
+        self.sources: tuple[Source, ...] = ()
         self._calibrated = False
 
     def attach_target(self, model: LoadConfig, *, progress: Callable[..., None], cancel: CancelToken) -> None:
@@ -87,18 +88,28 @@ class ScriptedDecoder:
         self._load("target", model.path, progress, cancel)
         self.target = FakeBackend(name=model.path.stem)
 
-    def attach_draft(self, model: LoadConfig | None, *, progress: Callable[..., None], cancel: CancelToken) -> None:
-        """Load, with progress."""
-        if model is not None:
-            self._load("draft", model.path, progress, cancel)
-        self.draft = None if model is None else FakeBackend(name=model.path.stem)
+    @property
+    def draft(self) -> object | None:
+        """The draft model."""
+        return self.sources[0].model if self.sources else None
 
-    def attach_pair(
-        self, target: LoadConfig, draft: LoadConfig, *, progress: Callable[..., None], cancel: CancelToken
+    def attach(
+        self,
+        target: LoadConfig | None,
+        sources: Sequence[LoadConfig],
+        *,
+        progress: Callable[..., None],
+        cancel: CancelToken,
     ) -> None:
-        """Load both, with progress."""
-        self.attach_target(target, progress=progress, cancel=cancel)
-        self.attach_draft(draft, progress=progress, cancel=cancel)
+        """Load what is not there, with progress: a target, and draft models."""
+        if target is not None:
+            self.attach_target(target, progress=progress, cancel=cancel)
+        there = {source.config: source for source in self.sources}
+        for config in sources:
+            if config not in there:
+                self._load("draft", config.path, progress, cancel)
+                there[config] = Source(DRAFT_MODEL, FakeBackend(name=config.path.stem), config)
+        self.sources = tuple(there[config] for config in sources)
 
     def _load(self, part: Any, path: Path, progress: Callable[..., None], cancel: CancelToken) -> None:
         self.script.threads.add(threading.current_thread().name)
@@ -272,3 +283,4 @@ class ScriptedDecoder:
     def close(self) -> None:
         """Nothing to free."""
         self.script.closed = True
+        self.sources = ()

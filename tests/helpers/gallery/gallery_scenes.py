@@ -362,7 +362,7 @@ async def proof(program: Program, gallery: Gallery) -> None:
         program.window.commands.run(f"proof.{kind}")
         dialog = windows.dialogs[kind]
         run = CompareRun()
-        request = CompareRequest("What is it?", (4,), Loaded(None, None), CompareSettings())
+        request = CompareRequest("What is it?", (4,), Loaded(), CompareSettings())
         run.begin(request)
         run.take(CompareProgress("measuring", 3, 10, 4.2))
         dialog.show_run(run)

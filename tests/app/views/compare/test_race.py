@@ -185,9 +185,9 @@ def test_a_demo_at_full_size_is_grown_raced_and_deleted(
     window.click(dialog.start)
     window.wait(lambda: not run.running, 60_000)
     chosen = window.models.list.selection
-    assert chosen.target is not None
+    assert isinstance(chosen.target, Path)
     assert chosen.target.is_relative_to(isolated_home / "cache")
-    assert chosen.draft == bundled_pair()[1]
+    assert chosen.sources == bundled_pair()[1:]
     for name in (window.main.bar.target.currentText(), window.models.name_of(chosen.target)):
         assert re.match(r"demo-target at full size \([\d.]+ MB\)", name), name
     assert dialog.full_size.isVisible()

@@ -151,7 +151,7 @@ class Zoo:
     def drafts(self) -> dict[str, PickerLine]:
         """The lines of the draft picker that are models, in their order, by stem."""
         stems = {path: stem for stem, path in self.made.items()}
-        return {stems[line.path]: worded(line) for line in self.models.drafts() if line.path is not None}
+        return {stems[line.path]: worded(line) for line in self.models.drafts() if isinstance(line.path, Path)}
 
 
 @pytest.fixture(scope="module")
@@ -192,8 +192,7 @@ def test_drafts_are_ranked_and_what_cannot_be_chosen_comes_last(zoo: Zoo) -> Non
 def test_automatic_takes_the_best_that_fits(zoo: Zoo) -> None:
     def best(target: str, free: float = 0) -> str | None:
         zoo.choose(target, free)
-        path = zoo.models.best_drafts()[0]
-        return None if path is None else path.stem
+        return next((path.stem for path in zoo.models.best_sources()), None)
 
     assert best("lama-8b") == "lama-half"
     assert best("pairs-7b") == "pairs-half"
@@ -203,7 +202,7 @@ def test_automatic_takes_the_best_that_fits(zoo: Zoo) -> None:
     assert best("lama-8b", 4) is None
     zoo.choose("lama-8b")
     zoo.models.choose_drafting("automatic")
-    assert zoo.models.selection.draft == zoo.made["lama-half"]
+    assert zoo.models.selection.sources == (zoo.made["lama-half"],)
     zoo.models.refuse(zoo.made["lama-half"])
     assert best("lama-8b") not in (None, "lama-half"), "one that could not be loaded is left alone"
     zoo.models._judged.refused.clear()
@@ -211,7 +210,7 @@ def test_automatic_takes_the_best_that_fits(zoo: Zoo) -> None:
 
 def test_targets_that_do_not_fit_can_be_chosen_all_the_same(zoo: Zoo) -> None:
     zoo.choose("lama-half", 2)
-    lines = {line.path.stem: worded(line) for line in zoo.models.targets() if line.path is not None}
+    lines = {line.path.stem: worded(line) for line in zoo.models.targets() if isinstance(line.path, Path)}
     assert lines["lama-8b"].problem is None
     assert lines["lama-8b"].hint.splitlines()[-1] == "It needs about 4.7 GB of memory; 2.0 GB are free."
     assert lines["projector"].problem == PROJECTOR
@@ -313,8 +312,8 @@ def check_figures(row: LibraryRow) -> None:
 def test_rows_tell_what_is_loaded_chosen_and_too_large(zoo: Zoo) -> None:
     zoo.choose("lama-3b", 2)
     models, made = zoo.models, zoo.made
-    models.loaded = Loaded(made["lama-3b"], made["lama-tiny"])
-    models.choose(draft=made["lama-half"])
+    models.loaded = Loaded(made["lama-3b"], (made["lama-tiny"],))
+    models.choose(sources=(made["lama-half"],))
     library = Library(models)
     rows = {row.path.stem: row for row in library.rows()}
     assert [stem for stem, row in rows.items() if row.loaded] == ["lama-3b", "lama-tiny"]
@@ -346,10 +345,10 @@ def test_a_folder_that_is_away_keeps_its_rows(zoo: Zoo) -> None:
     zoo.models.loaded = Loaded(zoo.made["lama-8b"])
     zoo.models.set_away(folder)
     assert {row.state for row in Library(zoo.models).rows()} == {"away"}
-    lines = {line.path.stem: worded(line) for line in zoo.models.targets() if line.path is not None}
+    lines = {line.path.stem: worded(line) for line in zoo.models.targets() if isinstance(line.path, Path)}
     assert lines["lama-8b"].problem is None, "it is loaded, and goes on working"
     assert lines["lama-half"].problem == "Its folder is not available."
-    assert zoo.models.best_drafts() == (None, None)
+    assert zoo.models.best_sources() == ()
     assert zoo.models.set_found(folder, zoo.found), "it is back"
     assert not zoo.models.set_found(folder, zoo.found), "nothing new"
     zoo.models.loaded = Loaded()

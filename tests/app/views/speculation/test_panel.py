@@ -111,7 +111,7 @@ def test_rounds_of_different_lengths() -> None:
 
 def test_plain_speed_is_shown_once_it_was_measured_and_for_this_target_only(panel: Panel, qtbot: QtBot) -> None:
     metrics = Metrics()
-    metrics.choose(Selection(Path("a"), Path("d"), 4))
+    metrics.choose(Selection(Path("a"), (Path("d"),), 4))
     shown = panel(metrics)
     write(metrics, 20)
     metrics.end(stats(total_ms=1000.0))
@@ -128,9 +128,9 @@ def test_plain_speed_is_shown_once_it_was_measured_and_for_this_target_only(pane
     assert pace._dashes_label.isVisible()
     assert pace._dashes_label.toPlainText() == "plain 20 tok/s"
     assert set(pace._dashes.getData()[1]) == {20.0}
-    metrics.choose(Selection(Path("a"), Path("d"), 8))
+    metrics.choose(Selection(Path("a"), (Path("d"),), 8))
     assert metrics.plain_speed == 20.0
-    metrics.choose(Selection(Path("b"), Path("d"), 8))
+    metrics.choose(Selection(Path("b"), (Path("d"),), 8))
     assert metrics.plain_speed == 20.0, "it belongs to the reply that is shown, not to the next one"
     metrics.begin(Path("b"))
     assert metrics.plain_speed is None

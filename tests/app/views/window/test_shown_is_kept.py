@@ -90,7 +90,7 @@ def check_meter(window: Window, found: list[Exchange], typed: str) -> None:
 def check_pickers(window: Window) -> None:
     """They show what is chosen, which is what is loaded and what the settings keep."""
     chosen, bar = window.models.list.selection, window.main.bar
-    for picker, path in ((bar.target, chosen.target), (bar.draft, chosen.draft)):
+    for picker, path in ((bar.target, chosen.target), *((bar.draft, path) for path in chosen.sources)):
         assert window.models.name_of(path) in picker.currentText()
     assert window.program.bridge.loaded == chosen.files
     assert (bar.lookahead.currentText(), window.program.settings.lookahead) == ("4", 4)

@@ -420,7 +420,7 @@ def test_choices_and_layout_are_remembered(open_window: OpenWindow, tmp_path: Pa
     assert window.close()
     again = open_window(Script())
     chosen = again.models.list.selection
-    assert (chosen.lookahead, chosen.draft) == (9, None)
+    assert (chosen.lookahead, chosen.sources) == (9, ())
     assert chosen.target == tmp_path / "big.gguf"
     assert not again.main.left.isVisible()
     assert again.main.panel.isVisible()
