@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -279,9 +279,9 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         if config is None:  # Given loaded: nobody knows from where.
             return ()
         with self._occupancy.change():
-            heads, reasons = open_found_heads(config, target, method, cancel or self.cancel_token)
-            if heads is not None:
-                self._use("heads", _as_source(heads))
+            found, reasons = open_found_heads(config, target, method, cancel or self.cancel_token)
+            if found is not None:
+                self._use("heads", _as_source(*found))
         return reasons
 
     def attach_corpus(self, corpus: Corpus | Iterable[str | Path] | None, *, cancel: CancelToken | None = None) -> None:
@@ -503,14 +503,14 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
 
     @property
     def can_stream(self) -> bool:
-        """True if no source reads the target's hidden states: those of streams are not shown."""
-        return not any(source.reads_states for source in self.sources)
+        """True if its sources can propose in streams: heads cannot that share the target's cache, or read its end."""
+        return all(source.shareable for source in self.sources)
 
     def open_streams(self, count: int, *, midway: bool = False) -> tuple[SpeculativeDecoder, ...]:
         """Return decoders over the models of this one that write replies together; none where that cannot be.
 
         Each writes one reply at a time, on a thread of its own: what they compute at the same time becomes one forward.
-        They cannot draft trees, nor with heads. This decoder ends them when it is closed or its models change.
+        They cannot draft trees. This decoder ends them when it is closed or its models change.
         `midway`: between two rounds of a reply, by its thread, the later ones within `apart()`.
         Raises InvalidRequest, DecoderBusy (while a reply is being written).
         """
@@ -520,8 +520,12 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
                 return self.open_streams(count, midway=True)
         opened = open_pairs(self._loaded(), self.draft, count) if self.can_stream and not self._streams else None
         if opened is not None:
-            self.apart = opened[0].apart
-            self._streams = tuple(self._make_stream(*place) for place in opened[1])
+            with ExitStack() as failed:
+                made = [failed.enter_context(self._make_stream(*place)) for place in opened[1]]
+                for stream in made:
+                    self._open_own_heads(stream)
+                failed.pop_all()
+            self.apart, self._streams = opened[0].apart, tuple(made)
         return self._streams
 
     def _make_stream(self, seat: Seat, target: Backend, draft: Backend | None) -> SpeculativeDecoder:
@@ -531,6 +535,15 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         stream._seat = seat
         stream._knowledge = (self._knowledge or PairKnowledge()).apart(str(seat.number))
         return stream
+
+    def _open_own_heads(self, stream: SpeculativeDecoder) -> None:
+        """Load the heads of this decoder once more for a stream: they keep the states of its text."""
+        source, own = source_for("heads", self.sources), stream.target
+        if source is None or source.config is None or own is None:
+            return
+        heads = open_heads(replace(source.config, trusted=True), self._loaded(), CancelToken())
+        heads.target = own
+        stream._use("heads", _as_source(heads, source.config))
 
     def close_streams(self) -> None:
         """End the decoders of `open_streams`. What they write is cancelled."""
@@ -575,7 +588,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         self.close()
 
 
-def _as_source(heads: HeadBackend, config: LoadConfig | None = None) -> Source:
+def _as_source(heads: HeadBackend, config: LoadConfig | None) -> Source:
     """Return loaded heads as a source."""
     return Source(cast(DraftMethod, find_method(heads.method)), heads, config)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -23,7 +22,7 @@ from app.state.chat.trace import TokenTrace
 from app.state.chat.transcript import Exchange, Problem
 from app.state.conversations.conversation import Conversation
 from app.state.models.selection import Loaded, Lookahead, Selection
-from app.state.models.servers import Server
+from app.state.models.servers import Server, Target
 from app.state.settings.generation import GenerationChoice
 from app.state.speculation.metrics import Metrics
 from app.system.translation import number
@@ -229,7 +228,7 @@ class ReplyQueue(QObject):
             self._drain()
         self._end(pending, problem)
 
-    def _context_for(self, target: Path | None, error: ContextFull) -> int | None:
+    def _context_for(self, target: Target | None, error: ContextFull) -> int | None:
         """Return the context in which a prompt would fit that did not; None where the target knows none."""
         model = self._models.list.by_path(target)
         use = ContextUse(error.needed, error.available, fits=False)

@@ -14,6 +14,9 @@ from threading import Condition, RLock
 from time import perf_counter
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from engine.backends.base import Backend, CacheKeeper, Logits
 from engine.backends.prefix import common_prefix
 from engine.backends.saved import WORTH, SavedCaches
@@ -31,7 +34,7 @@ _MEMORY = 0.8
 class Feed:
     """Hold what a stream wants computed: `tokens` behind its cache, and the logits that follow the last `n_outputs`.
 
-    `number` is that of the stream. `rows` or `error` is the answer, once `done`.
+    `number` is that of the stream. `rows` or `error` is the answer, once `done`; `states`: those that are read.
     """
 
     number: int
@@ -39,6 +42,7 @@ class Feed:
     n_outputs: int
     came: float = 0.0
     rows: Logits | None = None
+    states: NDArray[np.float32] | None = None
     error: Exception | None = None
     done: bool = False
 

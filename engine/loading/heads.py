@@ -105,7 +105,7 @@ def _files(path: Path) -> list[Path]:
 
 def open_found_heads(
     config: LoadConfig, target: Backend, method: str, cancel: CancelToken
-) -> tuple[HeadBackend | None, tuple[str, ...]]:
+) -> tuple[tuple[HeadBackend, LoadConfig] | None, tuple[str, ...]]:
     """Return the first heads that fit of those inside a target or beside it; or None, and why the others do not.
 
     `config`: how the target was loaded. `method`: the heads are for this draft method, "auto": for any.
@@ -113,13 +113,14 @@ def open_found_heads(
     """
     reasons: list[str] = []
     for path in heads_near(config.path):
+        one = replace(config, path=path)
         try:
-            heads = open_heads(replace(config, path=path), target, cancel)
+            heads = open_heads(one, target, cancel)
         except (LoadFailed, NotAvailable, BackendFailure) as error:
             reasons.append(str(error))
             continue
         if method in (AUTO, heads.method):
-            return heads, ()
+            return (heads, one), ()
         heads.close()
     return None, tuple(reasons)
 

@@ -21,6 +21,7 @@ from engine.config import LoadConfig
 from engine.corpus.corpus import Corpus
 from engine.errors import Cancelled, DecoderBusy, LoadFailed, LoadWarning, PairWarning, VocabularyMismatch
 from engine.events import LoadProgress
+from engine.formats.draft_head import NORMED
 from engine.library.compat import Fit, judge_backends
 from engine.library.scan import known_model
 from engine.loading.open import ModelSource, open_model
@@ -58,6 +59,13 @@ class Source:
     def reads_states(self) -> bool:
         """True if it proposes from the target's hidden states, so that these must be shown to it."""
         return self.method.needs == "heads"
+
+    @property
+    def shareable(self) -> bool:
+        """True if several of it can be had for one target, as streams need it."""
+        if not isinstance(self.model, HeadBackend):
+            return True
+        return type(self.model) is HeadBackend and NORMED not in self.model.state_layers and self.config is not None
 
     @property
     def through_text(self) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from pathlib import Path
 
 from app.state.chat.rounds import RoundRecord
 from app.state.models.selection import Selection
@@ -158,9 +157,9 @@ class Metrics:
 
     def __init__(self) -> None:
         self.version = 0
-        self._plain: dict[Path | None, float] = {}
+        self._plain: dict[Target | None, float] = {}
         self._target: Target | None = None
-        self._chosen: Path | None = None
+        self._chosen: Target | None = None
         self._lookahead = LookaheadWatch()
         self.clear()
 

@@ -12,15 +12,17 @@ import ctypes
 import weakref
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, NoReturn
 
 import llama_cpp
 import numpy as np
 
-from engine.backends.base import Backend, CacheCopy, Logits, Rewind
+from engine.backends.base import Backend, CacheCopy, HiddenStates, Logits, Rewind, StateReader
 from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.backends.llama_cpp.functions import abort_function, free_all, logits_place, read_sequence, write_sequence
+from engine.backends.llama_cpp.hidden import HiddenRows
 from engine.backends.llama_cpp.library import prepare_library
 from engine.backends.llama_cpp.loading import make_context
 from engine.backends.saved import SavedCaches
@@ -37,6 +39,7 @@ from engine.errors import (
     RewindNotSupported,
     TokenOutOfRange,
 )
+from engine.formats.draft_head import NORMED
 from engine.system.machine import available_memory
 from engine.translatable import Translatable
 
@@ -65,6 +68,7 @@ class StreamContext:
         self._lengths = [0] * count
         """Tokens of each stream that the cache holds, some of which its stream may have let go."""
         self.streams: list[LlamaCppStream] = []
+        self.shown: HiddenRows | None = None
         self.free = weakref.finalize(self, free_all, (), self._batch, self._context, None)
 
     def compute(self, feeds: Sequence[Feed]) -> None:
@@ -89,6 +93,11 @@ class StreamContext:
                 self._cut(number, start + (len(fed.tokens) if fed is not None and status == 0 else 0))
             if status != 0:
                 self._refuse(status, feeds, starts[feeds[0].number])
+            if self.shown is not None:
+                states = self.shown.rows(count)
+                for feed in feeds:
+                    place = places[feed.number]
+                    feed.states = states[place : place + len(feed.tokens)]
             for feed in feeds:
                 self._answer(feed, places[feed.number])
         except Exception as error:  # noqa: BLE001 - it is told to the streams
@@ -140,6 +149,15 @@ class StreamContext:
         feed.rows = rows
         self.streams[feed.number].tokens.extend(feed.tokens)
 
+    def show(self, states: HiddenStates | None) -> None:
+        """Compute the states that the streams' readers want; none where nobody reads any."""
+        reader = next((stream.reader for stream in self.streams if stream.reader is not None), None)
+        if self.shown is not None and reader is None:
+            self.shown.stop()
+            self.shown = None
+        elif self.shown is None and reader is not None and states is not None:
+            self.shown = HiddenRows(self._context, states, reader.state_layers)
+
     def _watch(self, cancel: CancelToken | None) -> None:
         flag = _NEVER if cancel is None else cancel.flag
         llama_cpp.llama_set_abort_callback(self._context, self._abort, ctypes.cast(flag, ctypes.c_void_p))
@@ -187,8 +205,12 @@ class LlamaCppStream(Backend):
         for name in ("parameters", "weight_bytes", "rows", "own_kernels", "row_difference", "gap_tokens"):
             setattr(self, name, getattr(base, name))
         self._context, self._meeting, self._number, self._held = context, meeting, number, held
+        if base.hidden_states is not None:  # Those behind the norm come of tokens with a row alone.
+            readable = base.hidden_states.readable - {NORMED}
+            self.hidden_states = replace(base.hidden_states, readable=readable)
         self._tokens: list[int] = []
         self.cancel: CancelToken | None = None
+        self.reader: StateReader | None = None
 
     @property
     def length(self) -> int:
@@ -222,7 +244,10 @@ class LlamaCppStream(Backend):
                 self.cancel.check()
             piece = tokens[first : first + most]
             last = first + most >= len(tokens)
-            rows = self._meeting.forward(self._context, Feed(self._number, piece, n_outputs if last else 0))
+            feed = Feed(self._number, piece, n_outputs if last else 0)
+            rows = self._meeting.forward(self._context, feed)
+            if self.reader is not None and feed.states is not None:
+                self.reader.read_states(held + first, piece, feed.states)
         return rows
 
     def truncate(self, length: int) -> None:
@@ -231,21 +256,30 @@ class LlamaCppStream(Backend):
         with self._meeting.alone():
             del self._tokens[length:]
 
+    def show_states(self, reader: StateReader | None) -> None:
+        if reader is not self.reader:
+            with self._meeting.alone():
+                self.reader = reader
+                self._context.show(self.hidden_states)
+
     def watch(self, cancel: CancelToken | None) -> None:
         self.cancel = cancel
 
     def cache_bytes(self) -> int:
         with self._meeting.alone():
-            return 0 if self.closed else self._context.size(self._number)
+            # A reader of states would have none of a copy.
+            return 0 if self.closed or self.reader is not None else self._context.size(self._number)
 
     def copy_cache(self) -> CacheCopy | None:
         with self._meeting.alone():
-            return None if self.closed else self._context.copy(self._number)
+            return None if self.closed or self.reader is not None else self._context.copy(self._number)
 
     def restore_cache(self, copy: CacheCopy) -> None:
         with self._meeting.alone():
             if self.closed:
                 raise BackendClosed
+            if self.reader is not None:
+                raise BackendFailure(Translatable("its cache cannot be restored"))
             self._tokens.clear()
             if not self._context.restore(self._number, copy):
                 raise BackendFailure(Translatable("its cache cannot be restored"))

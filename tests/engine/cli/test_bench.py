@@ -116,7 +116,8 @@ def test_heads_draft_with_each_lookahead(capsys: pytest.CaptureFixture[str], tmp
     """Those of the demo target, with no draft model beside them."""
     path = tmp_path / "p.txt"
     path.write_text("Tell me a story.", "utf-8")
-    options = ("--heads", "demo-head", "--lookaheads", "2", "--no-ngram", "--repeats", "1", "--max-tokens", "12")
+    models = ("--heads", "demo-head", "--draft", "none")
+    options = (*models, "--lookaheads", "2", "--no-ngram", "--repeats", "1", "--max-tokens", "12")
     assert main(["bench", "--json", "--prompts", str(path), *options]) == 0
     report = json.loads(capsys.readouterr().out)
     assert list(report["ways"]) == ["plain", "2", "auto"]

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 from engine.cancel import CancelToken
-from engine.config import GenerationRequest
+from engine.config import GenerationRequest, LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled
-from engine.library.names import bundled_pair
+from engine.library.names import bundled_pair, resolve_source
 from engine.server.guard import Limits
 from engine.server.streams import ReplyStreams
 from engine.server.turns import Turns
@@ -60,6 +60,21 @@ def test_streams_write_what_each_writes_alone(decoder: SpeculativeDecoder, optio
     finally:
         decoder.close_streams()
     assert decoder.generate(PROMPTS[0], raw=True, ignore_eos=True, max_tokens=48, lookahead=4).stats.emitted == 48
+
+
+def test_a_head_drafts_in_streams_what_it_drafts_alone() -> None:
+    asked_for = {"max_tokens": 24, "lookahead": 3}
+    with open_files(bundled_pair()[0], None) as decoder:
+        decoder.attach_heads(LoadConfig(resolve_source("demo-head"), trusted=True))
+        alone = {
+            prompt: list(decoder.generate(prompt, raw=True, ignore_eos=True, **asked_for).tokens)  # type: ignore[arg-type]
+            for prompt in PROMPTS
+        }
+        streams = decoder.open_streams(4)
+        for _ in range(2):
+            assert together(streams, **asked_for) == alone
+        accepted = sum(stream.stats.accepted for stream in streams)
+        assert accepted == 2 * decoder.stats.accepted > 0
 
 
 def test_one_that_is_cancelled_leaves_the_others(decoder: SpeculativeDecoder) -> None:

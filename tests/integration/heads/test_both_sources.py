@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
+from engine.errors import LoadFailed
 from engine.events import RoundEvent, TokenEvent
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import PairKnowledge
@@ -123,3 +125,22 @@ def test_a_head_that_rests_computes_nothing(decoder: SpeculativeDecoder, monkeyp
     assert (result.tokens, result.stats.proposed, fed) == (always.tokens, 0, [])
     assert decoder.generate(PROMPT, **fixed).stats.accepted == always.stats.accepted
     assert fed
+
+
+def test_all_that_proposes_is_loaded_at_once(decoder: SpeculativeDecoder, target: Path, folder: Path) -> None:
+    """Which of the files are heads the engine finds out; what is there stays, also where another one fails."""
+    files = (target, folder / "head.gguf", folder / "draft.gguf")
+    wanted, head, draft = (LoadConfig(path, threads=1, trusted=True) for path in files)
+    with SpeculativeDecoder() as other:
+        other.attach(wanted, [draft, head])
+        assert [source.method.name for source in other.sources] == ["eagle3", "draft-model"]
+        heads, model = other.heads, other.draft
+        other.attach(None, [replace(head, despite_memory=True)])
+        assert (other.heads, other.draft) == (heads, None), "what is checked before changes nothing"
+        with pytest.raises(LoadFailed):
+            other.attach(None, [replace(draft, path=folder / "gone.gguf")])
+        assert other.heads is heads
+        other.attach(None, [draft])
+        assert other.heads is None
+        assert other.draft not in (None, model)
+        assert [source.config for source in other.sources] == [draft]
