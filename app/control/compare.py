@@ -252,10 +252,7 @@ class CompareController(QObject):
         try:
             job = self._models.load(self._models.list.bundled_files)
             if job is not None:
-                try:
-                    await job.result
-                finally:
-                    self._models.load_ended(job)
+                await job.result
             self.rehearsed.emit(await self._bridge.rehearse(prompt).result)
         except (Cancelled, EngineError):
             return
@@ -355,10 +352,7 @@ class CompareController(QObject):
         if job is None:
             return
         self._note_wait(kind, "loading")
-        try:
-            await self._wait(work, job)
-        finally:
-            self._models.load_ended(job)
+        await self._wait(work, job)
 
     async def _wait(self, work: _Work, job: Job[Any]) -> Any:
         if work.cancelled:

@@ -232,11 +232,14 @@ class ModelController(QObject):
     def load(self, wanted: Loaded) -> Job[Loaded] | None:
         """Return a job that loads what is wanted (one that is running already, if it does so), or None if all is there.
 
-        Whoever awaits it calls `load_ended` afterwards, whatever came of it. Where it would not fit in memory it waits
-        for the user, who is asked by `announce`.
+        Where it would not fit in memory it waits for the user, who is asked by `announce`. What came of it is noted
+        before whoever awaits it goes on.
         """
         self.loader.asks = self.isSignalConnected(QMetaMethod.fromSignal(self.announce))
-        return self.loader.load(wanted)
+        before, job = self.loader.job, self.loader.load(wanted)
+        if job is not None and job is not before:
+            job.result.add_done_callback(lambda _result: self._load_ended(job))
+        return job
 
     def measure_costs(self) -> None:
         """Measure in the background what the loaded pair costs, where that is not known: a reply is over."""
@@ -288,7 +291,7 @@ class ModelController(QObject):
         self.loader.unloaded(job)
         self.loaded_changed.emit()
 
-    def load_ended(self, job: Job[Loaded]) -> None:
+    def _load_ended(self, job: Job[Loaded]) -> None:
         """Take note of what is loaded now; after a failure the pickers show that, unless something else is chosen."""
         self.note_memory()
         self._memory.note_used(self._bridge.loaded)
@@ -376,8 +379,6 @@ class ModelController(QObject):
             # A question that waits for the same load tells it itself.
             if not self.loader.is_shared(job):
                 self.failed.emit(describe(error))
-        finally:
-            self.load_ended(job)
 
     # Scanning and judging ---------------------------------------------------------------------------------------------
 

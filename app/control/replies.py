@@ -250,10 +250,7 @@ class ReplyQueue(QObject):
             raise self._models.nothing_chosen()
         job = self._models.load(pending.wanted)
         if job is not None:
-            try:
-                await self._wait(pending, job)
-            finally:
-                self._models.load_ended(job)
+            await self._wait(pending, job)
 
     async def _wait(self, pending: PendingReply, job: Job[Any]) -> Any:
         pending.job = job
