@@ -42,7 +42,7 @@ from engine.loading.open import ModelSource, may_load_together
 from engine.loading.source import Holder, Source, holds_heads, loads_alike, notes_on_models, source_for
 from engine.loading.streams import open_pairs
 from engine.lookahead.knowledge import PairKnowledge, learn_pair, recall_pair
-from engine.methods import AUTO, DRAFT_MODEL, PLAIN, DraftMethod, find_method
+from engine.methods import AUTO, DRAFT_MODEL, PLAIN, find_method
 from engine.options import GenerationOptions, LoadOptions, load_config
 from engine.stats import GenerationStats
 from engine.system.files import expanded
@@ -264,9 +264,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         """
         token = cancel or self.cancel_token
         with self._occupancy.change():  # Opened within: some heads share the target's cache, and empty it.
-            config = None if model is None else model if isinstance(model, LoadConfig) else load_config(model, {})
-            opened = None if config is None else open_heads(config, self._loaded(), token)
-            self._use("heads", None if opened is None else _as_source(opened, config))
+            self._use("heads", None if model is None else open_heads(model, self._loaded(), token))
 
     def find_heads(self, method: str = AUTO, *, cancel: CancelToken | None = None) -> tuple[str, ...]:
         """Load draft heads that the attached target's file brings, or that lie beside it, where any of them fits.
@@ -281,7 +279,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         with self._occupancy.change():
             found, reasons = open_found_heads(config, target, method, cancel or self.cancel_token)
             if found is not None:
-                self._use("heads", _as_source(*found))
+                self._use("heads", found)
         return reasons
 
     def attach_corpus(self, corpus: Corpus | Iterable[str | Path] | None, *, cancel: CancelToken | None = None) -> None:
@@ -542,8 +540,8 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         if source is None or source.config is None or own is None:
             return
         heads = open_heads(replace(source.config, trusted=True), self._loaded(), CancelToken())
-        heads.target = own
-        stream._use("heads", _as_source(heads, source.config))
+        cast(HeadBackend, heads.model).target = own
+        stream._use("heads", heads)
 
     def close_streams(self) -> None:
         """End the decoders of `open_streams`. What they write is cancelled."""
@@ -586,11 +584,6 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
-
-
-def _as_source(heads: HeadBackend, config: LoadConfig | None) -> Source:
-    """Return loaded heads as a source."""
-    return Source(cast(DraftMethod, find_method(heads.method)), heads, config)
 
 
 def _callers_level() -> int:

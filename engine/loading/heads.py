@@ -24,8 +24,9 @@ from engine.library.heads import heads_near, same_tokens
 from engine.library.memory_needs import head_states
 from engine.library.names import resolve_source
 from engine.loading.interrupts import load_apart
+from engine.loading.source import Source
 from engine.loading.trial import check_model_file
-from engine.methods import AUTO
+from engine.methods import AUTO, DraftMethod, find_method
 from engine.options import load_config
 from engine.system.files import expanded
 from engine.system.installation import extra_advice
@@ -43,13 +44,13 @@ _IN_FOLDERS = {
 }
 
 
-def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelToken) -> HeadBackend:
+def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelToken) -> Source:
     """Return the loaded heads of a loaded target.
 
     Raises ModelFileBroken, ModelNotSupported (no heads, or those of another target), LoadFailed, NotAvailable,
     Cancelled.
     """
-    config = model if isinstance(model, LoadConfig) else load_config(model, {})
+    config = given = model if isinstance(model, LoadConfig) else load_config(model, {})
     try:
         path = expanded(resolve_source(config.path))
         cancel.check("Loading the model")
@@ -85,7 +86,7 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
     if not compiled and not same_tokens(vocabulary, vocabulary_of_backend(opened)):
         opened.close()
         raise _no_fit(path, target, Translatable("it has another vocabulary"))
-    return opened
+    return Source(cast(DraftMethod, find_method(opened.method)), opened, given)
 
 
 def _check_memory(config: LoadConfig, head: DraftHead, target: Backend, *, whole: bool) -> None:
@@ -105,7 +106,7 @@ def _files(path: Path) -> list[Path]:
 
 def open_found_heads(
     config: LoadConfig, target: Backend, method: str, cancel: CancelToken
-) -> tuple[tuple[HeadBackend, LoadConfig] | None, tuple[str, ...]]:
+) -> tuple[Source | None, tuple[str, ...]]:
     """Return the first heads that fit of those inside a target or beside it; or None, and why the others do not.
 
     `config`: how the target was loaded. `method`: the heads are for this draft method, "auto": for any.
@@ -113,15 +114,15 @@ def open_found_heads(
     """
     reasons: list[str] = []
     for path in heads_near(config.path):
-        one = replace(config, path=path)
         try:
-            heads = open_heads(one, target, cancel)
+            heads = open_heads(replace(config, path=path), target, cancel)
         except (LoadFailed, NotAvailable, BackendFailure) as error:
             reasons.append(str(error))
             continue
-        if method in (AUTO, heads.method):
-            return (heads, one), ()
-        heads.close()
+        if method in (AUTO, heads.method.name):
+            return heads, ()
+        if heads.model is not None:
+            heads.model.close()
     return None, tuple(reasons)
 
 
