@@ -39,7 +39,7 @@ from engine.generation.reply_calls import ReplyCalls
 from engine.generation.responder import EVERYTHING, Capabilities
 from engine.loading.heads import open_found_heads, open_heads
 from engine.loading.open import ModelSource, may_load_together
-from engine.loading.source import Holder, Source, holds_heads, loads_alike, notes_on_models, source_for
+from engine.loading.source import Holder, Source, holds_heads, loads_alike, model_for, notes_on_models, source_for
 from engine.loading.streams import open_pairs
 from engine.lookahead.knowledge import PairKnowledge, learn_pair, recall_pair
 from engine.methods import AUTO, DRAFT_MODEL, PLAIN, find_method
@@ -120,14 +120,12 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
     @property
     def draft(self) -> Backend | None:
         """Return the loaded draft model, or None."""
-        source = source_for("draft", self.sources)
-        return None if source is None else source.model
+        return model_for("draft", self.sources)
 
     @property
     def heads(self) -> HeadBackend | None:
         """Return the loaded draft heads, or None."""
-        source = source_for("heads", self.sources)
-        return None if source is None else cast(HeadBackend, source.model)
+        return cast("HeadBackend | None", model_for("heads", self.sources))
 
     @property
     def capabilities(self) -> Capabilities:

@@ -57,6 +57,10 @@ class DraftMethod:
         return maker(context)  # type: ignore[misc]
 
 
+def _of_heads(name: str, label: str, hint: str, lookahead: int = 4) -> DraftMethod:
+    return DraftMethod(name, label, hint, "engine.drafting.heads.chain:make_drafter", lookahead, needs="heads")
+
+
 DRAFT_MODEL = DraftMethod(
     "draft-model",
     Translatable("Draft model"),
@@ -97,49 +101,19 @@ OWN_TEXTS = DraftMethod(
 DRAFT_METHODS = (
     DRAFT_MODEL,
     NGRAM,
-    DraftMethod(
-        "medusa",
-        "Medusa",
-        Translatable("Heads that read the target's last hidden state propose, one token each."),
-        "engine.drafting.heads.chain:make_drafter",
-        needs="heads",
+    _of_heads(
+        "medusa", "Medusa", Translatable("Heads that read the target's last hidden state propose, one token each.")
     ),
-    DraftMethod(
-        "eagle2",
-        "EAGLE-2",
-        Translatable("A head that reads the target's last features proposes."),
-        "engine.drafting.heads.chain:make_drafter",
-        needs="heads",
-    ),
-    DraftMethod(
-        "eagle3",
-        "EAGLE-3",
-        Translatable("A head that reads the target's hidden states proposes."),
-        "engine.drafting.heads.chain:make_drafter",
-        needs="heads",
-    ),
-    DraftMethod(
-        "mtp",
-        "MTP",
-        Translatable("The target's own layers for later tokens propose."),
-        "engine.drafting.heads.chain:make_drafter",
-        needs="heads",
-    ),
-    DraftMethod(
-        "dflash",
-        "DFlash",
-        Translatable("A head proposes a block of tokens at once."),
-        "engine.drafting.heads.chain:make_drafter",
-        lookahead=8,  # A block costs one pass, however long it is.
-        needs="heads",
-    ),
-    DraftMethod(
+    _of_heads("eagle2", "EAGLE-2", Translatable("A head that reads the target's last features proposes.")),
+    _of_heads("eagle3", "EAGLE-3", Translatable("A head that reads the target's hidden states proposes.")),
+    _of_heads("mtp", "MTP", Translatable("The target's own layers for later tokens propose.")),
+    # A block costs one pass, however long it is.
+    _of_heads("dflash", "DFlash", Translatable("A head proposes a block of tokens at once."), lookahead=8),
+    _of_heads(
         "dspark",
         "DSpark",
         Translatable("A head proposes a block of tokens at once, each in view of the one before it."),
-        "engine.drafting.heads.chain:make_drafter",
         lookahead=7,
-        needs="heads",
     ),
 )
 METHODS = (AUTO, PLAIN, *(method.name for method in DRAFT_METHODS))

@@ -14,6 +14,7 @@ from engine.generation.plan import Plan
 from engine.generation.reading import Reading, read_request
 from engine.generation.sources import Models, choose_proposing
 from engine.generation.verifier import Verifier
+from engine.loading.source import model_for
 
 _SEED_BITS = 53
 """Of a seed that is drawn: it is told in JSON, whose readers keep so many."""
@@ -85,7 +86,7 @@ def make_plan(
         cancel=cancel,
         method=proposing.method,
         lookahead=proposing.lookahead,
-        overlap=overlap_pays(speculation.overlap, target, models.draft),
+        overlap=overlap_pays(speculation.overlap, target, model_for("draft", models.sources)),
         dropped_turns=reading.dropped_turns,
         notes=(*reading.notes, *proposing.notes),
         seed=seed,

@@ -15,7 +15,7 @@ from engine.chat.thinking import ThinkingSwitch, thinking_input, thinking_of
 from engine.checks import check_length, check_text, check_tokens
 from engine.config import ThinkingMode, check_thinking, freeze_messages
 from engine.errors import InvalidRequest, ModelNotLoaded
-from engine.loading.source import Source, source_for
+from engine.loading.source import Source, model_for
 from engine.messages.message import Message
 from engine.messages.tools import Tool, freeze_tools
 from engine.translatable import Translatable
@@ -74,7 +74,7 @@ class TargetQuestions:
 
     def describe(self) -> dict[str, Any]:
         """Return the models' names and where the target computes, for JSON."""
-        target, draft = self.target, source_for("draft", self.sources)
+        target, draft = self.target, model_for("draft", self.sources)
         said: dict[str, Any] = {"draft": None if draft is None else draft.name}
         if target is not None:
             said |= {"target": target.name, "device": target.device, "batch_invariant": target.batch_invariant}

@@ -40,12 +40,6 @@ class Models:
     corpus: Corpus | None = None
 
     @property
-    def draft(self) -> Backend | None:
-        """Return the draft model, if there is one."""
-        source = source_for("draft", self.sources)
-        return None if source is None else source.model
-
-    @property
     def rows(self) -> Rows:
         """Return the rows that draw from the logits of all models: compiled ones where any model brings them."""
         models = (self.target, *(source.model for source in self.sources))

@@ -102,6 +102,11 @@ def source_for(needs: str, sources: Iterable[Source]) -> Source | None:
     return next((source for source in sources if source.method.needs == needs), None)
 
 
+def model_for(needs: str, sources: Iterable[Source]) -> Backend | None:
+    """Return the model of that."""
+    return next((source.model for source in sources if source.method.needs == needs), None)
+
+
 def holds_heads(path: Path, target: Path | None) -> bool:
     """True if a file holds heads for a target. What is wrong with a file is said when it is loaded."""
     with suppress(LoadFailed, OSError):
