@@ -64,9 +64,9 @@ def stored_models(folders: Sequence[Path] | None = None, *, cancel: CancelToken 
         files = _files(model)
         when = used.get(str(model.path.absolute()))
         needed = [f"{name} (alias)" for name, path in meant.items() if path == model.path]
-        needed += [pair.target.name for pair in best.values() if pair.draft.path == model.path]
+        needed += [pair.target.path.name for pair in best.values() if pair.draft.path == model.path]
         if model.head is not None and model.role == "draft-head":
-            needed += [each.name for each in models if any(
+            needed += [each.path.name for each in models if any(
                 fit.fits and fit.source.path == model.path for fit in judge_heads(each, [model]))]  # fmt: skip
         listed.append(
             StoredModel(

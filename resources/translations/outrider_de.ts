@@ -1074,7 +1074,7 @@
         <name>GetModels</name>
         <message>
             <source>{target} with {draft} as its draft</source>
-            <translation>{target} mit {draft} als Entwurf</translation>
+            <translation>{target} mit {draft} als Entwurfsmodell</translation>
         </message>
         <message>
             <source>for conversation</source>
@@ -1086,11 +1086,11 @@
         </message>
         <message>
             <source>{memory} of memory for {context:,} tokens</source>
-            <translation>{memory} Arbeitsspeicher für {context:,} Token</translation>
+            <translation>{memory} Arbeitsspeicher für {context:,} Tokens</translation>
         </message>
         <message>
             <source>{memory} of the graphics card for {context:,} tokens</source>
-            <translation>{memory} der Grafikkarte für {context:,} Token</translation>
+            <translation>{memory} der Grafikkarte für {context:,} Tokens</translation>
         </message>
         <message>
             <source>{size} on disk</source>
@@ -1102,7 +1102,7 @@
         </message>
         <message>
             <source>Expect about {plain} tokens/s, {drafted} with the draft: an estimate for this computer.</source>
-            <translation>Zu erwarten sind etwa {plain} Token/s, {drafted} mit dem Entwurf: geschätzt für diesen Rechner.</translation>
+            <translation>Zu erwarten sind etwa {plain} Tokens/s, {drafted} mit dem Entwurfsmodell: geschätzt für diesen Rechner.</translation>
         </message>
         <message>
             <source>How fast it is on the card is not known before it is there.</source>
@@ -1114,15 +1114,15 @@
         </message>
         <message>
             <source>Measured: {plain} tokens/s, {drafted} with a draft.</source>
-            <translation>Gemessen: {plain} Token/s, {drafted} mit einem Entwurf.</translation>
+            <translation>Gemessen: {plain} Tokens/s, {drafted} mit einem Entwurfsmodell.</translation>
         </message>
         <message>
             <source>Measured: {plain} tokens/s.</source>
-            <translation>Gemessen: {plain} Token/s.</translation>
+            <translation>Gemessen: {plain} Tokens/s.</translation>
         </message>
         <message>
             <source>Measured: {drafted} tokens/s with a draft.</source>
-            <translation>Gemessen: {drafted} Token/s mit einem Entwurf.</translation>
+            <translation>Gemessen: {drafted} Tokens/s mit einem Entwurfsmodell.</translation>
         </message>
         <message>
             <source>never loaded as far as is noted</source>

@@ -334,6 +334,7 @@ class GetModelsDialog(Dialog):
         for row, pair in enumerate(self._pairs):
             name, label = self._words(self), self._words(self)
             name.setObjectName("cardTitle")
+            name.setContentsMargins(0, 8 if row else 0, 0, 0)
             name.setText(title(pair))
             label.setObjectName("hint")
             label.setText(facts(pair, self.measured.get(pair.target)))
