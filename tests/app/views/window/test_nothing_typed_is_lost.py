@@ -99,7 +99,7 @@ def test_a_file_that_is_read_late_goes_with_its_chat(open_window: OpenWindow, mo
             assert gate.wait(30)
         return Attachment(path.name, path.name)
 
-    monkeypatch.setattr("app.control.attachments.read_attachment", read)
+    monkeypatch.setattr("app.control.attachments.read_file", read)
     window = open_window(Script("A reply."))
     files = window.program.attachments
     window.ask("One")
