@@ -157,6 +157,7 @@ HOMES = {
     "engine.tools.builtin.host": ("BuiltinChoice", "BuiltinHost", "builtin_host"),
     "engine.tools.loop": (
         "CALL_LIMIT",
+        "CALL_REFUSED",
         "PlannedCall",
         "ToolCallAsked",
         "ToolCallEnded",
@@ -171,7 +172,14 @@ HOMES = {
     ),
     "engine.tools.elsewhere": ("ServersElsewhere", "servers_elsewhere"),
     "engine.tools.mcp_client": ("McpHost", "Offer", "ToolServers"),
-    "engine.tools.servers": ("ServerConfig", "permissions_file", "read_servers", "servers_file", "write_servers"),
+    "engine.tools.servers": (
+        "ServerConfig",
+        "permissions_file",
+        "read_servers",
+        "servers_file",
+        "servers_in",
+        "write_servers",
+    ),
     "engine.tools.permissions": ("Ask", "Permission", "Permissions"),
     "engine.tools.tool": ("Tool", "ToolHost", "ToolOutput"),
     "engine.tools.toolbox": ("Toolbox",),

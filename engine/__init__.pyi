@@ -214,6 +214,7 @@ from .tools.builtin.host import builtin_host as builtin_host
 from .tools.elsewhere import ServersElsewhere as ServersElsewhere
 from .tools.elsewhere import servers_elsewhere as servers_elsewhere
 from .tools.loop import CALL_LIMIT as CALL_LIMIT
+from .tools.loop import CALL_REFUSED as CALL_REFUSED
 from .tools.loop import PlannedCall as PlannedCall
 from .tools.loop import ToolCallAsked as ToolCallAsked
 from .tools.loop import ToolCallEnded as ToolCallEnded
@@ -235,6 +236,7 @@ from .tools.servers import ServerConfig as ServerConfig
 from .tools.servers import permissions_file as permissions_file
 from .tools.servers import read_servers as read_servers
 from .tools.servers import servers_file as servers_file
+from .tools.servers import servers_in as servers_in
 from .tools.servers import write_servers as write_servers
 from .tools.tool import Tool as Tool
 from .tools.tool import ToolHost as ToolHost

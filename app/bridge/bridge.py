@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from datetime import UTC, datetime
 from functools import partial
@@ -154,11 +154,14 @@ class EngineBridge(Responders):
         prefix: Pieces = (),
         forced: Pieces = (),
         prediction: str = "",
+        *,
+        tools: Sequence[Mapping[str, Any]] = (),
     ) -> Job[GenerationResult]:
         """Write a reply; its events come by `drain`. Raises ContextFull, Cancelled before the first token.
 
         `choice`: what it is asked with, None: as where nothing was chosen. `prefix`, `forced`: what it begins with.
         `prediction`: what it will probably be much like.
+        `tools`: those that the model may call; none where a constraint says what the reply must be.
         """
         self._events.clear()
         asked = GenerationChoice() if choice is None else choice
@@ -166,9 +169,10 @@ class EngineBridge(Responders):
         begun = {name: each for name, each in told.items() if each}
 
         def work(cancel: CancelToken) -> GenerationResult:
-            return self._reply(
-                messages, asked.options(lookahead if self._remote is None else "auto") | begun, asked, cancel
-            )
+            options = asked.options(lookahead if self._remote is None else "auto") | begun
+            if tools and "constraint" not in options:
+                options["tools"] = tools
+            return self._reply(messages, options, asked, cancel)
 
         return self._worker.submit(Job(self._loop, work))
 

@@ -14,9 +14,13 @@ from app.control.conversations import ConversationController
 from app.control.messages import KeptMessages
 from app.control.models import ModelController
 from app.control.replies import PendingReply, ReplyQueue
+from app.control.tool_calls import ToolCalls
+from app.control.tools import ToolDesk
 from app.state.chat.activity import Activity
 from app.state.chat.intents import (
+    AnswerCall,
     AnswerNow,
+    CancelCall,
     Continue,
     Delete,
     DeleteReply,
@@ -26,11 +30,13 @@ from app.state.chat.intents import (
     GoOn,
     LoadSources,
     LoadTrace,
+    MoreCalls,
     Regenerate,
     ShowVersion,
 )
 from app.state.chat.road import Road, take_road
-from app.state.chat.transcript import Entry, Exchange, Problem, Transcript
+from app.state.chat.tool_use import results_in
+from app.state.chat.transcript import Entry, Exchange, Problem, Transcript, answered
 from app.state.conversations.conversation import Conversation
 from app.state.conversations.kept import exchanges
 from app.state.models.selection import Selection
@@ -40,6 +46,7 @@ from app.store.brought import Brought
 from app.store.errors import StoreError
 from app.system.translation import say_error
 from app.words.damage import damage_words
+from engine import Message
 
 _MOST_PREDICTED = 65_536
 """Letters of a text that is rewritten that the draft is told of."""
@@ -49,8 +56,9 @@ class ChatController(QObject):
     """Manage one chat on the screen: questions in, replies out. A reply continues while another chat is shown.
 
     Attributes: transcript, metrics, models (their controller), conversations, choices (what replies are asked with),
-    replies (those that are being written), activity.
-    Signals: entry_added(Exchange | Notice), reply_grew(Exchange, text), reply_ended(Exchange), cleared(), opened()
+    replies (those that are being written), tools (those that models may call), activity.
+    Signals: entry_added(Exchange | Notice), reply_grew(Exchange, text), reply_ended(Exchange), tools_changed(Exchange)
+    (its calls or their results), cleared(), opened()
     (other entries are shown), activity_changed(), busy_changed(bool), started_writing(Exchange).
     What is not on the screen makes no signal but any_reply_ended(Exchange).
     """
@@ -58,6 +66,7 @@ class ChatController(QObject):
     entry_added = Signal(object)
     reply_grew = Signal(object, str)
     reply_ended = Signal(object)
+    tools_changed = Signal(object)
     any_reply_ended = Signal(object)
     cleared = Signal()
     opened = Signal()
@@ -72,6 +81,7 @@ class ChatController(QObject):
         models: ModelController,
         conversations: ConversationController,
         choices: Choices,
+        tools: ToolDesk,
     ) -> None:
         super().__init__()
         self.transcript = Transcript()
@@ -84,6 +94,12 @@ class ChatController(QObject):
         models.list_changed.connect(self._note_target)
         self._messages = KeptMessages(conversations)
         self._was_busy = False
+        self.tools = tools
+        self._calls = ToolCalls(tools, self._messages, self._calls_before)
+        self._calls.changed.connect(self._show_calls)
+        self._calls.answered.connect(self._go_on_from_results)
+        self._calls.running_changed.connect(self._note_queue)
+        self._calls.failed.connect(lambda text: self.report(Problem(text)))
         self.replies.grew.connect(self._grew)
         self.replies.began_writing.connect(self._began)
         self.replies.ended.connect(self._ended)
@@ -110,8 +126,8 @@ class ChatController(QObject):
 
     @property
     def busy(self) -> bool:
-        """Return whether a message of the shown chat is being answered, or waits to be."""
-        return self._shown_reply() is not None
+        """Return whether a message of the shown chat is being answered, or waits to be, or a tool runs for it."""
+        return self._shown_reply() is not None or self._shown_call() is not None
 
     @property
     def answering(self) -> PendingReply | None:
@@ -160,6 +176,7 @@ class ChatController(QObject):
         self.conversations.take_imported(conversation)
         self.transcript.entries = [*entries]
         self.opened.emit()
+        self._show_open_calls()
         self._note_queue()
 
     def _take_brought(self, brought: Brought) -> None:
@@ -173,11 +190,12 @@ class ChatController(QObject):
         self.entry_added.emit(self.transcript.note(problem))
 
     def _show(self, conversation: Conversation) -> None:
-        live: list[Entry] = [pending.exchange for pending in self.replies.queue]
+        live: list[Entry] = [*(pending.exchange for pending in self.replies.queue), *self._calls.live]
         self.transcript.entries = [*exchanges(conversation, live)]
         self.opened.emit()
         if damage := damage_words(conversation):
             self.report(Problem(damage))
+        self._show_open_calls()
         self._note_queue()
 
     def _clear(self) -> None:
@@ -201,6 +219,8 @@ class ChatController(QObject):
         """Ask the question `text`; nothing happens while another one of this chat is being answered."""
         if self.busy or not text.strip():
             return
+        if (last := self._last()) is not None:
+            self._calls.settle(last, self.conversations.open)
         exchange = self.transcript.ask(text.strip("\n"))
         conversation = self._keep_question(exchange)
         pending = self._make_pending(exchange, conversation)
@@ -334,7 +354,10 @@ class ChatController(QObject):
         at_work = self.activity.work not in ("writing", "idle")
         beside = self.activity.work in ("importing", "exporting")
         pending = self._shown_reply() or (self.replies.running if at_work and not beside else None)
-        if pending is not None:
+        call = self._shown_call() if self._shown_reply() is None else None
+        if call is not None:
+            self._calls.cancel(call, self.conversations.open)
+        elif pending is not None:
             self.replies.cancel(pending)
         elif beside:
             self.conversations.files.cancel()
@@ -343,12 +366,13 @@ class ChatController(QObject):
 
     async def stop(self) -> None:
         """End everything that runs, for closing."""
+        self._calls.stop()
         self.models.stop()
         await self.replies.stop()
 
     def last_question(self) -> str:
         """Return the last question of this chat; empty where there is none."""
-        asked = [entry.question for entry in self.transcript if isinstance(entry, Exchange)]
+        asked = [entry.question for entry in self.transcript if isinstance(entry, Exchange) and entry.question]
         return asked[-1] if asked else ""
 
     # A reply ----------------------------------------------------------------------------------------------------------
@@ -381,17 +405,23 @@ class ChatController(QObject):
             return None
 
     def _make_pending(
-        self, exchange: Exchange, conversation: Conversation | None, road: Road | None = None
+        self,
+        exchange: Exchange,
+        conversation: Conversation | None,
+        road: Road | None = None,
+        messages: tuple[Message, ...] | None = None,
     ) -> PendingReply:
         chosen = self.choices.applied(self.models.selection_to_load)
         pending = PendingReply(
             exchange,
             conversation,
-            self.transcript.messages_for(exchange, begun=road is None),
+            self.transcript.messages_for(exchange, begun=road is None) if messages is None else messages,
             chosen.lookahead,
             chosen.files,
             self.choices.asked(chosen),
-            *(() if road is None else (road.prefix, road.forced)),
+            prefix=() if road is None else road.prefix,
+            forced=() if road is None else road.forced,
+            ready=self._find_tools,
         )
         if conversation is not None:
             self._messages.begin_reply(
@@ -423,12 +453,78 @@ class ChatController(QObject):
         if self._is_shown(pending):
             self.reply_grew.emit(pending.exchange, text)
 
+    # Tools ------------------------------------------------------------------------------------------------------------
+
+    def act_on_call(self, intent: EntryIntent) -> None:
+        """Do what the reader wants of a tool call, if it is the one with which the chat on the screen ends."""
+        match intent:
+            case AnswerCall(exchange, permission) if not self.busy and exchange is self._last():
+                self._calls.answer(exchange, self.conversations.open, permission)
+            case MoreCalls(exchange) if not self.busy and exchange is self._last():
+                self._calls.more(exchange, self.conversations.open)
+            case CancelCall(exchange) if exchange is self._last():
+                self._calls.cancel(exchange, self.conversations.open)
+
+    async def _find_tools(self, pending: PendingReply) -> None:
+        """Let a reply know the tools that it may call, once servers that are starting are there."""
+        await self.tools.settled()
+        pending.tools = self.tools.toolbox(pending.conversation).functions()
+
+    def _go_on_from_results(self, exchange: Exchange, conversation: Conversation | None) -> None:
+        """Have the model go on from the results of its calls, whichever chat is on the screen."""
+        shown = self._place(exchange) is not None
+        following = Exchange("") if conversation is None else self._messages.go_on(conversation, exchange)
+        if shown:
+            before: list[Entry] = [*self.transcript.entries]
+            self.transcript.entries = [*before, following]
+        else:
+            before = [] if conversation is None else list[Entry](exchanges(conversation)[:-1])
+        pending = self._make_pending(following, conversation, messages=tuple(answered(before)))
+        if shown:
+            self.entry_added.emit(following)
+        self._begin(pending)
+
+    def _calls_before(self, exchange: Exchange, conversation: Conversation | None) -> int:
+        """Return how many calls were made for the question of an exchange, in those before it."""
+        path: list[Entry] = [*self.transcript.entries]
+        if conversation is not None and self._place(exchange) is None:
+            path = [*exchanges(conversation)]
+        made, at = 0, next((n for n, each in enumerate(path) if _is_same(each, exchange)), 0)
+        while at > 0 and isinstance(here := path[at], Exchange) and here.goes_on:
+            at -= 1
+            above = path[at]
+            made += results_in(above.said) if isinstance(above, Exchange) else 0
+        return made
+
+    def _show_calls(self, exchange: Exchange) -> None:
+        if self._place(exchange) is not None:
+            self.tools_changed.emit(exchange)
+
+    def _show_open_calls(self) -> None:
+        """Ask again about the calls with which the chat on the screen ends."""
+        last = self._last()
+        if last is not None and last.status == "done" and not self.busy and last.tools is None:
+            self._calls.go_on(last, self.conversations.open, fresh=False)
+
+    def _last(self) -> Exchange | None:
+        """Return the last exchange on the screen."""
+        return next((each for each in reversed(self.transcript.entries) if isinstance(each, Exchange)), None)
+
+    def _shown_call(self) -> Exchange | None:
+        """Return the exchange of the chat on the screen for which a tool runs."""
+        last = self._last()
+        return last if last is not None and self._calls.is_running(last) else None
+
+    # The end of a reply -----------------------------------------------------------------------------------------------
+
     def _ended(self, pending: PendingReply) -> None:
         self._messages.finish(pending.conversation, pending.exchange)
         if self._is_shown(pending):
             self.transcript.note_once(pending.exchange)
             self.reply_ended.emit(pending.exchange)
         self.any_reply_ended.emit(pending.exchange)
+        if pending.exchange.status == "done" and pending.tools:
+            self._calls.go_on(pending.exchange, pending.conversation)
         self._note_queue()
 
     # Which ------------------------------------------------------------------------------------------------------------
@@ -455,6 +551,7 @@ class ChatController(QObject):
             self.opened.emit()
         else:
             self.cleared.emit()
+        self._show_open_calls()
 
     def _note_queue(self) -> None:
         if self.busy != self._was_busy:
@@ -462,4 +559,13 @@ class ChatController(QObject):
             self.busy_changed.emit(self.busy)
         self.activity_changed.emit()
         kept = (pending.conversation for pending in self.replies.queue)
-        self.conversations.note_writing(frozenset(each.id for each in kept if each is not None))
+        answering = frozenset(each.id for each in kept if each is not None)
+        self.conversations.note_writing(answering | self._calls.running_in())
+
+
+def _is_same(entry: Entry, exchange: Exchange) -> bool:
+    """Return whether an entry stands for an exchange, be it as another object."""
+    if entry is exchange:
+        return True
+    kept = exchange.reply_id is not None and isinstance(entry, Exchange)
+    return kept and isinstance(entry, Exchange) and entry.reply_id == exchange.reply_id

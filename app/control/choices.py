@@ -21,6 +21,7 @@ from app.state.settings.generation import (
     THINKING,
     GenerationChoice,
 )
+from app.state.tools.choice import TOOLS_OFF
 from engine import THINKING_MODES, ModelFile, ThinkingMode
 
 
@@ -69,8 +70,8 @@ class Choices(QObject):
         told = self._told(choice, self.own, self._base, self._is_chosen(shown))
         if choice is self.defaults:
             told = self._begins_with()
-        if shown is not None and THINKING in shown.settings:
-            told = {**told, THINKING: shown.settings[THINKING]}
+        if shown is not None:
+            told = {**told, **{name: shown.settings[name] for name in (THINKING, TOOLS_OFF) if name in shown.settings}}
         if shown is None:
             self._settings.next_sampling = told
         elif told != shown.settings:

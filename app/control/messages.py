@@ -100,6 +100,21 @@ class KeptMessages:
 
     def finish(self, conversation: Conversation | None, exchange: Exchange) -> None:
         """Keep a reply as it ended, with the record of its tokens."""
+        self.keep_results(conversation, exchange)
+        reply = exchange.reply_id
+        kept = conversation is not None and reply is not None and reply in conversation
+        if kept and reply is not None and exchange.trace is not None:
+            self._conversations.keep_trace(reply, exchange.trace)
+
+    def go_on(self, conversation: Conversation, exchange: Exchange) -> Exchange:
+        """Keep that a reply goes on from results of tools, below the one that called them; return its exchange."""
+        question = self._store.ask(conversation, "", exchange.reply_id)
+        following = Exchange("", question_id=question.id, created=question.created)
+        self._conversations.note(conversation)
+        return following
+
+    def keep_results(self, conversation: Conversation | None, exchange: Exchange) -> None:
+        """Keep a reply as it ended, and what tools gave back for its calls."""
         reply = exchange.reply_id
         if conversation is None or reply is None or reply not in conversation:
             return
@@ -113,5 +128,3 @@ class KeptMessages:
             problem=None if exchange.problem is None else exchange.problem.text,
             said=exchange.said,
         )
-        if exchange.trace is not None:
-            self._conversations.keep_trace(reply, exchange.trace)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
@@ -90,8 +90,8 @@ class PendingReply:
 
     `messages` is what the model reads, behind the system prompt of the `choice`; `prefix`, `forced`: what the reply
     begins with, what is kept of another one and what is written first (app.state.chat.road); `prediction`: what it will
-    probably be much like; `job`: the load or the
-    reply that is running for it. `interrupted`: the program ends.
+    probably be much like; `job`: the load or the reply that is running for it. `interrupted`: the program ends.
+    `tools`: those that the model may call; `ready`: waits until they are known, before the reply.
     """
 
     exchange: Exchange
@@ -108,6 +108,8 @@ class PendingReply:
     job: Job[Any] | None = None
     reading: PromptProgress | None = None
     result: GenerationResult | None = None
+    tools: Sequence[Mapping[str, Any]] = ()
+    ready: Callable[[PendingReply], Awaitable[None]] | None = None
     first: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -209,6 +211,10 @@ class ReplyQueue(QObject):
             self.metrics.begin(pending.wanted.target, self._earlier(pending.exchange))
             self.measured = pending.exchange
             await self._load_for(pending)
+            if pending.ready is not None:
+                await pending.ready(pending)
+            if pending.cancelled:
+                raise Cancelled  # noqa: TRY301 - as where a job is cancelled
             job = self._bridge.reply(
                 pending.messages,
                 pending.lookahead,
@@ -216,6 +222,7 @@ class ReplyQueue(QObject):
                 pending.prefix,
                 pending.forced,
                 pending.prediction,
+                tools=pending.tools,
             )
             pending.result = await self._wait(pending, job)
         except Cancelled:

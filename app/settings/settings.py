@@ -33,6 +33,7 @@ from app.settings.entry import (
 from app.state.models.selection import DRAFTINGS, Lookahead
 from app.state.settings.fields import Option
 from app.state.settings.generation import CHOSEN, GENERATION, GenerationChoice
+from app.state.tools.choice import ToolChoice
 from app.system.places import settings_path
 from app.system.resources import ResourceDamaged, read_text
 from app.system.translation import LANGUAGES
@@ -57,6 +58,10 @@ def _sampling(value: object) -> dict[str, Any]:
         return {}
     chosen = {CHOSEN: True} if value.get(CHOSEN) is True else {}
     return {**GenerationChoice.from_mapping(value).to_mapping(), **chosen}
+
+
+def _tools(value: object) -> dict[str, Any]:
+    return ToolChoice.from_mapping(value).to_mapping()
 
 
 def _thinking(value: object) -> dict[str, str]:
@@ -107,7 +112,8 @@ class Settings:
     `keep_caches`: whether what models have read of chats is kept on disk;
     `first_launch`: the program was never used; `method`, `acceptance`, `overlap`: of every reply; `sampling`: what new
     conversations begin with (GenerationChoice.to_mapping); `next_sampling`: what was chosen for the one that has no
-    question yet, {}: nothing; `server_on`, `server_host`, `server_port`, `server_names`: of the local server;
+    question yet, {}: nothing; `tools`: those of ours that models may call (ToolChoice.to_mapping);
+    `server_on`, `server_host`, `server_port`, `server_names`: of the local server;
     `presets`, `prompts`: the user's own (app.state.settings.presets).
 
     Lists and mappings in it are replaced, never changed in place: each setting that is set to another value is told to
@@ -187,6 +193,7 @@ class Settings:
     next_sampling: dict[str, Any] = field(default_factory=dict, metadata=kept(_sampling))
     presets: list[dict[str, Any]] = field(default_factory=list, metadata=kept(plain_list))
     prompts: list[dict[str, Any]] = field(default_factory=list, metadata=kept(plain_list))
+    tools: dict[str, Any] = field(default_factory=dict, metadata=kept(_tools))
     server_on: bool = field(default=False, metadata=kept(flag))
     server_host: str = field(default="127.0.0.1", metadata=kept(one_of("127.0.0.1", "0.0.0.0")))  # noqa: S104 - a key is demanded
     server_port: int = field(default=8642, metadata=kept(whole(1, 65_535)))

@@ -35,6 +35,7 @@ from app.control.downloads import Downloads
 from app.control.drafts import Drafts
 from app.control.models import ModelController
 from app.control.problems import describe
+from app.control.tools import ToolDesk
 from app.settings.autosave import Autosave
 from app.settings.settings import Settings, SettingsFile
 from app.shell.connections import answer, connect, leave_out
@@ -125,7 +126,10 @@ def build(
     if model is not None:
         models.open_model(model)
     conversations = ConversationController(loop, store)
-    controller = ChatController(loop, bridge, models, conversations, Choices(settings, conversations))
+    kept_in = None if settings_file.path is None else settings_file.path.parent
+    choices = Choices(settings, conversations)
+    tools = ToolDesk(loop, settings, conversations, kept_in)
+    controller = ChatController(loop, bridge, models, conversations, choices, tools)
     window = MainWindow(theme, settings, controller.metrics, conversations.list, starters or ())
     compare = CompareController(loop, bridge, models, controller.last_question)
     attachments = Attachments(loop)
@@ -392,6 +396,7 @@ async def _live(program: Program, loop: asyncio.AbstractEventLoop, script: Scrip
 def _end(program: Program) -> bool:
     program.autosave.close()
     program.server.turn_off(SERVER_S)
+    program.controller.tools.close()
     ended = program.bridge.close(CLOSE_S)
     if not program.conversations.close(SAVE_S):
         LOGGER.warning("the last changes of the conversations could not be saved")

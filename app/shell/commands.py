@@ -44,7 +44,7 @@ def _register_chat(program: Program, windows: Windows) -> None:
         window.cancel_wanted.emit,
         shortcut="Esc",
         section=CHAT,
-        enabled=lambda: controller.activity.work != "idle",
+        enabled=lambda: controller.activity.work != "idle" or controller.busy,
     )
     add(
         "chat.undo",
@@ -55,6 +55,9 @@ def _register_chat(program: Program, windows: Windows) -> None:
     )
     add("chat.attach", tr("Attach text files…"), lambda: attach(program), shortcut="Ctrl+Shift+A", section=CHAT)
     words = tr("Sampling and system prompt for this chat…")
+    answer = tr("Answer the question about a tool")
+    asks = window.transcript.asks_about_tool
+    add("chat.tool", answer, window.transcript.enter_question, shortcut="Ctrl+J", section=CHAT, enabled=asks)
     add("chat.generation", words, windows.settings.open_generation, shortcut="Ctrl+G", section=CHAT)
 
 

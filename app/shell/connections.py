@@ -36,6 +36,8 @@ from app.words.settings import trouble_words
 
 _LONG = 500
 """Entries of a conversation from which on a garbage collection that looks at all of them would be felt."""
+_SERVERS_MS = 2_500
+"""So long after the window come the programs of tool servers that are on."""
 _MOST_REFUSED = 3
 """Damaged chats that are named."""
 
@@ -55,6 +57,8 @@ def connect(program: Program) -> None:
     _connect_drafts(program)
     _connect_meter(program)
     _connect_thinking(program)
+    _connect_tools(program)
+    program.window.prompt.tools.settings_wanted.connect(lambda: windows.settings.open("tools"))
     register(program, windows)
     program.window.bar.fill_menu(program.window.commands)
 
@@ -68,11 +72,13 @@ def _connect_chat(program: Program) -> None:
     window.new_chat_wanted.connect(controller.new_chat)
     window.new_chat_wanted.connect(window.prompt.setFocus)
     transcript.intent.connect(controller.carry_out)
+    transcript.intent.connect(controller.act_on_call)
     # State
     controller.entry_added.connect(transcript.add)
     controller.entry_added.connect(lambda _entry: window.show_chat(empty=False))
     controller.reply_grew.connect(lambda exchange, _text: transcript.grow(exchange))
     controller.reply_ended.connect(transcript.end)
+    controller.tools_changed.connect(transcript.show_calls)
     controller.cleared.connect(transcript.clear)
     controller.cleared.connect(lambda: window.show_chat(empty=True))
     # First, so that a long chat is laid out once, in the size in which it is shown.
@@ -326,6 +332,19 @@ def _connect_thinking(program: Program) -> None:
     button.chosen.connect(choices.choose_thinking)
     program.models.loaded_changed.connect(note)
     choices.changed.connect(lambda: button.show_modes(choices.thinking_modes, choices.thinking))
+
+
+def _connect_tools(program: Program) -> None:
+    button, tools, conversations = program.window.prompt.tools, program.controller.tools, program.conversations
+
+    def show() -> None:
+        button.show_tools(tools.all_tools(), tools.off_in(conversations.open))
+
+    tools.changed.connect(show)
+    button.switched.connect(lambda keys, on: tools.switch_in_chat(keys, on=on))
+    # Not while the window and its models come.
+    program.window.painted.connect(lambda: QTimer.singleShot(_SERVERS_MS, program.window, tools.begin))
+    show()
 
 
 def _tell_deleted(program: Program, why: str, *, done: bool) -> None:

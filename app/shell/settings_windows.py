@@ -10,6 +10,7 @@ from PySide6.QtCore import QCoreApplication, QObject
 from app.shell.program import Program
 from app.shell.servers.switch import ServerControl
 from app.shell.settings_undo import SettingsUndo
+from app.shell.tools_control import ToolsControl
 from app.state.settings.generation import PRESET, GenerationChoice
 from app.state.settings.presets import (
     LARGEST_FILE,
@@ -29,13 +30,14 @@ if TYPE_CHECKING:
 
 
 class SettingsWindows(QObject):
-    """Hold the settings dialog, which is made on first use. Attributes: dialog; server (its switch)."""
+    """Hold the settings dialog, which is made on first use. Attributes: dialog; server (its switch); tools."""
 
     def __init__(self, program: Program) -> None:
         super().__init__(program.window)
         self.dialog: SettingsDialog | None = None
         self._program = program
         self.server = ServerControl(program)
+        self.tools = ToolsControl(program)
         self._undo = SettingsUndo(program)
         program.controller.choices.changed.connect(self._show_choices)
         program.autosave.changed.connect(self._show_settings)
@@ -70,6 +72,8 @@ class SettingsWindows(QObject):
         dialog.undo_wanted.connect(self._bring_back)
         dialog.general.changed.connect(self._set)
         dialog.speculation.changed.connect(self._speculate)
+        self.tools.attach(dialog.tools)
+        dialog.shown.connect(self.tools.show)
         self.server.attach(dialog.server)
         dialog.shown.connect(self.server.follow)
         page.own_changed.connect(choices.choose)

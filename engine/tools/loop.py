@@ -25,7 +25,7 @@ from engine.translatable import Translatable
 
 CALL_LIMIT = 8
 """Calls that a model may make for one question, where nobody says how many."""
-REFUSED = "The user does not allow this call. Answer without it."
+CALL_REFUSED = "The user does not allow this call. Answer without it."
 """What the model reads is English, whatever language the window has."""
 
 
@@ -201,7 +201,7 @@ def _called(
             raise Cancelled(Translatable("The call"))
         began = perf_counter()
         if permission is Permission.never:
-            output = ToolOutput(REFUSED, is_error=True)
+            output = ToolOutput(CALL_REFUSED, is_error=True)
         else:
             yield ToolCallStarted(call, tool)
             output = run_call(planned, toolbox, cancel=cancel, timeout=timeout)

@@ -21,6 +21,7 @@ from engine.translatable import Translatable
 _MOST_BYTES = 16 * 2**20
 _MOST_SERVERS = 200
 _LONGEST_NAME = 64
+_OURS = "outrider"
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}")
 _INPUT = re.compile(r"\$\{input:[^}]*\}")
 _LISTS = ("mcpServers", "servers", "context_servers")
@@ -46,6 +47,8 @@ class ServerConfig:
     off: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.name.casefold() == _OURS:
+            raise InvalidRequest(Translatable("No tool server can have our own name, {name}.", name=self.name))
         if not self.name or "/" in self.name or one_line(self.name, _LONGEST_NAME) != self.name:
             raise InvalidRequest(
                 Translatable(
@@ -131,7 +134,30 @@ def read_servers(path: Path | None = None) -> tuple[ServerConfig, ...]:
 
 def usable_servers(path: Path) -> tuple[tuple[ServerConfig, ...], tuple[str, ...]]:
     """Return the servers that a file lists, and why others of it cannot be used. Raises InvalidRequest."""
-    told = _read_json(path)
+    return _usable(_read_json(path), path)
+
+
+def servers_in(text: str) -> tuple[ServerConfig, ...]:
+    """Return the servers that a text lists, as people pass them on: the braces of the whole may be missing.
+
+    Raises InvalidRequest for a bad one, and where there is none.
+    """
+    said = text.strip()
+    if len(said) > _MOST_BYTES:
+        raise InvalidRequest(Translatable("That is too much text for a list of servers."))
+    told = _json(said if said.startswith("{") else f"{{{said}}}", Translatable("The text"))
+    named = isinstance(told, Mapping) and bool(told) and all(_says_where(value) for value in told.values())
+    found, problems = _usable({_LISTS[0]: told} if named else told, Translatable("The text"))
+    if problems or not found:
+        raise InvalidRequest(problems[0] if problems else Translatable("The text lists no servers."))
+    return found
+
+
+def _says_where(value: object) -> bool:
+    return isinstance(value, Mapping) and ("command" in value or "url" in value)
+
+
+def _usable(told: object, path: object) -> tuple[tuple[ServerConfig, ...], tuple[str, ...]]:
     listed = told if isinstance(told, Mapping) else {}
     within = next((listed[name] for name in _LISTS if name in listed), None)
     if within is None and isinstance(listed.get("mcp"), Mapping):  # VS Code's settings.json.
@@ -160,6 +186,10 @@ def _read_json(path: Path) -> object:
         raise InvalidRequest(
             Translatable("Cannot read {path}: {reason}.", path=path, reason=error.strerror or str(error))
         ) from None
+    return _json(text, path)
+
+
+def _json(text: str, path: object) -> object:
     with suppress(ValueError, RecursionError):
         return json.loads(text)
     try:

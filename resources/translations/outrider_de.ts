@@ -1697,6 +1697,10 @@
             <translation>Sampling und System-Prompt für diesen Chat…</translation>
         </message>
         <message>
+            <source>Answer the question about a tool</source>
+            <translation>Die Frage zu einem Werkzeug beantworten</translation>
+        </message>
+        <message>
             <source>Search chats</source>
             <translation>Chats durchsuchen</translation>
         </message>
@@ -3508,6 +3512,10 @@
             <translation>Spekulation</translation>
         </message>
         <message>
+            <source>Tools</source>
+            <translation>Werkzeuge</translation>
+        </message>
+        <message>
             <source>Local server</source>
             <translation>Lokaler Server</translation>
         </message>
@@ -4062,10 +4070,6 @@
             <translation>Werkzeugergebnis: {name}</translation>
         </message>
         <message>
-            <source>The model asks for this call. Outrider runs nothing.</source>
-            <translation>Das Modell bittet um diesen Aufruf. Outrider führt nichts aus.</translation>
-        </message>
-        <message>
             <source>Copy</source>
             <translation>Kopieren</translation>
         </message>
@@ -4076,6 +4080,281 @@
         <message>
             <source>expanded</source>
             <translation>ausgeklappt</translation>
+        </message>
+    </context>
+    <context>
+        <name>ToolCard</name>
+        <message>
+            <source>The model wants to call a tool: {title} · {server}</source>
+            <translation>Das Modell möchte ein Werkzeug aufrufen: {title} · {server}</translation>
+        </message>
+        <message>
+            <source>A tool is running: {title} · {server}</source>
+            <translation>Ein Werkzeug läuft: {title} · {server}</translation>
+        </message>
+        <message numerus="yes">
+            <source>%n tool call(s) were made for this question. The next one: {title} · {server}</source>
+            <translation>
+                <numerusform>Für diese Frage gab es %n Werkzeugaufruf. Der nächste: {title} · {server}</numerusform>
+                <numerusform>Für diese Frage gab es %n Werkzeugaufrufe. Der nächste: {title} · {server}</numerusform>
+            </translation>
+        </message>
+        <message>
+            <source>There is no tool {title} here now, so it was not called.</source>
+            <translation>Das Werkzeug {title} gibt es hier jetzt nicht; es wurde nicht aufgerufen.</translation>
+        </message>
+        <message numerus="yes">
+            <source>and %n more argument(s)</source>
+            <translation>
+                <numerusform>und %n weiteres Argument</numerusform>
+                <numerusform>und %n weitere Argumente</numerusform>
+            </translation>
+        </message>
+        <message>
+            <source>Without arguments</source>
+            <translation>Ohne Argumente</translation>
+        </message>
+        <message numerus="yes">
+            <source>… and %n more character(s)</source>
+            <translation>
+                <numerusform>… und %n weiteres Zeichen</numerusform>
+                <numerusform>… und %n weitere Zeichen</numerusform>
+            </translation>
+        </message>
+        <message>
+            <source>Cancel</source>
+            <translation>Abbrechen</translation>
+        </message>
+        <message>
+            <source>Go on</source>
+            <translation>Weitermachen</translation>
+        </message>
+        <message>
+            <source>End here</source>
+            <translation>Hier beenden</translation>
+        </message>
+        <message>
+            <source>Once</source>
+            <translation>Einmal</translation>
+        </message>
+        <message>
+            <source>In this chat</source>
+            <translation>In diesem Chat</translation>
+        </message>
+        <message>
+            <source>Always for this tool</source>
+            <translation>Immer für dieses Werkzeug</translation>
+        </message>
+        <message>
+            <source>Never</source>
+            <translation>Nie</translation>
+        </message>
+        <message>
+            <source>Run this call, and ask again for the next one</source>
+            <translation>Diesen Aufruf ausführen und beim nächsten wieder fragen</translation>
+        </message>
+        <message>
+            <source>Run this call and all others of this tool in this chat until the program ends</source>
+            <translation>Diesen und alle weiteren Aufrufe dieses Werkzeugs in diesem Chat ausführen, bis das Programm endet</translation>
+        </message>
+        <message>
+            <source>Run this call and all others of this tool, in all chats</source>
+            <translation>Diesen und alle weiteren Aufrufe dieses Werkzeugs ausführen, in allen Chats</translation>
+        </message>
+        <message>
+            <source>Never run this tool, in no chat; the model is told. The settings change it</source>
+            <translation>Dieses Werkzeug nie ausführen, in keinem Chat; das Modell erfährt es. Die Einstellungen ändern das</translation>
+        </message>
+    </context>
+    <context>
+        <name>ToolPicture</name>
+        <message>
+            <source>Plot</source>
+            <translation>Diagramm</translation>
+        </message>
+    </context>
+    <context>
+        <name>Tools</name>
+        <message>
+            <source>A folder whose files may be read</source>
+            <translation>Ein Ordner, dessen Dateien gelesen werden dürfen</translation>
+        </message>
+        <message>
+            <source>Check the quotation marks in the command.</source>
+            <translation>Prüfen Sie die Anführungszeichen im Befehl.</translation>
+        </message>
+        <message>
+            <source>No other program with tool servers was found.</source>
+            <translation>Es wurde kein anderes Programm mit Werkzeug-Servern gefunden.</translation>
+        </message>
+        <message>
+            <source>Added, and not started: {names}. Tick those that you want.</source>
+            <translation>Hinzugefügt und nicht gestartet: {names}. Haken Sie an, was Sie möchten.</translation>
+        </message>
+    </context>
+    <context>
+        <name>ToolsButton</name>
+        <message>
+            <source>Tools: {used} of {all} can be used in this chat</source>
+            <translation>Werkzeuge: {used} von {all} in diesem Chat nutzbar</translation>
+        </message>
+        <message>
+            <source>All of them</source>
+            <translation>Alle</translation>
+        </message>
+        <message>
+            <source>Tools…</source>
+            <translation>Werkzeuge…</translation>
+        </message>
+    </context>
+    <context>
+        <name>ToolsPage</name>
+        <message>
+            <source>A model can call the tools that you switch on here, and you are asked about each call first. Nothing runs and nothing is connected to before that.</source>
+            <translation>Ein Modell kann die Werkzeuge aufrufen, die Sie hier einschalten; vor jedem Aufruf werden Sie gefragt. Vorher läuft nichts, und es wird nichts verbunden.</translation>
+        </message>
+        <message>
+            <source>Read the files of these folders, without changing any</source>
+            <translation>Die Dateien dieser Ordner lesen, ohne etwas zu ändern</translation>
+        </message>
+        <message>
+            <source>Search my chats</source>
+            <translation>Meine Chats durchsuchen</translation>
+        </message>
+        <message>
+            <source>Fetch pages of the web: you are asked for each host</source>
+            <translation>Webseiten holen: Sie werden für jeden Host gefragt</translation>
+        </message>
+        <message>
+            <source>Calculate and plot: JavaScript without files and network</source>
+            <translation>Rechnen und zeichnen: JavaScript ohne Dateien und Netz</translation>
+        </message>
+        <message>
+            <source>Tell the time</source>
+            <translation>Die Zeit sagen</translation>
+        </message>
+        <message>
+            <source>Calls for one question</source>
+            <translation>Aufrufe für eine Frage</translation>
+        </message>
+        <message>
+            <source>Calls for one question, before I am asked to go on</source>
+            <translation>Aufrufe für eine Frage, bevor ich gefragt werde, ob es weitergeht</translation>
+        </message>
+        <message>
+            <source>Folders that may be read</source>
+            <translation>Ordner, die gelesen werden dürfen</translation>
+        </message>
+        <message>
+            <source>Add a folder…</source>
+            <translation>Ordner hinzufügen…</translation>
+        </message>
+        <message>
+            <source>Remove</source>
+            <translation>Entfernen</translation>
+        </message>
+        <message>
+            <source>Tools, by who has them</source>
+            <translation>Werkzeuge, nach dem, der sie hat</translation>
+        </message>
+        <message>
+            <source>Tool servers (MCP) are programs or addresses. A program that is ticked is started with Outrider.</source>
+            <translation>Werkzeug-Server (MCP) sind Programme oder Adressen. Ein angehaktes Programm wird mit Outrider gestartet.</translation>
+        </message>
+        <message>
+            <source>Name</source>
+            <translation>Name</translation>
+        </message>
+        <message>
+            <source>Command, or address with https://</source>
+            <translation>Befehl, oder Adresse mit https://</translation>
+        </message>
+        <message>
+            <source>Add</source>
+            <translation>Hinzufügen</translation>
+        </message>
+        <message>
+            <source>Paste the JSON of servers</source>
+            <translation>JSON von Servern einfügen</translation>
+        </message>
+        <message>
+            <source>Take from other programs…</source>
+            <translation>Von anderen Programmen übernehmen…</translation>
+        </message>
+        <message>
+            <source>Remove the server</source>
+            <translation>Server entfernen</translation>
+        </message>
+        <message>
+            <source>What is known of it</source>
+            <translation>Was davon bekannt ist</translation>
+        </message>
+        <message>
+            <source>Ask for each call</source>
+            <translation>Bei jedem Aufruf fragen</translation>
+        </message>
+        <message>
+            <source>Always run it</source>
+            <translation>Immer ausführen</translation>
+        </message>
+        <message>
+            <source>Never run it</source>
+            <translation>Nie ausführen</translation>
+        </message>
+        <message>
+            <source>When the model calls it</source>
+            <translation>Wenn das Modell es aufruft</translation>
+        </message>
+        <message>
+            <source>May be run always, although it may change something or start programs</source>
+            <translation>Darf immer ausgeführt werden, obwohl es etwas ändern oder Programme starten kann</translation>
+        </message>
+        <message>
+            <source>Show its log</source>
+            <translation>Protokoll zeigen</translation>
+        </message>
+        <message>
+            <source>Its program has written nothing.</source>
+            <translation>Sein Programm hat nichts geschrieben.</translation>
+        </message>
+        <message>
+            <source>off</source>
+            <translation>aus</translation>
+        </message>
+        <message>
+            <source>starting…</source>
+            <translation>startet…</translation>
+        </message>
+        <message numerus="yes">
+            <source>%n tool(s)</source>
+            <translation>
+                <numerusform>%n Werkzeug</numerusform>
+                <numerusform>%n Werkzeuge</numerusform>
+            </translation>
+        </message>
+        <message>
+            <source>does not work</source>
+            <translation>funktioniert nicht</translation>
+        </message>
+        <message>
+            <source>asks</source>
+            <translation>fragt</translation>
+        </message>
+        <message>
+            <source>always</source>
+            <translation>immer</translation>
+        </message>
+        <message>
+            <source>never</source>
+            <translation>nie</translation>
+        </message>
+        <message>
+            <source>Resources: {names}</source>
+            <translation>Ressourcen: {names}</translation>
+        </message>
+        <message>
+            <source>Prompts: {names}</source>
+            <translation>Prompts: {names}</translation>
         </message>
     </context>
     <context>
@@ -4226,7 +4505,7 @@
         </message>
         <message>
             <source>Your own texts</source>
-            <translation>Ihre eigenen Texte</translation>
+            <translation>Eigene Texte</translation>
         </message>
         <message>
             <source>What you wrote before comes faster. The index stays on this computer</source>
@@ -7519,6 +7798,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>{path} lässt sich nicht schreiben: {said}.</translation>
         </message>
         <message>
+            <source>No tool server can have our own name, {name}.</source>
+            <translation>Kein Werkzeug-Server kann unseren eigenen Namen haben: {name}.</translation>
+        </message>
+        <message>
             <source>{name!r} cannot be the name of a tool server: up to 64 characters, no / in them.</source>
             <translation>{name!r} kann kein Werkzeugserver heißen: höchstens 64 Zeichen, keines davon ein /.</translation>
         </message>
@@ -7537,6 +7820,18 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>The tool server {name} wants an input that another program asks for: write it into {file}.</source>
             <translation>Der Werkzeugserver {name} braucht eine Eingabe, nach der ein anderes Programm fragt: Schreiben Sie sie in {file}.</translation>
+        </message>
+        <message>
+            <source>That is too much text for a list of servers.</source>
+            <translation>Das ist zu viel Text für eine Liste von Servern.</translation>
+        </message>
+        <message>
+            <source>The text</source>
+            <translation>Der Text</translation>
+        </message>
+        <message>
+            <source>The text lists no servers.</source>
+            <translation>Der Text nennt keine Server.</translation>
         </message>
         <message>
             <source>{path} lists no servers under "mcpServers".</source>

@@ -126,4 +126,38 @@
             </translation>
         </message>
     </context>
+    <context>
+        <name>ToolCard</name>
+        <message numerus="yes">
+            <source>%n tool call(s) were made for this question. The next one: {title} · {server}</source>
+            <translation>
+                <numerusform>%n tool call was made for this question. The next one: {title} · {server}</numerusform>
+                <numerusform>%n tool calls were made for this question. The next one: {title} · {server}</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <source>and %n more argument(s)</source>
+            <translation>
+                <numerusform>and %n more argument</numerusform>
+                <numerusform>and %n more arguments</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
+            <source>… and %n more character(s)</source>
+            <translation>
+                <numerusform>… and %n more character</numerusform>
+                <numerusform>… and %n more characters</numerusform>
+            </translation>
+        </message>
+    </context>
+    <context>
+        <name>ToolsPage</name>
+        <message numerus="yes">
+            <source>%n tool(s)</source>
+            <translation>
+                <numerusform>%n tool</numerusform>
+                <numerusform>%n tools</numerusform>
+            </translation>
+        </message>
+    </context>
 </TS>

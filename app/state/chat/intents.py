@@ -7,6 +7,7 @@ from typing import Literal
 
 from app.state.chat.citations import Source
 from app.state.chat.transcript import Action, Exchange, ExchangePart, Problem
+from engine import Permission
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,28 @@ class AnswerNow:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerCall:
+    """Allow the tool call that waits below a reply, or refuse it."""
+
+    exchange: Exchange
+    permission: Permission
+
+
+@dataclass(frozen=True, slots=True)
+class CancelCall:
+    """End the tool call that runs, or leave the one that waits undone; the model is told."""
+
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class MoreCalls:
+    """Let the model go on calling tools for this question, beyond the limit."""
+
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
 class ShowPrompt:
     """Show what the model reads of the conversation up to a question or its reply."""
 
@@ -169,6 +192,7 @@ class ShowDetails:
     problem: Problem
 
 
+ToolIntent = AnswerCall | CancelCall | MoreCalls
 ChatIntent = (
     Edit
     | EditReply
@@ -181,6 +205,7 @@ ChatIntent = (
     | LoadTrace
     | LoadSources
     | AnswerNow
+    | ToolIntent
 )
 """Carried out by the ChatController."""
 EntryIntent = (

@@ -14,7 +14,7 @@ from typing import Any
 
 from app.state.chat.attachments import split_question
 from app.state.chat.thoughts import CLOSING, OPENING
-from engine import FilePart, Message, Part, ReasoningPart, TextPart, ToolCall, ToolResult
+from engine import FilePart, ImagePart, Message, Part, ReasoningPart, TextPart, ToolCall, ToolResult
 
 Said = tuple[Message, ...]
 """Messages beside a text; (): the text says everything."""
@@ -29,7 +29,7 @@ def asked_messages(text: str, said: Said = ()) -> Said:
 
 def reply_messages(text: str, said: Said = ()) -> Said:
     """Return what a model reads of a reply that has ended."""
-    return said or (Message("assistant", text),)
+    return tuple(map(_without_pictures, said)) or (Message("assistant", text),)
 
 
 def edited(said: Said, text: str) -> Said:
@@ -89,6 +89,13 @@ def said_to_json(said: Said) -> list[dict[str, Any]]:
 def said_from_json(told: object) -> Said:
     """Return the messages that `said_to_json` told. Raises InvalidRequest (of the engine)."""
     return tuple(map(Message.from_mapping, told if isinstance(told, list) else [told]))
+
+
+def _without_pictures(message: Message) -> Message:
+    """Return what a tool gave back without pictures, which are for the reader alone."""
+    if message.role != "tool" or not any(isinstance(part, ImagePart) for part in message.parts):
+        return message
+    return Message("tool", [part for part in message.parts if not isinstance(part, ImagePart)])
 
 
 @lru_cache(maxsize=64)

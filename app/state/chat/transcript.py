@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 from app.state.chat.citations import Source, sources_in
 from app.state.chat.said import Said, asked_messages, reply_messages, text_of_said
 from app.state.chat.shown import Added, ShownReply, said_of
-from engine import FinishReason, GenerationResult, GenerationStats, Message, ToolCall, ToolResult
+from app.state.chat.tool_use import ToolQuestion
+from engine import FinishReason, GenerationResult, GenerationStats, ImagePart, Message, ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from app.state.chat.trace import TokenTrace
@@ -47,6 +48,7 @@ class Exchange:
     `asked`, `said`: what question and reply say beside their texts (app.state.chat.said).
     `sources`: the parts of documents that the model had read, once somebody asked for them (`Transcript.sources_for`).
     `question_draft`, `reply_draft`: other words that somebody is typing for them, "" for none.
+    `tools`: what is shown below the reply's tool calls while they wait, run, or are too many.
     """
 
     question: str
@@ -68,6 +70,7 @@ class Exchange:
     question_draft: str = ""
     reply_draft: str = ""
     sources: tuple[Source, ...] = ()
+    tools: ToolQuestion | None = None
     _before: str = ""
     _parts: list[str] = field(default_factory=list)
     _shown: ShownReply | None = field(default=None, repr=False, compare=False)
@@ -109,6 +112,17 @@ class Exchange:
     def calls(self) -> tuple[ToolCall | ToolResult, ...]:
         """Return the tool calls of the reply, and what tools gave back, in their order."""
         return tuple(part for each in self.said for part in each.parts if isinstance(part, ToolCall | ToolResult))
+
+    @property
+    def goes_on(self) -> bool:
+        """Return whether nobody asked anything: the reply goes on from results of tools."""
+        return not self.question and not self.asked
+
+    @property
+    def pictures(self) -> tuple[str, ...]:
+        """Return the addresses of the pictures that tools gave for the reader."""
+        tools = (each for each in self.said if each.role == "tool")
+        return tuple(part.url for each in tools for part in each.parts if isinstance(part, ImagePart))
 
     @property
     def ended(self) -> bool:
@@ -227,7 +241,7 @@ class Transcript:
         be continued the last message is what there is of it, as the assistant's, but where not `begun`.
         """
         messages = answered(takewhile(lambda entry: entry is not asked, self.entries))
-        messages += asked_messages(asked.question, asked.asked)
+        messages += _asked(asked)
         if asked.reply and begun:
             messages.append(Message("assistant", asked.reply))
         return tuple(messages)
@@ -245,7 +259,7 @@ class Transcript:
     def messages_until(self, exchange: Exchange, *, reply: bool) -> tuple[Message, ...]:
         """Return the conversation up to a question, or up to the reply to it."""
         messages = answered(takewhile(lambda entry: entry is not exchange, self.entries))
-        messages += asked_messages(exchange.question, exchange.asked)
+        messages += _asked(exchange)
         return (*messages, *reply_messages(exchange.reply, exchange.said)) if reply else tuple(messages)
 
 
@@ -254,5 +268,9 @@ def answered(entries: Iterable[Entry]) -> list[Message]:
     messages: list[Message] = []
     for entry in entries:
         if isinstance(entry, Exchange) and entry.answered:
-            messages += asked_messages(entry.question, entry.asked) + reply_messages(entry.reply, entry.said)
+            messages += [*_asked(entry), *reply_messages(entry.reply, entry.said)]
     return messages
+
+
+def _asked(exchange: Exchange) -> Said:
+    return () if exchange.goes_on else asked_messages(exchange.question, exchange.asked)

@@ -48,6 +48,8 @@ def to_markdown(conversation: Conversation, words: Words | None = None) -> str:
     words = Words() if words is None else words
     parts = [f"# {conversation.title or words.untitled}"]
     for message in conversation.path:
+        if message.role == "user" and not (message.text or message.said):
+            continue  # The reply goes on from results of tools.
         parts.append(f"## {words.question if message.role == 'user' else words.reply}")
         if message.role == "assistant" and (figures := _figures(message, words)):
             parts.append(f"*{figures}*")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from PySide6.QtCore import QEvent, QRect, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QTextEdit, QVBoxLayout, QWidget
 
 from app.state.chat.intents import (
+    AnswerCall,
     AnswerNow,
+    CancelCall,
     ChooseToken,
     Continue,
     Delete,
@@ -20,6 +24,7 @@ from app.state.chat.intents import (
     LoadSources,
     LoadTrace,
     MarkDoubt,
+    MoreCalls,
     Regenerate,
     ShowPrompt,
     ShowReplay,
@@ -27,6 +32,7 @@ from app.state.chat.intents import (
     ShowSource,
     ShowVersion,
 )
+from app.state.chat.tool_use import ToolQuestion, open_calls
 from app.state.chat.transcript import Exchange
 from app.system.translation import number, say
 from app.views.chat.actions import ActionRow, HoverButton, question_row, reply_row
@@ -34,6 +40,8 @@ from app.views.chat.citations import Citations
 from app.views.chat.entry import Ask, DamageLine, EntryView, ProblemView
 from app.views.chat.question import QuestionBox, QuestionEditor
 from app.views.chat.tool_call import ToolCallView
+from app.views.chat.tool_card import ToolCard
+from app.views.chat.tool_picture import ToolPicture, plot_of
 from app.views.markdown.reply import ReplyView
 from app.views.tokens.reply import TokenReply
 from app.views.widgets.paint_budget import PaintBudget
@@ -63,6 +71,8 @@ class ExchangeView(EntryView):
         self._finished: str | None = None
         self._folds: tuple[bool, ...] = ()
         self._calls: list[ToolCallView] = []
+        self._pictures: list[ToolPicture] = []
+        self.card: ToolCard | None = None
         self.tokens: TokenReply | None = None
         self.reply_editor: QuestionEditor | None = None
         self._fed = 0
@@ -104,6 +114,9 @@ class ExchangeView(EntryView):
         if "reply" in self._damaged:
             layout.addWidget(DamageLine(self))
         layout.addWidget(self._footer)
+        if self.exchange.goes_on:
+            self.question.hide()
+            self.question_actions.hide()
         return layout
 
     def _make_actions(self) -> tuple[ActionRow, ActionRow]:
@@ -185,7 +198,7 @@ class ExchangeView(EntryView):
         """End the reply, whatever way it went."""
         self._finished, self.floor = self.exchange.reply, 0
         self._show_actions()
-        self._show_calls()
+        self.show_calls()
         if not self.exchange.shown:
             self._show_end()
         else:
@@ -261,6 +274,8 @@ class ExchangeView(EntryView):
         """Stand for this exchange, which says the same but may have other branches or figures."""
         self.exchange = exchange
         self._show_actions()
+        if exchange.ended:
+            self.show_calls()
         if not self._footer.isHidden():
             self._fill_footer()
 
@@ -294,17 +309,46 @@ class ExchangeView(EntryView):
             self.again_button.setText(self.tr("Use {length} and ask again").format(length=number(context)))
         self.again_button.setVisible(exchange.ended and not exchange.answered and exchange.question_id is not None)
 
-    def _show_calls(self) -> None:
-        """Show the reply's tool calls below it, folded."""
-        while self._calls:
-            call = self._calls.pop()
-            call.hide()
-            call.deleteLater()
-        place = self._rows.indexOf(self.reply) + 1
-        for beside, part in enumerate(self.exchange.calls):
-            view = ToolCallView(part, self._theme, self)
-            self._rows.insertWidget(place + beside, view)
-            self._calls.append(view)
+    def show_calls(self) -> None:
+        """Show the reply's tool calls and their results below it, folded, and what is asked about the next one."""
+        parts, question = self.exchange.calls, self.exchange.tools
+        waiting = open_calls(self.exchange.said)
+        if question is not None and question.stage in ("asking", "running") and waiting:
+            hidden = next(each for each in reversed(parts) if each is waiting[0])
+            parts = tuple(each for each in parts if each is not hidden)  # The card shows it.
+        if parts != tuple(view.part for view in self._calls):
+            _take_away(self._calls)
+            place = self._rows.indexOf(self.reply) + 1
+            for beside, part in enumerate(parts):
+                view = ToolCallView(part, self._theme, self)
+                self._rows.insertWidget(place + beside, view)
+                self._calls.append(view)
+            self._show_pictures(place + len(parts))
+        self._show_card(question)
+        self.resized.emit()
+
+    def _show_pictures(self, place: int) -> None:
+        _take_away(self._pictures)
+        for address in reversed(self.exchange.pictures):
+            if (svg := plot_of(address)) is not None:
+                picture = ToolPicture(svg, self)
+                self._rows.insertWidget(place, picture)
+                self._pictures.append(picture)
+
+    def _show_card(self, question: ToolQuestion | None) -> None:
+        if self.card is not None and self.card.question != question:
+            old = [self.card]
+            focus = QApplication.focusWidget()
+            if focus is not None and self.card.isAncestorOf(focus):
+                self.setFocus(Qt.FocusReason.OtherFocusReason)  # Hidden with it, it would go to whatever is next.
+            self.card = None
+            _take_away(old)
+        if self.card is None and question is not None:
+            card = self.card = ToolCard(question, self._theme, self)
+            card.answered.connect(lambda permission: self.ask(AnswerCall(self.exchange, permission)))
+            card.cancelled.connect(lambda: self.ask(CancelCall(self.exchange)))
+            card.more_wanted.connect(lambda: self.ask(MoreCalls(self.exchange)))
+            self._rows.insertWidget(self._rows.indexOf(self._footer), card)
 
     def show_problem(self, view: ProblemView) -> None:
         """Put a problem under the reply."""
@@ -464,3 +508,11 @@ class ExchangeView(EntryView):
         """Hide them."""
         super().leaveEvent(event)
         self.refresh_actions()
+
+
+def _take_away(views: list[Any]) -> None:
+    """Take these views away."""
+    while views:
+        view = views.pop()
+        view.hide()
+        view.deleteLater()

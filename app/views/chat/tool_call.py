@@ -1,4 +1,4 @@
-"""Show a tool call of a reply, or what a tool gave back: a line that unfolds. Nothing is ever called."""
+"""Show a tool call of a reply, or what a tool gave back: a line that unfolds. All of it is plain text."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ _LONGEST_NAME = 200
 
 
 class ToolCallView(QWidget):
-    """Show a call, its arguments as JSON, or a result; folded at first. Attribute: text, what is copied."""
+    """Show a call, its arguments as JSON, or a result; folded at first. Attributes: part; text, what is copied."""
 
     def __init__(self, part: ToolCall | ToolResult, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._theme = theme
+        self.part = part
         called = isinstance(part, ToolCall)
         words = self.tr("Tool call: {name}") if called else self.tr("Tool result: {name}")
         self._words = words.format(name=" ".join(part.name[:_LONGEST_NAME].split()))
@@ -35,7 +36,6 @@ class ToolCallView(QWidget):
         self.header.setCheckable(True)
         self.header.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.header.setAccessibleName(self._words)
-        self.header.setToolTip(self.tr("The model asks for this call. Outrider runs nothing.") if called else "")
         self.header.clicked.connect(self._show_state)
         self.copy = icon_button(theme, "copy", self.tr("Copy"), self)
         self.copy.setAccessibleDescription(self._words)

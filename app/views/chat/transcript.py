@@ -134,6 +134,26 @@ class TranscriptView(ColumnView):
         self._views.end(exchange)
         self._measure_again(exchange)
 
+    def show_calls(self, exchange: Exchange) -> None:
+        """Show what became of the tool calls of a reply."""
+        view = self.view_of(exchange)
+        if view is not None:
+            view.show_calls()
+            self._measure_again(exchange)
+
+    def asks_about_tool(self) -> bool:
+        """Return whether the last reply waits for an answer about a tool."""
+        entries = self._column.entries
+        return bool(entries) and isinstance(entries[-1], Exchange) and entries[-1].tools is not None
+
+    def enter_question(self) -> None:
+        """Move the keyboard to the first answer that can be given about a tool."""
+        last = self._column.entries[-1] if self.asks_about_tool() else None
+        view = self.view_of(last) if isinstance(last, Exchange) else None
+        if view is not None and view.card is not None and view.card.buttons:
+            view.card.buttons[0].setFocus(Qt.FocusReason.TabFocusReason)
+            self._bring_into_view(view.card.buttons[-1])
+
     def clear(self) -> None:
         """Show an empty chat."""
         self._replace((), {})

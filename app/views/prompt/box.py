@@ -30,6 +30,7 @@ from PySide6.QtWidgets import (
 from app.state.chat.attachments import Attachment, join_question
 from app.views.prompt.chips import ChipRow
 from app.views.prompt.thinking import ThinkingButton
+from app.views.prompt.tools import ToolsButton
 from app.views.widgets.icons import icon_button, keep_icon
 from app.views.widgets.theme import Theme
 
@@ -180,7 +181,7 @@ class PromptBox(QFrame):
 
     Signals: send(text) (with its files quoted), cancel(), edited(), attach_wanted(), refused(why) (it was not sent),
     recalled() (the last question is wanted once more). The files themselves come and go at `edit` and `chips`; how the
-    model is to think at `thinking`.
+    model is to think at `thinking`; which tools it may call at `tools`.
     """
 
     send = Signal(str)
@@ -215,6 +216,7 @@ class PromptBox(QFrame):
         self.attach = icon_button(theme, "paperclip", self.tr("Attach documents and text files"), self)
         self.attach.setFixedSize(36, 36)
         self.thinking = ThinkingButton(theme, self)
+        self.tools = ToolsButton(theme, self)
         self._lay_out()
         self.setFocusProxy(self.edit)
         self._connect()
@@ -225,6 +227,7 @@ class PromptBox(QFrame):
         row.setSpacing(4)
         row.addWidget(self.attach, 0, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(self.edit, 1, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self.tools, 0, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(self.thinking, 0, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignBottom)
         layout = QVBoxLayout(self)
@@ -288,7 +291,7 @@ class PromptBox(QFrame):
         self._files, self._waits = tuple(files), bool(pending)
         self.chips.show_files(files, pending)
         # New chips would come last of all in the window.
-        order = [*self.chips.chips, self.attach, self.edit, self.thinking, self.button]
+        order = [*self.chips.chips, self.attach, self.edit, self.tools, self.thinking, self.button]
         for before, after in pairwise(order):
             QWidget.setTabOrder(before, after)
         self._show_state()

@@ -19,12 +19,13 @@ from app.state.settings.presets import GenerationPreset, Shelf, SystemPrompt
 from app.views.settings.generation import GenerationPage
 from app.views.settings.option_page import OptionPage
 from app.views.settings.server import ServerPage
+from app.views.settings.tools import ToolsPage
 from app.views.widgets.keys import Dialog
 from app.views.widgets.scroll_page import ScrollPage
 from app.views.widgets.theme import Theme
 
-PageName = Literal["general", "generation", "speculation", "server"]
-PAGES: tuple[PageName, ...] = ("general", "generation", "speculation", "server")
+PageName = Literal["general", "generation", "speculation", "tools", "server"]
+PAGES: tuple[PageName, ...] = ("general", "generation", "speculation", "tools", "server")
 _SIZE = QSize(760, 680)
 _LINE, _LONGEST = 120, 40
 """Characters: of a line, and of what can be undone."""
@@ -33,8 +34,9 @@ _LINE, _LONGEST = 120, 40
 class SettingsDialog(Dialog):
     """Show the settings and tell what is changed.
 
-    Attributes: general, generation, speculation, server (the pages), tabs. Signals: shown() (it is to be filled),
-    replacing(words), replaced() (before and after many values are set at once), undo_wanted().
+    Attributes: general, generation, speculation, tools, server (the pages), tabs.
+    Signals: shown() (it is to be filled), replacing(words), replaced() (before and after many values are set at once),
+    undo_wanted().
     """
 
     shown = Signal()
@@ -62,11 +64,13 @@ class SettingsDialog(Dialog):
             "window; choosing n-gram or none as the draft there overrides the method."
         )
         self.speculation = OptionPage("speculation", self, promise)
+        self.tools = ToolsPage(self)
         self.server = ServerPage(self)
         for page, words in (
             (self.general, self.tr("General")),
             (self.generation, self.tr("Generation")),
             (self.speculation, self.tr("Speculation")),
+            (self.tools, self.tr("Tools")),
             (self.server, self.tr("Local server")),
         ):
             self.tabs.addTab(_scrolled(page), words)
@@ -100,7 +104,7 @@ class SettingsDialog(Dialog):
 
     def _fit_font(self) -> None:
         """Limit the length of lines: longer ones are hard to read; what is beside them is empty."""
-        for page in (self.general, self.generation, self.speculation, self.server):
+        for page in (self.general, self.generation, self.speculation, self.tools, self.server):
             page.setMaximumWidth(page.fontMetrics().averageCharWidth() * _LINE)
 
     def open_at(self, page: PageName | None = None) -> None:
@@ -132,7 +136,7 @@ class SettingsDialog(Dialog):
 
     def _reset(self) -> None:
         self.replacing.emit(self.reset_button.text())
-        (self.general, self.generation, self.speculation, self.server)[self.tabs.currentIndex()].reset()
+        (self.general, self.generation, self.speculation, self.tools, self.server)[self.tabs.currentIndex()].reset()
         self.replaced.emit()
 
 

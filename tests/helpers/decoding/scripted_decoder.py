@@ -60,7 +60,7 @@ class Script:
     late_errors: list[Exception] = field(default_factory=list)
     deaf: bool = False
     opened: bool = False
-    tool_calls: tuple[ToolCall, ...] = ()
+    tool_calls: tuple[ToolCall, ...] | Callable[[Sequence[Message]], tuple[ToolCall, ...]] = ()
     thinking: ThinkingSwitch = "none"
     context: int = 4_096
     prompts: list[tuple[Message, ...]] = field(default_factory=list)
@@ -72,6 +72,10 @@ class Script:
     counters: set[str] = field(default_factory=set)
     hurried: int = 0
     closed: bool = False
+
+    def calls(self, prompt: Sequence[Message]) -> tuple[ToolCall, ...]:
+        """The tool calls of the reply to a prompt."""
+        return self.tool_calls if isinstance(self.tool_calls, tuple) else self.tool_calls(prompt)
 
 
 class ScriptedDecoder:
@@ -248,7 +252,7 @@ class ScriptedDecoder:
                 break
         parts = parted.finish(ended=reason == "stop")
         result = self._result("".join(pieces[:done]), done, rounds, reason)
-        said = {"reasoning": parts.reasoning, "content": parts.content, "tool_calls": script.tool_calls}
+        said = {"reasoning": parts.reasoning, "content": parts.content, "tool_calls": script.calls(prompt)}
         yield Finished(replace(result, **said))  # type: ignore[arg-type]
         if reason == "error":
             raise script.late_errors.pop(0)

@@ -1,0 +1,64 @@
+"""Run tools, and whoever has them, on threads of their own: a call may take minutes, and another one runs beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Callable
+from time import monotonic
+from typing import Any, TypeVar
+
+from app.bridge.job import Job
+from engine import CancelToken
+
+T = TypeVar("T")
+
+
+class ToolBench:
+    """Run work for the event loop, each piece on a thread of its own."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._running: dict[Job[Any], threading.Thread] = {}
+        self._lock = threading.Lock()
+
+    def start(self, work: Callable[[CancelToken], T]) -> Job[T]:
+        """Begin a piece of work; its job gives its result, raises its error, and can be cancelled."""
+        job = Job(self._loop, work)
+        thread = threading.Thread(target=self._run, args=(job,), name="outrider-tool", daemon=True)
+        with self._lock:
+            self._running[job] = thread
+        thread.start()
+        return job
+
+    def close(self, timeout: float) -> None:
+        """Cancel what runs, and wait so many seconds for its end; what takes longer ends with the program."""
+        with self._lock:
+            running = dict(self._running)
+        ends = monotonic() + timeout
+        for job in running:
+            job.cancel()
+        for thread in running.values():
+            thread.join(max(ends - monotonic(), 0))
+
+    def _run(self, job: Job[Any]) -> None:
+        result, error = None, None
+        try:
+            result = job.run()
+        except BaseException as raised:  # noqa: BLE001 - whatever it is, it is told to the one who waits
+            error = raised
+        with self._lock:
+            self._running.pop(job, None)
+
+        def settle() -> None:
+            if job.result.done():
+                return
+            if error is not None:
+                job.result.set_exception(error)
+            else:
+                job.result.set_result(result)
+
+        # The loop may be closed already when the program ends.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(settle)

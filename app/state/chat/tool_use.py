@@ -1,0 +1,68 @@
+"""Hold what becomes of the tool calls of a reply: those without a result, and what a person is asked about them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from app.state.chat.said import Said
+from engine import Permission, ToolCall
+
+Stage = Literal["asking", "running", "limit", "unknown"]
+_MOST_FIELDS = 20
+_LONGEST_VALUE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class ToolField:
+    """Hold one argument of a call as it is shown. `cut`: how many characters of it are not."""
+
+    name: str
+    text: str
+    cut: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolQuestion:
+    """Hold what is shown below the calls of a reply that waits for them.
+
+    `stage`: asking (a person is to decide), running, limit (enough calls were made: `made`), unknown (there is no such
+    tool here now, so it is not run). `title`, `server`: of the tool; `answers`: those that can be given;
+    `more`: further arguments that are not shown.
+    """
+
+    stage: Stage
+    title: str = ""
+    server: str = ""
+    fields: tuple[ToolField, ...] = ()
+    more: int = 0
+    answers: tuple[Permission, ...] = ()
+    made: int = 0
+
+
+def open_calls(said: Said) -> tuple[ToolCall, ...]:
+    """Return the calls of a reply that have no result yet. Results stand in the order of the calls."""
+    calls: list[ToolCall] = []
+    for message in said:
+        calls += message.tool_calls
+        if message.tool_result is not None and calls:
+            calls.pop(0)
+    return tuple(calls)
+
+
+def results_in(said: Said) -> int:
+    """Return how many calls of a reply have a result."""
+    return sum(message.tool_result is not None for message in said)
+
+
+def fields_of(arguments: Mapping[str, object]) -> tuple[tuple[ToolField, ...], int]:
+    """Return the arguments of a call as they are shown, and how many more there are."""
+    shown = [_field(name, value) for name, value in list(arguments.items())[:_MOST_FIELDS]]
+    return tuple(shown), max(len(arguments) - _MOST_FIELDS, 0)
+
+
+def _field(name: str, value: object) -> ToolField:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return ToolField(name[:200], text[:_LONGEST_VALUE], max(len(text) - _LONGEST_VALUE, 0))

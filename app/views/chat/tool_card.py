@@ -1,0 +1,154 @@
+"""Ask about a tool call, below the reply that makes it: what would be called, with what, and who says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from app.state.chat.tool_use import ToolField, ToolQuestion
+from app.views.markdown.auto_height_text import AutoHeightText
+from app.views.widgets.flow_layout import FlowLayout
+from app.views.widgets.icons import icon
+from app.views.widgets.theme import Theme, fixed_font
+from engine import Permission
+
+_NAMES_SHARE = 0.3
+_PLAIN = Qt.TextFormat.PlainText
+
+
+class ToolCard(QFrame):
+    """Show what waits, runs, or is too much. Everything that a model or a server wrote is plain text.
+
+    Attribute: buttons, in their order. Signals: answered(Permission), cancelled(), more_wanted().
+    """
+
+    answered = Signal(object)
+    cancelled = Signal()
+    more_wanted = Signal()
+
+    def __init__(self, question: ToolQuestion, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.question = question
+        self.buttons: list[QPushButton] = []
+        self.setObjectName("toolCard")
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._theme = theme
+        self._icon = QLabel(self)
+        self.title = AutoHeightText(self)
+        self.title.setObjectName("noticeText")
+        self.title.setPlainText(self._title())
+        self.title.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setAccessibleName(self._title())
+        head = QHBoxLayout()
+        head.setSpacing(8)
+        head.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        head.addWidget(self.title, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 12, 12, 12)
+        column.setSpacing(8)
+        column.addLayout(head)
+        if question.stage in ("asking", "running"):
+            self._add_form(column)
+        self._add_buttons(column)
+        theme.changed.connect(self._draw_icon)
+        self._draw_icon()
+
+    def _title(self) -> str:
+        question = self.question
+        words = {
+            "asking": self.tr("The model wants to call a tool: {title} · {server}"),
+            "running": self.tr("A tool is running: {title} · {server}"),
+            "limit": self.tr(
+                "%n tool call(s) were made for this question. The next one: {title} · {server}", "", question.made
+            ),
+            "unknown": self.tr("There is no tool {title} here now, so it was not called."),
+        }
+        return words[question.stage].format(title=question.title, server=question.server)
+
+    def _add_form(self, column: QVBoxLayout) -> None:
+        """Show each argument by its name, none of it as markup."""
+        grid = QGridLayout()
+        grid.setContentsMargins(26, 0, 0, 0)
+        grid.setHorizontalSpacing(12)
+        grid.setVerticalSpacing(4)
+        grid.setColumnStretch(1, 1)
+        for row, each in enumerate(self.question.fields):
+            name = QLabel(self)
+            name.setTextFormat(_PLAIN)
+            name.setObjectName("hint")
+            name.setText(name.fontMetrics().elidedText(each.name, Qt.TextElideMode.ElideRight, 160))
+            name.setToolTip("")
+            grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(self._value(each), row, 1)
+        told = ""
+        if self.question.more:
+            told = self.tr("and %n more argument(s)", "", self.question.more)
+        elif not self.question.fields:
+            told = self.tr("Without arguments")
+        if told:
+            rest = QLabel(told, self)
+            rest.setObjectName("hint")
+            grid.addWidget(rest, len(self.question.fields), 0, 1, 2)
+        column.addLayout(grid)
+
+    def _value(self, shown: ToolField) -> AutoHeightText:
+        cut = "\n" + self.tr("… and %n more character(s)", "", shown.cut) if shown.cut else ""
+        value = AutoHeightText(self)
+        value.setObjectName("noticeText")
+        value.setAccessibleName(shown.name)
+        value.setFont(fixed_font())
+        value.setPlainText(shown.text + cut)
+        return value
+
+    def _add_buttons(self, column: QVBoxLayout) -> None:
+        row = FlowLayout()
+        question = self.question
+        if question.stage == "asking":
+            for permission in question.answers:
+                button = self._button(self._word(permission), partial(self.answered.emit, permission))
+                button.setToolTip(self._meaning(permission))
+                row.addWidget(button)
+        elif question.stage == "running":
+            row.addWidget(self._button(self.tr("Cancel"), self.cancelled.emit))
+        elif question.stage == "limit":
+            row.addWidget(self._button(self.tr("Go on"), self.more_wanted.emit))
+            row.addWidget(self._button(self.tr("End here"), self.cancelled.emit))
+        if self.buttons:
+            beside = QHBoxLayout()  # A flow has no margins of its own.
+            beside.setContentsMargins(26, 4, 0, 0)
+            beside.addLayout(row)
+            column.addLayout(beside)
+
+    def _button(self, words: str, act: Callable[[], object]) -> QPushButton:
+        button = QPushButton(words, self)
+        button.setAutoDefault(False)
+        button.setAccessibleDescription(self._title())
+        button.clicked.connect(lambda _on: act())
+        self.buttons.append(button)
+        return button
+
+    def _word(self, permission: Permission) -> str:
+        words = {
+            Permission.once: self.tr("Once"),
+            Permission.chat: self.tr("In this chat"),
+            Permission.always: self.tr("Always for this tool"),
+            Permission.never: self.tr("Never"),
+        }
+        return words[permission]
+
+    def _meaning(self, permission: Permission) -> str:
+        words = {
+            Permission.once: self.tr("Run this call, and ask again for the next one"),
+            Permission.chat: self.tr("Run this call and all others of this tool in this chat until the program ends"),
+            Permission.always: self.tr("Run this call and all others of this tool, in all chats"),
+            Permission.never: self.tr("Never run this tool, in no chat; the model is told. The settings change it"),
+        }
+        return words[permission]
+
+    def _draw_icon(self) -> None:
+        warns = self.question.stage in ("limit", "unknown")
+        name, color = ("warning-circle", "muted") if warns else ("wrench", "accent")
+        self._icon.setPixmap(icon(self._theme, name, color).pixmap(18, 18))

@@ -1,0 +1,266 @@
+"""Tool calls in the window: a question first, then the result, and the model goes on from it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QLabel, QPushButton
+
+from app.settings.settings import Settings
+from app.state.chat.transcript import Exchange
+from app.state.tools.choice import ToolChoice
+from app.views.chat.exchange import ExchangeView
+from app.views.chat.tool_card import ToolCard
+from engine import Cancelled, CancelToken, Message, Tool, ToolCall, ToolOutput
+from helpers.decoding.scripted_decoder import Script
+from helpers.window.app_window import OpenWindow, Window
+
+
+class Slow:
+    """A host of two tools: one waits until it is let go, or cancelled; one writes."""
+
+    name = "Shop"
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.calls: list[Mapping[str, Any]] = []
+        self.text = "three apples"
+
+    def tools(self) -> tuple[Tool, ...]:
+        schema = {"type": "object", "properties": {"what": {"type": "string"}}}
+        return (
+            Tool("count", "Count", "Count goods.", schema, self.name, writes=False),
+            Tool("buy", "Buy <b>now</b>", "Buy goods.", schema, self.name, writes=True),
+        )
+
+    def call(
+        self, tool_name: str, arguments: Mapping[str, Any], *, cancel: CancelToken, timeout: float = 1.0
+    ) -> ToolOutput:
+        self.calls.append(arguments)
+        while not self.go.wait(0.005):
+            if cancel.cancelled:
+                raise Cancelled
+        return ToolOutput(self.text)
+
+    def close(self) -> None:
+        pass
+
+
+def script(name: str = "current_time", times: int = 1, **arguments: Any) -> Script:
+    """A model that calls a tool so many times for each question, and then says something."""
+
+    def calls(prompt: Sequence[Message]) -> tuple[ToolCall, ...]:
+        asked = max(n for n, each in enumerate(prompt) if each.role == "user")
+        done = sum(each.role == "tool" for each in prompt[asked:])
+        return (ToolCall(f"{done}", name, arguments),) if done < times else ()
+
+    return Script(lambda prompt: "" if calls(prompt) else "It is noon.", tool_calls=calls)
+
+
+def with_clock(**more: Any) -> Settings:
+    return Settings(tools=ToolChoice(frozenset({"clock"}), **more).to_mapping())
+
+
+def shop(window: Window) -> Slow:
+    """Put a shop on the desk of a window."""
+    host = Slow()
+    window.controller.tools._hosts = lambda: [host]  # type: ignore[method-assign]
+    return host
+
+
+def last(window: Window) -> Exchange:
+    exchange = window.controller.transcript.entries[-1]
+    assert isinstance(exchange, Exchange)
+    return exchange
+
+
+def card(window: Window) -> ToolCard:
+    """The card below the last reply."""
+    window.wait(lambda: (view := window.main.transcript.view_of(last(window))) is not None and view.card is not None)
+    found = window.view(last(window)).card
+    assert found is not None
+    return found
+
+
+def words(view: ExchangeView | ToolCard) -> list[str]:
+    return [button.text() for button in view.findChildren(QPushButton) if button.isVisibleTo(view)]
+
+
+def roles(messages: Sequence[Message]) -> list[str]:
+    return [message.role for message in messages]
+
+
+def test_a_call_is_asked_about_run_and_its_result_used(open_window: OpenWindow, tmp_path: Path) -> None:
+    said = script()
+    window = open_window(said, settings=with_clock())
+    window.ask("What time is it?")
+    assert [each["function"]["name"] for each in said.options[0]["tools"]] == ["current_time"]
+    question = card(window)
+    assert question.title.toPlainText() == "The model wants to call a tool: The time · Outrider"
+    assert words(question) == ["Once", "In this chat", "Always for this tool", "Never"]
+    assert len(said.prompts) == 1, "nothing ran before an answer"
+    window.press("Once", question)
+    window.wait(lambda: len(said.prompts) == 2 and last(window).ended and not window.controller.busy)
+    assert roles(said.prompts[-1]) == ["user", "assistant", "tool"]
+    assert "T" in said.prompts[-1][-1].content
+    assert last(window).goes_on
+    assert last(window).reply == "It is noon."
+    assert not window.view(last(window)).question.isVisibleTo(window.view(last(window)))
+    first = window.first()
+    assert [type(each).__name__ for each in first.calls] == ["ToolCall", "ToolResult"]
+    assert window.view(first).card is None
+    window.send("Thanks. And now?")
+    window.wait(lambda: window.main.transcript.view_of(last(window)) is not None and last(window).tools is not None)
+    assert roles(said.prompts[-1]) == ["user", "assistant", "tool", "assistant", "user"]
+    number = window.program.conversations.open
+    assert number is not None
+    window.export(number.id, "json", tmp_path / "chat.json")
+    window.export(number.id, "markdown", tmp_path / "chat.md")
+    assert "You\n\n##" not in (tmp_path / "chat.md").read_text(encoding="utf-8")
+    assert window.close()
+
+    window = open_window(said)
+    window.wait(lambda: len(window.controller.transcript.entries) == 3)
+    assert card(window).question.stage == "asking", "the question is there again"
+    window.import_(tmp_path / "chat.json")
+    window.wait(lambda: len(window.controller.transcript.entries) == 3)
+    assert window.first().calls == first.calls
+    window.press("Never", card(window))
+    window.wait(lambda: last(window).reply == "It is noon." and last(window).ended)
+    assert said.prompts[-1][-1].content == "The user does not allow this call. Answer without it."
+    window.ask("Again?")
+    window.wait(lambda: last(window).goes_on and last(window).ended and not window.controller.busy)
+    assert said.prompts[-1][-1].content.startswith("The user does not allow"), "nobody is asked after *never*"
+
+
+def test_answers_hold_for_the_chat_or_for_ever_and_calls_have_a_limit(open_window: OpenWindow) -> None:
+    said = script(times=3)
+    window = open_window(said, settings=with_clock(limit=2))
+    window.ask("What time is it?")
+    window.press("In this chat", card(window))
+    window.wait(lambda: last(window).tools is not None and last(window).tools.stage == "limit")  # type: ignore[union-attr]
+    assert "2 tool calls were made" in card(window).title.toPlainText()
+    window.press("Go on", card(window))
+    window.wait(lambda: last(window).reply == "It is noon." and last(window).ended)
+    window.controller.new_chat()
+    window.ask("What time is it?")
+    assert card(window).question.stage == "asking", "that was another chat"
+    # Another message can be sent in its place: the call is then not run, and the model is told.
+    window.ask("Never mind.")
+    assert [each.content for each in said.prompts[-1] if each.role == "tool"] == [
+        "Not run: the user went on without it."
+    ]
+    window.press("Always for this tool", card(window))
+    window.wait(lambda: last(window).tools is not None and last(window).tools.stage == "limit")  # type: ignore[union-attr]
+    window.press("End here", card(window))
+    window.wait(lambda: window.view(last(window)).card is None)
+    assert not window.controller.busy
+    window.controller.new_chat()
+    window.ask("What time is it?")
+    window.wait(lambda: last(window).goes_on)
+
+
+def test_a_running_call_can_be_cancelled_and_blocks_no_other_chat(open_window: OpenWindow) -> None:
+    said = script("count", what="apples")
+    window = open_window(said)
+    host = shop(window)
+    window.ask("How many?")
+    window.press("Once", card(window))
+    window.wait(lambda: host.calls and last(window).tools is not None and last(window).tools.stage == "running")  # type: ignore[union-attr]
+    assert window.controller.busy
+    first = window.program.conversations.open
+    assert first is not None
+    window.controller.new_chat()
+    assert not window.controller.busy
+    window.ask("In another chat?")
+    assert card(window).question.stage == "asking"
+    window.controller.open(first.id)
+    assert window.controller.busy
+    assert card(window).question.stage == "running"
+    window.press("Cancel", card(window))
+    window.wait(lambda: not window.controller.busy)
+    assert window.view(last(window)).card is None
+    assert last(window).calls[-1].text == "The user cancelled this call."
+    before = len(said.prompts)
+    host.go.set()
+    window.ask("Go on.")
+    assert roles(said.prompts[before])[-3:] == ["assistant", "tool", "user"]
+    # A result that comes while another chat is shown is used all the same.
+    host.go.clear()
+    window.press("Once", card(window))
+    window.wait(lambda: len(host.calls) == 2)
+    window.controller.new_chat()
+    host.go.set()
+    window.wait(lambda: said.prompts[-1][-1].content == "three apples")
+    window.wait(lambda: not window.controller.replies.queue)
+    window.controller.open(first.id)
+    assert last(window).reply == "It is noon."
+
+
+def test_what_writes_is_never_always(open_window: OpenWindow) -> None:
+    window = open_window(script("buy", what="<b>pears</b>\n![x](http://e.example/x.png)"))
+    host = shop(window)
+    window.ask("Buy some.")
+    question = card(window)
+    assert words(question) == ["Once", "In this chat", "Never"]
+    assert question.title.toPlainText() == "The model wants to call a tool: Buy <b>now</b> · Shop"
+    shown = [value.toPlainText() for value in question.findChildren(type(question.title))]
+    assert "<b>pears</b>\n![x](http://e.example/x.png)" in shown
+    assert all(label.textFormat().name == "PlainText" for label in question.findChildren(QLabel) if label.text())
+    assert not host.calls
+    window.controller.tools.allow_writing_always("Shop/buy", allowed=True)
+    window.press("In this chat", question)
+    window.wait(lambda: host.calls)
+    host.text = "\x1b[2J<img src=x>\u202e![y](http://e.example/y.png)" + "z" * 100_000
+    host.go.set()
+    window.wait(lambda: last(window).goes_on and last(window).ended)
+    result = window.first().calls[-1].text  # type: ignore[union-attr]
+    assert result.startswith("[2J<img src=x>![y](http://e.example/y.png)zzz")
+    assert len(result) < 33_000
+
+
+def test_a_call_that_waits_ends_nothing_when_the_window_is_closed(open_window: OpenWindow) -> None:
+    said = script("count")
+    window = open_window(said)
+    host = shop(window)
+    window.ask("How many?")
+    window.press("Once", card(window))
+    window.wait(lambda: host.calls)
+    assert window.close()
+    window = open_window(said)
+    shop(window)
+    window.wait(lambda: len(window.controller.transcript.entries) == 1)
+    window.controller._show_open_calls()
+    assert card(window).question.stage == "asking"
+
+
+@pytest.mark.parametrize("name", ["no_such_tool"])
+def test_a_tool_that_is_not_there_is_told_the_model(open_window: OpenWindow, name: str) -> None:
+    said = script(name)
+    window = open_window(said, settings=with_clock())
+    window.ask("Try.")
+    window.wait(lambda: last(window).goes_on and last(window).ended)
+    assert said.prompts[-1][-1].content == "There is no tool no_such_tool. There are: current_time."
+
+
+def test_a_chat_uses_the_tools_that_it_may(open_window: OpenWindow) -> None:
+    said = script()
+    window = open_window(said, settings=with_clock())
+    button = window.prompt.tools
+    assert button.isVisibleTo(window.prompt)
+    assert button.toolTip() == "Tools: 1 of 1 can be used in this chat"
+    button._fill()
+    action = next(each for each in button._menu.actions() if each.text() == "The time")
+    action.trigger()
+    assert button.toolTip() == "Tools: 0 of 1 can be used in this chat"
+    said.tool_calls = ()
+    window.ask("What time is it?")
+    assert "tools" not in said.options[-1]
+    window.controller.new_chat()
+    assert button.toolTip() == "Tools: 1 of 1 can be used in this chat"
+    window.ask("And here?")
+    assert "tools" in said.options[-1]
