@@ -12,7 +12,7 @@ from engine.errors import Cancelled
 from engine.messages.message import Message
 from engine.messages.parts import ToolCall
 from engine.tools.loop import (
-    REFUSED,
+    CALL_REFUSED,
     PlannedCall,
     cancelled_message,
     limit_message,
@@ -98,7 +98,7 @@ class ToolCalls:
                 return None
             if permission is Permission.never:
                 self._tell("Not allowed.")
-                return ToolOutput(REFUSED, is_error=True)
+                return ToolOutput(CALL_REFUSED, is_error=True)
         else:
             self._tell(shown[0])
         outputs: list[ToolOutput] = []
