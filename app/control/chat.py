@@ -16,6 +16,7 @@ from app.control.models import ModelController
 from app.control.replies import PendingReply, ReplyQueue
 from app.control.tool_calls import ToolCalls
 from app.control.tools import ToolDesk
+from app.control.waiting import MOST, WaitingMessages
 from app.state.chat.activity import Activity
 from app.state.chat.intents import (
     AnswerCall,
@@ -34,7 +35,7 @@ from app.state.chat.intents import (
     Regenerate,
     ShowVersion,
 )
-from app.state.chat.road import Road, take_road
+from app.state.chat.road import Pieces, Road, steer, take_road
 from app.state.chat.tool_use import results_in
 from app.state.chat.transcript import Entry, Exchange, Problem, Transcript, answered
 from app.state.conversations.conversation import Conversation
@@ -56,7 +57,8 @@ class ChatController(QObject):
     """Manage one chat on the screen: questions in, replies out. A reply continues while another chat is shown.
 
     Attributes: transcript, metrics, models (their controller), conversations, choices (what replies are asked with),
-    replies (those that are being written), tools (those that models may call), activity.
+    replies (those that are being written), tools (those that models may call), waiting (messages that wait for the
+    reply before them), activity.
     Signals: entry_added(Exchange | Notice), reply_grew(Exchange, text), reply_ended(Exchange), tools_changed(Exchange)
     (its calls or their results), cleared(), opened()
     (other entries are shown), activity_changed(), busy_changed(bool), started_writing(Exchange).
@@ -88,6 +90,7 @@ class ChatController(QObject):
         self.models = models
         self.conversations = conversations
         self.choices = choices
+        self.waiting = WaitingMessages(conversations)
         self.replies = ReplyQueue(loop, bridge, models, self._selection)
         choices.changed.connect(self.replies.note_choice)
         models.selection_changed.connect(self._note_target)
@@ -210,18 +213,26 @@ class ChatController(QObject):
             if pending.conversation is not None and pending.conversation.id == conversation:
                 self.replies.cancel(pending)
         shown = self.conversations.open
+        self.waiting.forget(conversation)
         if shown is not None and shown.id == conversation:
             self.new_chat()
 
     # Questions and replies --------------------------------------------------------------------------------------------
 
     def send(self, text: str) -> None:
-        """Ask the question `text`; nothing happens while another one of this chat is being answered."""
-        if self.busy or not text.strip():
+        """Ask the question `text`. While another one of this chat is being answered, it waits for that."""
+        pending, text = self._shown_reply(), text.strip("\n")
+        if not text.strip():
             return
+        if pending is None:
+            self._ask(text)
+        elif pending.conversation is not None and not self.waiting.add(pending.conversation, text):
+            self.report(Problem(self.tr("No more than {count} messages can wait.").format(count=MOST)))
+
+    def _ask(self, text: str) -> None:
         if (last := self._last()) is not None:
             self._calls.settle(last, self.conversations.open)
-        exchange = self.transcript.ask(text.strip("\n"))
+        exchange = self.transcript.ask(text)
         conversation = self._keep_question(exchange)
         pending = self._make_pending(exchange, conversation)
         self.entry_added.emit(exchange)
@@ -243,6 +254,24 @@ class ChatController(QObject):
         self.entry_added.emit(exchange)
         self._begin(pending)
         return exchange
+    def send_next(self, number: int) -> None:
+        """Send a waiting message of the chat on the screen now. What is being written in it is stopped, and stays."""
+        chat, pending = self.conversations.open, self._shown_reply()
+        if chat is None or number not in [each.number for each in self.waiting.of(chat)]:
+            return
+        self.waiting.move(chat, number, -MOST)
+        if pending is not None:
+            pending.sends_next = True
+            self.replies.cancel(pending)
+        elif (text := self.waiting.take(chat)) is not None:
+            self._ask(text)
+
+    def steer(self, text: str) -> None:
+        """Stop the reply of the chat on the screen, keep what there is of it, add words, and let it go on."""
+        pending, words = self._shown_reply(), text.strip()
+        if pending is not None and pending.conversation is not None and words and not pending.cancelled:
+            pending.steered = words
+            self.replies.cancel(pending)
 
     def carry_out(self, intent: EntryIntent) -> None:
         """Do what the reader wants of a message; nothing happens while a question of this chat is being answered."""
@@ -424,14 +453,17 @@ class ChatController(QObject):
             ready=self._find_tools,
         )
         if conversation is not None:
-            self._messages.begin_reply(
-                conversation,
-                exchange,
-                target=self.models.name_of(chosen.target),
-                draft=self.models.name_of_drafts(chosen.files),
-                settings=as_kept(pending.choice, pending.lookahead),
-            )
+            self._keep_reply(pending, conversation)
         return pending
+
+    def _keep_reply(self, pending: PendingReply, conversation: Conversation) -> None:
+        self._messages.begin_reply(
+            conversation,
+            pending.exchange,
+            target=self.models.name_of(pending.wanted.target),
+            draft=self.models.name_of_drafts(pending.wanted),
+            settings=as_kept(pending.choice, pending.lookahead),
+        )
 
     def _note_target(self) -> None:
         self.choices.note_target(self.models.list.by_path(self.models.list.selection.target))
@@ -522,10 +554,53 @@ class ChatController(QObject):
         if self._is_shown(pending):
             self.transcript.note_once(pending.exchange)
             self.reply_ended.emit(pending.exchange)
-        self.any_reply_ended.emit(pending.exchange)
+        calls = bool(pending.tools and pending.exchange.calls)
         if pending.exchange.status == "done" and pending.tools:
             self._calls.go_on(pending.exchange, pending.conversation)
+        # What waits is sent behind the reply that follows the calls.
+        if calls or not self._go_on_behind(pending):
+            self.any_reply_ended.emit(pending.exchange)
         self._note_queue()
+
+    def _go_on_behind(self, ended: PendingReply) -> bool:
+        """Let a steered reply go on, or send the next message that waits for it; return whether anything was done."""
+        conversation, exchange = ended.conversation, ended.exchange
+        if conversation is None or ended.interrupted or exchange.reply_id not in conversation:
+            return False
+        if ended.steered:
+            self._let_go_on(ended, conversation)
+            return True
+        # Where the reply was stopped or failed, what waits is kept back until somebody sends it.
+        if (exchange.status == "done" or ended.sends_next) and (text := self.waiting.take(conversation)) is not None:
+            self._ask_behind(ended, conversation, text)
+            return True
+        return False
+
+    def _let_go_on(self, ended: PendingReply, conversation: Conversation) -> None:
+        exchange = ended.exchange
+        road, written, stats = steer(exchange, ended.steered), len(exchange.reply), exchange.stats
+        exchange.begin(road.text, road.shown, road.trace)
+        exchange.stats_before = stats
+        self._messages.resume(conversation, exchange.reply_id or 0, as_kept(ended.choice, ended.lookahead))
+        self._messages.grow(conversation, exchange, road.text[written:])
+        begun = ended.messages[-1].role == "assistant"
+        messages = ended.messages[:-1] if begun else ended.messages
+        self._begin(_like(ended, exchange, messages, road.prefix, road.forced))
+        if self._is_shown(ended):
+            self.opened.emit()
+
+    def _ask_behind(self, ended: PendingReply, conversation: Conversation, text: str) -> None:
+        """Ask in the conversation of a reply that has ended, be it on the screen or not."""
+        if self._is_shown(ended):
+            self._ask(text)
+            return
+        chat = Transcript()
+        chat.entries = [*exchanges(conversation, [ended.exchange])]
+        exchange = chat.ask(text)
+        self._messages.ask(exchange, conversation)
+        pending = _like(ended, exchange, chat.messages_for(exchange))
+        self._keep_reply(pending, conversation)
+        self._begin(pending)
 
     # Which ------------------------------------------------------------------------------------------------------------
 
@@ -569,3 +644,13 @@ def _is_same(entry: Entry, exchange: Exchange) -> bool:
         return True
     kept = exchange.reply_id is not None and isinstance(entry, Exchange)
     return kept and isinstance(entry, Exchange) and entry.reply_id == exchange.reply_id
+
+
+def _like(
+    ended: PendingReply, exchange: Exchange, messages: tuple[Message, ...], prefix: Pieces = (), forced: Pieces = ()
+) -> PendingReply:
+    """Return a reply that is asked for as another one was."""
+    wanted, choice = ended.wanted, ended.choice
+    pending = PendingReply(exchange, ended.conversation, messages, ended.lookahead, wanted, choice, prefix, forced)
+    pending.ready = ended.ready
+    return pending

@@ -127,7 +127,8 @@ class ContextController(QObject):
         """Let the meter follow a reply while it is written, from what was counted before it."""
         pending, use = self._controller.answering, self._counted
         if pending is not None and pending.exchange.status == "writing" and use is not None:
-            before = pending.exchange.stats_before  # A reply that goes on was counted as far as it had come.
+            # A reply that goes on was counted as far as it had come, but where it begins with tokens.
+            before = None if pending.prefix else pending.exchange.stats_before
             used = use.used + self._controller.metrics.emitted - (0 if before is None else before.emitted)
             self._show(replace(use, used=min(used, use.available), typed=0))
 

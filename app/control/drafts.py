@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.control.attachments import Attachments
 from app.control.conversations import ConversationController
+from app.control.waiting import WaitingMessages
 from app.state.chat.attachments import Attachment, join_question, split_question
 from app.state.chat.intents import EntryIntent, KeepDraft
 from app.state.conversations.conversation import FILES, TYPED, Conversation
@@ -27,9 +28,14 @@ class Drafts(QObject):
     shown = Signal(str)
 
     def __init__(
-        self, conversations: ConversationController, attachments: Attachments, typed: Callable[[], str]
+        self,
+        conversations: ConversationController,
+        attachments: Attachments,
+        waiting: WaitingMessages,
+        typed: Callable[[], str],
     ) -> None:
         super().__init__()
+        self._waiting = waiting
         self._conversations = conversations
         self._attachments = attachments
         self._typed = typed
@@ -94,6 +100,7 @@ class Drafts(QObject):
 
     def _show(self, chat: Conversation | None, typed: str = "") -> None:
         self._chat = chat
+        self._waiting.bring_back(chat)
         kept = self._conversations.store.drafts(chat)
         files = kept.get(FILES, "")
         self._attachments.show(chat, split_question(files)[1] if files else ())

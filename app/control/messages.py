@@ -25,9 +25,9 @@ class KeptMessages:
 
     # Questions --------------------------------------------------------------------------------------------------------
 
-    def ask(self, exchange: Exchange) -> Conversation:
-        """Keep a question in the open conversation, a new one if there is none; return that. Raises StoreError."""
-        conversation = self._conversations.current()
+    def ask(self, exchange: Exchange, conversation: Conversation | None = None) -> Conversation:
+        """Keep a question in a conversation and return that: by default the open or a new one. Raises StoreError."""
+        conversation = self._conversations.current() if conversation is None else conversation
         question = self._store.ask(conversation, exchange.question)
         exchange.question_id, exchange.created = question.id, question.created
         exchange.question_branch = conversation.branch(question.id)

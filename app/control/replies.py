@@ -90,8 +90,9 @@ class PendingReply:
 
     `messages` is what the model reads, behind the system prompt of the `choice`; `prefix`, `forced`: what the reply
     begins with, what is kept of another one and what is written first (app.state.chat.road); `prediction`: what it will
-    probably be much like; `job`: the load or the reply that is running for it. `interrupted`: the program ends.
-    `tools`: those that the model may call; `ready`: waits until they are known, before the reply.
+    probably be much like; `job`: the load or the reply that is running for it. `steered`: words to go on with behind
+    it, once it is stopped; `sends_next`: though it is stopped, the next message is sent. `interrupted`: the program
+    ends. `tools`: those that the model may call; `ready`: waits until they are known, before the reply.
     """
 
     exchange: Exchange
@@ -103,6 +104,8 @@ class PendingReply:
     prefix: Pieces = ()
     forced: Pieces = ()
     prediction: str = ""
+    steered: str = ""
+    sends_next: bool = False
     cancelled: bool = False
     interrupted: bool = False
     job: Job[Any] | None = None

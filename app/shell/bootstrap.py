@@ -134,7 +134,7 @@ def build(
     compare = CompareController(loop, bridge, models, controller.last_question)
     attachments = Attachments(loop)
     context = ContextController(loop, bridge, controller, attachments, lambda: window.prompt.question)
-    drafts = Drafts(conversations, attachments, window.prompt.edit.toPlainText)
+    drafts = Drafts(conversations, attachments, controller.waiting, window.prompt.edit.toPlainText)
     documents = ChatDocuments(loop, conversations, attachments, controller)
     window.prompt.compose = documents.question
     program = Program(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
@@ -68,6 +69,8 @@ def _connect_chat(program: Program) -> None:
     transcript = window.transcript
     # Intents
     window.prompt_sent.connect(controller.send)
+    window.prompt.steer.connect(controller.steer)
+    _connect_waiting(program)
     window.cancel_wanted.connect(controller.cancel)
     window.new_chat_wanted.connect(controller.new_chat)
     window.new_chat_wanted.connect(window.prompt.setFocus)
@@ -95,6 +98,29 @@ def _connect_chat(program: Program) -> None:
     # Behind what else the end of a reply makes: drawing the plots takes as long.
     controller.replies.metrics_changed.connect(window.panel.refresh, Qt.ConnectionType.QueuedConnection)
     PanelFollower(program)
+
+
+def _connect_waiting(program: Program) -> None:
+    """Connect the messages that wait for the reply before them."""
+    view, controller, conversations = program.window.waiting, program.controller, program.conversations
+    waiting = controller.waiting
+
+    def show() -> None:
+        view.show_messages([(each.number, each.text) for each in waiting.of(conversations.open)])
+
+    def on_open(change: Callable[..., None]) -> Callable[..., None]:
+        def do(*arguments: object) -> None:
+            if conversations.open is not None:
+                change(conversations.open, *arguments)
+
+        return do
+
+    waiting.changed.connect(show)
+    conversations.open_changed.connect(show)
+    view.edited.connect(on_open(waiting.edit))
+    view.moved.connect(on_open(waiting.move))
+    view.dropped.connect(on_open(waiting.drop))
+    view.sent.connect(controller.send_next)
 
 
 def _spare_collections(program: Program, last: list[int]) -> None:

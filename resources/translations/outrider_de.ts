@@ -196,6 +196,10 @@
     <context>
         <name>ChatController</name>
         <message>
+            <source>No more than {count} messages can wait.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
             <source>Rewrite your last answer, all of it. Change only this:</source>
             <translation>Schreibe deine letzte Antwort noch einmal, ganz. Ändere nur dies:</translation>
         </message>
@@ -2519,6 +2523,18 @@
             <translation>Dokumente und Textdateien anhängen</translation>
         </message>
         <message>
+            <source>Steer: stop the reply, add these words to it, and let it go on (Ctrl+Enter)</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>Send once the reply is written (Enter)</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>Add a message for when the reply is written…</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
             <source>Cancel (Esc)</source>
             <translation>Abbrechen (Esc)</translation>
         </message>
@@ -4404,6 +4420,52 @@
         <message>
             <source>Least sure: {place} of {count}</source>
             <translation>Unsicherste Stellen: {place} von {count}</translation>
+        </message>
+    </context>
+    <context>
+        <name>WaitingRow</name>
+        <message>
+            <source>Stop and send now</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>Edit this message</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>Send this message earlier</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>Send this message later</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>Drop this message</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>Send now</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>Message that waits</source>
+            <translation type="unfinished"></translation>
+        </message>
+    </context>
+    <context>
+        <name>WaitingView</name>
+        <message>
+            <source>and {count} more</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>Sent in turn once the reply is written:</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>Kept back, since the reply before was not completed:</source>
+            <translation type="unfinished"></translation>
         </message>
     </context>
     <context>

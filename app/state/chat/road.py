@@ -57,6 +57,19 @@ def take_road(exchange: Exchange, index: int, given: str | int, writer: Writer) 
     return Road(text, shown, None, (text,) if text else (), (words,) if words else ())
 
 
+def steer(exchange: Exchange, words: str) -> Road:
+    """Return how a reply that was stopped goes on behind its end with words of the reader's."""
+    trace, reply = exchange.trace, exchange.reply
+    words = words if not reply or reply[-1:].isspace() or words[:1].isspace() else f" {words}"
+    if trace is None or not reply.endswith(trace.text):
+        return Road(reply + words, exchange.shown + words, None, (reply + words,), ())
+    count = len(trace)
+    while count and not trace.text_of(count - 1) and exchange.finish_reason == "stop":
+        count -= 1
+    head, kept = reply[: len(reply) - len(trace.text)], trace.begun(count)
+    return Road(reply, exchange.shown, kept, (*((head,) if head else ()), *kept.tokens), (words,))
+
+
 def _spaced(words: str, replaced: str) -> str:
     """Return one's own words with the space that the token began with whose place they take."""
     return words if words[:1].isspace() or replaced[:1] != " " else f" {words}"

@@ -66,8 +66,9 @@ class ConversationSummary:
     messages: int = 0
 
 
-TYPED, FILES = 0, -1
-"""Drafts of a conversation's prompt: what is typed, and the files that go with it; others are of messages, by id."""
+TYPED, FILES, WAITING = 0, -1, -2
+"""Drafts of a conversation's prompt: what is typed, the files that go with it, and the messages that wait for the reply
+before them, as JSON; others are of messages, by id."""
 
 
 class Conversation:
@@ -75,9 +76,9 @@ class Conversation:
 
     Attributes: id, title ("" until the first question), created, updated, pinned, chosen (the first message of the
     path), settings (what its next replies are asked with, as JSON says it; {}: as new conversations are), damaged
-    (which of title and settings are not what was written), drafts (what was typed and not sent yet: TYPED, FILES, or
-    the id of the message that is being edited), documents (on the way to a file or from one: else the store has them).
-    The path follows the `chosen` of each message; where that says nothing it takes the newest.
+    (which of title and settings are not what was written), drafts (what was typed and not sent yet: TYPED, FILES,
+    WAITING, or the id of the message that is being edited), documents (on the way to a file or from one: else the store
+    has them). The path follows the `chosen` of each message; where that says nothing it takes the newest.
     Every method that takes an id raises KeyError where the conversation has no such message.
     """
 

@@ -45,15 +45,16 @@ _MODELS = (".gguf", ".safetensors")
 class PromptEdit(QPlainTextEdit):
     """Edit several lines of plain text, as tall as needed.
 
-    Attribute: takes_files, whether files may be dropped and pasted. Signals: submitted(), focused(bool), recalled(),
-    files_given(list of Path), composed() (a word that an input method is composing changed), pasted_nothing(why) (what
-    cannot be taken, in words).
+    Attribute: takes_files, whether files may be dropped and pasted. Signals: submitted(), steered() (with Ctrl),
+    focused(bool), recalled(), files_given(list of Path), composed() (a word that an input method is composing changed),
+    pasted_nothing(why) (what cannot be taken, in words).
     """
 
     composed = Signal()
     pasted_nothing = Signal(str)
 
     files_given = Signal(object)
+    steered = Signal()
     submitted = Signal()
     focused = Signal(bool)
     recalled = Signal()
@@ -97,7 +98,9 @@ class PromptEdit(QPlainTextEdit):
             self.commit()
             event.accept()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+                self.steered.emit()
+            elif event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
                 self.textCursor().insertText("\n")
                 self.ensureCursorVisible()
             else:
@@ -179,12 +182,16 @@ class PromptEdit(QPlainTextEdit):
 class PromptBox(QFrame):
     """Show prompt, files and button. Attribute: compose, which puts what is typed and the files together.
 
-    Signals: send(text) (with its files quoted), cancel(), edited(), attach_wanted(), refused(why) (it was not sent),
-    recalled() (the last question is wanted once more). The files themselves come and go at `edit` and `chips`; how the
-    model is to think at `thinking`; which tools it may call at `tools`.
+    While a reply is being written a message can be sent too, which then waits, and the reply can be steered.
+
+    Signals: send(text) (with its files quoted), steer(words) (the reply is to go on with them), cancel(), edited(),
+    attach_wanted(), refused(why) (it was not sent), recalled() (the last question is wanted once more). The files
+    themselves come and go at `edit` and `chips`; how the model is to think at `thinking`; which tools it may call at
+    `tools`.
     """
 
     send = Signal(str)
+    steer = Signal(str)
     cancel = Signal()
     edited = Signal()
     attach_wanted = Signal()
@@ -217,6 +224,12 @@ class PromptBox(QFrame):
         self.attach.setFixedSize(36, 36)
         self.thinking = ThinkingButton(theme, self)
         self.tools = ToolsButton(theme, self)
+        words = self.tr("Steer: stop the reply, add these words to it, and let it go on (Ctrl+Enter)")
+        self.steer_button = icon_button(theme, "arrow-elbow-down-right", words, self)
+        self.queue_button = icon_button(theme, "queue", self.tr("Send once the reply is written (Enter)"), self)
+        for button in (self.steer_button, self.queue_button):
+            button.setFixedSize(36, 36)
+            button.hide()
         self._lay_out()
         self.setFocusProxy(self.edit)
         self._connect()
@@ -229,6 +242,8 @@ class PromptBox(QFrame):
         row.addWidget(self.edit, 1, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self.tools, 0, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(self.thinking, 0, Qt.AlignmentFlag.AlignBottom)
+        row.addWidget(self.steer_button, 0, Qt.AlignmentFlag.AlignBottom)
+        row.addWidget(self.queue_button, 0, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignBottom)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(6, 6, 6, 6)
@@ -241,6 +256,11 @@ class PromptBox(QFrame):
         self.button.clicked.connect(self._clicked)
         self.attach.clicked.connect(self.attach_wanted)
         self.chips.left.connect(self.edit.setFocus)
+        self.queue_button.clicked.connect(self._submit)
+        self.queue_button.clicked.connect(self.edit.setFocus)
+        self.steer_button.clicked.connect(self._steer)
+        self.steer_button.clicked.connect(self.edit.setFocus)
+        self.edit.steered.connect(self._steer)
         self.edit.submitted.connect(self._submit)
         self.edit.recalled.connect(self._recall)
         self.edit.focused.connect(self._show_focus)
@@ -257,6 +277,8 @@ class PromptBox(QFrame):
     def set_busy(self, busy: bool) -> None:
         """Set the button to Cancel while busy, else to Send."""
         self._busy = busy
+        words = self.tr("Add a message for when the reply is written…") if busy else self.tr("Ask something…")
+        self.edit.setPlaceholderText(words)
         self._show_state()
 
     def refuse(self, why: str) -> None:
@@ -291,7 +313,8 @@ class PromptBox(QFrame):
         self._files, self._waits = tuple(files), bool(pending)
         self.chips.show_files(files, pending)
         # New chips would come last of all in the window.
-        order = [*self.chips.chips, self.attach, self.edit, self.tools, self.thinking, self.button]
+        buttons = (self.tools, self.thinking, self.steer_button, self.queue_button, self.button)
+        order = [*self.chips.chips, self.attach, self.edit, *buttons]
         for before, after in pairwise(order):
             QWidget.setTabOrder(before, after)
         self._show_state()
@@ -317,8 +340,22 @@ class PromptBox(QFrame):
     def _sendable(self) -> bool:
         return not self._waits and bool(self._files or not self.edit.empty)
 
+    def _steer(self) -> None:
+        """Steer the reply that is being written; where there is none, send."""
+        if not self._busy:
+            self._submit()
+        elif self._steerable:
+            self.edit.commit()
+            words = self.edit.toPlainText()
+            self.edit.clear()
+            self.steer.emit(words)
+
+    @property
+    def _steerable(self) -> bool:
+        return not self._files and not self._waits and not self.edit.empty
+
     def _submit(self) -> None:
-        if self._busy or not self._sendable:
+        if not self._sendable:
             return
         self.edit.commit()
         if self._too_long and self._uncounted:
@@ -349,6 +386,8 @@ class PromptBox(QFrame):
         self.button.setToolTip(word)
         self.button.setAccessibleName(self.tr("Cancel") if self._busy else self.tr("Send"))
         self.button.setEnabled(self._busy or self._sendable)
+        self.queue_button.setVisible(self._busy and self._sendable)
+        self.steer_button.setVisible(self._busy and self._steerable)
         if self.button.property("cancels") is not self._busy or self.button.icon().isNull():
             self.button.setProperty("cancels", self._busy)
             name, color = ("stop", "text") if self._busy else ("arrow-up", "on_accent")

@@ -29,6 +29,7 @@ from app.views.conversations.panel import ConversationPanel
 from app.views.models.bar import ModelBar
 from app.views.prompt.box import PromptBox
 from app.views.prompt.context_meter import ContextMeter
+from app.views.prompt.waiting import WaitingView
 from app.views.speculation.panel import SpeculationPanel
 from app.views.widgets.keys import presses_button
 from app.views.widgets.notices import ContextNotice, DeleteNotice, NoticeBar, PairNotice
@@ -89,6 +90,7 @@ class MainWindow(QMainWindow):
         self.question = DeleteNotice(theme, self)
         self.strip = ProgressStrip(theme, self)
         self.prompt = PromptBox(theme, self)
+        self.waiting = WaitingView(theme, self)
         self.meter = ContextMeter(theme, self)
         self.panel = SpeculationPanel(metrics, theme, budget, self)
         self._build()
@@ -132,6 +134,7 @@ class MainWindow(QMainWindow):
         column.addWidget(self.pair_notice)
         column.addWidget(self.question)
         column.addWidget(self.strip)
+        column.addWidget(self.waiting)
         column.addWidget(self.prompt)
         column.addWidget(self.meter, 0, Qt.AlignmentFlag.AlignTrailing)
         layout = QVBoxLayout(chat)
@@ -301,6 +304,7 @@ class MainWindow(QMainWindow):
     def show_busy(self, busy: bool) -> None:
         """Send or Cancel."""
         self.prompt.set_busy(busy)
+        self.waiting.set_busy(busy)
         self.transcript.set_busy(busy)
         self.welcome.set_enabled(not busy)
 
