@@ -279,6 +279,7 @@ class PromptBox(QFrame):
         self._busy = busy
         words = self.tr("Add a message for when the reply is written…") if busy else self.tr("Ask something…")
         self.edit.setPlaceholderText(words)
+        self.edit.viewport().update()  # Qt draws another one only where it came or went.
         self._show_state()
 
     def refuse(self, why: str) -> None:
