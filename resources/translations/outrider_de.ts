@@ -197,7 +197,7 @@
         <name>ChatController</name>
         <message>
             <source>No more than {count} messages can wait.</source>
-            <translation type="unfinished"></translation>
+            <translation>Mehr als {count} Nachrichten können nicht warten.</translation>
         </message>
         <message>
             <source>Rewrite your last answer, all of it. Change only this:</source>
@@ -244,12 +244,28 @@
     <context>
         <name>CodeBar</name>
         <message>
+            <source>Save the code as a file…</source>
+            <translation>Den Code als Datei speichern…</translation>
+        </message>
+        <message>
             <source>Copy the code</source>
             <translation>Code kopieren</translation>
         </message>
         <message>
             <source>Wrap long lines</source>
             <translation>Lange Zeilen umbrechen</translation>
+        </message>
+        <message>
+            <source>Save the code</source>
+            <translation>Den Code speichern</translation>
+        </message>
+        <message>
+            <source>Cannot save {path}: {reason}. Choose another folder.</source>
+            <translation>{path} kann nicht gespeichert werden: {reason}. Wählen Sie einen anderen Ordner.</translation>
+        </message>
+        <message>
+            <source>Saved as {path}</source>
+            <translation>Gespeichert als {path}</translation>
         </message>
     </context>
     <context>
@@ -1979,6 +1995,13 @@
         </message>
     </context>
     <context>
+        <name>MarkdownPage</name>
+        <message>
+            <source>Copy the table as CSV</source>
+            <translation>Die Tabelle als CSV kopieren</translation>
+        </message>
+    </context>
+    <context>
         <name>MarkdownText</name>
         <message>
             <source>Reply</source>
@@ -2524,15 +2547,15 @@
         </message>
         <message>
             <source>Steer: stop the reply, add these words to it, and let it go on (Ctrl+Enter)</source>
-            <translation type="unfinished"></translation>
+            <translation>Lenken: die Antwort anhalten, diese Worte anfügen und sie weitergehen lassen (Strg+Eingabe)</translation>
         </message>
         <message>
             <source>Send once the reply is written (Enter)</source>
-            <translation type="unfinished"></translation>
+            <translation>Senden, sobald die Antwort geschrieben ist (Eingabe)</translation>
         </message>
         <message>
             <source>Add a message for when the reply is written…</source>
-            <translation type="unfinished"></translation>
+            <translation>Eine Nachricht für danach …</translation>
         </message>
         <message>
             <source>Cancel (Esc)</source>
@@ -4426,46 +4449,46 @@
         <name>WaitingRow</name>
         <message>
             <source>Stop and send now</source>
-            <translation type="unfinished"></translation>
+            <translation>Anhalten und jetzt senden</translation>
         </message>
         <message>
             <source>Edit this message</source>
-            <translation type="unfinished"></translation>
+            <translation>Diese Nachricht bearbeiten</translation>
         </message>
         <message>
             <source>Send this message earlier</source>
-            <translation type="unfinished"></translation>
+            <translation>Diese Nachricht früher senden</translation>
         </message>
         <message>
             <source>Send this message later</source>
-            <translation type="unfinished"></translation>
+            <translation>Diese Nachricht später senden</translation>
         </message>
         <message>
             <source>Drop this message</source>
-            <translation type="unfinished"></translation>
+            <translation>Diese Nachricht verwerfen</translation>
         </message>
         <message>
             <source>Send now</source>
-            <translation type="unfinished"></translation>
+            <translation>Jetzt senden</translation>
         </message>
         <message>
             <source>Message that waits</source>
-            <translation type="unfinished"></translation>
+            <translation>Wartende Nachricht</translation>
         </message>
     </context>
     <context>
         <name>WaitingView</name>
         <message>
             <source>and {count} more</source>
-            <translation type="unfinished"></translation>
+            <translation>und {count} weitere</translation>
         </message>
         <message>
             <source>Sent in turn once the reply is written:</source>
-            <translation type="unfinished"></translation>
+            <translation>Werden der Reihe nach gesendet, sobald die Antwort geschrieben ist:</translation>
         </message>
         <message>
             <source>Kept back, since the reply before was not completed:</source>
-            <translation type="unfinished"></translation>
+            <translation>Zurückgehalten, da die Antwort davor nicht fertig wurde:</translation>
         </message>
     </context>
     <context>

@@ -23,6 +23,8 @@ MOST_SECONDS = 0.1
 TOKENS = 20
 """After so many there is a pause, whether they are alike or not."""
 
+_FILE = re.compile(r"\*\.\w{1,10}")
+
 Part = Literal["", "keyword", "name", "string", "number", "comment", "type", "inserted", "deleted"]
 
 _LEXERS = {
@@ -137,6 +139,13 @@ def language_name(info: str) -> str:
     """Return the language's name: the first word after a fence, without what some put around it."""
     words = info.replace("{", " ").replace("}", " ").replace(",", " ").replace(":", " ").split()
     return words[0].lstrip(".")[:30] if words else ""
+
+
+def file_suffix(info: str) -> str:
+    """Return the suffix of files in a language, with its dot; ".txt" where that is not known."""
+    lexer = _lexer(language_name(info).lower())
+    found = [name for name in getattr(lexer, "filenames", ()) if _FILE.fullmatch(name)]
+    return found[0].removeprefix("*") if found else ".txt"
 
 
 def parts(code: str, info: str) -> Iterator[tuple[Part, str]]:

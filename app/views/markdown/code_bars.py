@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QTextEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QTextEdit, QToolButton, QWidget
 
-from app.state.markdown.code_colors import language_name
+from app.state.markdown.code_colors import file_suffix, language_name
 from app.views.markdown.code_scroll import CodeScroll, break_lines, is_short_enough, wraps
 from app.views.markdown.code_writer import CODE_MARGIN, CodeBox, code_header_height
 from app.views.widgets.icons import keep_icon
 from app.views.widgets.theme import Theme
+from engine import write_whole
 
 MOST = 200
 """Bars of one text. A text with more pieces of code than this was not written to be copied from."""
 _COPIED_MS = 1_500
+_TOLD_MS = 6_000
 
 
 class CodeBar(QWidget):
@@ -32,9 +35,11 @@ class CodeBar(QWidget):
         self.box = box
         self._theme = theme
         language = language_name(box.language)
-        label = QLabel(self)
-        label.setObjectName("codeLanguage")
-        label.setText(language)
+        self.label = QLabel(self)
+        self.label.setObjectName("codeLanguage")
+        self.label.setText(language)
+        self.save_button = self._button("download-simple", self.tr("Save the code as a file…"), language)
+        self.save_button.clicked.connect(self._save)
         self.copy_button = self._button("copy", self.tr("Copy the code"), language)
         self.copy_button.clicked.connect(self._copy)
         self.wrap_button = self._button("arrow-u-down-left", self.tr("Wrap long lines"), language)
@@ -45,9 +50,10 @@ class CodeBar(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(int(CODE_MARGIN), 0, 2, 0)
         row.setSpacing(8)
-        row.addWidget(label)
+        row.addWidget(self.label)
         row.addStretch(1)
         row.addWidget(self.wrap_button)
+        row.addWidget(self.save_button)
         row.addWidget(self.copy_button)
 
     def _button(self, picture: str, words: str, language: str) -> QToolButton:
@@ -63,6 +69,25 @@ class CodeBar(QWidget):
         QGuiApplication.clipboard().setText(self.box.code)
         keep_icon(self.copy_button, self._theme, "check", "accent")
         QTimer.singleShot(_COPIED_MS, self.copy_button, self._show_copy_icon)
+
+    def _save(self) -> None:
+        name = f"code{file_suffix(self.box.language)}"
+        chosen, _ = QFileDialog.getSaveFileName(self, self.tr("Save the code"), str(Path.home() / name))
+        if not chosen:
+            return
+        path = Path(chosen)
+        try:
+            write_whole(path, f"{self.box.code}\n".encode("utf-8", "replace"))
+        except OSError as error:
+            said = self.tr("Cannot save {path}: {reason}. Choose another folder.")
+            self._tell(said.format(path=path, reason=error.strerror or error))
+        else:
+            self._tell(self.tr("Saved as {path}").format(path=path))
+
+    def _tell(self, words: str) -> None:
+        """Say for a while what became of a file, in the place of the language."""
+        self.label.setText(words)
+        QTimer.singleShot(_TOLD_MS, self.label, lambda: self.label.setText(language_name(self.box.language)))
 
     def _show_copy_icon(self) -> None:
         keep_icon(self.copy_button, self._theme, "copy", "muted")

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections import deque
 from collections.abc import Callable, Iterator
 from time import perf_counter
 
-from PySide6.QtCore import QMimeData, QRect, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QTextBlock, QTextCursor
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QMimeData, QPoint, QRect, Qt
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QGuiApplication,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QTextBlock,
+    QTextCursor,
+    QTextTable,
+    QTextTableCell,
+)
+from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
 
 from app.state.markdown.blocks import Block, MarkdownBlocks
 from app.views.markdown.auto_height_text import AutoHeightText, take_height
@@ -101,6 +113,35 @@ class MarkdownPage(AutoHeightText):
         """Return the text as it is shown, of formulas what was written."""
         shown = self.toPlainText().strip("\n")
         return self.formulas.with_sources(shown, 0, self.document().characterCount())
+
+    def make_menu(self, point: QPoint) -> QMenu:
+        """Return the menu at a point of the viewport: as usual, and on a table to copy it for a spreadsheet."""
+        menu = self.createStandardContextMenu(point)
+        table = self.cursorForPosition(point).currentTable()
+        if table is not None and table.columns() > 1:
+            copy = menu.addAction(self.tr("Copy the table as CSV"))
+            copy.triggered.connect(lambda: QGuiApplication.clipboard().setText(self.csv_of(table)))
+        return menu
+
+    def csv_of(self, table: QTextTable) -> str:
+        """Return a table as CSV, of formulas what was written."""
+        lines = io.StringIO()
+        writer = csv.writer(lines, lineterminator="\n")
+        for row in range(table.rows()):
+            writer.writerow([self._words_of(table.cellAt(row, column)) for column in range(table.columns())])
+        return lines.getvalue()
+
+    def _words_of(self, cell: QTextTableCell) -> str:
+        begin, end = cell.firstCursorPosition(), cell.lastCursorPosition().position()
+        begin.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+        words = begin.selectedText().replace("\N{LINE SEPARATOR}", "\n").replace("\N{PARAGRAPH SEPARATOR}", "\n")
+        return self.formulas.with_sources(words, cell.firstCursorPosition().position(), end)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802 - Qt's name
+        """Show the menu."""
+        menu = self.make_menu(event.pos())
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(event.globalPos())
 
     def createMimeDataFromSelection(self) -> QMimeData:  # noqa: N802 - Qt's name
         """Copy of formulas what was written."""

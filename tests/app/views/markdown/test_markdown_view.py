@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextDocument, QTextTable
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel
 from pytestqt.qtbot import QtBot
 
 from app.views.markdown import text as markdown_text
@@ -117,7 +117,7 @@ def test_code_is_colored(make_reply: MakeReply) -> None:
     reply.qtbot.waitUntil(lambda: len(view.code_bars) == 2)
 
 
-def test_copying_code(make_reply: MakeReply) -> None:
+def test_copying_and_saving_code(make_reply: MakeReply, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reply = make_reply()
     long = "".join(f"{' ' * (number % 7)}line {number}\t\n" for number in range(1_500))
     view = reply.finish(f"Look:\n\n```py\nx = 1\n\n\ty\n```\n\ntext\n\n~~~\n{long}~~~\n")
@@ -125,10 +125,34 @@ def test_copying_code(make_reply: MakeReply) -> None:
     assert first.copy_button.accessibleName() == "Copy the code (py)"
     first.copy_button.click()
     assert QGuiApplication.clipboard().text() == "x = 1\n\n\ty"
+    path = tmp_path / "x.py"
+    asked: list[str] = []
+    answer = staticmethod(lambda _parent, _title, name: (asked.append(name), (str(path), ""))[1])
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", answer)
+    first.save_button.click()
+    assert path.read_text(encoding="utf-8") == "x = 1\n\n\ty\n"
+    assert first.label.text() == f"Saved as {path}"
+    path = tmp_path / "none" / "x.py"
+    second.save_button.click()
+    assert first.label.text() != second.label.text()
+    assert second.label.text().startswith("Cannot save")
+    assert [Path(name).name for name in asked] == ["code.py", "code.txt"]
     second.copy_button.setFocus()
     assert second.copy_button.focusPolicy() & Qt.FocusPolicy.TabFocus
     reply.qtbot.keyClick(second.copy_button, Qt.Key.Key_Space)  # type: ignore[no-untyped-call]
     assert QGuiApplication.clipboard().text() == long.removesuffix("\n")
+
+
+def test_a_table_is_copied_for_a_spreadsheet(make_reply: MakeReply) -> None:
+    view = make_reply().finish('Look:\n\n| a, b | `x | y` |\n|---|--:|\n| **1** | say "so"<br>now |\n\nend\n')
+    page = view.texts[0].page
+    table = next(each for each in page.document().rootFrame().childFrames() if isinstance(each, QTextTable))
+    place = page.cursorRect(table.cellAt(1, 0).firstCursorPosition()).center()
+    copy = next(action for action in page.make_menu(place).actions() if "CSV" in action.text())
+    copy.trigger()
+    assert QGuiApplication.clipboard().text() == '"a, b",x | y\n1,"say ""so""\nnow"\n'
+    outside = page.make_menu(QPoint(2, 2))
+    assert not any("CSV" in action.text() for action in outside.actions())
 
 
 def test_bars_stay_over_their_code(make_reply: MakeReply) -> None:
