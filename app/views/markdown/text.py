@@ -117,8 +117,8 @@ class MarkdownPage(AutoHeightText):
     def make_menu(self, point: QPoint) -> QMenu:
         """Return the menu at a point of the viewport: as usual, and on a table to copy it for a spreadsheet."""
         menu = self.createStandardContextMenu(point)
-        table = self.cursorForPosition(point).currentTable()
-        if table is not None and table.columns() > 1:
+        table: object = self.cursorForPosition(point).currentTable()
+        if isinstance(table, QTextTable) and table.columns() > 1:
             copy = menu.addAction(self.tr("Copy the table as CSV"))
             copy.triggered.connect(lambda: QGuiApplication.clipboard().setText(self.csv_of(table)))
         return menu

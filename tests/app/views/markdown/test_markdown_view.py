@@ -127,7 +127,11 @@ def test_copying_and_saving_code(make_reply: MakeReply, tmp_path: Path, monkeypa
     assert QGuiApplication.clipboard().text() == "x = 1\n\n\ty"
     path = tmp_path / "x.py"
     asked: list[str] = []
-    answer = staticmethod(lambda _parent, _title, name: (asked.append(name), (str(path), ""))[1])
+
+    def answer(_parent: object, _title: str, name: str) -> tuple[str, str]:
+        asked.append(name)
+        return str(path), ""
+
     monkeypatch.setattr(QFileDialog, "getSaveFileName", answer)
     first.save_button.click()
     assert path.read_text(encoding="utf-8") == "x = 1\n\n\ty\n"

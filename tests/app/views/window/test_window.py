@@ -160,13 +160,16 @@ def test_one_button_sends_or_cancels(open_window: OpenWindow) -> None:
     window.prompt.set_text("A second one")
     window.key(Qt.Key.Key_Return)
     assert len(window.controller.transcript) == 1, "one reply at a time"
+    assert [row.words.accessibleName() for row in window.main.waiting.rows.values()] == ["A second one"], "it waits"
+    window.prompt.set_text("A third one")
     window.qtbot.wait(600)  # Earlier it would be the second click of a double click.
     window.click(button)
     window.ended(exchange)
     assert exchange.status == "cancelled"
     assert 0 < len(exchange.reply) < len(LONG)
     assert window.view(exchange).summary.text().endswith("cancelled")
-    assert window.prompt.edit.toPlainText() == "A second one", "what was being written stays"
+    assert window.prompt.edit.toPlainText() == "A third one", "what was being written stays"
+    assert len(window.main.waiting.rows) == 1
     assert button.accessibleName() == "Send"
 
 
