@@ -148,7 +148,8 @@ def test_copying_and_saving_code(make_reply: MakeReply, tmp_path: Path, monkeypa
 
 
 def test_a_table_is_copied_for_a_spreadsheet(make_reply: MakeReply) -> None:
-    view = make_reply().finish('Look:\n\n| a, b | `x | y` |\n|---|--:|\n| **1** | say "so"<br>now |\n\nend\n')
+    reply = make_reply()
+    view = reply.finish('Look:\n\n| a, b | `x | y` |\n|---|--:|\n| **1** | say "so"<br>now |\n\nend\n')
     page = view.texts[0].page
     table = next(each for each in page.document().rootFrame().childFrames() if isinstance(each, QTextTable))
     place = page.cursorRect(table.cellAt(1, 0).firstCursorPosition()).center()
