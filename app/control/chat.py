@@ -254,6 +254,7 @@ class ChatController(QObject):
         self.entry_added.emit(exchange)
         self._begin(pending)
         return exchange
+
     def send_next(self, number: int) -> None:
         """Send a waiting message of the chat on the screen now. What is being written in it is stopped, and stays."""
         chat, pending = self.conversations.open, self._shown_reply()

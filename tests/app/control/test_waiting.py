@@ -70,9 +70,9 @@ def test_stop_and_send_now_leaves_the_partial_reply(open_window: OpenWindow) -> 
     window.wait(lambda: len(first.reply) > 40)
     for text in ("one", "two", "three"):
         enter(window, text)
-    script.round_s = 0.0
     numbers = list(window.main.waiting.rows)
     window.main.waiting.rows[numbers[1]].send.click()
+    script.round_s = 0.0
     window.wait(lambda: len(exchanges(window)) == 4 and exchanges(window)[-1].ended and not window.controller.busy)
     assert [each.question for each in exchanges(window)] == ["zero", "two", "one", "three"]
     assert first.status == "cancelled"
@@ -127,8 +127,9 @@ def test_steering_goes_on_with_words_of_the_reader(open_window: OpenWindow) -> N
     window.type("But then came the end")
     assert window.prompt.steer_button.isVisible()
     assert window.prompt.queue_button.isVisible()
-    script.round_s, script.reply = 0.0, " and so on."
+    script.reply = " and so on."
     window.key(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    script.round_s = 0.0
     window.wait(lambda: first.status == "done" and not window.controller.busy)
     options = script.options[-1]
     assert options["forced"] == (" But then came the end",) or options["forced"] == ("But then came the end",)
