@@ -27,8 +27,8 @@ def count_second_message(window: Window, monkeypatch: pytest.MonkeyPatch) -> Cal
     taken: list[Job[Any]] = []
     bridge, run = window.program.bridge, Job.run
 
-    def reply(*given: Any) -> Job[Any]:
-        replies.append(type(bridge).reply(bridge, *given))
+    def reply(*given: Any, **more: Any) -> Job[Any]:
+        replies.append(type(bridge).reply(bridge, *given, **more))
         return replies[-1]
 
     def note(job: Job[Any]) -> Any:
