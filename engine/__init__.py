@@ -22,7 +22,7 @@ HOMES = {
     "engine.cancel": ("CancelToken",),
     "engine.documents.decoded": ("TextRefused", "decode_text"),
     "engine.documents.document": ("Document", "LARGEST_DOCUMENT", "Section"),
-    "engine.documents.find": ("Found", "PartIndex", "with_neighbours"),
+    "engine.documents.find": ("FoundPart", "PartIndex", "with_neighbours"),
     "engine.documents.give": ("GivenDocuments", "ReadyDocument"),
     "engine.documents.parts": ("parts_of",),
     "engine.documents.quoted": ("QuotedPart", "quote_document", "read_quoted"),
@@ -171,7 +171,7 @@ HOMES = {
         "run_tools",
     ),
     "engine.tools.elsewhere": ("ServersElsewhere", "servers_elsewhere"),
-    "engine.tools.mcp_client": ("McpHost", "Offer", "ToolServers"),
+    "engine.tools.mcp_client": ("McpHost", "ServerOffer", "ToolServers"),
     "engine.tools.servers": (
         "ServerConfig",
         "permissions_file",

@@ -39,7 +39,7 @@ from .documents.decoded import decode_text as decode_text
 from .documents.document import LARGEST_DOCUMENT as LARGEST_DOCUMENT
 from .documents.document import Document as Document
 from .documents.document import Section as Section
-from .documents.find import Found as Found
+from .documents.find import FoundPart as FoundPart
 from .documents.find import PartIndex as PartIndex
 from .documents.find import with_neighbours as with_neighbours
 from .documents.give import GivenDocuments as GivenDocuments
@@ -227,7 +227,7 @@ from .tools.loop import result_message as result_message
 from .tools.loop import run_call as run_call
 from .tools.loop import run_tools as run_tools
 from .tools.mcp_client import McpHost as McpHost
-from .tools.mcp_client import Offer as Offer
+from .tools.mcp_client import ServerOffer as ServerOffer
 from .tools.mcp_client import ToolServers as ToolServers
 from .tools.permissions import Ask as Ask
 from .tools.permissions import Permission as Permission

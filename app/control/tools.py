@@ -44,7 +44,7 @@ from engine import (
 )
 
 if TYPE_CHECKING:
-    from engine import McpHost, Offer, ServersElsewhere
+    from engine import McpHost, ServerOffer, ServersElsewhere
 
 _SERVERS, _PERMISSIONS = "mcp.json", "tool-permissions.json"
 _CLOSE_S = 1.0
@@ -80,7 +80,7 @@ class _Server:
     host: McpHost | None = None
     stage: HostStage = "off"
     problem: str = ""
-    offer: Offer | None = None
+    offer: ServerOffer | None = None
     job: Job[Any] | None = None
     settled: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -361,7 +361,7 @@ class ToolDesk(QObject):
         job.result.add_done_callback(lambda done: self._started(server, job, done))
         self.changed.emit()
 
-    def _started(self, server: _Server, job: Job[Offer], done: asyncio.Future[Offer]) -> None:
+    def _started(self, server: _Server, job: Job[ServerOffer], done: asyncio.Future[ServerOffer]) -> None:
         error = done.exception()
         if server.job is not job:
             return

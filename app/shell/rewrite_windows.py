@@ -45,7 +45,7 @@ class RewriteWindows:
         if written is not None:
             self._written = written
         elif dialog is not None:
-            dialog.refuse(dialog.tr("A reply is being written in this chat. Wait for it, or stop it."))
+            dialog.refuse()
 
     def _show(self, exchange: Exchange) -> None:
         if self.dialog is not None and exchange is self._written:

@@ -7,7 +7,7 @@ import re
 from PySide6.QtCore import QCoreApplication
 
 from app.state.chat.attachments import Attachment
-from app.state.chat.citations import Source
+from app.state.chat.citations import CitedPart
 from app.system.translation import number, say
 from app.words.figures import SEPARATOR, tokens
 
@@ -49,7 +49,7 @@ def place_words(place: str) -> str:
     return patterns[found[1]].format(at=number(int(at)) if at.isdecimal() and len(at) < 7 else at).strip()
 
 
-def source_words(source: Source) -> str:
+def source_words(source: CitedPart) -> str:
     """Return the words of a chip: its number, the document, the place."""
     return SEPARATOR.join(filter(None, (f"[{source.number}] {source.name}", place_words(source.place))))
 
@@ -67,7 +67,7 @@ def reader_title(name: str, place: str, pages: int) -> str:
     return SEPARATOR.join(filter(None, (name, where)))
 
 
-def part_words(source: Source, score: float | None) -> str:
+def part_words(source: CitedPart, score: float | None) -> str:
     """Return a part that was chosen for a question, and how well it fits: "[3] page 7 (12.4)"; None: not known."""
     said = f"[{source.number}] {place_words(source.place)}".strip()
     return said if score is None else f"{said} ({number(score, 1)})"

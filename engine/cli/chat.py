@@ -32,7 +32,7 @@ from engine.cli.arguments.tools import add_tool_options, named_tools, opened_too
 from engine.cli.arguments.words import in_options
 from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
 from engine.cli.generate import figures_line
-from engine.cli.tool_calls import ToolCalls
+from engine.cli.tool_calls import TerminalCalls
 from engine.decoder import SpeculativeDecoder
 from engine.documents.give import GivenDocuments
 from engine.errors import Cancelled, EngineError, InvalidRequest
@@ -128,14 +128,14 @@ class Chat:
         self._first = options
         self._console, self._cancel = console, cancel
         self._terminal = sys.stdin.isatty() and sys.stdout.isatty()
-        self._tools: ToolCalls | None = None
+        self._tools: TerminalCalls | None = None
         self._own: Path | None = None
         """The file that /save wrote or /load read last: it may be written again."""
         self._running = True
 
     def use_tools(self, toolbox: Toolbox, permissions: Permissions, limit: int) -> None:
         """Let replies call the tools of a box, each call after a question; `limit`: how many for one question."""
-        self._tools = ToolCalls(toolbox, permissions, self._tell, limit=limit, terminal=self._terminal)
+        self._tools = TerminalCalls(toolbox, permissions, self._tell, limit=limit, terminal=self._terminal)
         for problem in toolbox.problems.values():
             self._tell(problem)
         self._tell(f"Tools: {', '.join(toolbox.offered) or 'none'}.")

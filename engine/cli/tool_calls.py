@@ -41,7 +41,7 @@ class Answered(NamedTuple):
     go_on: bool
 
 
-class ToolCalls:
+class TerminalCalls:
     """Run the calls of replies, each after a question. Attribute: last (what the last call gave back, whole).
 
     `tell` says something beside the conversation. Without a terminal nobody can be asked: only what was allowed before

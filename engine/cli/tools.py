@@ -15,7 +15,7 @@ from engine.cancel import CancelToken
 from engine.cli.common import EXIT_DONE, run_cancellable
 from engine.errors import InvalidRequest
 from engine.tools.elsewhere import servers_elsewhere
-from engine.tools.mcp_client import Offer, ToolServers
+from engine.tools.mcp_client import ServerOffer, ToolServers
 from engine.tools.permissions import Permission, Permissions
 from engine.tools.servers import ServerConfig, permissions_file, read_servers, servers_file, write_servers
 from engine.tools.tool import Tool
@@ -166,9 +166,9 @@ def _server(name: str) -> ServerConfig:
 
 
 @contextmanager
-def _offered(config: ServerConfig) -> Iterator[Offer]:
+def _offered(config: ServerConfig) -> Iterator[ServerOffer]:
     """Start a server, and end it behind it."""
-    servers, cancel, found = ToolServers(), CancelToken(), list[Offer]()
+    servers, cancel, found = ToolServers(), CancelToken(), list[ServerOffer]()
 
     def work() -> int:
         found.append(servers.host(config).offer(cancel))
@@ -198,7 +198,7 @@ def _show(args: argparse.Namespace) -> None:
                 print(f"{kind}: {', '.join(names)}")
 
 
-def _beside(offer: Offer) -> dict[str, list[str]]:
+def _beside(offer: ServerOffer) -> dict[str, list[str]]:
     return {"resources": list(offer.resources), "prompts": list(offer.prompts), "notes": list(offer.notes)}
 
 

@@ -35,7 +35,7 @@ Encode = Callable[[str], Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Passage:
     """Hold where the end of a text stands in the corpus: `length` tokens of it before each of `places`.
 
     A place is an array of tokens and the index of the one that came next.
@@ -49,7 +49,7 @@ class Found:
         """Return the token behind each place."""
         return [int(tokens[place]) for tokens, place in self.places]
 
-    def follow(self, token: int) -> Found | None:
+    def follow(self, token: int) -> Passage | None:
         """Return where the text goes on when `token` came next; None if the first place says another one."""
         kept = tuple(
             (tokens, place + 1)
@@ -57,7 +57,7 @@ class Found:
             if coming == token and place + 1 < len(tokens)
         )
         first = self.coming[0] == token and self.places[0][1] + 1 < len(self.places[0][0])
-        return Found(self.length + 1, kept) if first and kept[0][0][kept[0][1]] != END else None
+        return Passage(self.length + 1, kept) if first and kept[0][0][kept[0][1]] != END else None
 
     @property
     def evidence(self) -> Literal["alone", "agreed", "split"]:
@@ -105,7 +105,7 @@ class Corpus:
         """Return how many texts are indexed."""
         return sum(len(segment.documents) for segment in self._segments)
 
-    def search(self, end: Sequence[int]) -> Found | None:
+    def search(self, end: Sequence[int]) -> Passage | None:
         """Return where the end of a text stands, by the longest match of ORDER tokens at least, the latest first."""
         if len(end) < ORDER:
             return None
@@ -125,7 +125,7 @@ class Corpus:
             return None
         found.sort(key=lambda each: -each[0])
         longest = found[0][0]
-        return Found(longest, tuple((tokens, place) for length, tokens, place in found if length >= longest - 1))
+        return Passage(longest, tuple((tokens, place) for length, tokens, place in found if length >= longest - 1))
 
     def update(self, texts: Texts, encode: Encode, *, cancel: CancelToken | None = None) -> None:
         """Make it hold exactly these texts: reads those that are new or have another version, takes others away.
@@ -252,7 +252,7 @@ def files_of(folders: Iterable[Path], *, most_bytes: int = 2**20) -> Iterator[tu
         yield key, f"{changed}-{size}", partial(Path(path).read_text, encoding="utf-8")
 
 
-def corpus_of(given: Iterable[str | Path], tokenizer: Tokenizer, *, cancel: CancelToken | None = None) -> Corpus:
+def corpus_of(given: Iterable[str | Path], tokenizer: Encodes, *, cancel: CancelToken | None = None) -> Corpus:
     """Return a corpus in memory of texts, and of the text files at paths. Raises Cancelled."""
     texts: list[tuple[str, str, Callable[[], str]]] = []
     for place, each in enumerate([given] if isinstance(given, str | Path) else given):
@@ -265,7 +265,7 @@ def corpus_of(given: Iterable[str | Path], tokenizer: Tokenizer, *, cancel: Canc
     return corpus
 
 
-class Tokenizer(Protocol):
+class Encodes(Protocol):
     """Encode a text, as tokenizers of models do."""
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> Sequence[int]:
@@ -276,7 +276,7 @@ class Tokenizer(Protocol):
 _PROBE = "Probing what a tokenizer makes of 1,234 words: naïve Größe, 東京, عربي, 🙂\n\n\tdef f(x):\n        return x\n"
 
 
-def open_corpus(folder: Path, tokenizer: Tokenizer, vocab_size: int) -> Corpus:
+def open_corpus(folder: Path, tokenizer: Encodes, vocab_size: int) -> Corpus:
     """Return the corpus that a folder keeps for a tokenizer: each has its own, since a corpus holds tokens."""
     tokens = tokenizer.encode(_PROBE, add_special=False, parse_special=False)
     told = f"{vocab_size} {' '.join(map(str, tokens))}".encode()

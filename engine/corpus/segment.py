@@ -27,7 +27,7 @@ _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F], dtype=np.u
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class IndexedText:
     """Place a document: its version, its first token and how many it has."""
 
     version: str
@@ -39,7 +39,7 @@ class Document:
 class Segment:
     """Hold tokens and their index. `documents`: by key; `path`: its file, None in memory alone."""
 
-    documents: Mapping[str, Document]
+    documents: Mapping[str, IndexedText]
     tokens: Tokens
     keys: Tokens
     places: Tokens
@@ -50,7 +50,7 @@ class Segment:
         """Return the bytes of the arrays."""
         return 4 * (len(self.tokens) + len(self.keys) + len(self.places))
 
-    def of(self, document: Document) -> Tokens:
+    def of(self, document: IndexedText) -> Tokens:
         """Return the tokens of a document."""
         return self.tokens[document.first : document.first + document.length]
 
@@ -67,11 +67,11 @@ class Segment:
 def make_segment(documents: Iterable[tuple[str, str, Sequence[int] | Tokens]]) -> Segment:
     """Index documents, each as key, version and tokens."""
     parts: list[Tokens] = []
-    found: dict[str, Document] = {}
+    found: dict[str, IndexedText] = {}
     first = 0
     for key, version, given in documents:
         parts.append(np.append(np.asarray(given, dtype=np.uint32), np.uint32(END)))
-        found[key] = Document(version, first, len(parts[-1]) - 1)
+        found[key] = IndexedText(version, first, len(parts[-1]) - 1)
         first += len(parts[-1])
     tokens = np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint32)
     keys = _keys(tokens.astype(np.uint64))[:-1] if len(tokens) > ORDER else np.zeros(0, dtype=np.uint32)
@@ -121,7 +121,7 @@ def read_segment(path: Path) -> Segment | None:
         if min(sizes) < 0 or path.stat().st_size != begin + 4 * sum(sizes):
             return None
         arrays = list(_mapped(path, begin, sizes))
-        documents = {str(key): Document(str(version), int(a), int(n)) for key, version, a, n in told["documents"]}
+        documents = {str(key): IndexedText(str(version), int(a), int(n)) for key, version, a, n in told["documents"]}
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
     tokens, keys, places = arrays

@@ -1,7 +1,5 @@
-"""Read documents (PDF, Office files, web pages, mail, archives) into parts that a model can be given and can cite.
+"""Documents (PDF, Office files, web pages, mail, archives) as parts that a model can be given and can cite.
 
-Door: read.py (`read_document`, `page_picture`), document.py (`Document`), parts.py (`parts_of`), find.py (`PartIndex`),
-quoted.py (what the model is given, and back). Whatever parses a file runs in a child of its own (reading_child.py) and
-imports the libraries of the extra `documents` there.
-Never imported here: Qt, the backends, generation.
+Door: read.read_document, read.page_picture, document.Document, parts.parts_of, find.PartIndex, give and quoted.
+Never imported here: Qt, backends and generation; what parses a file is imported in the child (reading_child) alone.
 """

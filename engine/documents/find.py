@@ -45,7 +45,7 @@ _STOP = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundPart:
     """Hold a part that fits a question. `number`: its place among the parts; `score`: larger is better."""
 
     number: int
@@ -75,7 +75,7 @@ class PartIndex:
         with self._lock:
             self._connection.close()
 
-    def find(self, question: str, count: int = 5, vectors: Vectors | None = None) -> list[Found]:
+    def find(self, question: str, count: int = 5, vectors: Vectors | None = None) -> list[FoundPart]:
         """Return the parts that fit a question best, the best first; none where nothing fits."""
         by_words = self._by_words(question, max(count, 20) if vectors else count)
         if vectors is None:
@@ -87,9 +87,9 @@ class PartIndex:
             for rank, number in enumerate(ranking):
                 scores[number] = scores.get(number, 0.0) + 1 / (_RANK_CONSTANT + rank + 1)
         best = sorted(scores, key=lambda number: -scores[number])[:count]
-        return [Found(number, scores[number]) for number in best]
+        return [FoundPart(number, scores[number]) for number in best]
 
-    def _by_words(self, question: str, count: int) -> list[Found]:
+    def _by_words(self, question: str, count: int) -> list[FoundPart]:
         """Return parts by BM25, those first of which one sentence, or two, have many of the rare words together."""
         words = _words(question)
         if not words:
@@ -104,7 +104,7 @@ class PartIndex:
                 (asked, max(_CANDIDATES, count)),
             ).fetchall()
             rare = {word: self._rarity(word) for word in words}
-        found = [Found(number, _TOGETHER * _best(self.parts[number], rare) - score) for number, score in rows]
+        found = [FoundPart(number, _TOGETHER * _best(self.parts[number], rare) - score) for number, score in rows]
         return sorted(found, key=lambda each: -each.score)[:count]
 
     def _rarity(self, word: str) -> float:
@@ -158,7 +158,7 @@ def _stem(word: str) -> str:
     return word[: max(4, len(word) - (3 if len(word) > 7 else 2 if len(word) > 5 else 1))]
 
 
-def with_neighbours(found: Sequence[Found], parts: Sequence[Section], letters: int) -> list[int]:
+def with_neighbours(found: Sequence[FoundPart], parts: Sequence[Section], letters: int) -> list[int]:
     """Return which parts are given, in the order of the document, while so many characters last.
 
     The best one comes with its neighbours, then the others, then theirs: what a hit says often goes on beside it.

@@ -13,7 +13,7 @@ from time import process_time
 from typing import Any
 
 from engine.documents import kinds
-from engine.documents.refused import Refused
+from engine.documents.refused import NotReadable
 from engine.system.child_side import (
     be_harmless,
     limit_memory,
@@ -65,7 +65,7 @@ def _answer(asked: dict[str, Any], data: bytes) -> dict[str, Any]:
         _close_doors()
         budget = kinds.Budget(0.75 * asked["seconds"])
         return {"document": read(data, asked["name"], budget).to_dict()}
-    except Refused as refused:
+    except NotReadable as refused:
         return {"reason": packed(refused.reason)}
     except ImportError:
         return {"reason": packed(Translatable("what reads it is not installed: install the extra “documents”"))}

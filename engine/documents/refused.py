@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.translatable import Translatable
 
 
-class Refused(Exception):
+class NotReadable(Exception):
     """Report a document that cannot be read. Attribute: reason, a clause: "it is encrypted"."""
 
     def __init__(self, reason: Translatable) -> None:

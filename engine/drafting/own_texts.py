@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD
-from engine.corpus.corpus import Corpus, Found
+from engine.corpus.corpus import Corpus, Passage
 from engine.drafting.base import Draft, DrafterContext, GoesOn, cautious_cost
 from engine.drafting.ngram import NgramDrafter, NgramOptions, Odds
 from engine.methods import OWN_TEXTS
@@ -40,7 +40,7 @@ class OwnTextsDrafter(NgramDrafter):
 
     def _reset(self) -> None:
         super()._reset()
-        self._far: Found | None = None
+        self._far: Passage | None = None
         self._far_odds = Odds(_FAR)
 
     def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
@@ -59,7 +59,7 @@ class OwnTextsDrafter(NgramDrafter):
             return False
         return match is None or self._far_chance(far) > self._odds.chance(self._evidence, match.length)
 
-    def _far_chance(self, far: Found, ahead: int = 0) -> float:
+    def _far_chance(self, far: Passage, ahead: int = 0) -> float:
         return self._far_odds.chance(far.evidence, far.length + ahead)
 
     def _coming(self, drafted: Sequence[int]) -> Iterator[tuple[int, float]]:

@@ -41,8 +41,9 @@ def _read(request: GenerationRequest, models: Models, cancel: CancelToken) -> Re
             if reading is None:
                 raise problem or ContextFull(0, target.context_length)
             return reading
-        if models.draft is not None:
-            models.draft.grow_context(target.context_length)
+        for source in models.sources:
+            if source.model is not None and not source.reads_states:
+                source.model.grow_context(target.context_length)
 
 
 def make_plan(

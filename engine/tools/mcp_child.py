@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import Any, BinaryIO
 
 from engine.system.child_side import be_harmless, own_output, read_message, write_message
-from engine.tools.mcp_connection import Connection, ServerGone
+from engine.tools.mcp_connection import ServerConnection, ServerGone
 from engine.translatable import Translatable, packed
 
 MOST_BYTES = 16 * 2**20
@@ -37,7 +37,7 @@ def run(_argument: str) -> int:
 class _Child:
     def __init__(self, output: BinaryIO) -> None:
         self._output = output
-        self._connections: dict[str, Connection] = {}
+        self._connections: dict[str, ServerConnection] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
 
     async def serve(self) -> None:
@@ -93,7 +93,7 @@ class _Child:
         if connection is None or connection.gone or connection.config != request["config"]:
             if connection is not None:
                 await connection.close()
-            connection = self._connections[name] = Connection(name, request["config"], self._send)
+            connection = self._connections[name] = ServerConnection(name, request["config"], self._send)
         try:
             async with asyncio.timeout(request["seconds"]):
                 return await connection.offers()

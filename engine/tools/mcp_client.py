@@ -39,7 +39,7 @@ _END_S = 6.0
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ServerOffer:
     """Hold what a server offers: its tools, the names of its resources and prompts, and notes for a person."""
 
     tools: tuple[Tool, ...] = ()
@@ -100,14 +100,14 @@ class McpHost:
         """Return its tools; starts it. Raises ToolServerFailed, NotAvailable, InvalidRequest."""
         return self.offer().tools
 
-    def offer(self, cancel: CancelToken | None = None) -> Offer:
+    def offer(self, cancel: CancelToken | None = None) -> ServerOffer:
         """Return all that it offers; starts it. Raises ToolServerFailed, NotAvailable, InvalidRequest, Cancelled."""
         said = self._ask("open", self._open_seconds, cancel)
         tools = tuple(
             Tool(each["name"], each["title"], each["description"], each["schema"], self.name, each["writes"])
             for each in said["tools"]
         )
-        return Offer(tools, tuple(said["resources"]), tuple(said["prompts"]), tuple(map(str, said["notes"])))
+        return ServerOffer(tools, tuple(said["resources"]), tuple(said["prompts"]), tuple(map(str, said["notes"])))
 
     def call(
         self, tool_name: str, arguments: Mapping[str, Any], *, cancel: CancelToken, timeout: float = CALL_SECONDS

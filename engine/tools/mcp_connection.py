@@ -41,7 +41,7 @@ class ServerGone(Exception):
         self.said = said
 
 
-class Connection:
+class ServerConnection:
     """Connect to a server, and stay connected until it is closed. Attributes: config, gone (it cannot be asked)."""
 
     def __init__(self, name: str, config: Mapping[str, Any], notify: Callable[[dict[str, Any]], None]) -> None:

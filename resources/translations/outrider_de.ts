@@ -3064,6 +3064,10 @@
             <translation>Schließen</translation>
         </message>
         <message>
+            <source>A reply is being written in this chat. Wait for it, or stop it.</source>
+            <translation>In diesem Chat wird gerade geantwortet. Warten Sie, oder halten Sie die Antwort an.</translation>
+        </message>
+        <message>
             <source>Make this change again</source>
             <translation>Änderung wiederherstellen</translation>
         </message>

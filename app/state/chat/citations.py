@@ -17,7 +17,7 @@ _MOST_COMPARED = 120_000
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CitedPart:
     """Hold a part of a document as a model was given it, and `name`, the file that it comes from."""
 
     name: str
@@ -50,12 +50,12 @@ class Cited:
 
 
 @lru_cache(maxsize=64)
-def sources_in(question: str) -> tuple[Source, ...]:
+def sources_in(question: str) -> tuple[CitedPart, ...]:
     """Return the parts of documents that a question gives."""
     if not question.startswith("File: "):
         return ()
     _, files = split_question(question)
-    return tuple(Source(file.name, part) for file in files for part in read_quoted(file.text))
+    return tuple(CitedPart(file.name, part) for file in files for part in read_quoted(file.text))
 
 
 def cited_in(text: str) -> Iterator[Cited]:
@@ -68,7 +68,7 @@ def cited_in(text: str) -> Iterator[Cited]:
             yield Cited(start, end, int(number[0]))
 
 
-def repeated_in(text: str, sources: Iterable[Source]) -> list[Cited]:
+def repeated_in(text: str, sources: Iterable[CitedPart]) -> list[Cited]:
     """Return where a text repeats parts word for word, found by comparing."""
     taken: list[QuotedPart] = []
     left = _MOST_COMPARED

@@ -13,7 +13,7 @@ from app.state.chat.attachments import (
     plain_name,
     read_attachment,
 )
-from app.state.chat.citations import Source
+from app.state.chat.citations import CitedPart
 from app.state.chat.held_document import HeldDocument
 from app.state.chat.kept_document import KeptDocument
 from engine import (
@@ -81,7 +81,7 @@ def compose(
     typed: str,
     files: Sequence[Attachment],
     held: Mapping[str, HeldDocument],
-    given: Sequence[Source],
+    given: Sequence[CitedPart],
     room: int,
 ) -> str:
     """Return the question as the model reads it: files, of documents what fits, then what was typed.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from app.state.chat.citations import Source
+from app.state.chat.citations import CitedPart
 from app.state.chat.transcript import Action, Exchange, ExchangePart, Problem
 from engine import Permission
 
@@ -161,7 +161,7 @@ class LoadSources:
 class ShowSource:
     """Show a document at the place of a part."""
 
-    source: Source
+    source: CitedPart
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
-from app.state.chat.citations import Source, sources_in
+from app.state.chat.citations import CitedPart, sources_in
 from app.state.chat.said import Said, asked_messages, reply_messages, text_of_said
 from app.state.chat.shown import Added, ShownReply, said_of
 from app.state.chat.tool_use import ToolQuestion
@@ -69,7 +69,7 @@ class Exchange:
     said: Said = ()
     question_draft: str = ""
     reply_draft: str = ""
-    sources: tuple[Source, ...] = ()
+    sources: tuple[CitedPart, ...] = ()
     tools: ToolQuestion | None = None
     _before: str = ""
     _parts: list[str] = field(default_factory=list)
@@ -246,9 +246,9 @@ class Transcript:
             messages.append(Message("assistant", asked.reply))
         return tuple(messages)
 
-    def sources_for(self, exchange: Exchange | None) -> tuple[Source, ...]:
+    def sources_for(self, exchange: Exchange | None) -> tuple[CitedPart, ...]:
         """Return the parts of documents that a model has read up to a question; None: in all of the chat."""
-        found: list[Source] = []
+        found: list[CitedPart] = []
         for entry in self.entries:
             if isinstance(entry, Exchange):
                 found += sources_in(entry.question)

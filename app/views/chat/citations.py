@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, Qt, QUrl, Signal
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
-from app.state.chat.citations import Cited, Source, cited_in, repeated_in
+from app.state.chat.citations import Cited, CitedPart, cited_in, repeated_in
 from app.views.markdown.reply import ReplyView
 from app.views.markdown.text import MarkdownPage
 from app.views.widgets.flow_layout import FlowLayout
@@ -26,7 +26,7 @@ _MOST_LETTERS = 700
 class SourceChip(QToolButton):
     """Show one source; pressing it opens the document there. `repeated`: the reply repeats it word for word."""
 
-    def __init__(self, source: Source, theme: Theme, parent: QWidget, *, repeated: bool) -> None:
+    def __init__(self, source: CitedPart, theme: Theme, parent: QWidget, *, repeated: bool) -> None:
         super().__init__(parent)
         self.source = source
         self.setObjectName("chip")
@@ -54,7 +54,7 @@ class SourceChip(QToolButton):
 class Citations(QWidget):
     """Show the sources of a reply as chips, and mark in the reply what cites and what repeats them.
 
-    Signal: opened(Source), somebody wants to see it.
+    Signal: opened(CitedPart), somebody wants to see it.
     """
 
     opened = Signal(object)
@@ -63,7 +63,7 @@ class Citations(QWidget):
         super().__init__(parent)
         self._reply = reply
         self._theme = theme
-        self._sources: dict[int, Source] = {}
+        self._sources: dict[int, CitedPart] = {}
         self._pages: set[int] = set()
         self.chips: list[SourceChip] = []
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
@@ -74,7 +74,7 @@ class Citations(QWidget):
         reply.grew.connect(self._mark_again)
         self.hide()
 
-    def show_sources(self, sources: Iterable[Source]) -> None:
+    def show_sources(self, sources: Iterable[CitedPart]) -> None:
         """Mark the reply, which is complete, and show what it cites of these sources, the last one of each number."""
         self._sources = {each.number: each for each in sources}
         while self.chips:
@@ -137,7 +137,7 @@ class Citations(QWidget):
             self.opened.emit(self._sources[int(number)])
 
 
-def part_text(source: Source) -> str:
+def part_text(source: CitedPart) -> str:
     """Return what hovering shows of a part: where it stands, and how it begins."""
     text = source.part.text
     return f"{source_words(source)}\n\n" + (text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}…")

@@ -110,11 +110,11 @@ class RewriteDialog(Dialog):
         self._compare()
         self.wanted.emit(self._old, self.what.toPlainText())
 
-    def refuse(self, why: str) -> None:
-        """Say why nothing is rewritten now."""
+    def refuse(self) -> None:
+        """Say that nothing is rewritten now: the chat is being answered."""
         self._begun, self._new, self._ended = False, self._old, False
         self._compare()
-        self.state.setText(why)
+        self.state.setText(self.tr("A reply is being written in this chat. Wait for it, or stop it."))
 
     # Changes ----------------------------------------------------------------------------------------------------------
 

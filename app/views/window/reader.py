@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.state.chat.citations import Source
+from app.state.chat.citations import CitedPart
 from app.views.widgets.icons import icon_button
 from app.views.widgets.keys import Dialog
 from app.views.widgets.theme import Theme
@@ -42,7 +42,7 @@ class Reader(Dialog):
 
     def __init__(
         self,
-        source: Source,
+        source: CitedPart,
         document: Document | None,
         draw: Draw | None,
         theme: Theme,
@@ -186,7 +186,7 @@ class Reader(Dialog):
             self.text.ensureCursorVisible()
 
 
-def _places(source: Source, document: Document | None) -> list[tuple[str, list[str]]]:
+def _places(source: CitedPart, document: Document | None) -> list[tuple[str, list[str]]]:
     """Return the places of a document in their order, each with its texts; of one that is gone the part alone."""
     if document is None:
         return [(source.place, [source.part.text])]
@@ -200,13 +200,13 @@ def _name(section: Section) -> str:
     return f"{section.place} {section.at}".strip()
 
 
-def _place_of(source: Source, places: Sequence[tuple[str, list[str]]]) -> int:
+def _place_of(source: CitedPart, places: Sequence[tuple[str, list[str]]]) -> int:
     """Return where a part stands: at the place that it names, and where several have that name, where its text is."""
     named = [at for at, (place, _) in enumerate(places) if place == source.place]
     return next((at for at in named or range(len(places)) if _holds(places[at][1], source)), next(iter(named), 0))
 
 
-def _holds(texts: Sequence[str], source: Source) -> bool:
+def _holds(texts: Sequence[str], source: CitedPart) -> bool:
     """Return whether the part stands in these texts: its first line does; how it was cut does not matter."""
     first = source.part.text.strip().split("\n", 1)[0].strip()
     return any(first in text for text in texts)

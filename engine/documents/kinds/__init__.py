@@ -1,7 +1,7 @@
-"""Find out what kind of document some bytes are, and read each kind; runs in the child alone.
+"""Readers, one a kind of document: what kind some bytes are, and their text; run in the child alone.
 
-Door: `reader_of`, `picture_renderer`, `Budget`. A reader is a function of bytes, name and budget; its module imports
-the library that it needs, so whoever asks for a reader has everything loaded before files are closed to the child.
+Door: reader_of, picture_renderer and Budget. A reader is a function of bytes, name and budget.
+Never imported here: a library before a document of its kind is asked for, and then before files are closed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from io import BytesIO
 from time import process_time
 
 from engine.documents.document import Document
-from engine.documents.refused import Refused
+from engine.documents.refused import NotReadable
 from engine.translatable import Translatable
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -47,7 +47,7 @@ Reader = Callable[[bytes, str, Budget], Document]
 
 
 def reader_of(data: bytes, name: str) -> Reader:
-    """Return the reader of a document, everything that it needs imported. Raises Refused."""
+    """Return the reader of a document, everything that it needs imported. Raises NotReadable."""
     kind = kind_of(data, name)
     if kind in ("archive", "mail"):
         for other in _ARCHIVE_KINDS:
@@ -63,12 +63,12 @@ def picture_renderer() -> Callable[[bytes, int, int], bytes]:
 
 
 def kind_of(data: bytes, name: str) -> str:
-    """Return the module that reads some bytes, from what they begin with, then from their name. Raises Refused."""
+    """Return the module that reads some bytes, from what they begin with, then from their name. Raises NotReadable."""
     name = name.lower()
     head = data[:4096]
     for mark, reason in _REFUSED:
         if head.startswith(mark):
-            raise Refused(reason)
+            raise NotReadable(reason)
     if head.startswith(_OLE):
         return _kind_of_ole(data)
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
@@ -83,23 +83,25 @@ def kind_of(data: bytes, name: str) -> str:
 
 
 def open_zip(data: bytes) -> zipfile.ZipFile:
-    """Return an archive whose contents, unpacked, are not too large. Raises Refused."""
+    """Return an archive whose contents, unpacked, are not too large. Raises NotReadable."""
     try:
         archive = zipfile.ZipFile(BytesIO(data))
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError):
-        raise Refused(Translatable("it is damaged")) from None
+        raise NotReadable(Translatable("it is damaged")) from None
     members = archive.infolist()
     if len(members) > _MOST_MEMBERS or sum(each.file_size for each in members) > _LIMIT_UNPACKED:
-        raise Refused(Translatable("what is packed in it is larger than {count} MiB", count=_LIMIT_UNPACKED // 2**20))
+        raise NotReadable(
+            Translatable("what is packed in it is larger than {count} MiB", count=_LIMIT_UNPACKED // 2**20)
+        )
     return archive
 
 
 def _kind_of_ole(data: bytes) -> str:
     if "EncryptedPackage".encode("utf-16-le") in data:
-        raise Refused(Translatable("it is encrypted: open it with its password and save it without one"))
+        raise NotReadable(Translatable("it is encrypted: open it with its password and save it without one"))
     if any(name.encode("utf-16-le") in data for name in ("Workbook", "Book")):
         return "sheets"
-    raise Refused(Translatable("it has an old format of Office: save it as .docx, .pptx or PDF"))
+    raise NotReadable(Translatable("it has an old format of Office: save it as .docx, .pptx or PDF"))
 
 
 def _kind_of_zip(data: bytes) -> str:

@@ -11,7 +11,7 @@ from engine.documents.document import Document
 from engine.documents.kinds import Budget, open_zip
 from engine.documents.kinds.mail import _at
 from engine.documents.kinds.members import read_members
-from engine.documents.refused import Refused
+from engine.documents.refused import NotReadable
 from engine.translatable import Translatable
 
 _MOST_FILES = 500
@@ -19,10 +19,10 @@ _LARGEST = 64 * 2**20
 
 
 def read(data: bytes, name: str, budget: Budget) -> Document:
-    """Return the documents of an archive as one. Raises Refused."""
+    """Return the documents of an archive as one. Raises NotReadable."""
     found, notes = read_members(_members(open_zip(data)), budget)
     if not found:
-        raise Refused(Translatable("there is nothing in it that can be read"))
+        raise NotReadable(Translatable("there is nothing in it that can be read"))
     sections = [
         replace(each, place="file", at=_at(document.name, each)) for document in found for each in document.sections
     ]

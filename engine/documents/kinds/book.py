@@ -15,23 +15,23 @@ from selectolax.lexbor import LexborHTMLParser
 from engine.documents.document import Document, Section
 from engine.documents.kinds import Budget, open_zip
 from engine.documents.kinds.web import page_sections, page_text
-from engine.documents.refused import Refused
+from engine.documents.refused import NotReadable
 from engine.translatable import Translatable
 
 _TITLE = re.compile(r"<dc:title[^>]*>(.*?)</dc:title>", re.DOTALL | re.IGNORECASE)
 
 
 def read(data: bytes, name: str, budget: Budget) -> Document:
-    """Return what a book says. Raises Refused."""
+    """Return what a book says. Raises NotReadable."""
     archive = open_zip(data)
     names = set(archive.namelist())
     if "META-INF/encryption.xml" in names and b"EncryptedData" in archive.read("META-INF/encryption.xml"):
-        raise Refused(Translatable("it is encrypted"))
+        raise NotReadable(Translatable("it is encrypted"))
     container = LexborHTMLParser(archive.read("META-INF/container.xml").decode("utf-8", "replace"))
     root = container.css_first("rootfile")
     place = "" if root is None else root.attributes.get("full-path") or ""
     if place not in names:
-        raise Refused(Translatable("it is damaged"))
+        raise NotReadable(Translatable("it is damaged"))
     package = archive.read(place).decode("utf-8", "replace")
     found = _TITLE.search(package)
     title = " ".join(html.unescape(found[1]).split()) if found else ""
@@ -42,7 +42,7 @@ def read(data: bytes, name: str, budget: Budget) -> Document:
         if member in names:
             sections += _chapter(archive, member, budget)
     if not sections:
-        raise Refused(Translatable("there is no text in it"))
+        raise NotReadable(Translatable("there is no text in it"))
     chapters = len({each.at for each in sections})
     return Document(name, "EPUB", tuple(sections), pages=chapters, title=title)
 

@@ -13,14 +13,14 @@ from engine.documents.document import Document, Section
 from engine.documents.kinds import Budget
 from engine.documents.kinds.members import read_members
 from engine.documents.kinds.web import page_sections
-from engine.documents.refused import Refused
+from engine.documents.refused import NotReadable
 from engine.translatable import Translatable
 
 _FIELDS = ("From", "To", "Cc", "Date", "Subject")
 
 
 def read(data: bytes, name: str, budget: Budget) -> Document:
-    """Return what a mail says. Raises Refused."""
+    """Return what a mail says. Raises NotReadable."""
     mail = email.message_from_bytes(data, policy=email.policy.default)
     head = "\n".join(f"{field}: {' '.join(str(mail[field]).split())}" for field in _FIELDS if mail[field])
     subject = " ".join(str(mail["Subject"] or "").split())
@@ -34,7 +34,7 @@ def read(data: bytes, name: str, budget: Budget) -> Document:
     for document in found:
         sections += [replace(each, place="file", at=_at(document.name, each)) for each in document.sections]
     if not any(each.text.strip() for each in sections):
-        raise Refused(Translatable("there is no text in it"))
+        raise NotReadable(Translatable("there is no text in it"))
     return Document(name, "Mail", tuple(sections), title=subject, notes=notes)
 
 

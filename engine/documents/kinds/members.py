@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from engine.documents import kinds
 from engine.documents.document import MOST_LETTERS, Document
-from engine.documents.refused import Refused
+from engine.documents.refused import NotReadable
 from engine.translatable import Translatable
 
 _MOST_NAMED = 5
@@ -28,7 +28,7 @@ def read_members(
             break
         try:
             document = _read(name, data, budget)
-        except Refused as refused:
+        except NotReadable as refused:
             left_out += 1
             if left_out <= _MOST_NAMED:
                 notes.append(Translatable("{name} was left out: {reason}.", name=name, reason=refused.reason))
@@ -40,13 +40,13 @@ def read_members(
 
 def _read(name: str, data: bytes | Translatable, budget: kinds.Budget) -> Document:
     if isinstance(data, Translatable):
-        raise Refused(data)
+        raise NotReadable(data)
     kind = kinds.kind_of(data, name)
     if kind in ("archive", "mail") and data.startswith(b"PK"):
-        raise Refused(Translatable("an archive within an archive is not unpacked"))
+        raise NotReadable(Translatable("an archive within an archive is not unpacked"))
     try:
         return kinds.reader_of(data, name)(data, name, budget)
-    except (Refused, MemoryError):
+    except (NotReadable, MemoryError):
         raise
     except Exception:  # noqa: BLE001 - one damaged member must not refuse the others
-        raise Refused(Translatable("it is damaged")) from None
+        raise NotReadable(Translatable("it is damaged")) from None

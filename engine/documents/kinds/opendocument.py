@@ -8,7 +8,7 @@ from lxml import etree
 
 from engine.documents.document import Document, Section, table
 from engine.documents.kinds import Budget, open_zip
-from engine.documents.refused import Refused
+from engine.documents.refused import NotReadable
 from engine.translatable import Translatable
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -18,7 +18,7 @@ _MOST_BLANKS = 1_000
 
 
 def read(data: bytes, name: str, _budget: Budget) -> Document:
-    """Return what a text or a presentation says. Raises Refused."""
+    """Return what a text or a presentation says. Raises NotReadable."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True)
     root = etree.fromstring(open_zip(data).read("content.xml"), parser)
     path: list[tuple[int, str]] = []
@@ -43,7 +43,7 @@ def read(data: bytes, name: str, _budget: Budget) -> Document:
         said.append(text)
     end()
     if not sections:
-        raise Refused(Translatable("there is no text in it"))
+        raise NotReadable(Translatable("there is no text in it"))
     return Document(name, "OpenDocument", tuple(sections), pages=slide)
 
 

@@ -16,7 +16,7 @@ from pypdfium2 import raw
 from engine.documents.document import MOST_LETTERS, Document, Section, table
 from engine.documents.kinds import Budget
 from engine.documents.kinds.ruled import Grid, grids
-from engine.documents.refused import Refused
+from engine.documents.refused import NotReadable
 from engine.translatable import Translatable
 
 _LIGATURES = {0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "\u017ft", 0xFB06: "st"}
@@ -49,7 +49,7 @@ class _Run(NamedTuple):
 
 
 def read(data: bytes, name: str, budget: Budget) -> Document:
-    """Return what a PDF file says. Pages that are damaged are left out and named. Raises Refused."""
+    """Return what a PDF file says. Pages that are damaged are left out and named. Raises NotReadable."""
     with closing(_open(data)) as pdf:
         return _read(pdf, name, budget)
 
@@ -82,7 +82,7 @@ def _read(pdf: Any, name: str, budget: Budget) -> Document:
     if damaged:
         notes.append(Translatable("These pages are damaged and were left out: {pages}.", pages=_named(damaged)))
     if not sections:
-        raise Refused(_no_text(scanned=bool(scanned)))
+        raise NotReadable(_no_text(scanned=bool(scanned)))
     if scanned:
         notes.append(
             Translatable("These pages are pictures without text, which were not read: {pages}.", pages=_named(scanned))
@@ -92,11 +92,11 @@ def _read(pdf: Any, name: str, budget: Budget) -> Document:
 
 
 def picture(data: bytes, number: int, width: int) -> bytes:
-    """Return a page as a PNG picture. Raises Refused."""
+    """Return a page as a PNG picture. Raises NotReadable."""
     out = BytesIO()
     with closing(_open(data)) as pdf:
         if not 1 <= number <= len(pdf):
-            raise Refused(Translatable("it has no page {page}", page=number))
+            raise NotReadable(Translatable("it has no page {page}", page=number))
         with closing(pdf[number - 1]) as page:
             size = page.get_size()
             scale = min(width / max(size[0], 1.0), (_MOST_PIXELS / max(size[0] * size[1], 1.0)) ** 0.5)
@@ -111,8 +111,10 @@ def _open(data: bytes) -> Any:
         return pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         if getattr(error, "err_code", None) == raw.FPDF_ERR_PASSWORD or "assword" in str(error):
-            raise Refused(Translatable("it is encrypted: open it with its password and save it without one")) from None
-        raise Refused(Translatable("it is damaged")) from None
+            raise NotReadable(
+                Translatable("it is encrypted: open it with its password and save it without one")
+            ) from None
+        raise NotReadable(Translatable("it is damaged")) from None
 
 
 def _no_text(*, scanned: bool) -> Translatable:

@@ -9,7 +9,7 @@ import charset_normalizer  # noqa: F401 - `decode_text` needs it when files are 
 from engine.documents.decoded import TextRefused, decode_text
 from engine.documents.document import MOST_LETTERS, Document, Section
 from engine.documents.kinds import Budget
-from engine.documents.refused import Refused
+from engine.documents.refused import NotReadable
 from engine.translatable import Translatable
 
 _HEADING = re.compile(r"^(#{1,6})\s+(\S.{0,150})$", re.MULTILINE)
@@ -22,11 +22,11 @@ _REASONS = {
 
 
 def read(data: bytes, name: str, _budget: Budget) -> Document:
-    """Return a text, parted at its Markdown headings. Raises Refused."""
+    """Return a text, parted at its Markdown headings. Raises NotReadable."""
     try:
         text = decode_text(data)
     except TextRefused as error:
-        raise Refused(_REASONS[error.trouble]) from None
+        raise NotReadable(_REASONS[error.trouble]) from None
     notes: tuple[Translatable, ...] = ()
     if len(text) > MOST_LETTERS:
         text, notes = (

@@ -9,18 +9,18 @@ from python_calamine import CalamineWorkbook, PasswordError
 
 from engine.documents.document import MOST_LETTERS, Document, Section, table
 from engine.documents.kinds import Budget
-from engine.documents.refused import Refused
+from engine.documents.refused import NotReadable
 from engine.translatable import Translatable
 
 _MOST_ROWS = 200_000
 
 
 def read(data: bytes, name: str, budget: Budget) -> Document:
-    """Return the sheets of a workbook. Raises Refused."""
+    """Return the sheets of a workbook. Raises NotReadable."""
     try:
         book = CalamineWorkbook.from_filelike(BytesIO(data))
     except PasswordError:
-        raise Refused(Translatable("it is encrypted: open it with its password and save it without one")) from None
+        raise NotReadable(Translatable("it is encrypted: open it with its password and save it without one")) from None
     sections, notes, letters = [], [], 0
     for sheet_name in book.sheet_names:
         if budget.spent or letters > MOST_LETTERS:
@@ -36,7 +36,7 @@ def read(data: bytes, name: str, budget: Budget) -> Document:
             sections.append(Section(text, "sheet", sheet_name))
             letters += len(text)
     if not sections:
-        raise Refused(Translatable("there is no text in it"))
+        raise NotReadable(Translatable("there is no text in it"))
     kind = "Excel" if not data.startswith(b"PK") or b"opendocument" not in data[:200] else "ODS"
     return Document(name, kind, tuple(sections), pages=len(book.sheet_names), notes=tuple(notes))
 

@@ -10,14 +10,14 @@ import pptx
 
 from engine.documents.document import Document, Section, table
 from engine.documents.kinds import Budget
-from engine.documents.refused import Refused
+from engine.documents.refused import NotReadable
 from engine.translatable import Translatable
 
 _DEEPEST = 20
 
 
 def read(data: bytes, name: str, budget: Budget) -> Document:
-    """Return what the slides say. Raises Refused."""
+    """Return what the slides say. Raises NotReadable."""
     shown = pptx.Presentation(BytesIO(data))
     sections, pages = [], 0
     for pages, slide in enumerate(shown.slides, 1):
@@ -31,7 +31,7 @@ def read(data: bytes, name: str, budget: Budget) -> Document:
         if text := "\n\n".join(filter(None, texts)):
             sections.append(Section(text, "slide", str(pages), (heading,) if heading else ()))
     if not sections:
-        raise Refused(Translatable("there is no text in it"))
+        raise NotReadable(Translatable("there is no text in it"))
     return Document(name, "PowerPoint", tuple(sections), pages, title=shown.core_properties.title or "")
 
 

@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from engine.documents.decoded import decode_text
 from engine.documents.document import Document, Section, table
 from engine.documents.kinds import Budget
-from engine.documents.refused import Refused
+from engine.documents.refused import NotReadable
 from engine.translatable import Translatable
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -26,13 +26,13 @@ _MOST_NODES = 2_000_000
 
 
 def read(data: bytes, name: str, budget: Budget) -> Document:
-    """Return what a page says. Raises Refused."""
+    """Return what a page says. Raises NotReadable."""
     tree = LexborHTMLParser(page_text(data))
     found = tree.css_first("title")
     title = "" if found is None else " ".join(found.text().split())
     sections = tuple(page_sections(tree, budget))
     if not sections:
-        raise Refused(Translatable("there is no text in it"))
+        raise NotReadable(Translatable("there is no text in it"))
     return Document(name, "HTML", sections, title=title)
 
 

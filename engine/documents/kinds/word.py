@@ -11,7 +11,7 @@ from docx2python import docx2python
 
 from engine.documents.document import Document, Section, table
 from engine.documents.kinds import Budget
-from engine.documents.refused import Refused
+from engine.documents.refused import NotReadable
 from engine.translatable import Translatable
 
 _HEADING = re.compile(r"(?:heading|berschrift|titre|titolo|t[ií]tulo|kop|rubrik|otsikko)\s*(\d)$", re.IGNORECASE)
@@ -21,14 +21,14 @@ _ITEM = re.compile(r"^\t*--\t")
 
 
 def read(data: bytes, name: str, _budget: Budget) -> Document:
-    """Return what a document says. Raises Refused."""
+    """Return what a document says. Raises NotReadable."""
     found = docx2python(BytesIO(data))
     title = str(found.core_properties.get("title") or "")
     sections = list(_sections(found.body_pars))
     if notes := "\n\n".join(filter(None, _paragraphs([*found.footnotes_pars, *found.endnotes_pars]))):
         sections.append(Section(notes, headings=("Notes",)))
     if not sections:
-        raise Refused(Translatable("there is no text in it"))
+        raise NotReadable(Translatable("there is no text in it"))
     return Document(name, "Word", tuple(sections), title=title)
 
 

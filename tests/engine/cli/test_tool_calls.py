@@ -10,7 +10,7 @@ import pytest
 import engine.cli.tools
 from engine import CancelToken, Message, Permission, Permissions, Toolbox, ToolCall, read_servers
 from engine.cli.main import main
-from engine.cli.tool_calls import ToolCalls
+from engine.cli.tool_calls import TerminalCalls
 from engine.tools.mcp_client import Offer
 from engine.tools.servers import ServerConfig
 from helpers.paths import ROOT
@@ -34,7 +34,7 @@ class Asked:
         box.tools["write"] = writing
         self.permissions = how.pop("permissions", None) or Permissions()
         told: dict[str, Any] = {"limit": 8, "terminal": True, **how}
-        self.calls = ToolCalls(box, self.permissions, self.said.append, **told)
+        self.calls = TerminalCalls(box, self.permissions, self.said.append, **told)
 
     def _input(self, question: str) -> str:
         self.questions.append(question)

@@ -16,7 +16,7 @@ from engine import (
     read_quoted,
     with_neighbours,
 )
-from engine.documents.find import Found
+from engine.documents.find import FoundPart
 
 
 def document(*texts: str) -> Document:
@@ -61,9 +61,9 @@ def test_a_question_finds_its_part_by_other_forms_and_by_headings() -> None:
 
 def test_neighbours_come_along_while_there_is_room() -> None:
     parts = [Section("x" * 100) for _ in range(9)]
-    assert with_neighbours([Found(4, 1.0)], parts, 300) == [3, 4, 5]
-    assert with_neighbours([Found(4, 1.0), Found(0, 0.5)], parts, 200) == [4, 5]
-    assert with_neighbours([Found(8, 1.0)], parts, 1_000) == [7, 8]
+    assert with_neighbours([FoundPart(4, 1.0)], parts, 300) == [3, 4, 5]
+    assert with_neighbours([FoundPart(4, 1.0), FoundPart(0, 0.5)], parts, 200) == [4, 5]
+    assert with_neighbours([FoundPart(8, 1.0)], parts, 1_000) == [7, 8]
 
 
 def test_what_a_model_is_told_is_read_back_whatever_stands_in_it() -> None:

@@ -9,7 +9,7 @@ import pytest
 from engine import Document, DocumentRefused, page_picture, read_document
 from engine.documents import kinds
 from engine.documents.document import table
-from engine.documents.refused import Refused
+from engine.documents.refused import NotReadable
 from helpers import written_documents as written
 
 
@@ -96,13 +96,13 @@ BILLION = b'<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a "lol">' + b"".join(
 def test_what_cannot_be_read_is_said(name: str, data: object, why: str) -> None:
     made = data() if callable(data) else data
     assert isinstance(made, bytes)
-    with pytest.raises(Refused, match=why):
+    with pytest.raises(NotReadable, match=why):
         read(made, name)
 
 
 def test_bombs_are_refused_before_they_are_unpacked() -> None:
     bomb = zipped(**{"word/document.xml": b"0" * 10, "a": bytes(301 * 2**20)})
-    with pytest.raises(Refused, match="larger than 300 MiB"):
+    with pytest.raises(NotReadable, match="larger than 300 MiB"):
         kinds.kind_of(bomb, "a.docx")
 
 
