@@ -9,12 +9,12 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from app.bridge.bridge import EngineBridge
+from app.control.call_rounds import CallRounds
 from app.control.choices import Choices, as_kept
 from app.control.conversations import ConversationController
 from app.control.messages import KeptMessages
 from app.control.models import ModelController
 from app.control.replies import PendingReply, ReplyQueue
-from app.control.tool_calls import ToolCalls
 from app.control.tools import ToolDesk
 from app.control.waiting import MOST, WaitingMessages
 from app.state.chat.activity import Activity
@@ -98,7 +98,7 @@ class ChatController(QObject):
         self._messages = KeptMessages(conversations)
         self._was_busy = False
         self.tools = tools
-        self._calls = ToolCalls(tools, self._messages, self._calls_before)
+        self._calls = CallRounds(tools, self._messages, self._calls_before)
         self._calls.changed.connect(self._show_calls)
         self._calls.answered.connect(self._go_on_from_results)
         self._calls.running_changed.connect(self._note_queue)

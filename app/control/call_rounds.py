@@ -46,7 +46,7 @@ class _Running:
     job: Job[ToolOutput]
 
 
-class ToolCalls(QObject):
+class CallRounds(QObject):
     """Carry out calls.
 
     Signals: changed(Exchange) (something else is shown below its calls), running_changed(),
