@@ -7,7 +7,7 @@ in memory, another chat can be opened, and the question is there again after a r
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
@@ -58,12 +58,22 @@ class CallRounds(QObject):
     answered = Signal(object, object)
     failed = Signal(str)
 
-    def __init__(self, desk: ToolDesk, messages: KeptMessages, made: Callable[[Exchange, Conversation | None], int]):
-        """Set it up. `made` returns how many calls were made for the question of an exchange before it."""
+    def __init__(
+        self,
+        desk: ToolDesk,
+        messages: KeptMessages,
+        made: Callable[[Exchange, Conversation | None], int],
+        before: Callable[[Exchange, Conversation | None], Sequence[Message]],
+    ) -> None:
+        """Set it up.
+
+        `made` returns how many calls were made for the question of an exchange before it, `before` the reply that it
+        goes on from, with its calls and results.
+        """
         super().__init__()
         self._desk = desk
         self._messages = messages
-        self._made = made
+        self._made, self._before = made, before
         self._running: dict[int, _Running] = {}
         self._more: dict[int | None, int] = {}
         self._closing = False
@@ -96,7 +106,7 @@ class CallRounds(QObject):
                 self.answered.emit(exchange, conversation)
             return
         toolbox = self._desk.toolbox(conversation)
-        planned = _planned(calls[0], toolbox)
+        planned = planned_calls(Message("assistant", [calls[0]]), toolbox, self._before(exchange, conversation))[0]
         made = self._made(exchange, conversation) + results_in(exchange.said)
         limit = self._desk.choice.limit * (1 + self._more.get(exchange.reply_id, 0))
         if planned.tool is None:
@@ -120,7 +130,7 @@ class CallRounds(QObject):
         if not calls or self.is_running(exchange) or question is None or question.stage != "asking":
             return
         toolbox = self._desk.toolbox(conversation)
-        planned = _planned(calls[0], toolbox)
+        planned = planned_calls(Message("assistant", [calls[0]]), toolbox, self._before(exchange, conversation))[0]
         if planned.tool is None:
             self.go_on(exchange, conversation)
             return
@@ -232,7 +242,3 @@ class CallRounds(QObject):
 
 _NOT_RUN = "Not run: the user went on without it."
 _CANCELLED = "The user cancelled this call."
-
-
-def _planned(call: ToolCall, toolbox: Toolbox) -> PlannedCall:
-    return planned_calls(Message("assistant", [call]), toolbox)[0]

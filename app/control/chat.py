@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -36,6 +37,7 @@ from app.state.chat.intents import (
     ShowVersion,
 )
 from app.state.chat.road import Pieces, Road, steer, take_road
+from app.state.chat.said import reply_messages
 from app.state.chat.tool_use import results_in
 from app.state.chat.transcript import Entry, Exchange, Problem, Transcript, answered
 from app.state.conversations.conversation import Conversation
@@ -98,7 +100,7 @@ class ChatController(QObject):
         self._messages = KeptMessages(conversations)
         self._was_busy = False
         self.tools = tools
-        self._calls = CallRounds(tools, self._messages, self._calls_before)
+        self._calls = CallRounds(tools, self._messages, self._calls_before, self._said_before)
         self._calls.changed.connect(self._show_calls)
         self._calls.answered.connect(self._go_on_from_results)
         self._calls.running_changed.connect(self._note_queue)
@@ -519,15 +521,23 @@ class ChatController(QObject):
 
     def _calls_before(self, exchange: Exchange, conversation: Conversation | None) -> int:
         """Return how many calls were made for the question of an exchange, in those before it."""
+        return sum(results_in(each.said) for each in self._goes_on_from(exchange, conversation))
+
+    def _said_before(self, exchange: Exchange, conversation: Conversation | None) -> Sequence[Message]:
+        """Return the reply that an exchange goes on from, with its calls and results."""
+        above = next(self._goes_on_from(exchange, conversation), None)
+        return () if above is None else reply_messages(above.reply, above.said)
+
+    def _goes_on_from(self, exchange: Exchange, conversation: Conversation | None) -> Iterator[Exchange]:
+        """Give the exchanges with calls for the same question before this one, the last one first."""
         path: list[Entry] = [*self.transcript.entries]
         if conversation is not None and self._place(exchange) is None:
             path = [*exchanges(conversation)]
-        made, at = 0, next((n for n, each in enumerate(path) if _is_same(each, exchange)), 0)
+        at = next((n for n, each in enumerate(path) if _is_same(each, exchange)), 0)
         while at > 0 and isinstance(here := path[at], Exchange) and here.goes_on:
             at -= 1
-            above = path[at]
-            made += results_in(above.said) if isinstance(above, Exchange) else 0
-        return made
+            if isinstance(above := path[at], Exchange):
+                yield above
 
     def _show_calls(self, exchange: Exchange) -> None:
         if self._place(exchange) is not None:

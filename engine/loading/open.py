@@ -51,6 +51,7 @@ LAZY_MODULES = (
     *(method.module for method in DRAFT_METHODS if method.module is not None),
     "engine.drafting.translated",
     "engine.cli.arguments.completion",
+    "engine.cli.arguments.kept",
     "engine.cli.arguments.words",
     "engine.cli.alias",
     "engine.cli.bench",

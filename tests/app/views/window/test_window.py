@@ -210,6 +210,7 @@ def test_figures_under_the_reply_and_at_the_side(open_window: OpenWindow) -> Non
         "proposed": "40",
         "accepted": "20",
         "length": "3.00",
+        "own": "0",
     }
     assert panel.rate_figure.text() == "50 % accepted"
     assert panel.plots is not None
