@@ -238,6 +238,18 @@ def test_a_call_that_waits_ends_nothing_when_the_window_is_closed(open_window: O
     assert card(window).question.stage == "asking"
 
 
+def test_a_call_that_is_repeated_is_not_asked_about_again(open_window: OpenWindow) -> None:
+    said = script(times=2)
+    window = open_window(said, settings=with_clock())
+    window.ask("What time is it?")
+    window.press("Once", card(window))
+    window.wait(lambda: len(said.prompts) == 3 and last(window).ended and not window.controller.busy)
+    assert last(window).reply == "It is noon."
+    told = said.prompts[-1][-1].content
+    assert said.prompts[-1][2].content in told
+    assert told.endswith("Answer the user now, without a call.")
+
+
 @pytest.mark.parametrize("name", ["no_such_tool"])
 def test_a_tool_that_is_not_there_is_told_the_model(open_window: OpenWindow, name: str) -> None:
     said = script(name)
