@@ -210,6 +210,8 @@ def test_damaged_tokenizer(template: Path, tmp_path: Path, content: str) -> None
 class SlowFast:
     """The library's tokenizer, which lets other threads go on before it reads."""
 
+    fast: Any
+
     def __init__(self, fast: Any) -> None:
         self.__dict__["fast"] = fast
 

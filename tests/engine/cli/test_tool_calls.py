@@ -11,7 +11,7 @@ import engine.cli.tools
 from engine import CancelToken, Message, Permission, Permissions, Toolbox, ToolCall, read_servers
 from engine.cli.main import main
 from engine.cli.tool_calls import TerminalCalls
-from engine.tools.mcp_client import Offer
+from engine.tools.mcp_client import ServerOffer
 from engine.tools.servers import ServerConfig
 from helpers.paths import ROOT
 from helpers.tools.fake_tools import FunctionHost, tool
@@ -114,8 +114,8 @@ class Servers:
     def host(self, config: ServerConfig) -> "Servers":
         return self
 
-    def offer(self, _cancel: CancelToken) -> Offer:
-        return Offer((tool("read", "files"), tool("write", "files", writes=True)), ("notes",), ("review",))
+    def offer(self, _cancel: CancelToken) -> ServerOffer:
+        return ServerOffer((tool("read", "files"), tool("write", "files", writes=True)), ("notes",), ("review",))
 
     def close(self) -> None:
         """Nothing to end."""
