@@ -47,7 +47,7 @@ _ACTIONS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.epilog = "\n".join(["actions:", *(f"  {name:<7} {said}" for name, said in _ACTIONS.items()), "", _EXAMPLES])
-    parser.add_argument("action", metavar="ACTION", nargs="?", default="list", choices=_ACTIONS, help="see below")
+    parser.add_argument("action", metavar="ACTION", nargs="?", default="list", choices=list(_ACTIONS), help="see below")
     parser.add_argument("name", metavar="NAME", nargs="?", help="a server, SERVER/TOOL, or a program")
     parser.add_argument("--start", default="", metavar="COMMAND", help="with add: the command that starts the server")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable of that command")

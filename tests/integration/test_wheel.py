@@ -87,10 +87,12 @@ def test_metadata(wheel: Path) -> None:
     assert set(metadata.get_all("Provides-Extra") or ()) == {
         "app",
         "dev",
+        "documents",
         "installer",
         "keyring",
         "plot",
         "server",
+        "tools",
         "torch",
     }
     assert "outrider = outrider.app.__main__:main" in entry_points

@@ -98,7 +98,7 @@ def read_chat(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     messages = read_messages(told.get("messages"), left)
     most = told.get("max_completion_tokens")
     options |= {} if most is None else {"max_tokens": most}
-    if type(told.get("logprobs")) is int:  # How many, as the other interface says it, and llama.cpp's `n_probs`.
+    if "logprobs" not in body and type(told.get("logprobs")) is int:  # How many: llama.cpp's `n_probs`.
         told |= {"top_logprobs": told["logprobs"], "logprobs": told["logprobs"] > 0}
     logprobs = read_flag(told, "logprobs")
     if logprobs:
