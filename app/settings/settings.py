@@ -193,7 +193,7 @@ class Settings:
     next_sampling: dict[str, Any] = field(default_factory=dict, metadata=kept(_sampling))
     presets: list[dict[str, Any]] = field(default_factory=list, metadata=kept(plain_list))
     prompts: list[dict[str, Any]] = field(default_factory=list, metadata=kept(plain_list))
-    tools: dict[str, Any] = field(default_factory=dict, metadata=kept(_tools))
+    tools: dict[str, Any] = field(default_factory=lambda: ToolChoice().to_mapping(), metadata=kept(_tools))
     server_on: bool = field(default=False, metadata=kept(flag))
     server_host: str = field(default="127.0.0.1", metadata=kept(one_of("127.0.0.1", "0.0.0.0")))  # noqa: S104 - a key is demanded
     server_port: int = field(default=8642, metadata=kept(whole(1, 65_535)))

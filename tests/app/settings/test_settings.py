@@ -14,6 +14,7 @@ from app.settings.autosave import Autosave
 from app.settings.settings import SETTINGS, Settings, SettingsFile, SettingsTrouble
 from app.state.settings.generation import LONGEST_SYSTEM, GenerationChoice
 from app.state.settings.presets import presets
+from app.state.tools.choice import ToolChoice
 from app.system.resources import ResourceDamaged, read_text, starter_prompts
 from helpers.paths import ROOT
 
@@ -151,6 +152,7 @@ FULL = Settings(
     servers=[{"address": "http://a:1", "model": "m", "name": "n"}],
     presets=[{"name": "Mine", "temperature": 1.0}],
     prompts=[{"name": "Pirate", "text": "Talk like a pirate."}],
+    tools=ToolChoice(frozenset({"clock", "files"}), (str(ROOT),), frozenset({"files/read"}), limit=3).to_mapping(),
     server_on=True,
     server_host="0.0.0.0",  # noqa: S104
     server_port=9000,
