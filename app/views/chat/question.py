@@ -207,8 +207,8 @@ class QuestionEditor(QWidget):
         self.chips.show_files(self._files)
         self.chips.removed.connect(self._take_away)
         self.chips.left.connect(self.edit.setFocus)
-        self.edit.submitted.connect(self._submit)
-        self.send_button.clicked.connect(self._submit)
+        for entered in (self.edit.submitted, self.edit.steered, self.send_button.clicked):
+            entered.connect(self._submit)
         self.cancel_button.clicked.connect(self.cancelled)
         self.edit.textChanged.connect(self._show_state)
         self.edit.composed.connect(self._show_state)

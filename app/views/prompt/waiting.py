@@ -88,7 +88,8 @@ class WaitingRow(QWidget):
         editor = self.editor = _WordsEdit(self)
         editor.setAccessibleName(self.tr("Message that waits"))
         editor.setPlainText(self._typed)
-        editor.submitted.connect(lambda: self.edited.emit(editor.toPlainText()))
+        for entered in (editor.submitted, editor.steered):
+            entered.connect(lambda: self.edited.emit(editor.toPlainText()))
         editor.left.connect(self._leave)
         self.words.hide()
         self._row.insertWidget(0, editor, 1)

@@ -93,6 +93,12 @@ def test_what_waits_is_kept_back_behind_a_reply_that_is_stopped(open_window: Ope
     window.wait(lambda: first.ended and not window.controller.busy)
     assert waits(window) == ["one"]
     assert window.main.waiting.title.text().startswith("Kept back")
+    row = next(iter(window.main.waiting.rows.values()))
+    row.edit.click()
+    assert row.editor is not None
+    QTest.keyClicks(row.editor, "another")
+    QTest.keyClick(row.editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert waits(window) == ["another"], "there is nothing to steer in it"
     script.round_s = 0.0
     next(iter(window.main.waiting.rows.values())).send.click()
     window.wait(lambda: len(exchanges(window)) == 2 and exchanges(window)[-1].status == "done")
