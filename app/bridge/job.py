@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadChoice
 from engine import Cancelled, CancelToken, ModelFile
@@ -77,3 +77,15 @@ class Job(Generic[T]):
         if self.cancelled:
             raise Cancelled
         return self._work(self._token)
+
+    def settle(self, result: T | None, error: BaseException | None) -> None:
+        """Tell whoever waits how it ended (on the loop's thread)."""
+        if self.result.done():
+            return
+        if error is None:
+            self.result.set_result(cast("T", result))
+            return
+        self.result.set_exception(error)
+        if isinstance(error, Cancelled):
+            # It was asked for: where nobody waits any more it is no failure that went unseen, to be logged.
+            self.result.exception()

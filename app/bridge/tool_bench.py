@@ -51,14 +51,6 @@ class ToolBench:
         with self._lock:
             self._running.pop(job, None)
 
-        def settle() -> None:
-            if job.result.done():
-                return
-            if error is not None:
-                job.result.set_exception(error)
-            else:
-                job.result.set_result(result)
-
         # The loop may be closed already when the program ends.
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(settle)
+            self._loop.call_soon_threadsafe(job.settle, result, error)

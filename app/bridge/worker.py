@@ -37,7 +37,7 @@ class Worker:
         """Let a job wait for its turn; after `close` it is cancelled at once."""
         with self._changed:
             if self._closing:
-                job.result.set_exception(Cancelled())
+                job.settle(None, Cancelled())
                 return job
             (self._background if job.background else self._urgent).append(job)
             job.withdraw = lambda: self._withdraw(job)
@@ -107,14 +107,6 @@ class Worker:
             self._deliver(job, result, None)
 
     def _deliver(self, job: Job[Any], result: object, error: BaseException | None) -> None:
-        def settle() -> None:
-            if job.result.done():
-                return
-            if error is not None:
-                job.result.set_exception(error)
-            else:
-                job.result.set_result(result)
-
         # The loop may be closed already when the program ends.
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(settle)
+            self._loop.call_soon_threadsafe(job.settle, result, error)

@@ -1,5 +1,7 @@
 """What goes wrong is a message in the window; cancelling and closing always work."""
 
+import asyncio
+import gc
 from pathlib import Path
 from time import perf_counter
 
@@ -7,10 +9,11 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 
 import app.shell.bootstrap
+from app.bridge.job import Job
 from app.settings.settings import Settings
 from app.system.resources import ResourceDamaged
 from app.views.window.error_dialog import ErrorDialog
-from engine import ContextFull, ModelFileBroken, VocabularyMismatch
+from engine import Cancelled, ContextFull, ModelFileBroken, VocabularyMismatch
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
 
@@ -279,3 +282,19 @@ def test_what_has_the_keyboard_may_vanish(open_window: OpenWindow) -> None:
         window.main.commands.run(command)
         window.qtbot.wait(5)
     assert window.main.transcript.isVisible()
+
+
+def test_a_cancelled_job_that_nobody_awaits_is_not_logged_and_a_failed_one_is() -> None:
+    loop = asyncio.new_event_loop()
+    logged: list[object] = []
+    loop.set_exception_handler(lambda _loop, told: logged.append(told["exception"]))
+    errors = Cancelled(), RuntimeError("zzz")
+    for error in errors:
+        Job(loop, lambda _cancel: None).settle(None, error)
+        gc.collect()
+    assert logged == [errors[1]]
+    awaited = Job(loop, lambda _cancel: None)
+    awaited.settle(None, errors[0])
+    with pytest.raises(Cancelled):
+        loop.run_until_complete(awaited.result)
+    loop.close()
