@@ -31,7 +31,9 @@ from app.system.licences import Component
 from app.system.resources import starter_prompts
 from app.system.translation import install
 from app.views.markdown.link_question import LinkQuestion
+from app.words.get_models import short_name
 from engine import ContextFull, ModelFileBroken, ModelTooLarge, packaged_models
+from engine.hub.catalogue import catalogue
 from helpers.decoding.scripted_compare import ScriptedCompare
 from helpers.decoding.scripted_decoder import Script
 from helpers.models.model_zoo import MODELS, write_torn
@@ -65,7 +67,16 @@ def left_out(tmp_path: Path) -> LeftOut:
     prompts = [re.escape(starter.prompt) for starter in starter_prompts()]
     cut = r"(?:" + "|".join(re.escape(starter.prompt[:12]) for starter in starter_prompts()) + r").*…"
     models = [re.escape(text) for model in packaged_models() for text in (model.title, model.licence)]
-    return LeftOut([*prompts, *models, cut, r"\S*" + tmp_path.name + r"\S*", NAMES, UNITS])
+    return LeftOut([*prompts, *models, *_names_in_catalogue(), cut, r"\S*" + tmp_path.name + r"\S*", NAMES, UNITS])
+
+
+def _names_in_catalogue() -> list[str]:
+    """Models that are recommended, under what licence, and where they were seen."""
+    known = catalogue()
+    entries = [*known["targets"], *known["drafts"].values()]
+    names = [short_name(f"{each['repository']}:{each['quantisation']}") for each in entries]
+    more = [each[key] for each in entries for key in ("source", "licence") if key in each]
+    return [re.escape(name) for name in (*names, *more)]
 
 
 @pytest.fixture
