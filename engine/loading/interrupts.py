@@ -9,6 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 from engine.cancel import CancelToken
 from engine.errors import Cancelled
+from engine.translatable import Translatable
 
 Progress = Callable[[float], None]
 _POLL_S = 0.05
@@ -69,6 +70,8 @@ class _Apart(Generic[_Made]):
                 if cancel.cancelled:
                     self._cancel.cancel()
             self._thread.join()
+            if self._made is not None:  # The work may end before it sees that it was cancelled.
+                cancel.check(Translatable("Loading the model"))
         except BaseException:
             self._unwanted.set()
             self._cancel.cancel()

@@ -12,6 +12,8 @@ from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.decoder import SpeculativeDecoder
 from engine.errors import BackendFailure, Cancelled, ContextFull, RewindNotSupported, TokenOutOfRange
+from engine.loading.source import Source
+from engine.methods import DRAFT_MODEL
 from helpers.decoding.invariants import follow
 from helpers.models.tiny_models import (
     POSITIONS,
@@ -151,7 +153,8 @@ def test_speculative_decoding_is_plain_decoding(
     prompt = some_tokens(random.Random(6), 9)
     with SpeculativeDecoder() as decoder:
         decoder.attach_target(target)
-        decoder.attach_draft(open_folder(write_tiny(tmp_path / kind, kind, seed)))
+        # Put there unjudged: without a tokenizer no text tells that the two have one vocabulary.
+        decoder.sources = (Source(DRAFT_MODEL, open_folder(write_tiny(tmp_path / kind, kind, seed))),)
         plain = decoder.generate(prompt, lookahead=0, max_tokens=24)
         for lookahead in (1, 5):
             seen = follow(decoder, prompt, decoder.stream(prompt, lookahead=lookahead, max_tokens=24, overlap="off"))

@@ -111,3 +111,15 @@ def test_a_cancel_reaches_the_work() -> None:
 
     with pytest.raises(Cancelled):
         load_apart(work, None, token)
+
+
+def test_what_was_loaded_in_spite_of_a_cancel_is_closed() -> None:
+    loaded, token = _Loaded(), CancelToken()
+
+    def work(_told: Progress | None, _cancel: CancelToken) -> _Loaded:
+        token.cancel()
+        return loaded
+
+    with pytest.raises(Cancelled, match="Loading the model"):
+        load_apart(work, None, token)
+    assert loaded.closed
