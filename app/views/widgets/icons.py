@@ -71,8 +71,10 @@ class _Letter(QIconEngine):
         painter.restore()
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        """Draw it on nothing."""
+        """Draw it on nothing; where a button is too narrow for it, it is nothing."""
         picture = QPixmap(size)
+        if size.isEmpty():
+            return picture
         picture.fill(Qt.GlobalColor.transparent)
         painter = QPainter(picture)
         self.paint(painter, QRect(QPoint(0, 0), size), mode, state)

@@ -281,7 +281,8 @@ class Walk:
     def quit(self) -> None:
         """Ctrl+Q ends it."""
         self.walker.key("ctrl+q")
-        assert self.walker.ended()[:2] == (0, "")
+        ended = self.walker.ended()
+        assert ended[:2] == (0, ""), ended
 
     def reopen(self, title: str) -> None:
         """Everything is there again: the conversation with its versions, models, colours, theme."""
