@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from app.settings.settings import Settings
+from app.shell import own_texts
 from app.system.places import texts_folder
 from engine import open_corpus
 from helpers.window.app_window import OpenWindow, Window
@@ -19,8 +21,9 @@ def _documents(window: Window) -> int:
 
 
 def test_a_kept_chat_drafts_and_goes_with_the_chat(
-    open_window: OpenWindow, demo_pair: tuple[Path, Path], tmp_path: Path
+    open_window: OpenWindow, demo_pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(own_texts, "_WAIT_MS", 100)
     settings = Settings(lookahead="auto", sampling={"max_tokens": 24, "temperature": 0.0})
     folder = texts_folder(tmp_path / "conversations.sqlite3")
     window = open_window(pair=demo_pair, settings=settings)
