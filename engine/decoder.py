@@ -292,7 +292,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         self.corpus = corpus
 
     def config_of(self, part: Literal["target", "draft", "heads"]) -> LoadConfig | None:
-        """Return how a model was loaded; None where it is not loaded, or was handed over."""
+        """Return a model's configuration; None where it is not loaded, or was handed over."""
         if part == "target":
             return self._target_config
         source = source_for(part, self.sources)
@@ -491,7 +491,7 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
 
     @property
     def _configs(self) -> tuple[LoadConfig | None, LoadConfig | None]:
-        """Return how target and draft were loaded."""
+        """Return the configurations of target and draft."""
         draft = source_for("draft", self.sources)
         return self._target_config, None if draft is None else draft.config
 

@@ -57,7 +57,7 @@ class Responders:
         return answers and all(self.kept(wanted, how)) and self.loaded.sources == wanted.sources
 
     def kept(self, wanted: Loaded, how: LoadWay) -> tuple[bool, ...]:
-        """Return whether nothing needs to be loaded for the target, and for each source."""
+        """Return True if nothing needs to be loaded for the target, and for each source."""
         if isinstance(wanted.target, Server):
             return (True, *(True for _ in wanted.sources))
         have = self._local

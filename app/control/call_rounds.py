@@ -79,7 +79,7 @@ class CallRounds(QObject):
         self._closing = False
 
     def is_running(self, exchange: Exchange) -> bool:
-        """Return whether a call of this reply runs now."""
+        """Return True if a call of this reply runs now."""
         return id(exchange) in self._running
 
     @property

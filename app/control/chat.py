@@ -131,7 +131,7 @@ class ChatController(QObject):
 
     @property
     def busy(self) -> bool:
-        """Return whether a message of the shown chat is being answered, or waits to be, or a tool runs for it."""
+        """Return True if a message of the shown chat is being answered, or waits to be, or a tool runs for it."""
         return self._shown_reply() is not None or self._shown_call() is not None
 
     @property
@@ -520,7 +520,7 @@ class ChatController(QObject):
         self._begin(pending)
 
     def _calls_before(self, exchange: Exchange, conversation: Conversation | None) -> int:
-        """Return how many calls were made for the question of an exchange, in those before it."""
+        """Count the calls for the question of an exchange, in those before it."""
         return sum(results_in(each.said) for each in self._goes_on_from(exchange, conversation))
 
     def _said_before(self, exchange: Exchange, conversation: Conversation | None) -> Sequence[Message]:
@@ -650,7 +650,7 @@ class ChatController(QObject):
 
 
 def _is_same(entry: Entry, exchange: Exchange) -> bool:
-    """Return whether an entry stands for an exchange, be it as another object."""
+    """Return True if an entry stands for an exchange, be it as another object."""
     if entry is exchange:
         return True
     kept = exchange.reply_id is not None and isinstance(entry, Exchange)

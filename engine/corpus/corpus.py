@@ -50,7 +50,7 @@ class Passage:
         return [int(tokens[place]) for tokens, place in self.places]
 
     def follow(self, token: int) -> Passage | None:
-        """Return where the text goes on when `token` came next; None if the first place says another one."""
+        """Follow the passage when `token` came next; None if the first place says another one."""
         kept = tuple(
             (tokens, place + 1)
             for (tokens, place), coming in zip(self.places, self.coming, strict=True)
@@ -61,7 +61,7 @@ class Passage:
 
     @property
     def evidence(self) -> Literal["alone", "agreed", "split"]:
-        """Return what kind of evidence it is, by the token that comes next at each place."""
+        """Return the kind of evidence, by the token that comes next at each place."""
         if len(self.places) == 1:
             return "alone"
         coming = self.coming
@@ -97,16 +97,16 @@ class Corpus:
 
     @property
     def tokens(self) -> int:
-        """Return how many tokens are indexed."""
+        """Return the number of indexed tokens."""
         return sum(len(segment.tokens) - len(segment.documents) for segment in self._segments)
 
     @property
     def documents(self) -> int:
-        """Return how many texts are indexed."""
+        """Return the number of indexed texts."""
         return sum(len(segment.documents) for segment in self._segments)
 
     def search(self, end: Sequence[int]) -> Passage | None:
-        """Return where the end of a text stands, by the longest match of ORDER tokens at least, the latest first."""
+        """Find the end of a text, by the longest match of ORDER tokens at least, the latest first."""
         if len(end) < ORDER:
             return None
         last = np.array(end[-_MOST_COMPARED:][::-1], dtype=np.uint32)

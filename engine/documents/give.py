@@ -36,15 +36,15 @@ class ReadyDocument:
 
     @property
     def may_be_whole(self) -> bool:
-        """Return whether it is short enough for a large context."""
+        """Return True if it is short enough for a large context."""
         return self.tokens <= _MOST_WHOLE
 
     def fits_whole(self, room: int, tokens: int | None = None) -> bool:
-        """Return whether all of it goes into a context of `room` tokens; `tokens`: how many were counted."""
+        """Return True if all of it goes into a context of `room` tokens; `tokens`: how many were counted."""
         return (tokens or self.tokens) <= min(_WHOLE_SHARE * room, _MOST_WHOLE)
 
     def quoted(self, chosen: Iterable[int] | None = None, first: int = 1) -> str:
-        """Return what a model reads of it: these parts (None: all), numbered from `first`."""
+        """Quote it for a model: these parts (None: all), numbered from `first`."""
         return quote_document(self.document, self.parts, range(len(self.parts)) if chosen is None else chosen, first)
 
     def chosen_for(self, question: str, room: int) -> list[int]:
@@ -64,7 +64,7 @@ class ReadyDocument:
         return [place for place in found if self.parts[place].text.strip() not in known]
 
     def score_of(self, text: str, question: str) -> float | None:
-        """Return how well a part that says `text` fits a question; None for one that only stands beside others."""
+        """Return the score of a part that says `text` for a question; None for one that only stands beside others."""
         places = {place for place, part in enumerate(self.parts) if part.text.strip() == text.strip()}
         return next((each.score for each in self._index.find(question, _FOUND) if each.number in places), None)
 
@@ -77,7 +77,7 @@ class GivenDocuments:
         self._number = 1
 
     def files(self, question: str, room: int) -> list[FilePart]:
-        """Return what the next question gives of them, as files of its message; `room`: tokens of the context."""
+        """Choose the parts that the next question gives, as files of its message; `room`: tokens of the context."""
         files = []
         for ready, known in self._known.items():
             chosen: Iterable[int]

@@ -27,7 +27,7 @@ def parts_of(document: Document, letters: int = PART_LETTERS) -> list[Section]:
 
 
 def _follows(last: Section, section: Section) -> bool:
-    """Return whether a section goes on with the part before it: short ones under one heading are one part."""
+    """Return True if a section goes on with the part before it: short ones under one heading are one part."""
     same = (last.place, last.at) == (section.place, section.at)
     return same and last.headings == section.headings[: len(last.headings)]
 

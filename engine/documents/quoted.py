@@ -35,7 +35,7 @@ class QuotedPart:
 
 
 def quote_document(document: Document, parts: Sequence[Section], chosen: Iterable[int], first: int = 1) -> str:
-    """Return what a model reads of a document: the chosen ones of its parts, by place, numbered from `first`."""
+    """Quote a document for a model: the chosen ones of its parts, by place, numbered from `first`."""
     places = sorted(set(chosen))
     size = f" of {document.pages:,} pages" if document.pages > 1 and document.kind == "PDF" else ""
     whole = len(places) == len(parts)

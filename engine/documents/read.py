@@ -23,7 +23,7 @@ MEMORY_BYTES = 800 * 2**20
 
 
 def read_document(data: bytes | Path, name: str = "", cancel: CancelToken | None = None) -> Document:
-    """Return what a file says, given as its bytes and its name, or as its path.
+    """Read a file, given as its bytes and its name, or as its path.
 
     Raises DocumentRefused (in one sentence: it is damaged, encrypted, too large, of no known kind …), Cancelled.
     """

@@ -27,7 +27,7 @@ class Repeated:
 
 
 def find_repeated(reply: str, parts: Iterable[QuotedPart]) -> list[Repeated]:
-    """Return where a reply repeats parts word for word, in order. Case, blanks and punctuation do not count.
+    """Find the places where a reply repeats parts word for word, in order. Case, blanks and punctuation do not count.
 
     A repetition is a whole sentence or line, or six words in a row within a sentence.
     """
@@ -62,7 +62,7 @@ def _longest(
     sources: list[tuple[int, list[str]]],
     places: dict[tuple[str, ...], list[tuple[int, int]]],
 ) -> tuple[int, int]:
-    """Return how many words from a place on stand in a row in a part, and the number of that part."""
+    """Count the words from a place on that stand in a row in a part; return that, and the part's number."""
     best, number = 0, 0
     for source, at in places.get(tuple(said[place : place + _SHORTEST_SENTENCE]), []):
         words = sources[source][1]

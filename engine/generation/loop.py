@@ -220,7 +220,7 @@ class GenerationLoop:
                 return
 
     def _over(self) -> Generator[Event, bool | None, bool]:
-        """Return whether the reply is over, once what it begins with is written, and a thought ended that is to end."""
+        """Return True if the reply is over, once what it begins with is written, and a thought ended that is to end."""
         forced, self._forced = self._forced, ()
         yield from self._force(forced, whole=True)
         if self._plan.answer_now.is_set():

@@ -69,7 +69,7 @@ class _Sample(Growth):
 
 
 def known_pace() -> MachinePace | None:
-    """Return what was measured of this machine earlier; None where nothing was."""
+    """Return the earlier measurements of this machine; None where there are none."""
     return MachinePace.from_json(read_json(_place()))
 
 

@@ -33,7 +33,7 @@ class Hub(Protocol):
         """Return a repository and all of its files. Raises InvalidRequest, DownloadFailed, Cancelled."""
 
     def file_address(self, repository: Repository, path: str) -> str:
-        """Return where a file of a repository is."""
+        """Return the address of a file of a repository."""
 
 
 def hubs(token: str | None = None) -> tuple[Hub, ...]:

@@ -55,7 +55,7 @@ class ModelScope:
         return Repository(name, _REVISION, tuple(file for file in files if file is not None))
 
     def file_address(self, repository: Repository, path: str) -> str:
-        """Return where a file of a repository is."""
+        """Return the address of a file of a repository."""
         return f"{self.address}/models/{repository.name}/resolve/{repository.commit}/{quote(path)}"
 
     def _data(self, url: str, cancel: CancelToken, what: str, key: str) -> list[Any]:

@@ -56,7 +56,7 @@ class _Bytes:
 
 
 def has_vocabulary(tokenizer: Tokenizer, vocab_size: int, ends: frozenset[int]) -> bool:
-    """Return whether the vocabulary was made already."""
+    """Return True if the vocabulary was made already."""
     return (vocab_size, _listed(vocab_size, ends)) in _known.get(tokenizer, {})
 
 

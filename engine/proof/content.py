@@ -86,12 +86,12 @@ class Proof:
 
     @property
     def by_target_alone(self) -> bool:
-        """Return whether its tokens are what the target draws, whoever proposed them."""
+        """Return True if its tokens are what the target draws, whoever proposed them."""
         return _by_target_alone(self.request, self.content["sources"])
 
     @property
     def request(self) -> GenerationRequest:
-        """Return what was asked. Raises InvalidRequest and its kinds."""
+        """Return the request. Raises InvalidRequest and its kinds."""
         asked = self.content["settings"]
         sampling, speculation = dict(asked["sampling"]), dict(asked["speculation"])
         bias = sampling.pop("logit_bias", [])
@@ -119,7 +119,7 @@ def describe_reply(
     sources: Iterable[str],
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return how the reply that a decoder has just written was made: what `make_proof` needs, as plain values.
+    """Describe the reply that a decoder has just written: what `make_proof` needs, as plain values.
 
     `prompt`, `options`: of the call; `sources`: those that proposed tokens in its rounds.
     Raises InvalidRequest and its kinds.
@@ -211,7 +211,7 @@ def make_proof(made: Mapping[str, Any]) -> bytes:
 
 
 def _with_files(model: dict[str, Any]) -> dict[str, Any]:
-    """Return what is said of a model with the checksums of its files. Raises NoProof."""
+    """Describe a model, with the checksums of its files. Raises NoProof."""
     path, stamps = model.pop(_HERE, ("", []))
     try:
         now = [list(stamp) for stamp in stamp_files(Path(path))] if path else []
@@ -276,7 +276,7 @@ def _by_target_alone(request: GenerationRequest, sources: Iterable[str]) -> bool
 
 
 def read_proof(data: bytes) -> Proof:
-    """Return what a file says, which anybody may have written. Raises NoProof."""
+    """Read a file, which anybody may have written. Raises NoProof."""
     if len(data) > MOST_BYTES:
         raise NoProof(Translatable("This file is too large for a proof: {most} MB at most.", most=MOST_BYTES // 2**20))
     version, proof = None, Proof({})
@@ -297,7 +297,7 @@ def read_proof(data: bytes) -> Proof:
 
 
 def is_proof(path: Path) -> bool:
-    """Return whether a file looks like a proof."""
+    """Return True if a file looks like a proof."""
     try:
         with path.open("rb") as file:
             return f'"format":"{FORMAT}"'.encode() in file.read(_HEAD_BYTES)
@@ -306,7 +306,7 @@ def is_proof(path: Path) -> bool:
 
 
 def load_proof(path: Path) -> Proof:
-    """Return what a file says. Raises NoProof."""
+    """Read a proof's file. Raises NoProof."""
     try:
         with path.expanduser().open("rb") as file:
             return read_proof(file.read(MOST_BYTES + 1))

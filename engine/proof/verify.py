@@ -45,7 +45,7 @@ class OtherToken:
 
     @property
     def near_tie(self) -> bool:
-        """Return whether the two lie so close that other kernels may choose the other one."""
+        """Return True if the two lie so close that other kernels may choose the other one."""
         return self.recomputed is not None and self.of_ours is not None and self.of_ours - self.recomputed < BOUND
 
 
@@ -67,13 +67,13 @@ class Verified:
 
     @property
     def identical(self) -> bool:
-        """Return whether the reply is what the proof says: every token, and its probabilities as near as can be."""
+        """Return True if the reply is what the proof says: every token, and its probabilities as near as can be."""
         bound = _ROUNDING if self.alike else BOUND
         return self.other is None and not self.problems and self.difference <= bound
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Return what there is to be said, the verdict first."""
+        """Return the sentences for a person, the verdict first."""
         return (*self.problems, *self._verdict())
 
     def _verdict(self) -> list[str]:
@@ -194,7 +194,7 @@ def _require(proof: Proof, part: str, path: Path | None, cancel: CancelToken) ->
 
 
 def _has(decoder: SpeculativeDecoder, proof: Proof, models: Mapping[str, Path]) -> bool:
-    """Return whether a decoder has loaded what a proof needs, and nothing that would draft in its place."""
+    """Return True if a decoder has loaded what a proof needs, and nothing that would draft in its place."""
     target = proof.config("target", models["target"])
     if not _is_there(decoder.target, decoder.config_of("target"), target):
         return False
@@ -299,6 +299,6 @@ def _text(decoder: SpeculativeDecoder, token: int) -> str:
 
 
 def _fits(proof: Proof, text: str) -> bool:
-    """Return whether the text is that of the tokens, up to what ended the reply."""
+    """Return True if the text is that of the tokens, up to what ended the reply."""
     told: str = proof.content["text"]
     return told == text or (proof.content["finish_reason"] in ("stop", "cancelled") and text.startswith(told))

@@ -139,18 +139,18 @@ class CallPieces:
         return None if self._is_another(last, delta) else last
 
     def _says_more(self, call: _Call, delta: _Delta) -> bool:
-        """Return whether a piece tells all that is known of the arguments of a call, and perhaps more."""
+        """Return True if a piece tells all that is known of the arguments of a call, and perhaps more."""
         grows = bool(call.pieces) and call.grows and delta.arguments.startswith(call.pieces[-1])
         return grows or self._repeats(call, delta)
 
     def _repeats(self, call: _Call, delta: _Delta) -> bool:
-        """Return whether a piece tells the whole arguments of a call again, perhaps with other blanks."""
+        """Return True if a piece tells the whole arguments of a call again, perhaps with other blanks."""
         told = _object(delta.arguments) if 2 * len(delta.arguments) >= call.told else ""
         whole = self._look_at(call) if told else ""
         return bool(whole) and (whole == told or json.loads(whole) == json.loads(told))
 
     def _is_another(self, last: _Call, delta: _Delta) -> bool:
-        """Return whether a piece with a name is of another call than the last one of its place."""
+        """Return True if a piece with a name is of another call than the last one of its place."""
         if delta.id and last.id:  # Those of the same id were found before.
             return delta.index is None or not last.pieces or bool(self._look_at(last))
         if last.name == delta.name or not last.name:

@@ -72,7 +72,7 @@ class ToolServers:
 
     @property
     def running(self) -> bool:
-        """Return whether the child was started, and lives."""
+        """Return True if the child was started, and lives."""
         child = self._child
         return child is not None and not child.ended
 

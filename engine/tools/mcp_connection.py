@@ -140,7 +140,7 @@ class ServerConnection:
     # Calls ------------------------------------------------------------------------------------------------------------
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return what a tool gives back, as text. Raises ServerGone."""
+        """Call a tool; return its result as text. Raises ServerGone."""
         client = await self._connected()
         try:
             result = await client.call_tool(tool, arguments)

@@ -57,7 +57,7 @@ class Permissions:
         return Permission.chat if self._chats.get(tool.key) == tool.digest else None
 
     def may_be_always(self, tool: Tool) -> bool:
-        """Return whether *always* can be answered: not of what writes, unless that was allowed on the tool's page."""
+        """Return True if *always* can be answered: not of what writes, unless that was allowed on the tool's page."""
         kept = self._kept.get(tool.key, {})
         return not tool.writes or kept.get("writing") == tool.digest
 

@@ -30,7 +30,7 @@ class CitedPart:
 
     @property
     def place(self) -> str:
-        """Return where it stands, without headings: "page 3"."""
+        """Return its place, without headings: "page 3"."""
         return self.part.where.partition(" · ")[0]
 
     @property
@@ -69,7 +69,7 @@ def cited_in(text: str) -> Iterator[Cited]:
 
 
 def repeated_in(text: str, sources: Iterable[CitedPart]) -> list[Cited]:
-    """Return where a text repeats parts word for word, found by comparing."""
+    """Find the places where a text repeats parts word for word, by comparing."""
     taken: list[QuotedPart] = []
     left = _MOST_COMPARED
     for source in reversed(list(sources)):

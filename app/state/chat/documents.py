@@ -38,7 +38,7 @@ _PROSE = (".txt", ".md", ".markdown", ".rst", ".log", ".tex", ".csv", ".tsv")
 
 
 def is_document(path: Path) -> bool:
-    """Return whether a file is read as a document, not as the text that it is. May wait for its disk."""
+    """Return True if a file is read as a document, not as the text that it is. May wait for its disk."""
     if path.suffix.lower() in SUFFIXES:
         return True
     try:

@@ -17,7 +17,7 @@ class HeldDocument:
 
     @property
     def document(self) -> Document:
-        """Return what was read."""
+        """Return the text that was read."""
         return self.ready.document
 
     @classmethod

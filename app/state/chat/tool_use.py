@@ -53,7 +53,7 @@ def open_calls(said: Said) -> tuple[ToolCall, ...]:
 
 
 def results_in(said: Said) -> int:
-    """Return how many calls of a reply have a result."""
+    """Count the calls of a reply that have a result."""
     return sum(message.tool_result is not None for message in said)
 
 

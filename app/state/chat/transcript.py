@@ -115,7 +115,7 @@ class Exchange:
 
     @property
     def goes_on(self) -> bool:
-        """Return whether nobody asked anything: the reply goes on from results of tools."""
+        """Return True if nobody asked anything: the reply goes on from results of tools."""
         return not self.question and not self.asked
 
     @property

@@ -73,7 +73,7 @@ def kind_of(path: Path) -> tuple[Kind, Path]:
 
 
 def _may_have_chats(path: Path) -> bool:
-    """Return whether an archive may have chats, which are JSON; one without is a document of several."""
+    """Return True if an archive may have chats, which are JSON; one without is a document of several."""
     try:
         if path.stat().st_size > _LARGEST_DOCUMENTS:
             return True

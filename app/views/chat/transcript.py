@@ -142,7 +142,7 @@ class TranscriptView(ColumnView):
             self._measure_again(exchange)
 
     def asks_about_tool(self) -> bool:
-        """Return whether the last reply waits for an answer about a tool."""
+        """Return True if the last reply waits for an answer about a tool."""
         entries = self._column.entries
         return bool(entries) and isinstance(entries[-1], Exchange) and entries[-1].tools is not None
 

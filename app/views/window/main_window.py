@@ -252,7 +252,7 @@ class MainWindow(QMainWindow):
 
     @property
     def marks_doubt(self) -> bool:
-        """Return whether tokens are coloured, by how sure the target was of them."""
+        """Return True if tokens are coloured, by how sure the target was of them."""
         return self._settings.tokens_colored and self._settings.tokens_unsure
 
     def mark_doubt(self, on: bool) -> None:

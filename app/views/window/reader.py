@@ -201,12 +201,12 @@ def _name(section: Section) -> str:
 
 
 def _place_of(source: CitedPart, places: Sequence[tuple[str, list[str]]]) -> int:
-    """Return where a part stands: at the place that it names, and where several have that name, where its text is."""
+    """Find a part: at the place that it names, and where several have that name, where its text is."""
     named = [at for at, (place, _) in enumerate(places) if place == source.place]
     return next((at for at in named or range(len(places)) if _holds(places[at][1], source)), next(iter(named), 0))
 
 
 def _holds(texts: Sequence[str], source: CitedPart) -> bool:
-    """Return whether the part stands in these texts: its first line does; how it was cut does not matter."""
+    """Return True if the part stands in these texts: its first line does; how it was cut does not matter."""
     first = source.part.text.strip().split("\n", 1)[0].strip()
     return any(first in text for text in texts)

@@ -500,7 +500,7 @@ class LlamaCppBackend(Backend):
             self._tokens.extend(part.tokens)
 
     def _is_part(self, data: NDArray[np.uint8], first: int, count: int) -> bool:
-        """Return whether this is a copy of so many tokens from `first` on. The spare sequence must be free."""
+        """Return True if this is a copy of so many tokens from `first` on. The spare sequence must be free."""
         empty = int(llama_cpp.llama_state_seq_get_size(self._context, SPARE))
         return is_state_of(data, first, count, caches_in(empty))
 

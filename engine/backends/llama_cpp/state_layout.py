@@ -25,7 +25,7 @@ def caches_in(size: int) -> int:
 
 
 def is_state_of(data: NDArray[np.uint8], first: int, count: int, caches: int) -> bool:
-    """Return whether `data` is of one sequence with `count` tokens, which stand from position `first` on.
+    """Return True if `data` is of one sequence with `count` tokens, which stand from position `first` on.
 
     False too for what is laid out in another way, such as cells with several positions each.
     """

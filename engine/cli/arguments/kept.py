@@ -20,7 +20,7 @@ _MOST_BYTES = 2**20
 
 
 def settings_place() -> Path:
-    """Return where the settings file is. It may not exist."""
+    """Return the path of the settings file. It may not exist."""
     return user_config_path("outrider", appauthor=False) / "engine.json"
 
 

@@ -39,7 +39,7 @@ class Budget:
 
     @property
     def spent(self) -> bool:
-        """Return whether it is used up."""
+        """Return True if it is used up."""
         return process_time() > self._until
 
 
@@ -57,7 +57,7 @@ def reader_of(data: bytes, name: str) -> Reader:
 
 
 def picture_renderer() -> Callable[[bytes, int, int], bytes]:
-    """Return what makes a picture of a page of a PDF file."""
+    """Return the function that draws a page of a PDF file."""
     render: Callable[[bytes, int, int], bytes] = importlib.import_module("engine.documents.kinds.pdf").picture
     return render
 

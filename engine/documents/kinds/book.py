@@ -22,7 +22,7 @@ _TITLE = re.compile(r"<dc:title[^>]*>(.*?)</dc:title>", re.DOTALL | re.IGNORECAS
 
 
 def read(data: bytes, name: str, budget: Budget) -> Document:
-    """Return what a book says. Raises NotReadable."""
+    """Read a book. Raises NotReadable."""
     archive = open_zip(data)
     names = set(archive.namelist())
     if "META-INF/encryption.xml" in names and b"EncryptedData" in archive.read("META-INF/encryption.xml"):

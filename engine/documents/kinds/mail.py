@@ -20,7 +20,7 @@ _FIELDS = ("From", "To", "Cc", "Date", "Subject")
 
 
 def read(data: bytes, name: str, budget: Budget) -> Document:
-    """Return what a mail says. Raises NotReadable."""
+    """Read a mail. Raises NotReadable."""
     mail = email.message_from_bytes(data, policy=email.policy.default)
     head = "\n".join(f"{field}: {' '.join(str(mail[field]).split())}" for field in _FIELDS if mail[field])
     subject = " ".join(str(mail["Subject"] or "").split())

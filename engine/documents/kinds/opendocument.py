@@ -18,7 +18,7 @@ _MOST_BLANKS = 1_000
 
 
 def read(data: bytes, name: str, _budget: Budget) -> Document:
-    """Return what a text or a presentation says. Raises NotReadable."""
+    """Read a text or a presentation. Raises NotReadable."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True)
     root = etree.fromstring(open_zip(data).read("content.xml"), parser)
     path: list[tuple[int, str]] = []

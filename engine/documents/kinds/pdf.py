@@ -49,7 +49,7 @@ class _Run(NamedTuple):
 
 
 def read(data: bytes, name: str, budget: Budget) -> Document:
-    """Return what a PDF file says. Pages that are damaged are left out and named. Raises NotReadable."""
+    """Read a PDF file. Pages that are damaged are left out and named. Raises NotReadable."""
     with closing(_open(data)) as pdf:
         return _read(pdf, name, budget)
 
@@ -321,7 +321,7 @@ def _column(line: _Run) -> int:
 
 
 def _goes_on(last: _Run, line: _Run, size: float) -> bool:
-    """Return whether a line belongs to the paragraph of the one above: of its size, and not far below."""
+    """Return True if a line belongs to the paragraph of the one above: of its size, and not far below."""
     gap = last.bottom - line.top
     alike = abs(last.height - line.height) <= 0.35 * size + 1.0
     return alike and abs(last.left - line.left) < 2 * _INDENT and -size < gap <= 0.9 * max(size, 6.0)

@@ -17,7 +17,7 @@ _DEEPEST = 20
 
 
 def read(data: bytes, name: str, budget: Budget) -> Document:
-    """Return what the slides say. Raises NotReadable."""
+    """Read slides. Raises NotReadable."""
     shown = pptx.Presentation(BytesIO(data))
     sections, pages = [], 0
     for pages, slide in enumerate(shown.slides, 1):

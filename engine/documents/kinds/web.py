@@ -26,7 +26,7 @@ _MOST_NODES = 2_000_000
 
 
 def read(data: bytes, name: str, budget: Budget) -> Document:
-    """Return what a page says. Raises NotReadable."""
+    """Read a page. Raises NotReadable."""
     tree = LexborHTMLParser(page_text(data))
     found = tree.css_first("title")
     title = "" if found is None else " ".join(found.text().split())

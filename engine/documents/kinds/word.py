@@ -21,7 +21,7 @@ _ITEM = re.compile(r"^\t*--\t")
 
 
 def read(data: bytes, name: str, _budget: Budget) -> Document:
-    """Return what a document says. Raises NotReadable."""
+    """Read a document. Raises NotReadable."""
     found = docx2python(BytesIO(data))
     title = str(found.core_properties.get("title") or "")
     sections = list(_sections(found.body_pars))

@@ -22,7 +22,7 @@ class BuiltinTool(Protocol):
 
     @property
     def tool(self) -> Tool:
-        """Return what the tool says of itself."""
+        """Describe the tool."""
 
     def call(self, arguments: Mapping[str, Any], cancel: CancelToken, timeout: float) -> ToolOutput:
         """Run it. Raises ToolRefused, Cancelled."""

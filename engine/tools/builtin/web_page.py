@@ -125,7 +125,7 @@ class FetchPageTool:
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address is one of the public internet, also when another one lies within it."""
+    """Return True if an IP address is one of the public internet, also when another one lies within it."""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
