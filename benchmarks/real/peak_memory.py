@@ -1,7 +1,6 @@
 """Measure the peak memory of a process that writes one reply: our command, and llama.cpp's server."""
 
 import argparse
-import os
 import re
 import subprocess
 import sys
@@ -19,6 +18,14 @@ from helpers.paths import ROOT
 
 TOKENS = 64
 _GREEDY = {"temperature": 0.0, "seed": 0}
+_TOLD = """
+import re, sys
+from pathlib import Path
+from engine.__main__ import main
+code = main()
+print(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1], file=sys.stderr)
+sys.exit(code)
+"""
 
 
 class NoReply(Exception):
@@ -54,18 +61,18 @@ def measure_memory(pair: RealPair, program: Path | None, args: argparse.Namespac
 
 
 def _command_peak(pair: RealPair, prompt: str) -> int:
-    """Return the peak resident memory of `generate`, without its child that tries the files."""
+    """Return the peak resident memory of `generate`, without its child that tries the files.
+
+    The process tells it itself: what `wait4` tells counts the parent's memory too, of which the child began as a copy.
+    """
     draft = ["--draft", "none" if pair.draft is None else str(pair.draft)]
-    command = [sys.executable, "-m", "engine", "generate", "--target", str(pair.target), *draft]
-    command += ["--max-tokens", str(TOKENS), prompt]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        said = process.stderr.read().strip()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise NoReply(f"`generate` ended with {process.returncode}: {said[-300:]}")
-    return usage.ru_maxrss * 1024
+    command = [sys.executable, "-c", _TOLD, "generate", "--target", str(pair.target), *draft]
+    command += ["--ctx", str(CONTEXT), "--max-tokens", str(TOKENS), prompt]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    *_said, peak = done.stderr.strip().rsplit("\n", 1)
+    if done.returncode or not peak.isdecimal():
+        raise NoReply(f"`generate` ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+    return int(peak) * 1024
 
 
 def peak_of(pid: int) -> int:
