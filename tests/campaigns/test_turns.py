@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from engine import Cancelled, CancelToken, Finished, LoadConfig, RoundEvent, SpeculativeDecoder, cache_folder
-from engine.backends.base import Backend
+from engine.backends.base import Backend, CacheCopy
+from engine.backends.on_disk import DiskCaches, KeptPart
 from engine.backends.saved import keep_caches
 from engine.events import GenerationResult
 from engine.library.names import bundled_pair, resolve_source
@@ -28,8 +29,9 @@ Ways = list[dict[str, Any]]
 REPLIES = 30_000
 BUDGET_S = 0.1
 """Of a calibration: what it leaves behind is looked at, not what it measures."""
-DRAWN = (0.03, 0.03, 0.01, 0.05)
-"""How often costs are forgotten, streams opened, experts tried and texts changed that are drafted from."""
+DRAWN = (0.03, 0.03, 0.01, 0.05, 0.03)
+"""How often costs are forgotten, streams opened, experts tried, texts changed that are drafted from, and models opened
+again with caches on disk."""
 WAYS: Ways = [
     {"lookahead": 0},
     {"lookahead": 3},
@@ -45,6 +47,11 @@ WAYS: Ways = [
     {"method": "eagle3", "lookahead": 4},
 ]
 IN_STREAMS: Ways = [{"lookahead": 0}, {"lookahead": 3}, {"lookahead": "auto"}, {"method": "ngram"}]
+HEADS_IN_STREAMS: Ways = [
+    {"method": "eagle3", "lookahead": 4},
+    {"method": "eagle3", "tree": "4x2"},
+    {"lookahead": "auto"},
+]
 BOUNDED = {"type": "array", "items": {"enum": ["fox", "owl"]}, "minItems": 1, "maxItems": 3}
 ENDS: Ways = [{}, {}, {}, {"stop": [" the"]}, {"min_tokens": 1}, {"constraint": BOUNDED}]
 EXPERTS = ("Q4_K", "Q6_K", "Q8_0", "Q5_1", "MXFP4", "IQ4_NL")
@@ -52,14 +59,19 @@ EXPERTS = ("Q4_K", "Q6_K", "Q8_0", "Q5_1", "MXFP4", "IQ4_NL")
 
 @pytest.fixture(autouse=True)
 def calibrations(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Measure costs briefly; counts how often."""
-    begun, real = Counter[str](), calibration.calibrate
+    """Measure costs briefly; counts how often, and how many parts of caches came from the disk."""
+    begun, real, read = Counter[str](), calibration.calibrate, DiskCaches._read
+
+    def read_part(caches: DiskCaches, part: KeptPart) -> CacheCopy | None:
+        begun["parts from the disk"] += 1
+        return read(caches, part)
 
     def calibrate(target: Backend, draft: Backend | None, **options: Any) -> CostModel:
         begun["calibrations"] += 1
         return real(target, draft, **options | {"budget_s": BUDGET_S})
 
     monkeypatch.setattr(knowledge, "calibrate", calibrate)
+    monkeypatch.setattr(DiskCaches, "_read", read_part)
     return begun
 
 
@@ -79,8 +91,9 @@ class Talks:
             self._decoder, self._plain, self._draft = decoder, plain, LoadConfig(draft, threads=1, trusted=True)
             decoder.attach_heads(resolve_source("demo-head"))
             keep_caches(decoder.target, decoder.draft)
+            decoder.keep_caches(self._folder / "caches")
             while self._number < replies:
-                actions = (self._forget, self._streams, self._experts, self._corpus)
+                actions = (self._forget, self._streams, self._experts, self._corpus, self._again)
                 for chance, what in zip(DRAWN, actions, strict=True):
                     if self._draw.random() < chance:
                         self.done[what.__name__.strip("_")] += 1
@@ -101,7 +114,10 @@ class Talks:
     def _streams(self) -> None:
         """Write replies in streams, beside one by the decoder itself, which has nothing measured yet."""
         decoder, count = self._decoder, self._draw.choice((2, 3))
-        decoder.attach_heads(None)
+        with_heads = self._draw.random() < 0.5
+        if not with_heads:
+            decoder.attach_heads(None)
+        ways = IN_STREAMS + HEADS_IN_STREAMS * with_heads
         self._forget()
         midway = self._draw.random() < 0.5
         if not midway:
@@ -113,13 +129,19 @@ class Talks:
                 if not jobs:
                     streams = decoder.open_streams(count, midway=midway)
                     jobs.extend(
-                        pool.submit(self._ask(stream, IN_STREAMS, [*self._told[number % 3], _question(self._draw)]))
+                        pool.submit(self._ask(stream, ways, [*self._told[number % 3], _question(self._draw)]))
                         for number, stream in enumerate(streams)
                     )
 
             if not midway:
                 begin()
-            own = self._ask(decoder, WAYS[:9], self._prompt(), begin if midway else lambda: None, decoder.apart)
+            own = self._ask(
+                decoder,
+                WAYS if with_heads else WAYS[:9],
+                self._prompt(),
+                begin if midway else lambda: None,
+                decoder.apart,
+            )
             checks = [own(), *(job.result() for job in jobs)]
             if self._draw.random() < 0.5:
                 decoder.calibrate()
@@ -127,6 +149,16 @@ class Talks:
             check()
         decoder.close_streams()
         decoder.attach_heads(resolve_source("demo-head"))
+
+    def _again(self) -> None:
+        """Open the target again, as after a restart: what it has read of a conversation comes back from the disk."""
+        decoder = self._decoder
+        target = decoder.config_of("target")
+        assert target is not None
+        decoder.attach_target(target)
+        decoder.attach_draft(self._draft)
+        decoder.attach_heads(resolve_source("demo-head"))
+        keep_caches(decoder.target, decoder.draft)
 
     def _corpus(self) -> None:
         """Draft from what was written so far, or no longer."""
