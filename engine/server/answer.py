@@ -93,8 +93,8 @@ async def _events(
     engine: EngineThread, asked: Asked, form: Form, client: str
 ) -> AsyncIterator[tuple[int, list[Event]]]:
     """Give the events of all replies, one after the other, those together that came together."""
-    for index, (wanted, gap) in enumerate(asked.requests()):
-        async with aclosing(engine.reply(wanted, client, form.model, form.noted, gap)) as events:
+    for index, (wanted, in_tokens) in enumerate(asked.requests()):
+        async with aclosing(engine.reply(wanted, client, form.model, form.noted, in_tokens)) as events:
             async for together in events:
                 yield index, [_silenced(event) for event in together] if asked.silent else together
         if len(form.results) <= index or form.broken:  # The server ends, or its models change.

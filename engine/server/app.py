@@ -210,10 +210,8 @@ class Routes:
 
     def _model(self, body: Mapping[str, Any]) -> str:
         """Return the name of the model that a body means. Raises what finding it raises."""
-        name = body.get("model") or ""
-        if not isinstance(name, str):
-            raise InvalidRequest('"model" must be the name of a model.')
-        return self._engine.shelf.find(name)
+        name = body.get("model")
+        return self._engine.shelf.find(name if isinstance(name, str) else "")
 
     # Ollama's interface -----------------------------------------------------------------------------------------------
 
@@ -240,7 +238,10 @@ class Routes:
         shelf = self._engine.shelf
         try:
             body = read_json(await request.body())
-            name = self._model({"model": body.get("model") or body.get("name")})
+            wanted = body.get("model") or body.get("name")
+            if not isinstance(wanted, str | None):
+                raise InvalidRequest('"model" must be the name of a model.')
+            name = self._model({"model": wanted})
         except EngineError as error:
             return refuse(error, OllamaForm.refusal)
         described = shelf.describe(name)

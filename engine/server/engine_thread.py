@@ -17,10 +17,10 @@ from engine.config import GenerationRequest, ThinkingMode
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled
 from engine.events import Event, Finished, GenerationResult, PromptProgress, RoundEvent, TokenEvent
-from engine.generation.questions import Infill
 from engine.messages.message import Message
 from engine.server.gathered import GatheredEvents
 from engine.server.interfaces.form import Noted
+from engine.server.interfaces.requests import InTokens
 from engine.server.metrics import ServerMetrics
 from engine.server.shelf import ModelShelf
 from engine.server.streams import STREAMS, ReplyStreams
@@ -72,18 +72,19 @@ class EngineThread:
         """Model and request of each reply that has no turn yet."""
 
     async def reply(
-        self, request: GenerationRequest, client: str, model: str, noted: Noted, infill: Infill | None = None
+        self, request: GenerationRequest, client: str, model: str, noted: Noted, in_tokens: InTokens
     ) -> AsyncGenerator[list[Event], None]:
         """Give the events of a reply, those together that came together, once it is this client's turn.
 
         Closing it early ends the reply.
 
-        `infill`: the prompt is made of it. Raises TooMany, and what loading the model and the decoder raise.
+        `in_tokens`: says the request in the model's tokens. Raises TooMany, and what loading the model and the decoder
+        raise.
         """
         events, cancel = GatheredEvents(), CancelToken()
 
         def write(decoder: SpeculativeDecoder, between: Between) -> None:
-            self._write(decoder, (request, infill), noted, cancel, events.put, between)
+            self._write(decoder, (request, in_tokens), noted, cancel, events.put, between)
 
         async def run() -> None:
             try:
@@ -163,18 +164,17 @@ class EngineThread:
     def _write(
         self,
         decoder: SpeculativeDecoder,
-        wanted: tuple[GenerationRequest, Infill | None],
+        wanted: tuple[GenerationRequest, InTokens],
         noted: Noted,
         cancel: CancelToken,
         tell: Callable[[Event], None],
         between: Between,
     ) -> None:
         """Write a reply, on the thread that has the models or of a stream; `between` is called between its rounds."""
-        asked, infill = wanted
+        asked, in_tokens = wanted
         noted.begun.append(_begun(asked, decoder))
         asked = within_reach(asked, decoder, noted)
-        if infill is not None:
-            asked = replace(asked, prompt=tuple(decoder.infill_prompt(infill)))
+        asked = in_tokens(asked, decoder)
         keep_caches(decoder.target, decoder.draft, most_bytes=self._cache_bytes)
         tokenizer = decoder.target.tokenizer if decoder.target is not None else None
 

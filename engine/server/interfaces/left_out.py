@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from engine.errors import InvalidRequest
+from engine.sampling_rules import RULES, Rule
 
 _NO_LIMIT = (-1, -2)
 AS_USUAL: Mapping[str, tuple[Any, ...]] = {
@@ -32,25 +33,21 @@ RENAMED: Mapping[str, str] = {
     "n_probs": "logprobs",
 }
 """Other servers' names of what is done here."""
-SAME_AS: Mapping[str, Mapping[float, float]] = {
-    **{name: {-1: 0} for name in ("top_k", "top_n_sigma", "min_p", "penalty_window")},
-    **{name: {0: 1} for name in ("repeat_penalty", "typical")},
-    "top_p": {},
-}
-"""Numbers that are said in another way here: off, all tokens, and the likeliest one alone."""
 WHOLE = (
     "max_tokens",
     "max_completion_tokens",
     "max_output_tokens",
     "top_k",
+    "logprobs",
+    "top_logprobs",
     "seed",
     "n",
     "penalty_window",
     "min_tokens",
 )
 """Fields whose numbers some programs write as 40.0."""
-BOUNDS: Mapping[str, tuple[float, float]] = {"top_p": (1e-9, 1), "min_p": (0, 1)}
-"""Numbers beyond which others mean the same: all tokens, or the likeliest one alone."""
+_ONE_TOKEN = 1e-9
+"""A share of probability that the likeliest token has alone."""
 ANY_SEED = -1
 SILENT = frozenset(
     {
@@ -67,7 +64,6 @@ REFUSED: Mapping[str, tuple[_Wrong, str]] = {
         lambda wanted: isinstance(wanted, list) and set(map(str, wanted)) - {"text"},
         'This server writes text alone: "modalities" must be ["text"].',
     ),
-    "background": (bool, 'No reply is written in the background: leave "background" out, and wait for the answer.'),
     "conversation": (bool, 'No conversations are kept: leave "conversation" out, or send "previous_response_id".'),
     "lora": (bool, 'Requests cannot choose adapters: leave "lora" out, and serve a model that has them merged.'),
 }
@@ -90,7 +86,7 @@ class NotDone:
         return tuple(self._told)
 
 
-def tidied(body: Mapping[str, Any]) -> dict[str, Any]:
+def tidied(body: Mapping[str, Any], left: NotDone | None = None) -> dict[str, Any]:
     """Return a body in this server's names and values. Raises InvalidRequest for what is refused."""
     told = {name: value for name, value in body.items() if name not in RENAMED}
     for other, name in RENAMED.items():
@@ -99,26 +95,41 @@ def tidied(body: Mapping[str, Any]) -> dict[str, Any]:
     for name, (wrong, sentence) in REFUSED.items():
         if told.get(name) is not None and wrong(told[name]):
             raise InvalidRequest(sentence)
-    return _with_usual_values(told)
+    return _with_usual_values(told, left or NotDone())
 
 
-def _with_usual_values(told: dict[str, Any]) -> dict[str, Any]:
+def _with_usual_values(told: dict[str, Any], left: NotDone) -> dict[str, Any]:
     """Return a body without what means the usual, and with numbers as they are said here."""
     for name in WHOLE:
-        if isinstance(number := told.get(name), float) and number.is_integer():
+        if isinstance(number := told.get(name), float):
             told[name] = int(number)
     for name, values in AS_USUAL.items():
         if name in told and any(type(told[name]) is type(value) and told[name] == value for value in values):
             del told[name]
-    for name in SAME_AS:
-        value = told.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            meant = SAME_AS[name].get(value, value)
-            least, most = BOUNDS.get(name, (meant, meant))
-            told[name] = min(max(meant, least), most)
+    _bound(told, left)
     for name in ("stop", "stop_sequences"):
         if isinstance(told.get(name), list):
             told[name] = [text for text in told[name] if text != ""]
+        elif told.get(name) is not None and not isinstance(told[name], str):
+            left.note(f"{name}: it is no text")
+            del told[name]
     if type(seed := told.get("seed")) is int and seed < ANY_SEED:
         told["seed"] = seed % 2**64
     return told
+
+
+def _bound(told: dict[str, Any], left: NotDone) -> None:
+    """Bring the numbers of the sampling rules into their ranges."""
+    for rule in RULES:
+        value = told.get(rule.name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            told[rule.name] = _bounded(rule, value)
+            if value != told[rule.name]:
+                left.note(f"{rule.name} {str(value)[:20]}: taken as {told[rule.name]:g}")
+
+
+def _bounded(rule: Rule, value: float) -> float:
+    """Return the number within a rule's range that means the same, or comes nearest: less than nothing is off."""
+    if rule.above and value <= 0:
+        return _ONE_TOKEN if rule.name == "top_p" else rule.off
+    return min(max(value, rule.least), rule.most)

@@ -28,31 +28,32 @@ _ERRORS = {
 
 def read_conversation(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     """Return what a body of /v1/messages asks for. Raises InvalidRequest and its kinds."""
-    told, left = tidied(body), NotDone()
+    left = NotDone()
+    told = tidied(body, left)
     options = read_common(told, _KNOWN, left)
     options["stop"] = told.get("stop_sequences") or ()
-    options |= _thinking(told)
+    options |= _thinking(told, left)
     choice = told.get("tool_choice")
     offered = read_tools(told.get("tools"), left, custom_takes_text=False)
     one = isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True
-    options |= offered.options(choice, one_call=one)
+    options |= offered.options(choice, left, one_call=one)
     output = told.get("output_config")
     form = told.get("output_format") or (output.get("format") if isinstance(output, Mapping) else None)
-    constraint = read_format(form)
+    constraint = read_format(form, left)
     options |= {} if constraint is None else {"constraint": constraint}
     messages = read_messages(_as_messages(told.get("system"), told.get("messages"), left), left)
     asked = make_asked(messages, options, told, defaults, left, logprobs=False, known=_KNOWN)
     return replace(asked, tools=offered.tools)
 
 
-def _thinking(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return whether and how hard is to be thought. Raises InvalidRequest."""
+def _thinking(body: Mapping[str, Any], left: NotDone) -> dict[str, Any]:
+    """Return whether and how hard is to be thought."""
     told, output = body.get("thinking"), body.get("output_config")
     effort = output.get("effort") if isinstance(output, Mapping) else None
     if isinstance(told, Mapping) and told.get("type") == "disabled":
         return {"thinking": "off"}
     if effort is not None:
-        return {"thinking": read_effort(effort)}
+        return read_effort(effort, left)
     return {"thinking": "on"} if isinstance(told, Mapping) and told.get("type") in ("enabled", "adaptive") else {}
 
 

@@ -35,7 +35,7 @@ def read_ollama_chat(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     if not messages:  # It asks for the model to be loaded.
         return make_asked("a", {"raw": True, "max_tokens": 0}, told, defaults, left, logprobs=False, known=_KNOWN)
     offered = read_tools(told.get("tools"), left)
-    options |= offered.options(None, one_call=False)
+    options |= offered.options(None, left, one_call=False)
     read = read_messages([_message(each) for each in messages] if isinstance(messages, list) else messages, left)
     return make_asked(read, options, told, defaults, left, logprobs=False, known=_KNOWN)
 
@@ -53,7 +53,7 @@ def read_ollama_text(body: Mapping[str, Any], defaults: Defaults) -> Asked:
         return make_asked("a", {"raw": True, "max_tokens": 0}, told, defaults, left, logprobs=False, known=_KNOWN)
     if suffix or read_flag(told, "raw"):
         asked = make_asked(prompt or "a", options | {"raw": True}, told, defaults, left, logprobs=False, known=_KNOWN)
-        return replace(asked, gaps=(Infill(prompt, suffix),) if suffix else ())
+        return replace(asked, unsaid=(Infill(prompt, suffix),) if suffix else ())
     messages = [{"role": "system", "content": system}] if system else []
     read = read_messages([*messages, {"role": "user", "content": prompt}], left)
     return make_asked(read, options, told, defaults, left, logprobs=False, known=_KNOWN)
@@ -64,7 +64,7 @@ def _read(body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], NotD
     left, chosen = NotDone(), body.get("options") or {}
     if not isinstance(chosen, Mapping):
         raise InvalidRequest('"options" must be an object.')
-    told = tidied({**chosen, "stream": True, **body})
+    told = tidied({**chosen, "stream": True, **body}, left)
     if told.get("images"):
         raise InvalidRequest(NO_PICTURES)
     options = read_common(told, _KNOWN, left)
@@ -77,7 +77,7 @@ def _read(body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], NotD
         options["thinking"] = think
     if form:
         kind = {"type": "json_object"} if form == "json" else {"type": "json_schema", "schema": form}
-        options["constraint"] = read_format(kind)
+        options["constraint"] = read_format(kind, left)
     return told, options, left
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 
 from engine.config import MAX_TOP, GenerationRequest, SamplingConfig, SpeculationConfig
 from engine.constraint import Constraint, lark_of_gbnf
+from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest
 from engine.generation.questions import Infill
 from engine.generation.request import make_request
@@ -17,6 +20,7 @@ from engine.messages.message import Message
 from engine.server.interfaces.bodies import read_flag
 from engine.server.interfaces.conversation import NO_PICTURES, read_messages, text_of
 from engine.server.interfaces.left_out import ANY_SEED, SILENT, NotDone, tidied
+from engine.server.interfaces.texts import in_tokens
 from engine.server.interfaces.tools import OfferedTool, read_tools
 
 _SAMPLING = tuple(each.name for each in fields(SamplingConfig))
@@ -46,16 +50,21 @@ _COMPLETION = _BOTH | {"prompt", "echo", "suffix", "best_of"}
 _INFILL = COMMON | {"max_tokens", "stop", "input_prefix", "input_suffix", "input_extra", "prompt"}
 
 
+InTokens = Callable[[GenerationRequest, SpeculativeDecoder], GenerationRequest]
+Unsaid = Infill | tuple[str | int, ...] | None
+"""A gap, or texts and token ids, of which a prompt is yet to be made."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """Hold what one request asks for.
 
     `request`: for the engine; `stream`: as events; `copies`: how many replies; `usage`: whether a stream tells its
     usage at the end; `logprobs`; `left_out`: what of the body is not done, in words; `body`: the body itself;
-    `gaps`: prefix, suffix and other files, where the prompts are yet to be made of the model's tokens; `prompts`:
-    further prompts, each of which is replied to as `request` is; `echo`: the replies are told with what they go on
-    with; `silent`: the prompt is read, and nothing is told; `tools`: those of the client, by the names that the model
-    is shown.
+    `unsaid`: of what each prompt is yet to be made in the model's tokens, () of nothing; `biased`: texts whose tokens
+    are biased; `prompts`: further prompts, each of which is replied to as `request` is; `echo`: the replies are told
+    with what they go on with; `silent`: the prompt is read, and nothing is told; `tools`: those of the client, by the
+    names that the model is shown.
     """
 
     request: GenerationRequest
@@ -65,22 +74,34 @@ class Asked:
     logprobs: bool
     left_out: tuple[str, ...]
     body: Mapping[str, Any]
-    gaps: tuple[Infill, ...] = ()
+    unsaid: tuple[Unsaid, ...] = ()
+    biased: tuple[tuple[str, float], ...] = ()
     prompts: tuple[str | tuple[int, ...], ...] = ()
     echo: bool = False
     silent: bool = False
     tools: Mapping[str, OfferedTool] = field(default_factory=dict)
 
-    def requests(self) -> Iterator[tuple[GenerationRequest, Infill | None]]:
-        """Return a request for each reply, with its gap; where a seed is given each has another one."""
+    def requests(self) -> Iterator[tuple[GenerationRequest, InTokens]]:
+        """Return a request for each reply, and what says it in the model's tokens; with a seed each has another one."""
         index = 0
         for place, prompt in enumerate((self.request.prompt, *self.prompts)):
             for _ in range(self.copies):
                 sampling = self.request.sampling
                 seed = None if sampling.seed is None else (sampling.seed + index) % 2**64
                 wanted = replace(self.request, prompt=prompt, sampling=replace(sampling, seed=seed))
-                yield wanted, self.gaps[place] if self.gaps else None
+                yield wanted, partial(self._in_tokens, self.unsaid[place] if self.unsaid else None)
                 index += 1
+
+    def _in_tokens(self, unsaid: Unsaid, request: GenerationRequest, decoder: SpeculativeDecoder) -> GenerationRequest:
+        """Return one of the requests in the model's tokens. Raises what finding them raises."""
+        prompt, size = request.prompt, 0 if decoder.target is None else decoder.target.vocab_size
+        if isinstance(unsaid, Infill):
+            prompt = tuple(decoder.infill_prompt(unsaid))
+        elif unsaid is not None:
+            prompt = tuple(in_tokens(unsaid, decoder, add_special=True, parse_special=True))
+        bias = {token: amount for token, amount in request.sampling.logit_bias if token < size}
+        bias |= {token: amount for text, amount in self.biased for token in decoder.encode(text)}
+        return replace(request, prompt=prompt, sampling=replace(request.sampling, logit_bias=tuple(bias.items())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,34 +114,36 @@ class Defaults:
 
 def read_chat(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     """Return what a body of /v1/chat/completions asks for. Raises InvalidRequest and its kinds."""
-    told, left = tidied(body), NotDone()
+    left = NotDone()
+    told = tidied(body, left)
     options = read_common(told, _CHAT, left)
     messages = read_messages(told.get("messages"), left)
     most = told.get("max_completion_tokens")
     options |= {} if most is None else {"max_tokens": most}
-    if "logprobs" not in body and type(told.get("logprobs")) is int:  # How many: llama.cpp's `n_probs`.
+    if type(told.get("logprobs")) is int:  # How many: llama.cpp's `n_probs`.
         told |= {"top_logprobs": told["logprobs"], "logprobs": told["logprobs"] > 0}
     logprobs = read_flag(told, "logprobs")
     if logprobs:
-        options["top"] = read_top(told.get("top_logprobs"))
-    options |= _thinking(told)
+        options["top"] = read_top(told.get("top_logprobs"), left)
+    options |= _thinking(told, left)
     tools = told.get("tools") or told.get("functions")
     offered = read_tools(tools or None, left)
     choice = told.get("tool_choice")
     if choice is None and told.get("function_call") is not None:
         called = told["function_call"]
         choice = {"type": "function", **called} if isinstance(called, Mapping) else called
-    options |= offered.options(choice, one_call=told.get("parallel_tool_calls") is False)
-    options |= _constraint(told) | _prediction(told.get("prediction"))
-    continues(told, messages)
+    options |= offered.options(choice, left, one_call=told.get("parallel_tool_calls") is False)
+    options |= _constraint(told, left) | _prediction(told.get("prediction"))
+    if not continues(told, messages):
+        options["template_options"] = {**options.get("template_options", {}), "add_generation_prompt": False}
     asked = make_asked(messages, options, told, defaults, left, logprobs=logprobs, known=_CHAT)
     return replace(asked, tools=offered.tools, echo=read_flag(told, "echo") and messages[-1].role == "assistant")
 
 
-def continues(body: Mapping[str, Any], messages: Sequence[Message]) -> None:
+def continues(body: Mapping[str, Any], messages: Sequence[Message]) -> bool:
     """Check what a body says of how the reply begins: it goes on with the assistant's last message, if that is one.
 
-    Raises InvalidRequest.
+    Return False where the template is not to begin a turn for it. Raises InvalidRequest.
     """
     wanted, opens = body.get("continue_final_message"), body.get("add_generation_prompt")
     written = len(messages) > 1 and messages[-1].role == "assistant"
@@ -132,38 +155,50 @@ def continues(body: Mapping[str, Any], messages: Sequence[Message]) -> None:
         raise InvalidRequest(
             'A reply goes on with the assistant\'s last message. Leave "continue_final_message" out, or add a question.'
         )
-    if opens is False and not written:
-        raise InvalidRequest('A reply begins a turn: leave "add_generation_prompt" out.')
     if written and messages[-1].tool_calls:
         raise InvalidRequest("A reply cannot go on with a message that calls tools. Add the results of the tools.")
+    return written or opens is not False
 
 
 def read_completion(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     """Return what a body of /v1/completions asks for. Raises InvalidRequest and its kinds."""
-    told, left = tidied(body), NotDone()
+    left = NotDone()
+    told = tidied(body, left)
     options = read_common(told, _COMPLETION, left) | {"raw": True}
-    first, *others = _prompts(told.get("prompt"))
+    found = _prompts(told.get("prompt"))
+    mixed = [each if isinstance(each, tuple) and str in map(type, each) else None for each in found]
+    first, *others = (each if isinstance(each, str) else _ids(each) for each in found)
     echo, suffix = read_flag(told, "echo"), told.get("suffix")
     if told.get("best_of") not in (None, 1, told.get("n")):
         left.note("best_of: replies are not ranked")
+    if echo and any(mixed):
+        raise InvalidRequest('"echo" needs prompts that are texts, or token ids alone.')
     top = told.get("logprobs")
     logprobs = top is not None and top is not False
     if logprobs:
         if echo:
             raise InvalidRequest('No logprobs of prompts are computed: leave "echo" or "logprobs" out.')
-        options["top"] = read_top(None if top is True else top)
-    options |= _constraint(told)
+        options["top"] = read_top(None if top is True else top, left)
+    options |= _constraint(told, left)
     asked = make_asked(first, options, told, defaults, left, logprobs=logprobs, known=_COMPLETION)
     if asked.copies * (1 + len(others)) > _MOST_REPLIES:
         raise InvalidRequest(f"At most {_MOST_REPLIES} replies can be asked for at once.")
-    gaps = tuple(_gap(prompt, suffix) for prompt in (first, *others)) if suffix else ()
-    return replace(asked, gaps=gaps, prompts=tuple(others), echo=echo)
+    unsaid = tuple(_gap(prompt, suffix) for prompt in found) if suffix else tuple(mixed) if any(mixed) else ()
+    return replace(asked, unsaid=unsaid, prompts=tuple(others), echo=echo)
 
 
-def _prompts(told: object) -> list[str | tuple[int, ...]]:
-    """Return the prompts of a body, one at least: texts, or lists of token ids. Raises InvalidRequest."""
-    listed = told if isinstance(told, list) and told and not all(type(each) is int for each in told) else [told]
-    found: list[str | tuple[int, ...]] = []
+def _ids(pieces: Sequence[int | str]) -> tuple[int, ...]:
+    """Return the token ids of a prompt, and for a text among them another one, which stands for it."""
+    return tuple(piece if isinstance(piece, int) else 0 for piece in pieces)
+
+
+def _prompts(told: object) -> list[str | tuple[int | str, ...]]:
+    """Return the prompts of a body, one at least: texts, or lists of token ids, maybe with texts between them.
+
+    Raises InvalidRequest.
+    """
+    listed = told if isinstance(told, list) and told and not any(type(each) is int for each in told) else [told]
+    found: list[str | tuple[int | str, ...]] = []
     for prompt in listed:
         if isinstance(prompt, Mapping) and isinstance(prompt.get("prompt_string"), str):  # Beside it are pictures.
             if prompt.get("multimodal_data"):
@@ -171,14 +206,14 @@ def _prompts(told: object) -> list[str | tuple[int, ...]]:
             found.append(prompt["prompt_string"])
         elif isinstance(prompt, str):
             found.append(prompt)
-        elif isinstance(prompt, list) and prompt and all(type(token) is int for token in prompt):
+        elif isinstance(prompt, list) and prompt and all(type(piece) in (int, str) for piece in prompt):
             found.append(tuple(prompt))
         else:
             raise InvalidRequest('"prompt" must be a text, a list of token ids, or a list of these.')
     return found
 
 
-def _gap(prompt: str | tuple[int, ...], suffix: object) -> Infill:
+def _gap(prompt: str | tuple[int | str, ...], suffix: object) -> Infill:
     if not isinstance(prompt, str) or not isinstance(suffix, str):
         raise InvalidRequest('"suffix" must be a text, and so must be the "prompt" before it.')
     return Infill(prompt, suffix)
@@ -186,9 +221,10 @@ def _gap(prompt: str | tuple[int, ...], suffix: object) -> Infill:
 
 def read_infill(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     """Return what a body of /infill asks for. Raises InvalidRequest and its kinds."""
-    told, left = tidied(body), NotDone()
+    left = NotDone()
+    told = tidied(body, left)
     asked = make_asked([0], read_common(told, _INFILL, left), told, defaults, left, logprobs=False, known=_INFILL)
-    return replace(asked, gaps=(read_infill_parts(told),))
+    return replace(asked, unsaid=(read_infill_parts(told),))
 
 
 def read_infill_parts(body: Mapping[str, Any]) -> Infill:
@@ -228,18 +264,22 @@ def make_asked(
     copies = 1 if copies is None else copies
     if type(copies) is not int or not 1 <= copies <= _MOST_COPIES:
         raise InvalidRequest(f'"n" must be a whole number from 1 to {_MOST_COPIES}.')
-    return Asked(request, read_flag(body, "stream"), copies, usage, logprobs, left.told, body, silent=silent)
+    biased = tuple((text, bias) for text, bias in _bias(body.get("logit_bias") or {}, left) if isinstance(text, str))
+    how: dict[str, Any] = {"biased": biased, "silent": silent}
+    return Asked(request, read_flag(body, "stream"), copies, usage, logprobs, left.told, body, **how)
 
 
 def read_common(body: Mapping[str, Any], known: AbstractSet[str], left: NotDone) -> dict[str, Any]:
     """Return the options that interfaces share, as far as this one has them (`known`). Raises InvalidRequest."""
     if not isinstance(body.get("model", ""), str | type(None)):
-        raise InvalidRequest('"model" must be the name of a model.')
+        left.note("model: it is no name")
     options = {rule: body[rule] for rule in _SAMPLING if body.get(rule) is not None}
     if options.get("seed") == ANY_SEED:
         options["seed"] = None
     if "logit_bias" in options:
-        options["logit_bias"] = _bias(options["logit_bias"])
+        options["logit_bias"] = {
+            token: bias for token, bias in _bias(options["logit_bias"], left) if type(token) is int
+        }
     options |= {plain: body[plain] for plain in _PLAIN if plain in known and body.get(plain) is not None}
     late = body.get("t_max_predict_ms")
     if isinstance(late, int | float) and late > 0:
@@ -250,40 +290,51 @@ def read_common(body: Mapping[str, Any], known: AbstractSet[str], left: NotDone)
             left.note(f"chat_template_kwargs {name}")
         options["template_options"] = {name: variables[name] for name in variables if name not in _RESERVED}
     elif variables is not None:
-        raise InvalidRequest('"chat_template_kwargs" must be an object.')
+        left.note("chat_template_kwargs: it is no object")
     return options
 
 
-def read_top(value: object) -> int:
+def read_top(value: object, left: NotDone) -> int:
     """Return how many alternatives a token are asked for. Raises InvalidRequest."""
     top = 0 if value is None else value
-    if type(top) is not int or not 0 <= top <= MAX_TOP:
-        raise InvalidRequest(f"At most {MAX_TOP} alternatives a token can be told.")
-    return top
+    if type(top) is not int or top < 0:
+        raise InvalidRequest('"top_logprobs" must be a whole number.')
+    if top > MAX_TOP:
+        left.note(f"{top} alternatives a token: {MAX_TOP} are told")
+    return min(top, MAX_TOP)
 
 
-def _bias(value: object) -> dict[int, float]:
-    try:
-        amounts = {int(token): amount for token, amount in dict(value).items()}  # type: ignore[call-overload]
-    except (TypeError, ValueError):
-        raise InvalidRequest('"logit_bias" must be an object of token ids with numbers.') from None
-    return {token: -sys.float_info.max if amount is False else amount for token, amount in amounts.items()}
+def _bias(value: object, left: NotDone) -> Iterator[tuple[int | str, float]]:
+    """Give what of a logit bias makes sense: of token ids, or of texts, whose tokens are meant."""
+    pairs = list(value.items()) if isinstance(value, Mapping) else value if isinstance(value, list) else [value]
+    for pair in pairs:
+        token, amount = pair if isinstance(pair, list | tuple) and len(pair) == 2 else (None, None)
+        number: Any = -sys.float_info.max if amount is False else amount
+        if not isinstance(number, int | float) or isinstance(number, bool):
+            token = None
+        if isinstance(token, str) and not re.fullmatch(r"-?\d{1,9}", token):
+            yield token, number
+        elif isinstance(token, str | int) and not isinstance(token, bool) and int(token) >= 0:
+            yield int(token), number
+        else:
+            left.note("logit_bias: what is no token with a number")
 
 
-def _thinking(body: Mapping[str, Any]) -> dict[str, Any]:
+def _thinking(body: Mapping[str, Any], left: NotDone) -> dict[str, Any]:
     effort, told = body.get("reasoning_effort"), body.get("chat_template_kwargs")
     if effort is not None:
-        return {"thinking": read_effort(effort)}
+        return read_effort(effort, left)
     if isinstance(told, Mapping) and told.get("enable_thinking") is not None:
         return {"thinking": "on" if read_flag(told, "enable_thinking") else "off"}
     return {}
 
 
-def read_effort(effort: object) -> str:
-    """Return how hard is to be thought, in the engine's words. Raises InvalidRequest."""
-    if not isinstance(effort, str) or effort not in _EFFORTS:
-        raise InvalidRequest(f'"reasoning_effort" must be one of {", ".join(_EFFORTS)}.')
-    return _EFFORTS[effort]
+def read_effort(effort: object, left: NotDone) -> dict[str, Any]:
+    """Return the option that says how hard is to be thought; none where the wish is not known."""
+    if isinstance(effort, str) and effort in _EFFORTS:
+        return {"thinking": _EFFORTS[effort]}
+    left.note(f"reasoning_effort {str(effort)[:40]}: known are {', '.join(_EFFORTS)}")
+    return {}
 
 
 def _prediction(told: object) -> dict[str, Any]:
@@ -298,40 +349,38 @@ def _prediction(told: object) -> dict[str, Any]:
     return {"prediction": "".join(filter(None, texts))}
 
 
-def _constraint(body: Mapping[str, Any]) -> dict[str, Any]:
+def _constraint(body: Mapping[str, Any], left: NotDone) -> dict[str, Any]:
     """Return what the reply must be, by OpenAI's name or llama.cpp's. Raises InvalidRequest."""
-    constraint = read_format(body.get("response_format"))
+    constraint = read_format(body.get("response_format"), left)
     schema, grammar = body.get("json_schema"), body.get("grammar")
     if constraint is None and schema is not None:
         constraint = _of_schema(schema, '"json_schema" must be a JSON schema.')
-    if constraint is None and grammar:
-        if not isinstance(grammar, str):
-            raise InvalidRequest('"grammar" must be a text.')
+    if constraint is None and isinstance(grammar, str) and grammar:
         constraint = Constraint.lark(lark_of_gbnf(grammar))
+    elif grammar and not isinstance(grammar, str):
+        left.note("grammar: it is no text")
     return {} if constraint is None else {"constraint": constraint}
 
 
-def read_format(value: object) -> Constraint | None:
+def read_format(value: object, left: NotDone) -> Constraint | None:
     """Return the constraint of a format of replies, None for plain text. Raises InvalidRequest."""
-    if value is None:
-        return None
     kind = value.get("type") if isinstance(value, Mapping) else None
-    if kind == "text":
+    if not isinstance(value, Mapping) or kind in (None, "", "text"):
+        if value is not None and kind != "text":
+            left.note("response_format: it has no type")
         return None
-    if kind == "json_object" and isinstance(value, Mapping):
+    if kind == "json_object":
         return _of_schema(value.get("schema") or {}, '"response_format" has a "schema" that is no JSON schema.')
-    if kind == "json_schema" and isinstance(value, Mapping):
+    if kind == "json_schema":
         told = value.get("json_schema")
-        schema = told.get("schema") if isinstance(told, Mapping) else value.get("schema")
-        return _of_schema(
-            schema, '"response_format" of the type json_schema needs "json_schema" with a "schema".', empty=False
-        )
+        schema = (told if isinstance(told, Mapping) else value).get("schema")
+        return _of_schema({} if schema is None else schema, '"json_schema" has a "schema" that is no JSON schema.')
     raise InvalidRequest('"response_format" must be of the type text, json_object or json_schema.')
 
 
-def _of_schema(schema: object, wrong: str, *, empty: bool = True) -> Constraint:
-    """Return the constraint of a schema; `empty`: one that says nothing means any object. Raises InvalidRequest."""
-    if schema == {} and empty:
+def _of_schema(schema: object, wrong: str) -> Constraint:
+    """Return the constraint of a schema: one that says nothing means any object. Raises InvalidRequest."""
+    if schema == {}:
         return Constraint.json()
     if isinstance(schema, Mapping | bool):
         return Constraint.json_schema(schema)

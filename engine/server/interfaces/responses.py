@@ -34,13 +34,14 @@ _SAID_NOTHING = {"role": "user", "content": ""}
 
 def read_responses(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     """Return what a body of /v1/responses asks for; what went before is in its input. Raises InvalidRequest."""
-    told, left = tidied(body), NotDone()
+    left = NotDone()
+    told = tidied(body, left)
     options = read_common(told, _KNOWN, left)
     instructions = told.get("instructions")
     messages = _as_messages(input_items(told), left)
     if instructions is not None and not isinstance(instructions, str):
-        raise InvalidRequest('"instructions" must be a text.')
-    if instructions:
+        left.note("instructions: they are no text")
+    elif instructions:
         messages.insert(0, {"role": "system", "content": instructions})
     if all(message["role"] in ("system", "developer") for message in messages):
         messages.append(_SAID_NOTHING)
@@ -50,15 +51,15 @@ def read_responses(body: Mapping[str, Any], defaults: Defaults) -> Asked:
         options["max_tokens"] = told["max_output_tokens"]
     reasoning, wanted = told.get("reasoning"), told.get("text")
     if isinstance(reasoning, Mapping) and reasoning.get("effort") is not None:
-        options["thinking"] = read_effort(reasoning["effort"])
-    constraint = read_format(wanted.get("format") if isinstance(wanted, Mapping) else None)
+        options |= read_effort(reasoning["effort"], left)
+    constraint = read_format(wanted.get("format") if isinstance(wanted, Mapping) else None, left)
     options |= {} if constraint is None else {"constraint": constraint}
     offered = read_tools(told.get("tools"), left)
-    options |= offered.options(told.get("tool_choice"), one_call=told.get("parallel_tool_calls") is False)
+    options |= offered.options(told.get("tool_choice"), left, one_call=told.get("parallel_tool_calls") is False)
     included = told.get("include")
     logprobs = isinstance(included, list) and "message.output_text.logprobs" in included
     if logprobs:
-        options["top"] = read_top(told.get("top_logprobs"))
+        options["top"] = read_top(told.get("top_logprobs"), left)
     asked = make_asked(read_messages(messages, left), options, told, defaults, left, logprobs=logprobs, known=_KNOWN)
     return replace(asked, tools=offered.tools)
 

@@ -22,9 +22,12 @@ _MOST_TEXTS = 2048
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Hold what is to be tokenised: a text or messages. `pieces`: with the text of each token."""
+    """Hold what is to be tokenised: texts, between which token ids may stand, or messages.
 
-    text: str
+    `pieces`: with the text of each token.
+    """
+
+    texts: tuple[str | int, ...]
     messages: tuple[Message, ...]
     add_special: bool
     parse_special: bool
@@ -34,14 +37,29 @@ class Texts:
 def read_texts(body: Mapping[str, Any]) -> Texts:
     """Return what a body of /tokenize asks for, with llama.cpp's names or vLLM's. Raises InvalidRequest."""
     messages = read_messages(body["messages"]) if body.get("messages") is not None else ()
-    text = body.get("content", body.get("prompt", ""))
-    if not isinstance(text, str) or (not messages and "content" not in body and "prompt" not in body):
-        raise InvalidRequest('/tokenize needs a text as "content", or "messages".')
-    _check_model(body)
+    told = body.get("content", body.get("prompt", ""))
+    texts = told if isinstance(told, list) else [told]
+    if type(told) not in (str, list) or not all(type(each) in (str, int) for each in texts):
+        raise InvalidRequest('"content" must be a text, or a list of texts and token ids.')
     special = read_flag(body, "add_special") or read_flag(body, "add_special_tokens")
     parse = body.get("parse_special") is None or read_flag(body, "parse_special")
     pieces = read_flag(body, "with_pieces") or read_flag(body, "return_token_strs")
-    return Texts(text, messages, special, parse, pieces)
+    return Texts(tuple(texts), messages, special, parse, pieces)
+
+
+def in_tokens(
+    pieces: Sequence[str | int], decoder: SpeculativeDecoder, *, add_special: bool, parse_special: bool
+) -> list[int]:
+    """Return the tokens of texts, between which token ids may stand. Raises what encoding raises."""
+    tokens: list[int] = []
+    for place, piece in enumerate(pieces):
+        special = add_special and not place
+        tokens += (
+            [piece]
+            if isinstance(piece, int)
+            else decoder.encode(piece, add_special=special, parse_special=parse_special)
+        )
+    return tokens
 
 
 def told_tokens(wanted: Texts, decoder: SpeculativeDecoder) -> dict[str, Any]:
@@ -49,7 +67,7 @@ def told_tokens(wanted: Texts, decoder: SpeculativeDecoder) -> dict[str, Any]:
     if wanted.messages:
         tokens = decoder.prompt_tokens(wanted.messages)
     else:
-        tokens = decoder.encode(wanted.text, add_special=wanted.add_special, parse_special=wanted.parse_special)
+        tokens = in_tokens(wanted.texts, decoder, add_special=wanted.add_special, parse_special=wanted.parse_special)
     length = 0 if decoder.target is None else decoder.target.context_length
     listed: list[Any] = list(tokens)
     if wanted.pieces:
@@ -66,10 +84,9 @@ def prompt_of(request: GenerationRequest, decoder: SpeculativeDecoder) -> ReadPr
 
 def read_tokens(body: Mapping[str, Any]) -> list[int]:
     """Return the tokens of a body of /detokenize. Raises InvalidRequest."""
-    tokens = body.get("tokens")
+    tokens = body.get("tokens", [])
     if not isinstance(tokens, list) or not all(type(token) is int for token in tokens):
         raise InvalidRequest('/detokenize needs "tokens", a list of token ids.')
-    _check_model(body)
     return tokens
 
 
@@ -86,7 +103,6 @@ class Embeddings:
 def embedding_texts(body: Mapping[str, Any]) -> Embeddings:
     """Return what a body of /v1/embeddings asks for. Raises InvalidRequest."""
     given, form, dimensions = body.get("input"), body.get("encoding_format"), body.get("dimensions")
-    _check_model(body)
     texts = [given] if isinstance(given, str) or (given and _are_tokens(given)) else given
     if not isinstance(texts, list) or not texts or not all(text and _is_text(text) for text in texts):
         raise InvalidRequest('"input" must be a text, a list of texts, or lists of token ids, none of them empty.')
@@ -96,7 +112,8 @@ def embedding_texts(body: Mapping[str, Any]) -> Embeddings:
         raise InvalidRequest('"encoding_format" must be float or base64.')
     if dimensions is not None and (type(dimensions) is not int or dimensions < 1):
         raise InvalidRequest('"dimensions" must be a whole number above 0.')
-    return Embeddings(body.get("model") or "", tuple(texts), dimensions, form == "base64")
+    model = body.get("model")
+    return Embeddings(model if isinstance(model, str) else "", tuple(texts), dimensions, form == "base64")
 
 
 def told_embeddings(wanted: Embeddings, model: str, vectors: Sequence[Sequence[float]], count: int) -> dict[str, Any]:
@@ -121,8 +138,3 @@ def _is_text(text: object) -> bool:
 
 def _are_tokens(text: object) -> bool:
     return isinstance(text, list) and all(type(token) is int for token in text)
-
-
-def _check_model(body: Mapping[str, Any]) -> None:
-    if not isinstance(body.get("model", ""), str | type(None)):
-        raise InvalidRequest('"model" must be the name of a model.')

@@ -41,17 +41,17 @@ class Offered:
             kept = {key: told[key] for key in ("description", "parameters", "strict") if told.get(key) is not None}
             self.functions.append({"type": "function", "function": {"name": name, **kept}})
 
-    def options(self, choice: object, *, one_call: bool) -> dict[str, Any]:
-        """Return the options of a request, by which of the tools are to be called. Raises InvalidRequest."""
-        wish, names = _wish(choice)
+    def options(self, choice: object, left: NotDone, *, one_call: bool) -> dict[str, Any]:
+        """Return the options of a request, by which of the tools are to be called. Raises InvalidRequest.
+
+        A call that cannot be, since no such function is offered, is not demanded.
+        """
+        wish, names = _wish(choice, left)
         shown = [name for name in self.tools if not names or name in names or self.tools[name].name in names]
-        if names and not shown:
+        if not shown and (names or wish == "required"):
             there = ", ".join(list(self.tools)[:20]) or "none"
-            raise InvalidRequest(f'"tool_choice" names {", ".join(names)[:100]}, which is none of the tools: {there}.')
-        if wish == "required" and not shown:
-            raise InvalidRequest(
-                '"tool_choice" demands a call, and no function is offered. Send "tools" with functions.'
-            )
+            left.note(f"tool_choice {', '.join(names)[:60] or wish}: the functions are {there}")
+            wish, names = "auto", ()
         if wish == "none" or not self.functions:
             return {}
         if wish == "auto" and names:  # Only these may be called.
@@ -117,30 +117,28 @@ def _described(told: Mapping[str, Any]) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def _wish(choice: object) -> tuple[str, tuple[str, ...]]:
+def _wish(choice: object, left: NotDone) -> tuple[str, tuple[str, ...]]:
     """Return whether tools may, must or must not be called, and which, by name; () any. Raises InvalidRequest."""
     if choice is None:
         return "auto", ()
     kind = choice.get("type") if isinstance(choice, Mapping) else choice
     if isinstance(kind, str) and kind in _WISHES:
         return _WISHES[kind], ()
-    if not isinstance(choice, Mapping) or not isinstance(kind, str):
+    if isinstance(choice, str):
         raise InvalidRequest(_CHOICES)
-    inner = choice.get(kind)
-    told: Mapping[str, Any] = inner if isinstance(inner, Mapping) else choice
+    inner = choice.get(str(kind)) if isinstance(choice, Mapping) else None
+    told: Mapping[str, Any] = inner if isinstance(inner, Mapping) else choice if isinstance(choice, Mapping) else {}
     if kind == "allowed_tools" and isinstance(told.get("tools"), list):
-        names = tuple(_chosen(tool) for tool in told["tools"])
+        names = tuple(filter(None, map(_chosen, told["tools"])))
         return _WISHES.get(str(told.get("mode")), "auto"), names
-    if kind in ("function", "tool", "custom"):
-        return "required", (_chosen(choice),)
-    raise InvalidRequest(_CHOICES)
+    if kind in ("function", "tool", "custom") and (name := _chosen(choice)):
+        return "required", (name,)
+    left.note(f"tool_choice {str(kind)[:40]}: it names no function")
+    return "auto", ()
 
 
 def _chosen(told: object) -> str:
-    """Return the name of a tool that a choice names. Raises InvalidRequest."""
+    """Return the name of a tool that a choice names, '' where it names none."""
     inner = [told.get(str(told.get("type"))), told] if isinstance(told, Mapping) else []
     names: Iterator[Any] = (each.get("name") for each in inner if isinstance(each, Mapping))
-    name = next((name for name in names if isinstance(name, str) and name), None)
-    if name is None:
-        raise InvalidRequest(_CHOICES)
-    return name
+    return next((name for name in names if isinstance(name, str)), "")

@@ -209,10 +209,14 @@ def test_a_closed_connection_ends_the_reply(url: str, decoder: SpeculativeDecode
         (b"[]", 400, "must be a JSON object"),
         (b"[" * 50_000, 400, "not JSON"),
         (b"{}", 400, '"messages" must be a list'),
-        (b'{"messages": [{"role": "user", "content": "a"}], "temperature": -1}', 400, "temperature"),
+        (b'{"messages": [{"role": "user", "content": "a"}], "temperature": "hot"}', 400, "temperature"),
         (b'{"messages": [{"role": "user", "content": "a"}], "n": 17}', 400, '"n" must be a whole number from 1 to 16'),
         (b'{"messages": [{"role": "user", "content": "a"}], "max_tokens": "x"}', 400, "max_tokens"),
-        (b'{"messages": [{"role": "user", "content": "a"}], "logit_bias": {"x": 1}}', 400, "logit_bias"),
+        (
+            b'{"messages": [{"role": "user", "content": "a"}], "top_logprobs": -1, "logprobs": true}',
+            400,
+            "top_logprobs",
+        ),
         (b'{"messages": [{"role": "user", "content": "a"}], "stream": "yes"}', 400, '"stream" must be true or false'),
         (
             json.dumps({"messages": QUESTION, "response_format": REFUSED}).encode(),
