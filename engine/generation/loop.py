@@ -144,11 +144,16 @@ class GenerationLoop:
         return plan.policy.choose()
 
     def _propose(self, lookahead: int) -> Draft:
-        """Return the draft of the round: the drafter's, or where there is none, tokens that only may come."""
-        plan, draft = self._plan, self._ask_drafter(lookahead)
-        masks, emitted = plan.masks, self._emitted
+        """Return the draft of the round: what must come of a call, the drafter's, or tokens that only may come."""
+        plan, emitted = self._plan, self._emitted
+        masks = plan.masks
+        if plan.guess is not None and masks is None and self._ahead is None and plan.lookahead != 0:
+            guessed = self._guessed(plan.guess)
+            if guessed.tokens:
+                return guessed
+        draft = self._ask_drafter(lookahead)
         if masks is None:
-            return draft if draft.tokens or plan.guess is None or plan.lookahead == 0 else self._guessed(plan.guess)
+            return draft
         if (
             draft.tokens and draft.probs is None and draft.parents is None and self._ahead is None
         ):  # What is known before any draw may be cut.

@@ -83,15 +83,15 @@ def test_calls_are_told() -> None:
     ("wanted", "reply"), [({}, CALL), ({"must_call": "look"}, '{"name": "look", "arguments": {"at": "it"}}')]
 )
 def test_names_keys_and_braces_of_calls_are_proposed(wanted: dict[str, Any], reply: str) -> None:
-    """Of a call that is demanded, and of one that nobody demanded, by the tools' schemas: at no model pass."""
-    template = (
-        TEMPLATE if wanted else TEMPLATE.replace("tools | tojson", "''")
-    )  # Of what the prompt says the index of n-grams proposes some.
+    """Of a call that is demanded, and of one that nobody demanded, by the tools' schemas: at no model pass.
+
+    Before the index of n-grams, which could propose some of what the prompt says of the tools.
+    """
     render.keep_warm(test_calls_are_told)
     try:
-        if open_grammar(GrammarRequest(template)) is None:
+        if open_grammar(GrammarRequest(TEMPLATE)) is None:
             pytest.skip("llama.cpp was compiled without the door")
-        decoder, _ = _reading(template, reply)
+        decoder, _ = _reading(TEMPLATE, reply)
         schema = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
         tools = [{"name": "look", "parameters": {**schema, "additionalProperties": False}}]
         if not wanted:  # The vocabulary is read behind the first reply with a call: no reply waits for it.
@@ -102,7 +102,7 @@ def test_names_keys_and_braces_of_calls_are_proposed(wanted: dict[str, Any], rep
         (figures,) = (each for each in result.stats.by_method if each.name == "constraint")
         assert figures.accepted > (4 if wanted else 20), figures
         assert figures.proposed - figures.accepted <= 1, figures  # A guess may take the call for one of several.
-        plain, _ = _reading(template, reply)
+        plain, _ = _reading(TEMPLATE, reply)
         assert plain.generate("Go", tools=tools, lookahead=0, **wanted).tokens == result.tokens
     finally:
         render.let_go(test_calls_are_told)
