@@ -343,12 +343,16 @@ class EngineBridge(Responders):
         )
 
     def count_tokens(
-        self, messages: Sequence[Message], texts: Sequence[str] = (), choice: GenerationChoice | None = None
+        self,
+        messages: Sequence[Message],
+        texts: Sequence[str] = (),
+        choice: GenerationChoice | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
     ) -> Job[TokenCount]:
         """Count the tokens that these messages would take of the context, and those of each text.
 
         It waits for nothing that the engine's thread does. `choice`: what the reply would be asked with; its system
-        prompt comes first.
+        prompt comes first. `tools` as with `reply`.
 
         Raises ModelNotLoaded, ChatTemplateFailed, TextNotEncodable, Cancelled.
         """
@@ -362,7 +366,8 @@ class EngineBridge(Responders):
                 counts.append(answering.count(text))
                 cancel.check()
             told, most = asked.messages(messages), asked.max_tokens
-            fit = answering.fit(told, max_tokens=most, cancel=cancel, **asked.thinking_options)
+            offered = () if asked.schema.strip() else tools
+            fit = answering.fit(told, max_tokens=most, tools=offered, cancel=cancel, **asked.thinking_options)
             return TokenCount(fit, tuple(counts))
 
         return self._counter.submit(Job(self._loop, work))

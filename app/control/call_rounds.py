@@ -7,8 +7,9 @@ in memory, another chat can be opened, and the question is there again after a r
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
@@ -123,14 +124,22 @@ class CallRounds(QObject):
             else:
                 self._decide(exchange, conversation, planned, toolbox, given)
 
-    def answer(self, exchange: Exchange, conversation: Conversation | None, permission: Permission) -> None:
-        """Allow the call that waits, or refuse it."""
+    def answer(
+        self,
+        exchange: Exchange,
+        conversation: Conversation | None,
+        permission: Permission,
+        changed: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Allow the call that waits, or refuse it. `changed`: arguments in place of those that the model gave."""
         question = exchange.tools
         calls = open_calls(exchange.said)
         if not calls or self.is_running(exchange) or question is None or question.stage != "asking":
             return
         toolbox = self._desk.toolbox(conversation)
-        planned = planned_calls(Message("assistant", [calls[0]]), toolbox, self._before(exchange, conversation))[0]
+        call = ToolCall(calls[0].id, calls[0].name, {**calls[0].arguments, **(changed or {})})
+        before = () if changed else self._before(exchange, conversation)
+        planned = planned_calls(Message("assistant", [call]), toolbox, before)[0]
         if planned.tool is None:
             self.go_on(exchange, conversation)
             return
@@ -224,7 +233,10 @@ class CallRounds(QObject):
         output: ToolOutput,
         pictures: tuple[str, ...] = (),
     ) -> None:
-        message = result_message(call, ToolOutput(output.text, output.is_error, pictures))
+        text, (made, *_) = output.text, open_calls(exchange.said)
+        if made.arguments != call.arguments:
+            text = f"{_CHANGED} {call.arguments_json}\n{text}"
+        message = result_message(call, ToolOutput(text, output.is_error, pictures))
         shown = [ImagePart(each) for each in pictures]
         self._keep(exchange, conversation, Message("tool", [*message.parts, *shown]))
         self.go_on(exchange, conversation)
@@ -242,3 +254,4 @@ class CallRounds(QObject):
 
 _NOT_RUN = "Not run: the user went on without it."
 _CANCELLED = "The user cancelled this call."
+_CHANGED = "The user changed the arguments of this call to"

@@ -493,8 +493,8 @@ class ChatController(QObject):
     def act_on_call(self, intent: EntryIntent) -> None:
         """Do what the reader wants of a tool call, if it is the one with which the chat on the screen ends."""
         match intent:
-            case AnswerCall(exchange, permission) if not self.busy and exchange is self._last():
-                self._calls.answer(exchange, self.conversations.open, permission)
+            case AnswerCall(exchange, permission, changed) if not self.busy and exchange is self._last():
+                self._calls.answer(exchange, self.conversations.open, permission, changed)
             case MoreCalls(exchange) if not self.busy and exchange is self._last():
                 self._calls.more(exchange, self.conversations.open)
             case CancelCall(exchange) if exchange is self._last():

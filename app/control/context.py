@@ -68,6 +68,7 @@ class ContextController(QObject):
         controller.reply_ended.connect(self._note_conversation)
         controller.busy_changed.connect(self._note_busy)
         controller.choices.changed.connect(self.note_typed)
+        controller.tools.changed.connect(self.note_typed)
         controller.models.loaded_changed.connect(self._note_models)
         controller.replies.metrics_changed.connect(self._note_reply)
 
@@ -160,7 +161,8 @@ class ContextController(QObject):
             # Nothing typed is no question: the chat is as it was said so far.
             messages, asks = (*history, *asked), any(each.content for each in asked)
             messages = messages if asks or not history else history
-        job = self._job = self._bridge.count_tokens(messages, uncounted, choice)
+        tools = self._controller.tools.functions() if pending is None else pending.tools
+        job = self._job = self._bridge.count_tokens(messages, uncounted, choice, tools)
         try:
             count = await job.result
         except Cancelled:

@@ -88,7 +88,7 @@ class _Server:
 class ToolDesk(QObject):
     """Hold who has tools. No program is started and no socket opened before somebody switches one on.
 
-    Attributes: choice (which of ours are on), permissions. Signal: changed().
+    Attributes: choice (which of ours are on), permissions, bench (runs what takes its time). Signal: changed().
     """
 
     changed = Signal()
@@ -107,7 +107,7 @@ class ToolDesk(QObject):
         self._settings = settings
         self._conversations = conversations
         self._file = None if folder is None else folder / _SERVERS
-        self._bench = ToolBench(loop)
+        self.bench = ToolBench(loop)
         self._children: ToolServers | None = None
         self._in_chats: set[tuple[int | None, str, str]] = set()
         self._next_off: frozenset[str] = frozenset()
@@ -121,6 +121,10 @@ class ToolDesk(QObject):
     def toolbox(self, conversation: Conversation | None) -> Toolbox:
         """Return the tools that a conversation may use now (None: the one that has no question yet)."""
         return Toolbox(self._hosts(), self._off() | self.off_in(conversation))
+
+    def functions(self) -> list[dict[str, Any]]:
+        """Return what a model is told of the tools of the conversation on the screen."""
+        return self.toolbox(self._conversations.open).functions()
 
     def all_tools(self) -> tuple[HostShown, ...]:
         """Return what can be used in chats at all, by who has it, without what is off in the settings."""
@@ -195,7 +199,7 @@ class ToolDesk(QObject):
 
     def run(self, planned: PlannedCall, toolbox: Toolbox) -> Job[ToolOutput]:
         """Run a call that was allowed. Raises Cancelled."""
-        return self._bench.start(lambda cancel: run_call(planned, toolbox, cancel=cancel))
+        return self.bench.start(lambda cancel: run_call(planned, toolbox, cancel=cancel))
 
     def given(self, tool: Tool, conversation: Conversation | None) -> Permission | None:
         """Return what was answered for a tool; None: a person is to be asked."""
@@ -313,12 +317,12 @@ class ToolDesk(QObject):
         if host is None:
             tell("")
             return
-        job = self._bench.start(lambda _cancel: host.log())
+        job = self.bench.start(lambda _cancel: host.log())
         job.result.add_done_callback(lambda done: tell("" if done.exception() else done.result()))
 
     def look_elsewhere(self, tell: Callable[[tuple[ServersElsewhere, ...]], None]) -> None:
         """Tell which servers other programs have, once that is known."""
-        job = self._bench.start(lambda _cancel: servers_elsewhere())
+        job = self.bench.start(lambda _cancel: servers_elsewhere())
         job.result.add_done_callback(lambda done: tell(() if done.exception() else done.result()))
 
     def hosts(self) -> tuple[HostShown, ...]:
@@ -329,7 +333,7 @@ class ToolDesk(QObject):
 
     def close(self) -> None:
         """End all servers and all calls, for closing."""
-        self._bench.close(_CLOSE_S)
+        self.bench.close(_CLOSE_S)
         if self._children is not None:
             self._children.close()
 
@@ -355,9 +359,15 @@ class ToolDesk(QObject):
     def _start(self, server: _Server) -> None:
         self._children = self._children or ToolServers()
         host = server.host = self._children.host(server.config)
+
+        def offer(cancel: CancelToken) -> ServerOffer:
+            found = host.offer(cancel)
+            Toolbox([_Known(host, found.tools)])  # Checked here, many large tools keep the window waiting no more.
+            return found
+
         server.stage, server.problem, server.offer = "starting", "", None
         server.settled.clear()
-        job = server.job = self._bench.start(host.offer)
+        job = server.job = self.bench.start(offer)
         job.result.add_done_callback(lambda done: self._started(server, job, done))
         self.changed.emit()
 
@@ -382,7 +392,7 @@ class ToolDesk(QObject):
         if job is not None:
             job.cancel()
         if host is not None:
-            self._bench.start(lambda _cancel: host.close()).result.add_done_callback(_forget)
+            self.bench.start(lambda _cancel: host.close()).result.add_done_callback(_forget)
 
     def _read(self) -> None:
         if self._file is None or not self._file.exists():

@@ -97,16 +97,18 @@ class TargetQuestions:
         *,
         max_tokens: int | None = None,
         thinking: ThinkingMode = "default",
+        tools: Sequence[Tool] = (),
         cancel: CancelToken | None = None,
     ) -> PromptFit:
         """Return how much of these messages a reply of `max_tokens` would read, and what is left out. Reads nothing.
 
-        `thinking` as in GenerationRequest. Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable,
-        Cancelled.
+        `thinking` and `tools` as in GenerationRequest. Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed,
+        TextNotEncodable, Cancelled.
         """
         target, told = self._loaded(), freeze_messages(messages)
         check_length(max_tokens, 0, None)
         given = thinking_input(check_thinking(thinking), target.tokenizer, Renderer(cancel))
+        given = replace(given, tools=freeze_tools(tools) or None)
         return measure_turns(told, target.tokenizer, target.context_length, max_tokens, cancel, given)
 
     def count(self, text: str) -> int:

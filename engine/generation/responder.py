@@ -13,6 +13,7 @@ from engine.config import GenerationRequest, Prompt, ThinkingMode
 from engine.events import Event, GenerationResult
 from engine.generation.questions import ReadPrompt
 from engine.messages.message import Message
+from engine.messages.tools import Tool
 from engine.options import GenerationOptions
 from engine.stats import GenerationStats
 
@@ -112,6 +113,7 @@ class Responder(Protocol):
         *,
         max_tokens: int | None = None,
         thinking: ThinkingMode = "default",
+        tools: Sequence[Tool] = (),
         cancel: CancelToken | None = None,
     ) -> PromptFit:
         """Return how much of these messages a reply would read; needs `counts`."""

@@ -18,6 +18,7 @@ from engine.generation.questions import ReadPrompt
 from engine.generation.request import make_request
 from engine.generation.responder import Capabilities
 from engine.messages.message import Message
+from engine.messages.tools import Tool
 from engine.options import GenerationOptions
 from engine.remote.body import make_body
 from engine.remote.http import Connection
@@ -186,6 +187,7 @@ class RemoteDecoder:
         *,
         max_tokens: int | None = None,
         thinking: ThinkingMode = "default",
+        tools: Sequence[Tool] = (),
         cancel: CancelToken | None = None,
     ) -> PromptFit:
         """Raise NotAvailable."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from engine.cancel import CancelToken
@@ -37,7 +38,7 @@ class Toolbox:
             try:
                 for tool in host.tools():
                     name = _free_name(tool, taken)
-                    freeze_tools([_function(name, tool)])  # One that a request refuses would make every reply fail.
+                    _check(tool)
                     taken.add(_looks(name))
                     self.tools[name], self._hosts[name] = tool, host
             except EngineError as error:
@@ -86,6 +87,12 @@ def no_such_tool(name: str, toolbox: Toolbox) -> str:
     """Return what a model reads that called a tool which there is not, or which is off."""
     there = ", ".join(toolbox.offered) or "none"
     return f"There is no tool {one_line(name, 64)}. There are: {there}."
+
+
+@lru_cache(maxsize=4096)
+def _check(tool: Tool) -> None:
+    """Check a tool once: one that a request refuses would make every reply fail. Raises InvalidRequest."""
+    freeze_tools([_function("tool", tool)])
 
 
 def _function(name: str, tool: Tool) -> dict[str, Any]:

@@ -353,6 +353,76 @@
         </message>
     </context>
     <context>
+        <name>Connect</name>
+        <message>
+            <source>Written to {path}.</source>
+            <translation>In {path} geschrieben.</translation>
+        </message>
+        <message>
+            <source>Written to {path}. What was there is in {copy}.</source>
+            <translation>In {path} geschrieben. Das Bisherige steht in {copy}.</translation>
+        </message>
+        <message>
+            <source>Switch the server on first, above.</source>
+            <translation>Schalten Sie zuerst oben den Server ein.</translation>
+        </message>
+        <message>
+            <source>Asking {address}…</source>
+            <translation>{address} wird gefragt …</translation>
+        </message>
+        <message>
+            <source>{path}: {model} answered in {seconds} s: {text}</source>
+            <translation>{path}: {model} hat in {seconds} s geantwortet: {text}</translation>
+        </message>
+        <message>
+            <source>(nothing)</source>
+            <translation>(nichts)</translation>
+        </message>
+    </context>
+    <context>
+        <name>ConnectPart</name>
+        <message>
+            <source>Connect your apps</source>
+            <translation>Andere Programme verbinden</translation>
+        </message>
+        <message>
+            <source>Program</source>
+            <translation>Programm</translation>
+        </message>
+        <message>
+            <source>What to set in it</source>
+            <translation>Was darin einzustellen ist</translation>
+        </message>
+        <message>
+            <source>Copy</source>
+            <translation>Kopieren</translation>
+        </message>
+        <message>
+            <source>Write it into its settings</source>
+            <translation>In seine Einstellungen schreiben</translation>
+        </message>
+        <message>
+            <source>Test</source>
+            <translation>Testen</translation>
+        </message>
+        <message>
+            <source>Ask the server as this program would, and show the answer</source>
+            <translation>Den Server fragen, wie es dieses Programm täte, und die Antwort zeigen</translation>
+        </message>
+        <message>
+            <source>{name}, found here</source>
+            <translation>{name}, hier gefunden</translation>
+        </message>
+        <message>
+            <source>Into {file}; a copy of what is there stays beside it</source>
+            <translation>In {file}; eine Kopie des Bisherigen bleibt daneben</translation>
+        </message>
+        <message>
+            <source>Enter it by hand: its settings cannot be written by others</source>
+            <translation>Von Hand eingeben: Andere können seine Einstellungen nicht schreiben</translation>
+        </message>
+    </context>
+    <context>
         <name>Context</name>
         <message>
             <source>too long: {used} tokens, {available} fit</source>
@@ -4177,6 +4247,10 @@
             <translation>Hier beenden</translation>
         </message>
         <message>
+            <source>{name} must be JSON, as it was.</source>
+            <translation>{name} muss JSON sein, wie zuvor.</translation>
+        </message>
+        <message>
             <source>Once</source>
             <translation>Einmal</translation>
         </message>
@@ -5759,8 +5833,48 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Die Quellen müssen verschiedene Namen aus {sources} sein, nicht {value!r}.</translation>
         </message>
         <message>
+            <source>{title}: nothing was written, enter it by hand.</source>
+            <translation>{title}: Nichts wurde geschrieben, geben Sie es von Hand ein.</translation>
+        </message>
+        <message>
+            <source>Cline keeps its settings where no other program can write them: enter this on its settings page.</source>
+            <translation>Cline bewahrt seine Einstellungen dort auf, wo kein anderes Programm sie schreiben kann: Geben Sie dies auf seiner Einstellungsseite ein.</translation>
+        </message>
+        <message>
+            <source>Zed keeps no key there: start it with OUTRIDER_API_KEY set to it, or to any text where there is none.</source>
+            <translation>Zed bewahrt dort keinen Schlüssel auf: Starten Sie es mit OUTRIDER_API_KEY, auf den Schlüssel gesetzt, oder auf irgendeinen Text, wo es keinen gibt.</translation>
+        </message>
+        <message>
+            <source>Set this before Open WebUI starts, or add a connection in its admin settings. In a container the address of this computer is http://host.docker.internal with the server's port.</source>
+            <translation>Setzen Sie dies, bevor Open WebUI startet, oder fügen Sie in seinen Verwaltungseinstellungen eine Verbindung hinzu. In einem Container ist die Adresse dieses Rechners http://host.docker.internal mit dem Port des Servers.</translation>
+        </message>
+        <message>
+            <source>Then: llm -m outrider 'Hello'. Where the server wants a key: llm keys set openai</source>
+            <translation>Danach: llm -m outrider 'Hallo'. Wo der Server einen Schlüssel will: llm keys set openai</translation>
+        </message>
+        <message>
             <source>the answer is not of the form that was asked for</source>
             <translation>die Antwort hat nicht die verlangte Form</translation>
+        </message>
+        <message>
+            <source>Cannot write {path}: {reason}.</source>
+            <translation>{path} kann nicht geschrieben werden: {reason}.</translation>
+        </message>
+        <message>
+            <source>{path} is too large for settings. Look at it, and copy what to set by hand.</source>
+            <translation>{path} ist zu groß für Einstellungen. Sehen Sie sich die Datei an, und übertragen Sie von Hand, was einzustellen ist.</translation>
+        </message>
+        <message>
+            <source>{path} is no text. Look at it, and copy what to set by hand.</source>
+            <translation>{path} ist kein Text. Sehen Sie sich die Datei an, und übertragen Sie von Hand, was einzustellen ist.</translation>
+        </message>
+        <message>
+            <source>Cannot read {path}: {reason}.</source>
+            <translation>{path} kann nicht gelesen werden: {reason}.</translation>
+        </message>
+        <message>
+            <source>{path} is no plain {kind}, or has it in a form of its own. Copy what to set by hand.</source>
+            <translation>{path} ist kein einfaches {kind}, oder hat eine eigene Form davon. Übertragen Sie von Hand, was einzustellen ist.</translation>
         </message>
         <message>
             <source>The constraint</source>
@@ -7407,10 +7521,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Diesen Beleg hat eine andere Version des Programms geschrieben.</translation>
         </message>
         <message>
-            <source>Cannot read {path}: {reason}.</source>
-            <translation>{path} kann nicht gelesen werden: {reason}.</translation>
-        </message>
-        <message>
             <source>All {count} tokens are the same, but their probabilities differ by up to {difference:.2g} (natural logarithm): that is more than other kernels explain.</source>
             <translation>Alle {count} Tokens sind dieselben, aber ihre Wahrscheinlichkeiten unterscheiden sich um bis zu {difference:.2g} (natürlicher Logarithmus): Das ist mehr, als andere Kernel erklären.</translation>
         </message>
@@ -7953,10 +8063,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>"{member}" of the tool server {name} is not what it must be.</source>
             <translation>„{member}“ des Werkzeugservers {name} ist nicht, was es sein muss.</translation>
-        </message>
-        <message>
-            <source>Cannot write {path}: {reason}.</source>
-            <translation>{path} kann nicht geschrieben werden: {reason}.</translation>
         </message>
     </context>
 </TS>

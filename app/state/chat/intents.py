@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from app.state.chat.citations import CitedPart
 from app.state.chat.transcript import Action, Exchange, ExchangePart, Problem
@@ -101,10 +102,11 @@ class AnswerNow:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCall:
-    """Allow the tool call that waits below a reply, or refuse it."""
+    """Allow the tool call that waits below a reply, or refuse it. `changed`: arguments in place of the model's."""
 
     exchange: Exchange
     permission: Permission
+    changed: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,16 +12,17 @@ from engine import Permission, ToolCall
 
 Stage = Literal["asking", "running", "limit", "unknown"]
 _MOST_FIELDS = 20
-_LONGEST_VALUE = 2_000
+_LONGEST_NAME, _LONGEST_VALUE = 200, 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class ToolField:
-    """Hold one argument of a call as it is shown. `cut`: how many characters of it are not."""
+    """Hold one argument of a call as it is shown. `cut`: characters that are not; `is_text`: it is no JSON."""
 
     name: str
     text: str
     cut: int = 0
+    is_text: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,4 +66,5 @@ def fields_of(arguments: Mapping[str, object]) -> tuple[tuple[ToolField, ...], i
 
 def _field(name: str, value: object) -> ToolField:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return ToolField(name[:200], text[:_LONGEST_VALUE], max(len(text) - _LONGEST_VALUE, 0))
+    cut = max(len(text) - _LONGEST_VALUE, len(name) - _LONGEST_NAME, 0)
+    return ToolField(name[:_LONGEST_NAME], text[:_LONGEST_VALUE], cut, isinstance(value, str))

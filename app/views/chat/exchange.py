@@ -345,7 +345,7 @@ class ExchangeView(EntryView):
             _take_away(old)
         if self.card is None and question is not None:
             card = self.card = ToolCard(question, self._theme, self)
-            card.answered.connect(lambda permission: self.ask(AnswerCall(self.exchange, permission)))
+            card.answered.connect(lambda given, changed: self.ask(AnswerCall(self.exchange, given, changed)))
             card.cancelled.connect(lambda: self.ask(CancelCall(self.exchange)))
             card.more_wanted.connect(lambda: self.ask(MoreCalls(self.exchange)))
             self._rows.insertWidget(self._rows.indexOf(self._footer), card)

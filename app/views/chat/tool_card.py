@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.state.chat.tool_use import ToolField, ToolQuestion
 from app.views.markdown.auto_height_text import AutoHeightText
@@ -15,17 +27,41 @@ from app.views.widgets.icons import icon
 from app.views.widgets.theme import Theme, fixed_font
 from engine import Permission
 
-_NAMES_SHARE = 0.3
+_LINE, _MOST_LINES = 60, 6
 _PLAIN = Qt.TextFormat.PlainText
+
+
+class ArgumentField(QPlainTextEdit):
+    """Show an argument of a call as text that can be changed, a few lines tall."""
+
+    def __init__(self, shown: ToolField, parent: QWidget) -> None:
+        super().__init__(shown.text, parent)
+        self._shown, self._before = shown, self.toPlainText()
+        self.setAccessibleName(shown.name)
+        self.setTabChangesFocus(True)
+        self.setFont(fixed_font())
+        lines = min(max(shown.text.count("\n") + 1, len(shown.text) // _LINE + 1), _MOST_LINES)
+        frame = 2 * (self.document().documentMargin() + self.frameWidth() + 2)
+        self.setFixedHeight(int(lines * self.fontMetrics().lineSpacing() + frame))
+
+    def changed(self) -> dict[str, Any]:
+        """Return the argument by its name if it was changed. Raises ValueError where it is to be JSON, and is none."""
+        text = self.toPlainText()
+        if text == self._before:
+            return {}
+        return {self._shown.name: text if self._shown.is_text else json.loads(text)}
 
 
 class ToolCard(QFrame):
     """Show what waits, runs, or is too much. Everything that a model or a server wrote is plain text.
 
-    Attribute: buttons, in their order. Signals: answered(Permission), cancelled(), more_wanted().
+    What the model gave as arguments can be changed before the call is allowed.
+
+    Attributes: buttons, in their order; fields, by the names of arguments. Signals: answered(Permission, mapping of the
+    arguments that were changed), cancelled(), more_wanted().
     """
 
-    answered = Signal(object)
+    answered = Signal(object, object)
     cancelled = Signal()
     more_wanted = Signal()
 
@@ -33,10 +69,16 @@ class ToolCard(QFrame):
         super().__init__(parent)
         self.question = question
         self.buttons: list[QPushButton] = []
+        self.fields: dict[str, ArgumentField] = {}
         self.setObjectName("toolCard")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._theme = theme
         self._icon = QLabel(self)
+        self.problem = QLabel(self)
+        self.problem.setTextFormat(_PLAIN)
+        self.problem.setWordWrap(True)
+        self.problem.setObjectName("fieldError")
+        self.problem.hide()
         self.title = AutoHeightText(self)
         self.title.setObjectName("noticeText")
         self.title.setPlainText(self._title())
@@ -93,8 +135,12 @@ class ToolCard(QFrame):
             rest.setObjectName("hint")
             grid.addWidget(rest, len(self.question.fields), 0, 1, 2)
         column.addLayout(grid)
+        column.addWidget(self.problem)
 
-    def _value(self, shown: ToolField) -> AutoHeightText:
+    def _value(self, shown: ToolField) -> QWidget:
+        if self.question.stage == "asking" and not shown.cut:
+            self.fields[shown.name] = ArgumentField(shown, self)
+            return self.fields[shown.name]
         cut = "\n" + self.tr("… and %n more character(s)", "", shown.cut) if shown.cut else ""
         value = AutoHeightText(self)
         value.setObjectName("noticeText")
@@ -108,7 +154,7 @@ class ToolCard(QFrame):
         question = self.question
         if question.stage == "asking":
             for permission in question.answers:
-                button = self._button(self._word(permission), partial(self.answered.emit, permission))
+                button = self._button(self._word(permission), partial(self._answer, permission))
                 button.setToolTip(self._meaning(permission))
                 row.addWidget(button)
         elif question.stage == "running":
@@ -121,6 +167,19 @@ class ToolCard(QFrame):
             beside.setContentsMargins(26, 4, 0, 0)
             beside.addLayout(row)
             column.addLayout(beside)
+
+    def _answer(self, permission: Permission) -> None:
+        """Tell the answer, unless what was typed as an argument cannot be one."""
+        changed: dict[str, Any] = {}
+        for name, value in self.fields.items() if permission is not Permission.never else ():
+            try:
+                changed |= value.changed()
+            except (ValueError, RecursionError):
+                self.problem.setText(self.tr("{name} must be JSON, as it was.").format(name=name))
+                self.problem.show()
+                value.setFocus()
+                return
+        self.answered.emit(permission, changed)
 
     def _button(self, words: str, act: Callable[[], object]) -> QPushButton:
         button = QPushButton(words, self)

@@ -137,6 +137,19 @@ def test_a_call_is_asked_about_run_and_its_result_used(open_window: OpenWindow, 
     assert said.prompts[-1][-1].content.startswith("The user does not allow"), "nobody is asked after *never*"
 
 
+def test_the_context_meter_counts_the_tools(open_window: OpenWindow) -> None:
+    window = open_window(Script("Hello."), settings=with_clock())
+    window.ask("Hi.")
+    window.wait(lambda: window.program.context.settled and window.program.context.use is not None)
+    with_tools = window.program.context.use
+    window.controller.tools.switch_builtin("clock", on=False)
+    window.wait(lambda: window.program.context.settled and window.program.context.use != with_tools)
+    use = window.program.context.use
+    assert with_tools is not None
+    assert use is not None
+    assert with_tools.used > use.used + 40
+
+
 def test_answers_hold_for_the_chat_or_for_ever_and_calls_have_a_limit(open_window: OpenWindow) -> None:
     said = script(times=3)
     window = open_window(said, settings=with_clock(limit=2))
@@ -201,6 +214,32 @@ def test_a_running_call_can_be_cancelled_and_blocks_no_other_chat(open_window: O
     assert last(window).reply == "It is noon."
 
 
+def test_arguments_can_be_changed_before_a_call_runs(open_window: OpenWindow) -> None:
+    said = script("count", what="apples", most=[1, 2])
+    window = open_window(said)
+    host = shop(window)
+    host.go.set()
+    window.ask("How many?")
+    question = card(window)
+    assert {name: field.toPlainText() for name, field in question.fields.items()} == {
+        "what": "apples",
+        "most": "[1, 2]",
+    }
+    question.fields["what"].setPlainText("<b>pears</b>")
+    question.fields["most"].setPlainText("[1, ")
+    window.press("Once", question)
+    assert question.problem.isVisibleTo(question)
+    assert question.problem.text() == "most must be JSON, as it was."
+    assert not host.calls
+    question.fields["most"].setPlainText("null")
+    window.press("Once", question)
+    window.wait(lambda: last(window).reply == "It is noon." and last(window).ended)
+    assert host.calls == [{"what": "<b>pears</b>", "most": None}]
+    told = 'The user changed the arguments of this call to {"what": "<b>pears</b>", "most": null}\nthree apples'
+    assert said.prompts[-1][-1].content == told
+    assert window.first().calls[0].arguments == {"what": "apples", "most": [1, 2]}, "what the model wrote stays"  # type: ignore[union-attr]
+
+
 def test_what_writes_is_never_always(open_window: OpenWindow) -> None:
     window = open_window(script("buy", what="<b>pears</b>\n![x](http://e.example/x.png)"))
     host = shop(window)
@@ -208,8 +247,7 @@ def test_what_writes_is_never_always(open_window: OpenWindow) -> None:
     question = card(window)
     assert words(question) == ["Once", "In this chat", "Never"]
     assert question.title.toPlainText() == "The model wants to call a tool: Buy <b>now</b> · Shop"
-    shown = [value.toPlainText() for value in question.findChildren(type(question.title))]
-    assert "<b>pears</b>\n![x](http://e.example/x.png)" in shown
+    assert question.fields["what"].toPlainText() == "<b>pears</b>\n![x](http://e.example/x.png)"
     assert all(label.textFormat().name == "PlainText" for label in question.findChildren(QLabel) if label.text())
     assert not host.calls
     window.controller.tools.allow_writing_always("Shop/buy", allowed=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -192,11 +193,13 @@ class ScriptedDecoder:
         *,
         max_tokens: int | None = None,
         thinking: str = "default",
+        tools: Sequence[Any] = (),
         cancel: CancelToken | None = None,
     ) -> PromptFit:
         """Four characters are a token; the oldest exchanges go where there is no room."""
         self.script.counters.add(threading.current_thread().name)
         sizes = [self.count(message.content) for message in messages]
+        sizes[:1] = [size + self.count(json.dumps(tools) if tools else "") for size in sizes[:1]]
         dropped = 0
         while sum(sizes[dropped:]) > self.script.context and dropped + 2 < len(sizes):
             dropped += 2
