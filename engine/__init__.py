@@ -55,6 +55,8 @@ HOMES = {
         "THINKING_MODES",
         "ThinkingMode",
     ),
+    "engine.connect.programs": ("OtherProgram", "PROGRAMS", "ServerPlace"),
+    "engine.connect.round_trip": ("RoundTrip", "ask_as_program"),
     "engine.constraint": ("Constraint",),
     "engine.corpus.corpus": ("Corpus", "open_corpus", "prune_corpora"),
     "engine.server.local": ("LocalServer", "ServerAddress"),

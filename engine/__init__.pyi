@@ -28,6 +28,11 @@ from .config import LoadConfig as LoadConfig
 from .config import SamplingConfig as SamplingConfig
 from .config import SpeculationConfig as SpeculationConfig
 from .config import ThinkingMode as ThinkingMode
+from .connect.programs import PROGRAMS as PROGRAMS
+from .connect.programs import OtherProgram as OtherProgram
+from .connect.programs import ServerPlace as ServerPlace
+from .connect.round_trip import RoundTrip as RoundTrip
+from .connect.round_trip import ask_as_program as ask_as_program
 from .constraint import Constraint as Constraint
 from .corpus.corpus import Corpus as Corpus
 from .corpus.corpus import open_corpus as open_corpus

@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 
 from engine.cli.common import EXIT_DONE, read_text
-from engine.connect.programs import PROGRAMS, OtherProgram, Place
-from engine.connect.round_trip import ask
-from engine.connect.settings import write_settings
+from engine.connect.programs import PROGRAMS, OtherProgram, ServerPlace
+from engine.connect.round_trip import ask_as_program
 from engine.errors import EngineError, InvalidRequest
 from engine.remote.address import read_address
 from engine.remote.connect import find_server
@@ -63,7 +62,7 @@ def _chosen(names: list[str]) -> list[OtherProgram]:
     return found
 
 
-def _place(args: argparse.Namespace) -> Place:
+def _place(args: argparse.Namespace) -> ServerPlace:
     """Return where the server is, and the model: its own where it runs and has one alone, or any name."""
     root, key = read_address(args.url).root, ""
     if args.api_key_file is not None:
@@ -81,10 +80,10 @@ def _place(args: argparse.Namespace) -> Place:
         raise InvalidRequest("The name of a model must be one line without quotes.")
     if not key.isprintable() or '"' in key or "'" in key:
         raise InvalidRequest("The key must be one line without quotes.")
-    return Place(root, model, key)
+    return ServerPlace(root, model, key)
 
 
-def _show(program: OtherProgram, place: Place) -> None:
+def _show(program: OtherProgram, place: ServerPlace) -> None:
     where = "" if program.file is None else f" ({program.file()})"
     sys.stdout.write(f"{program.title}{where}:\n\n")
     sys.stdout.write("".join(f"    {line}".rstrip() + "\n" for line in program.text(place).splitlines()))
@@ -92,19 +91,18 @@ def _show(program: OtherProgram, place: Place) -> None:
         sys.stdout.write(f"\n{program.note}\n")
 
 
-def _write(program: OtherProgram, place: Place) -> None:
-    if program.file is None or program.written is None:
+def _write(program: OtherProgram, place: ServerPlace) -> None:
+    if program.written is None:
         sys.stderr.write(f"outrider-engine: {program.title}: nothing was written, enter it by hand.\n")
         return
-    path = program.file()
-    copy = write_settings(path, program.written(path, place))
+    path, copy = program.write(place)
     kept = f"; what was there is in {copy}" if copy is not None else ""
     sys.stderr.write(f"outrider-engine: {program.title}: written to {path}{kept}.\n")
 
 
-def _tested(program: OtherProgram, place: Place) -> bool:
+def _tested(program: OtherProgram, place: ServerPlace) -> bool:
     try:
-        answer = ask(place, program.interface)
+        answer = ask_as_program(place, program.interface)
     except EngineError as error:
         sys.stderr.write(f"outrider-engine: {program.title}: {error}\n")
         return False

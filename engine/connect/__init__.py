@@ -1,5 +1,5 @@
 """Other programs that can use the local server: what to set in them, setting it, and a round trip as they make it.
 
-Door: programs.PROGRAMS, programs.Place, settings.write_settings, round_trip.ask.
+Door: programs.PROGRAMS, programs.ServerPlace, round_trip.ask_as_program.
 Never imported here: models, the server itself and the window.
 """

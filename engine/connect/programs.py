@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from engine.connect.settings import json_with, toml_with, yaml_list_with, yaml_with
+from engine.connect.settings import json_with, toml_with, write_settings, yaml_list_with, yaml_with
+from engine.errors import InvalidRequest
+from engine.translatable import Translatable
 
 Interface = Literal["chat", "responses", "messages"]
 NO_KEY = "none"
@@ -19,7 +21,7 @@ NO_KEY = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServerPlace:
     """Hold where the server is: its address without /v1, the model's name, and the key ('' none)."""
 
     root: str
@@ -49,9 +51,9 @@ class OtherProgram:
     title: str
     interface: Interface
     commands: tuple[str, ...]
-    text: Callable[[Place], str]
+    text: Callable[[ServerPlace], str]
     file: Callable[[], Path] | None = None
-    written: Callable[[Path, Place], str] | None = None
+    written: Callable[[Path, ServerPlace], str] | None = None
     note: str = ""
 
     @property
@@ -60,6 +62,16 @@ class OtherProgram:
         if any(shutil.which(command) for command in self.commands):
             return True
         return self.file is not None and self.file().parent.is_dir() and self.file().parent != Path.home()
+
+    def write(self, place: ServerPlace) -> tuple[Path, Path | None]:
+        """Write it into the program's settings; return their file, and the copy of what was there, if that changed.
+
+        Raises InvalidRequest, also where they are in no file that others may write.
+        """
+        if self.file is None or self.written is None:
+            raise InvalidRequest(Translatable("{title}: nothing was written, enter it by hand.", title=self.title))
+        path = self.file()
+        return path, write_settings(path, self.written(path, place))
 
 
 def _home(variable: str, *usual: str) -> Path:
@@ -83,32 +95,32 @@ def _llm() -> Path:
     return _home("LLM_USER_PATH", str(usual / "io.datasette.llm")) / "extra-openai-models.yaml"
 
 
-def _codex_parts(place: Place) -> tuple[dict[str, str], dict[str, str]]:
+def _codex_parts(place: ServerPlace) -> tuple[dict[str, str], dict[str, str]]:
     top = {"model": place.model, "model_provider": "outrider"}
     table = {"name": "Outrider", "base_url": place.base, "wire_api": "responses"}
     return top, table | ({"experimental_bearer_token": place.key} if place.key else {})
 
 
-def _codex_text(place: Place) -> str:
+def _codex_text(place: ServerPlace) -> str:
     top, table = _codex_parts(place)
     lines = [f'{name} = "{value}"' for name, value in top.items()]
     inner = [f'{name} = "{value}"' for name, value in table.items()]
     return "\n".join([*lines, "", "[model_providers.outrider]", *inner])
 
 
-def _codex_written(path: Path, place: Place) -> str:
+def _codex_written(path: Path, place: ServerPlace) -> str:
     top, table = _codex_parts(place)
     return toml_with(path, top, "model_providers.outrider", table)
 
 
-def _claude(place: Place) -> dict[str, str]:
+def _claude(place: ServerPlace) -> dict[str, str]:
     kinds = ("MODEL", "DEFAULT_OPUS_MODEL", "DEFAULT_SONNET_MODEL", "DEFAULT_HAIKU_MODEL")
     told = {"ANTHROPIC_BASE_URL": place.root, "ANTHROPIC_AUTH_TOKEN": place.any_key}
     told |= {f"ANTHROPIC_{kind}": place.model for kind in kinds}
     return told | {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 
 
-def _continue(place: Place) -> dict[str, str]:
+def _continue(place: ServerPlace) -> dict[str, str]:
     return {
         "name": "Outrider",
         "provider": "openai",
@@ -118,18 +130,18 @@ def _continue(place: Place) -> dict[str, str]:
     }
 
 
-def _aider(place: Place) -> dict[str, str]:
+def _aider(place: ServerPlace) -> dict[str, str]:
     return {"model": f"openai/{place.model}", "openai-api-base": place.base, "openai-api-key": place.any_key}
 
 
-def _zed_settings(place: Place) -> dict[str, object]:
+def _zed_settings(place: ServerPlace) -> dict[str, object]:
     model = {"name": place.model, "display_name": f"{place.model} (Outrider)", "max_tokens": 32768}
     provider = {"api_url": place.base, "available_models": [model]}
     chosen = {"default_model": {"provider": "Outrider", "model": place.model}}
     return {"language_models": {"openai_compatible": {"Outrider": provider}}, "agent": chosen}
 
 
-def _llm_item(place: Place) -> dict[str, str]:
+def _llm_item(place: ServerPlace) -> dict[str, str]:
     return {"model_id": "outrider", "model_name": place.model, "api_base": place.base}
 
 
@@ -185,7 +197,9 @@ PROGRAMS: tuple[OtherProgram, ...] = (
                 f"Model ID: {place.model}",
             ]
         ),
-        note="Cline keeps its settings where no other program can write them: enter this on its settings page.",
+        note=Translatable(
+            "Cline keeps its settings where no other program can write them: enter this on its settings page."
+        ),
     ),
     OtherProgram(
         "zed",
@@ -195,7 +209,9 @@ PROGRAMS: tuple[OtherProgram, ...] = (
         lambda place: json.dumps(_zed_settings(place), indent=2),
         _zed,
         lambda path, place: json_with(path, _zed_settings(place)),
-        note="Zed keeps no key there: start it with OUTRIDER_API_KEY set to it, or to any text where there is none.",
+        note=Translatable(
+            "Zed keeps no key there: start it with OUTRIDER_API_KEY set to it, or to any text where there is none."
+        ),
     ),
     OtherProgram(
         "aider",
@@ -212,8 +228,10 @@ PROGRAMS: tuple[OtherProgram, ...] = (
         "chat",
         ("open-webui",),
         lambda place: _shell({"OPENAI_API_BASE_URL": place.base, "OPENAI_API_KEY": place.any_key}),
-        note="Set this before Open WebUI starts, or add a connection in its admin settings. In a container the address "
-        "of this computer is http://host.docker.internal with the server's port.",
+        note=Translatable(
+            "Set this before Open WebUI starts, or add a connection in its admin settings. In a container the address "
+            "of this computer is http://host.docker.internal with the server's port."
+        ),
     ),
     OtherProgram(
         "llm",
@@ -223,6 +241,6 @@ PROGRAMS: tuple[OtherProgram, ...] = (
         lambda place: _yaml(_llm_item(place), item=True),
         _llm,
         lambda path, place: yaml_list_with(path, "", _llm_item(place), {}),
-        note="Then: llm -m outrider 'Hello'. Where the server wants a key: llm keys set openai",
+        note=Translatable("Then: llm -m outrider 'Hello'. Where the server wants a key: llm keys set openai"),
     ),
 )

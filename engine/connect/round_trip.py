@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from engine.cancel import CancelToken
-from engine.connect.programs import Interface, Place
+from engine.connect.programs import Interface, ServerPlace
 from engine.errors import ServerFailed
 from engine.remote.address import read_address
 from engine.remote.http import Connection, Patience
@@ -35,7 +35,7 @@ class RoundTrip:
     seconds: float
 
 
-def ask(place: Place, interface: Interface, *, cancel: CancelToken | None = None) -> RoundTrip:
+def ask_as_program(place: ServerPlace, interface: Interface, *, cancel: CancelToken | None = None) -> RoundTrip:
     """Ask a short question in the form of an interface. Raises InvalidRequest, NotAvailable, ServerFailed."""
     address = read_address(place.root)
     connection = Connection(address, place.key or None, Patience(5.0, 300.0, 120.0))
@@ -53,7 +53,7 @@ def _odd(connection: Connection) -> ServerFailed:
     return not_understood(connection.address, Translatable("the answer is not of the form that was asked for"))
 
 
-def _body(place: Place, interface: Interface) -> dict[str, Any]:
+def _body(place: ServerPlace, interface: Interface) -> dict[str, Any]:
     messages = [{"role": "user", "content": _QUESTION}]
     if interface == "responses":
         return {"model": place.model, "input": messages, "max_output_tokens": _MOST_TOKENS, "store": False}

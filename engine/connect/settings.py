@@ -12,6 +12,7 @@ from typing import Any
 
 from engine.errors import InvalidRequest
 from engine.system.files import write_whole
+from engine.translatable import Translatable
 
 _MOST_BYTES = 4 * 2**20
 _COPY = ".before-outrider"
@@ -32,7 +33,9 @@ def write_settings(path: Path, text: str) -> Path | None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text.encode())
     except OSError as error:
-        raise InvalidRequest(f"Cannot write {path}: {error.strerror or error}.") from None
+        raise InvalidRequest(
+            Translatable("Cannot write {path}: {reason}.", path=path, reason=error.strerror or str(error))
+        ) from None
     return copy
 
 
@@ -47,16 +50,25 @@ def read_settings(path: Path) -> str:
         if not path.exists():
             return ""
         if path.stat().st_size > _MOST_BYTES:
-            raise InvalidRequest(f"{path} is too large for settings. Look at it, and copy what to set by hand.")
+            raise InvalidRequest(
+                Translatable("{path} is too large for settings. Look at it, and copy what to set by hand.", path=path)
+            )
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise InvalidRequest(f"{path} is no text. Look at it, and copy what to set by hand.") from None
+        raise InvalidRequest(
+            Translatable("{path} is no text. Look at it, and copy what to set by hand.", path=path)
+        ) from None
     except OSError as error:
-        raise InvalidRequest(f"Cannot read {path}: {error.strerror or error}.") from None
+        raise InvalidRequest(
+            Translatable("Cannot read {path}: {reason}.", path=path, reason=error.strerror or str(error))
+        ) from None
 
 
 def _not_readable(path: Path, kind: str) -> InvalidRequest:
-    return InvalidRequest(f"{path} is no plain {kind}, or has it in a form of its own. Copy what to set by hand.")
+    told = Translatable(
+        "{path} is no plain {kind}, or has it in a form of its own. Copy what to set by hand.", path=path, kind=kind
+    )
+    return InvalidRequest(told)
 
 
 # JSON -----------------------------------------------------------------------------------------------------------------

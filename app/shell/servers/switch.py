@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, QTimer
 
 from app.shell.program import Program
+from app.shell.servers.connect import ConnectControl
 from engine import Translatable, write_whole
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class ServerControl(QObject):
         self._trouble = ""
         self._live = QTimer(self, interval=_LIVE_MS)
         self._live.timeout.connect(self._tick)
+        self._connect = ConnectControl(program, lambda: self.key)
         if program.settings.server_on:  # Not while the window and its models come.
             program.window.painted.connect(lambda: QTimer.singleShot(_LATER_MS, self, self.obey))
 
@@ -52,16 +54,19 @@ class ServerControl(QObject):
         else:
             server.turn_off()
         self._show()
+        self._connect.follow()
 
     def attach(self, page: ServerPage) -> None:
         """Show the server on this page."""
         self._page = page
         page.changed.connect(self._set)
         page.key_changed.connect(self._set_key)
+        self._connect.attach(page.apps)
 
     def follow(self) -> None:
         """Show what is, and go on as long as the dialog is open."""
         self._show()
+        self._connect.follow()
         self._live.start()
 
     def _tick(self) -> None:

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from app.settings.settings import Settings
 from app.system.translation import say
+from app.views.settings.connect import ConnectPart
 from app.views.settings.fields import mark
 from engine import ServerFigures, ServerLine
 
@@ -27,7 +28,7 @@ _LOG_LINES = 8
 
 
 class ServerPage(QWidget):
-    """Show the switch of the local server. Attributes: switch, hosts, port, names, key, state, figures, log.
+    """Show the switch of the local server. Attributes: switch, hosts, port, names, key, state, apps, figures, log.
 
     Signals: changed(name, value) (of a setting), key_changed(key).
     """
@@ -68,6 +69,7 @@ class ServerPage(QWidget):
         self.log.setTabChangesFocus(True)
         self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.log.setFixedHeight(_LOG_LINES * self.fontMetrics().lineSpacing() + 24)
+        self.apps = ConnectPart(self)
         self._put()
         self.switch.toggled.connect(lambda on: self._change("server_on", on))
         self.hosts.currentIndexChanged.connect(lambda index: self._change("server_host", _HOSTS[index]))
@@ -109,7 +111,7 @@ class ServerPage(QWidget):
         column.addWidget(self.switch, 0, Qt.AlignmentFlag.AlignLeading)
         column.addWidget(self.state)
         column.addLayout(grid)
-        bottom: tuple[QWidget, ...] = (self.figures, requests, self.log)
+        bottom: tuple[QWidget, ...] = (self.apps, self.figures, requests, self.log)
         for widget in bottom:
             column.addWidget(widget)
         column.addStretch(1)

@@ -18,6 +18,7 @@ from app.bridge.serving import ServerSwitch
 from app.settings.settings import Settings
 from app.state.models.selection import Loaded
 from app.system.translation import fill
+from app.views.settings.connect import ConnectPart
 from app.views.settings.server import ServerPage
 from engine import (
     InvalidRequest,
@@ -30,7 +31,7 @@ from engine import (
     bundled_pair,
 )
 from helpers.decoding.serving import asked
-from helpers.window.app_window import OpenWindow
+from helpers.window.app_window import OpenWindow, Window
 from helpers.window.settings_window import open_settings
 
 
@@ -122,8 +123,36 @@ def test_the_page_shows_what_the_server_does(qtbot: QtBot) -> None:
     assert page.log.toPlainText().splitlines()[0].endswith("/v1/models"), "the newest first"
 
 
+def _connect_programs(
+    window: Window, part: ConnectPart, port: int, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """See what to set in a program, ask as it would, and write it beside what is there."""
+    monkeypatch.setattr(Path, "home", lambda: home)
+    for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    (home / ".claude").mkdir()
+    part.programs.setCurrentIndex(part.programs.findData("claude-code"))
+    assert f"ANTHROPIC_BASE_URL='http://127.0.0.1:{port}'" in part.text.toPlainText()
+    part.test.click()
+    window.wait(lambda: "/v1/messages: demo-target" in part.state.text(), 60_000)
+    assert part.state.objectName() == "hint"
+    settings = home / ".claude" / "settings.json"
+    settings.write_text('{"env": {"A": "b"}}')
+    part.write.click()
+    assert json.loads(settings.read_text())["env"] | {"A": "b"} == json.loads(settings.read_text())["env"]
+    assert settings.with_name("settings.json.before-outrider").read_text() == '{"env": {"A": "b"}}'
+    assert "What was there is in" in part.state.text()
+    settings.write_text("{")
+    part.write.click()
+    assert (part.state.objectName(), settings.read_text()) == ("fieldError", "{")
+    part.programs.setCurrentIndex(part.programs.findData("cline"))
+    assert not part.write.isEnabled()
+
+
 @pytest.mark.timeout(120)
-def test_the_switch_in_the_settings(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
+def test_the_switch_in_the_settings(
+    open_window: OpenWindow, demo_pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -145,8 +174,10 @@ def test_the_switch_in_the_settings(open_window: OpenWindow, demo_pair: tuple[Pa
     assert told == [200]
     window.wait(lambda: "/v1/chat/completions" in page.log.toPlainText())
     assert "4 tokens written" in page.figures.text()
+    _connect_programs(window, page.apps, port, tmp_path, monkeypatch)
     page.key.setText("secret")
     page.key.editingFinished.emit()
+    assert "secret" in page.apps.text.toPlainText()
     assert asked(f"http://127.0.0.1:{port}", "/v1/models")[0] == 401
     key = window.program.settings_file.path
     assert key is not None
@@ -156,6 +187,8 @@ def test_the_switch_in_the_settings(open_window: OpenWindow, demo_pair: tuple[Pa
     page.switch.click()
     assert page.state.text() == "Off"
     assert not window.program.settings.server_on
+    page.apps.test.click()
+    assert page.apps.state.text() == "Switch the server on first, above."
 
 
 def test_a_port_that_is_taken_can_be_said_in_another_language() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine.cli.main import main
-from engine.connect.programs import PROGRAMS, Place
+from engine.connect.programs import PROGRAMS, ServerPlace
 from engine.connect.settings import json_with, toml_with, yaml_list_with, yaml_with
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest
@@ -20,7 +20,7 @@ from helpers.decoding.serving import NAME, served
 from helpers.models.pairs import open_files
 
 NOBODY = "http://127.0.0.1:9"
-PLACE = Place("http://127.0.0.1:8642", "demo", "")
+PLACE = ServerPlace("http://127.0.0.1:8642", "demo", "")
 SETTINGS = {
     "codex": (".codex/config.toml", 'model = "gpt"\n# mine\n[tui]\ntheme = "dark"\n'),
     "claude-code": (".claude/settings.json", '{"env": {"A": "b"}, "permissions": {"allow": ["x"]}}'),
