@@ -30,6 +30,9 @@ def _tool(name: str, **more: Any) -> dict[str, Any]:
 def _tools() -> list[dict[str, Any]]:
     if MODE == "many":
         return [_tool(f"tool_{number}") for number in range(10_000)]
+    if MODE == "heavy":
+        words = {f"x{number}": {"type": "string", "description": "y" * 60} for number in range(140)}
+        return [_tool(f"heavy_{number}", inputSchema={**NOTHING, "properties": words}) for number in range(230)]
     if MODE == "deep":
         return [_tool("fine"), _tool("deep", inputSchema=_deep(45)), _tool("long", description="x" * 100_000)]
     if MODE == "names":
