@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -21,27 +21,34 @@ from engine.backends.on_disk import MOST_DISK_BYTES, DiskCaches, check_owner
 from engine.backends.saved import disk_of, keep_on_disk
 from engine.backends.streams import Seat
 from engine.cancel import CancelToken
-from engine.chat.render import let_go, warming
-from engine.checks import check_streams
+from engine.chat.context_fit import PromptFit, measure_turns
+from engine.chat.render import Renderer, let_go, warming
+from engine.chat.template import encode_prompt, render_conversation, render_prompt
+from engine.chat.thinking import ThinkingSwitch, thinking_input, thinking_of
+from engine.checks import check_length, check_streams, check_text, check_tokens, is_whole
 from engine.config import (
     GenerationRequest,
     LoadConfig,
     Prompt,
     SamplingConfig,
     SpeculationConfig,
+    ThinkingMode,
+    check_thinking,
+    freeze_messages,
 )
 from engine.corpus.corpus import Corpus, corpus_of
-from engine.errors import Cancelled, IncompatiblePair, InvalidRequest
-from engine.events import Finished, GenerationResult, LoadProgress
+from engine.errors import Cancelled, IncompatiblePair, InvalidRequest, ModelNotLoaded
+from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.generation.occupancy import Occupancy, ReplyRef, RunningReply
-from engine.generation.questions import TargetQuestions
-from engine.generation.reply_calls import ReplyCalls
+from engine.generation.questions import Infill, ReadPrompt, infill_tokens
 from engine.generation.responder import EVERYTHING, Capabilities
 from engine.loading.heads import open_found_heads, open_heads
 from engine.loading.open import ModelSource, may_load_together
 from engine.loading.source import Holder, Source, holds_heads, loads_alike, model_for, notes_on_models, source_for
 from engine.loading.streams import open_pairs
 from engine.lookahead.knowledge import PairKnowledge, learn_pair, recall_pair
+from engine.messages.message import Message
+from engine.messages.tools import Tool, freeze_tools
 from engine.methods import AUTO, DRAFT_MODEL, PLAIN, find_method
 from engine.options import GenerationOptions, LoadOptions, load_config
 from engine.stats import GenerationStats
@@ -53,6 +60,7 @@ if TYPE_CHECKING:  # Imported while the weights are read: see engine.loading.ope
     from engine.generation.loop import Events
     from engine.generation.sources import Models
 
+OnToken = Callable[[TokenEvent], bool | None]
 _MEASURED_FROM = 16
 """Plain tokens that a reply must have for its speed to count as measured."""
 _ENGINE = str(Path(__file__).parent)
@@ -60,7 +68,7 @@ _REPLYING = Translatable("This decoder is already generating a reply. Wait for i
 _BUSY = Translatable("This decoder is generating a reply. Wait for it, or cancel it.")
 
 
-class SpeculativeDecoder(ReplyCalls, TargetQuestions):
+class SpeculativeDecoder:
     """Hold a target and the sources that propose for it, and write replies with them.
 
     Attributes: target (a loaded backend or None); sources (the loaded ones: heads before a draft model); cancel_token
@@ -335,6 +343,111 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
 
     # Replies ----------------------------------------------------------------------------------------------------------
 
+    def generate(
+        self,
+        prompt: Prompt | GenerationRequest,
+        *,
+        on_token: OnToken | None = None,
+        cancel: CancelToken | None = None,
+        **options: Unpack[GenerationOptions],
+    ) -> GenerationResult:
+        """Write a reply and give it whole.
+
+        `prompt`: text, messages ({"role", "content"}), token ids, or a GenerationRequest. Messages that end with one of
+        the assistant's have it continued; the result is what comes behind it. `on_token` sees each token and may return
+        False to end the reply with it. `options`: fields of GenerationRequest, SamplingConfig and SpeculationConfig by
+        name, in place of the decoder's own.
+        Raises ModelNotLoaded, InvalidRequest, DecoderBusy, ContextFull, BackendFailure, Cancelled (before any token).
+        """
+        return self._reply(prompt, cancel, options).result(on_token)
+
+    async def agenerate(
+        self,
+        prompt: Prompt | GenerationRequest,
+        *,
+        on_token: OnToken | None = None,
+        cancel: CancelToken | None = None,
+        **options: Unpack[GenerationOptions],
+    ) -> GenerationResult:
+        """Write a reply as `generate` does, without blocking the event loop: on a thread of its own.
+
+        Cancelling the task, as a time-out does, ends the reply and waits for its end; the decoder is free then.
+        `on_token` is called on that thread. Raises what `generate` raises.
+        """
+        token = cancel or self.cancel_token
+        reply = self._reply(prompt, token, options)
+        from engine.generation.async_reply import on_own_thread  # noqa: PLC0415 - see astream
+
+        return await on_own_thread(lambda: reply.result(on_token), token)
+
+    def generate_many(
+        self,
+        prompts: Iterable[Prompt | GenerationRequest],
+        *,
+        n: int = 1,
+        cancel: CancelToken | None = None,
+        **options: Unpack[GenerationOptions],
+    ) -> Generator[GenerationResult, None, None]:
+        """Write `n` replies to each prompt, one after the other, and yield each when it is finished.
+
+        The replies to one prompt read it once. Where there is a seed, each of them has its own: the seed, and those
+        behind it. A reply that is cancelled is the last one. Raises what `generate` raises, at the prompt concerned.
+        """
+        given: object = n
+        if not is_whole(given) or n < 1:
+            raise InvalidRequest(f"n must be a whole number above 0, not {given!r}.")
+        if isinstance(prompts, str | bytes | Mapping | GenerationRequest) or not isinstance(prompts, Iterable):
+            raise InvalidRequest("generate_many takes a list of prompts. For a single one, use generate.")
+        # Checked here, not at the first `next`.
+        return self._many(prompts, n, cancel, options)
+
+    def _many(
+        self,
+        prompts: Iterable[Prompt | GenerationRequest],
+        n: int,
+        cancel: CancelToken | None,
+        options: GenerationOptions,
+    ) -> Generator[GenerationResult, None, None]:
+        for prompt in prompts:
+            seed = options.get("seed")
+            if seed is None and isinstance(prompt, GenerationRequest):
+                seed = prompt.sampling.seed
+            for number in range(n):
+                drawn: GenerationOptions = {} if seed is None else {"seed": (seed + number) % 2**64}
+                result = self._reply(prompt, cancel, options | drawn).result()
+                yield result
+                if result.finish_reason == "cancelled":
+                    return
+
+    def stream(
+        self,
+        prompt: Prompt | GenerationRequest,
+        *,
+        cancel: CancelToken | None = None,
+        **options: Unpack[GenerationOptions],
+    ) -> Generator[Event, bool | None, None]:
+        """Write a reply as events: PromptProgress…, TokenEvent and RoundEvent…, Finished. Arguments as `generate`.
+
+        Closing the generator early ends the reply; the decoder can be used again at once.
+        """
+        return self._reply(prompt, cancel, options)
+
+    def astream(
+        self,
+        prompt: Prompt | GenerationRequest,
+        *,
+        cancel: CancelToken | None = None,
+        **options: Unpack[GenerationOptions],
+    ) -> AsyncGenerator[Event, None]:
+        """Stream as `stream` does, without blocking the event loop: the work is done on a thread of its own.
+
+        Leaving the loop around it early, `aclose`, and cancelling the task end the reply.
+        """
+        from engine.generation.async_reply import AsyncReply  # noqa: PLC0415 - asyncio takes long to import
+
+        token = cancel or self.cancel_token
+        return AsyncReply(lambda: self._reply(prompt, token, options), token)
+
     def answer_now(self) -> None:
         """Let the reply that is being written end its thought, and begin the answer. From any thread.
 
@@ -391,8 +504,8 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
             if self._keeps_replies:
                 with suppress(Cancelled):
                     self._write_caches("", token)
-            if plan.guess is not None and plan.guess.missed and not cut_off:
-                plan.guess.prepare()
+            if (guess := plan.reading.guess) is not None and guess.missed and not cut_off:
+                guess.prepare()
             if self._guesses and not cut_off and not self._streams:  # Those would wait for it.
                 self._settle_costs(token)
 
@@ -444,6 +557,154 @@ class SpeculativeDecoder(ReplyCalls, TargetQuestions):
         if self._guesses and guess is not None:
             self._knowledge.go_on_from(guess)
         self._calibrated, self._guesses = True, False
+
+    # Questions --------------------------------------------------------------------------------------------------------
+
+    def _loaded(self) -> Backend:
+        if self.target is None:
+            raise ModelNotLoaded("target")
+        return self.target
+
+    def describe(self) -> dict[str, Any]:
+        """Return the models' names and where the target computes, for JSON."""
+        target, draft = self.target, model_for("draft", self.sources)
+        said: dict[str, Any] = {"draft": None if draft is None else draft.name}
+        if target is not None:
+            said |= {"target": target.name, "device": target.device, "batch_invariant": target.batch_invariant}
+        return said
+
+    def token_text(self, token: int) -> str:
+        r"""Return the text of one token of the target alone.
+
+        '' for a control token; bytes of half a character as \xf0\x9f.
+
+        Raises ModelNotLoaded, TokenOutOfRange.
+        """
+        target = self._loaded()
+        check_tokens((token,), target.vocab_size)
+        return target.tokenizer.piece(token).decode("utf-8", "backslashreplace")
+
+    def fit(
+        self,
+        messages: Sequence[Message | Mapping[str, Any]],
+        *,
+        max_tokens: int | None = None,
+        thinking: ThinkingMode = "default",
+        tools: Sequence[Tool] = (),
+        cancel: CancelToken | None = None,
+    ) -> PromptFit:
+        """Return how much of these messages a reply of `max_tokens` would read, and what is left out. Reads nothing.
+
+        `thinking` and `tools` as in GenerationRequest. Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed,
+        TextNotEncodable, Cancelled.
+        """
+        target, told = self._loaded(), freeze_messages(messages)
+        check_length(max_tokens, 0, None)
+        given = thinking_input(check_thinking(thinking), target.tokenizer, Renderer(cancel))
+        given = replace(given, tools=freeze_tools(tools) or None)
+        return measure_turns(told, target.tokenizer, target.context_length, max_tokens, cancel, given)
+
+    def count(self, text: str) -> int:
+        """Return how many tokens of the target a text has. Raises ModelNotLoaded, InvalidRequest, TextNotEncodable."""
+        return len(self.encode(text))
+
+    def encode(self, text: str, *, add_special: bool = False, parse_special: bool = False) -> list[int]:
+        """Return the target's token ids of a text.
+
+        `add_special` adds the begin token, and the end token, where the model wants one; `parse_special` reads the
+        texts of control tokens as those tokens. Raises ModelNotLoaded, InvalidRequest, TextNotEncodable.
+        """
+        target = self._loaded()
+        if not isinstance(text, str):
+            raise InvalidRequest(f"A text must be a string, not {type(text).__name__}.")
+        check_text(text)
+        return target.tokenizer.encode(text, add_special=add_special, parse_special=parse_special)
+
+    def decode(self, tokens: Sequence[int], *, markers: bool = False) -> str:
+        """Return the text of token ids of the target, as they stand in the middle of a text.
+
+        Bytes that are no whole character become U+FFFD. Control tokens have no text, with `markers` that of their
+        marker. Raises ModelNotLoaded, InvalidRequest, TokenOutOfRange.
+        """
+        target = self._loaded()
+        if isinstance(tokens, str | bytes) or not isinstance(tokens, Sequence):
+            raise InvalidRequest(f"Tokens must be a list of token ids, not {type(tokens).__name__}.")
+        check_tokens(tokens, target.vocab_size)
+        tokenizer, pieces = target.tokenizer, []
+        for token in tokens:
+            piece = tokenizer.piece(token)
+            pieces.append(piece if piece or not markers else tokenizer.marker(token).encode())
+        return b"".join(pieces).decode("utf-8", "replace")
+
+    def prompt_tokens(
+        self,
+        messages: Sequence[Message | Mapping[str, Any]],
+        *,
+        thinking: ThinkingMode = "default",
+        tools: Sequence[Tool] = (),
+    ) -> list[int]:
+        """Return the tokens of a prompt that has all of these messages; `thinking`, `tools` as in GenerationRequest.
+
+        Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable.
+        """
+        tokenizer, renderer = self._loaded().tokenizer, Renderer()
+        given = replace(
+            thinking_input(check_thinking(thinking), tokenizer, renderer), tools=freeze_tools(tools) or None
+        )
+        return encode_prompt(tuple(freeze_messages(messages)), tokenizer, raw=False, renderer=renderer, given=given)
+
+    def infill_prompt(self, gap: Infill) -> list[int]:
+        """Return the tokens that have the target fill a gap: before, behind, and the mark that asks for the rest.
+
+        Raises ModelNotLoaded, InvalidRequest (it has no such marks), TextNotEncodable.
+        """
+        return infill_tokens(self._loaded(), gap)
+
+    @property
+    def thinking(self) -> ThinkingSwitch:
+        """Return how the target is told to think: "on-off", "effort" (low, medium, high) or "none": it cannot be told.
+
+        It is found out by rendering the chat template. Raises ModelNotLoaded.
+        """
+        return thinking_of(self._loaded().tokenizer, Renderer()).switch
+
+    @property
+    def thinking_modes(self) -> tuple[ThinkingMode, ...]:
+        """Return what `thinking` may be for the target, beside "default"; () where it cannot be told.
+
+        Raises ModelNotLoaded.
+        """
+        return thinking_of(self._loaded().tokenizer, Renderer()).modes
+
+    def read_prompt(
+        self,
+        messages: Sequence[Message | Mapping[str, Any]],
+        *,
+        thinking: ThinkingMode = "default",
+        tools: Sequence[Tool] = (),
+        template_options: Mapping[str, Any] | None = None,
+        reply_next: bool = True,
+        cancel: CancelToken | None = None,
+    ) -> ReadPrompt:
+        """Return what the target would read of these messages, all of them. Reads nothing.
+
+        `thinking`, `tools` and `template_options` as in GenerationRequest.
+        `reply_next`: it is to reply now, or to go on with the last message if that is its own; False: they end there.
+        Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable, Cancelled.
+        """
+        tokenizer, told = self._loaded().tokenizer, freeze_messages(messages)
+        if not told:
+            raise InvalidRequest("There is no message to be read.")
+        renderer = Renderer(cancel)
+        given = thinking_input(check_thinking(thinking), tokenizer, renderer)
+        variables = {**given.arguments, **(template_options or {})}
+        given = replace(given, tools=freeze_tools(tools) or None, arguments=variables)
+        if reply_next:
+            prompt = render_prompt(told, tokenizer, renderer, given)
+        else:
+            prompt = render_conversation(told, tokenizer, renderer, given)
+        markers = tuple(prompt.markers(tokenizer))
+        return ReadPrompt(prompt.text, markers, len(prompt.tokens(tokenizer)), renderer.notes)
 
     # Caches on disk ---------------------------------------------------------------------------------------------------
 

@@ -88,7 +88,7 @@ class AsyncReply(AsyncGenerator[Event, None]):
                 self._end()
 
 
-async def written(write: Callable[[], GenerationResult], token: CancelToken) -> GenerationResult:
+async def on_own_thread(write: Callable[[], GenerationResult], token: CancelToken) -> GenerationResult:
     """Return what `write` returns, on a thread of its own; `token` cancels that with the task that waits for it."""
     with ThreadPoolExecutor(1, "outrider-agenerate") as thread:
         work = asyncio.get_running_loop().run_in_executor(thread, write)

@@ -13,7 +13,7 @@ from engine.drafting.base import Draft
 from engine.errors import Cancelled, ContextFull, EngineError
 from engine.events import Channel, Event, Finished, FinishReason, PromptProgress, TokenEvent
 from engine.generation.overlap import AheadDrafting
-from engine.generation.plan import Plan
+from engine.generation.planner import Plan
 from engine.generation.tally import Tally
 from engine.generation.verifier import Verdict
 from engine.masks.call_guess import CallGuess, CallKind
@@ -33,17 +33,18 @@ class GenerationLoop:
     """Run one plan. After every round the target holds all committed tokens but the last, *pending* one."""
 
     def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._committed = list(plan.prompt)
-        self._told = self._prompt_length = len(plan.prompt)
+        self._plan, self._reading, self._proposing = plan, plan.reading, plan.proposing
+        self._committed = list(self._reading.prompt)
+        self._told = self._prompt_length = len(self._reading.prompt)
         """How many of the committed tokens the drafter knows."""
-        self._forced: Sequence[int] = plan.forced
+        self._forced: Sequence[int] = self._reading.forced
         self._finish: FinishReason | None = None
         self._stop_reason: str | int | None = None
         self._tally = Tally(plan)
         self._unread = 0
         """Tokens that the drafter had to read when the round began."""
-        self._ahead = AheadDrafting(plan.drafter) if plan.overlap and plan.drafter.works_ahead else None
+        drafter = plan.proposing.drafter
+        self._ahead = AheadDrafting(drafter) if plan.proposing.overlap and drafter.works_ahead else None
 
     def run(self) -> Events:
         """Return the events of the reply.
@@ -98,15 +99,15 @@ class GenerationLoop:
 
     def _learn(self, draft: Draft, verdict: Verdict, times: tuple[float, float], rest_ms: float) -> None:
         """Tell the policy of a round. `rest_ms`: what it took since its tokens were handed out."""
-        if self._plan.policy.asleep or draft.source == _BY_MASK:
+        if self._proposing.policy.asleep or draft.source == _BY_MASK:
             return
         # Of a tree the policy learns how far its first path reached; what stands beside it, the drafter knows.
         path = len(draft.by_depth)
         accepted = common_prefix(draft.tokens[:path], verdict.tokens[: verdict.accepted])
         confidences = tuple(map(exp, draft.logprobs[:path]))
-        if (read := self._unread - self._plan.drafter.unread) > 0:
-            self._plan.policy.observe_read(read, None if draft.tokens else times[0])
-        self._plan.policy.observe(path, accepted, *times, confidences, rest_ms, nodes=len(draft.tokens))
+        if (read := self._unread - self._proposing.drafter.unread) > 0:
+            self._proposing.policy.observe_read(read, None if draft.tokens else times[0])
+        self._proposing.policy.observe(path, accepted, *times, confidences, rest_ms, nodes=len(draft.tokens))
 
     @property
     def _emitted(self) -> int:
@@ -114,12 +115,12 @@ class GenerationLoop:
 
     def _read_prompt(self) -> Iterator[Event]:
         plan, target = self._plan, self._plan.target
-        if len(plan.prompt) > target.context_length:
-            raise ContextFull(len(plan.prompt), target.context_length)
+        if len(self._reading.prompt) > target.context_length:
+            raise ContextFull(len(self._reading.prompt), target.context_length)
         target.watch(plan.cancel)
-        known = plan.prompt[:-1]
+        known = self._reading.prompt[:-1]
         shared = keep_prefix(target, known)
-        evaluated = len(plan.prompt) - shared
+        evaluated = len(self._reading.prompt) - shared
         done = 0
         yield PromptProgress(done, evaluated)
         for count in read(target, known[shared:], plan.cancel):
@@ -130,25 +131,25 @@ class GenerationLoop:
                 self._tally.note_prompt(done)
                 yield Finished(self._tally.result(self._committed, self._finish, None))
                 return
-        plan.drafter.resting = plan.policy.resting
-        plan.drafter.begin(plan.prompt, plan.cancel)
+        self._proposing.drafter.resting = self._proposing.policy.resting
+        self._proposing.drafter.begin(self._reading.prompt, plan.cancel)
         self._tally.note_prompt(evaluated)
         yield PromptProgress(evaluated, evaluated)
 
     def _choose(self) -> int:
         """Return the lookahead of the round, once the policy knows what the drafter has to read before it proposes."""
-        plan, more = self._plan, max(USUAL_REPLY, self._emitted)
-        unread, left = plan.drafter.unread, plan.left(self._emitted)
+        policy, more = self._proposing.policy, max(USUAL_REPLY, self._emitted)
+        unread, left = self._proposing.drafter.unread, self._plan.left(self._emitted)
         self._unread = unread if unread > _CAUGHT_UP else 0
-        plan.policy.to_read = self._unread, more if left is None else min(left, more)
-        return plan.policy.choose()
+        policy.to_read = self._unread, more if left is None else min(left, more)
+        return policy.choose()
 
     def _propose(self, lookahead: int) -> Draft:
         """Return the draft of the round: what must come of a call, the drafter's, or tokens that only may come."""
-        plan, emitted = self._plan, self._emitted
-        masks = plan.masks
-        if plan.guess is not None and masks is None and self._ahead is None and plan.lookahead != 0:
-            guessed = self._guessed(plan.guess)
+        plan, masks, emitted = self._plan, self._reading.masks, self._emitted
+        guess, proposes = self._reading.guess, self._proposing.lookahead != 0
+        if guess is not None and masks is None and self._ahead is None and proposes:
+            guessed = self._guessed(guess)
             if guessed.tokens:
                 return guessed
         draft = self._ask_drafter(lookahead)
@@ -159,14 +160,14 @@ class GenerationLoop:
         ):  # What is known before any draw may be cut.
             fits = masks.fitting(emitted, draft.tokens)
             draft = draft._replace(tokens=draft.tokens[:fits], logprobs=draft.logprobs[:fits])
-        if not draft.tokens and plan.lookahead != 0:
+        if not draft.tokens and proposes:
             only = masks.forced(emitted, (), min(plan.room(emitted), MAX_LOOKAHEAD))
             return Draft(tuple(only), source=_BY_MASK)
         return draft
 
     def _guessed(self, guess: CallGuess) -> Draft:
         """Return what must come next of the call that the reply is in, if it is in one."""
-        parted, room = self._plan.parted, min(self._plan.room(self._emitted), MAX_LOOKAHEAD)
+        parted, room = self._reading.parted, min(self._plan.room(self._emitted), MAX_LOOKAHEAD)
         kind: CallKind | None = "marked" if parted.channel == "tool" else "bare" if parted.in_bare_call else None
         if not kind:
             guess.leave()
@@ -174,17 +175,18 @@ class GenerationLoop:
         return Draft(tuple(guess.next(self._committed[self._prompt_length :], kind, room)), source=_BY_MASK)
 
     def _ask_drafter(self, lookahead: int) -> Draft:
-        plan, policy = self._plan, self._plan.policy
+        plan, policy = self._plan, self._proposing.policy
         if policy.asleep:
             return _NOTHING
-        plan.drafter.resting = policy.resting
+        self._proposing.drafter.resting = policy.resting
         limit = policy.limit
         most = lookahead if limit is None else limit
         if most:
             most = min(most, plan.room(self._emitted))
         if most <= 0:
             return _NOTHING
-        return plan.drafter.propose(most) if limit is None else plan.drafter.propose(most, policy.goes_on)
+        drafter = self._proposing.drafter
+        return drafter.propose(most) if limit is None else drafter.propose(most, policy.goes_on)
 
     def _verify(self, draft: Draft, lookahead: int) -> Verdict:
         """Return one target pass; meanwhile, where drafting overlaps, the drafter goes on."""
@@ -238,8 +240,8 @@ class GenerationLoop:
     def _end_thought(self) -> Events:
         """Write what ends the thought and begins the answer."""
         # Asked for outside of a thought, it comes too late, or is meant for nothing.
-        if self._plan.parted.channel == "reasoning":
-            yield from self._force(self._plan.thought_end())
+        if self._reading.parted.channel == "reasoning":
+            yield from self._force(self._reading.thought_end())
 
     def _force(self, tokens: Sequence[int], *, whole: bool = False) -> Events:
         """Write tokens, a forward each: nobody proposes them, and nobody judges. `whole`: end tokens among them end."""
@@ -260,28 +262,27 @@ class GenerationLoop:
     def _take(self, token: int, *, goes_on: bool) -> str:
         """Return the text that a token releases; notes whether the reply ends with it."""
         plan = self._plan
-        whole = plan.masks is not None and plan.masks.commit(token)
-        if token in plan.stop_tokens and not goes_on:
+        whole = self._reading.masks is not None and self._reading.masks.commit(token)
+        if token in self._reading.stop_tokens and not goes_on:
             self._finish, self._stop_reason = "stop", token
-            return plan.reply.finish()
-        text = plan.reply.push(token)
-        if plan.reply.stopped or whole:
-            self._finish, self._stop_reason = "stop", plan.reply.stopped
-        elif self._emitted == plan.max_tokens:
+            return self._reading.reply.finish()
+        text = self._reading.reply.push(token)
+        if self._reading.reply.stopped or whole:
+            self._finish, self._stop_reason = "stop", self._reading.reply.stopped
+        elif self._emitted == self._reading.request.max_tokens:
             self._finish = "length"
         elif len(self._committed) > plan.target.context_length:
             self._finish = "context"
-        return text + plan.reply.finish() if self._finish else text
+        return text + self._reading.reply.finish() if self._finish else text
 
     def _part(self, text: str) -> tuple[Channel, tuple[Delta, ...]]:
         """Return the part that the reply is in, and what is added to its parts by the text that was released last."""
-        plan = self._plan
-        added = plan.parted.feed(plan.reply.marked(text))
-        if plan.parted.enough and self._finish is None:
+        added = self._reading.parted.feed(self._reading.reply.marked(text))
+        if self._reading.parted.enough and self._finish is None:
             self._finish = "stop"
         if self._finish is not None:
-            added += plan.parted.flush(ended=self._finish == "stop")
-        return plan.parted.channel, tuple(added)
+            added += self._reading.parted.flush(ended=self._finish == "stop")
+        return self._reading.parted.channel, tuple(added)
 
     def _settle(self, verdict: Verdict) -> None:
         """Settle the caches after a round: they hold no token that was not committed, but for live proposals."""
@@ -291,7 +292,7 @@ class GenerationLoop:
                 self._tally.note_wait(self._ahead.settle(holds=holds))
         finally:  # The drafter learns what was committed even where its work ahead was cancelled or failed.
             self._truncate()
-            if not self._plan.policy.asleep:
+            if not self._proposing.policy.asleep:
                 self._tell(all_of_it=self._finish is not None)
 
     def _leave(self) -> None:
@@ -309,6 +310,6 @@ class GenerationLoop:
         """Tell the drafter what it does not know yet of what was committed, or `all_of_it`: no more will come."""
         told, self._told = self._told, len(self._committed)
         if told < self._told or not all_of_it:
-            self._plan.drafter.observe(self._committed[told:])
+            self._proposing.drafter.observe(self._committed[told:])
         if all_of_it:
-            self._plan.drafter.observe(())
+            self._proposing.drafter.observe(())

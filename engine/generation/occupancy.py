@@ -6,13 +6,15 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from types import TracebackType
+from typing import Any
 
 from engine.cancel import CancelToken
-from engine.errors import DecoderBusy
-from engine.events import Event
+from engine.errors import BackendFailure, DecoderBusy
+from engine.events import Event, Finished, GenerationResult, TextEvent, TokenEvent
 from engine.system.forked import check_not_forked
+from engine.translatable import Translatable
 
 ReplyRef = Callable[[], "RunningReply | None"]
 
@@ -140,6 +142,22 @@ class RunningReply(Generator[Event, bool | None, None]):
             self._rest.clear()
             self._failure = None
             return self._events.throw(error)
+
+    def result(self, see: Callable[[Any], bool | None] | None = None) -> GenerationResult:
+        """Write the reply to its end. `see` sees each token or piece of text; False ends the reply with it."""
+        answer: bool | None = None
+        result: GenerationResult | None = None
+        with closing(self), suppress(StopIteration):
+            while True:
+                event = self.send(answer)
+                answer = None
+                if isinstance(event, TokenEvent | TextEvent) and see is not None:
+                    answer = see(event)
+                elif isinstance(event, Finished):
+                    result = event.result
+        if result is None:
+            raise BackendFailure(Translatable("the reply ended without a result"))
+        return result
 
     def close(self) -> None:
         """End the reply: the decoder can be used again at once."""

@@ -1,49 +1,71 @@
-"""Turn a request and the loaded models into a plan of one reply."""
+"""Turn a request and the loaded models into a plan of one reply, which the loop runs."""
 
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass, field
 from threading import Event
+from time import perf_counter
 
+from engine.backends.base import Backend
 from engine.cancel import CancelToken
-from engine.chat.reply_text import ReplyText
 from engine.config import GenerationRequest
-from engine.errors import ContextFull
-from engine.generation.overlap import overlap_pays
-from engine.generation.plan import Plan
-from engine.generation.reading import Reading, read_request
-from engine.generation.sources import Models, choose_proposing
+from engine.generation.reading import Reading, read_with_room
+from engine.generation.sources import Models, Proposing, choose_proposing
 from engine.generation.verifier import Verifier
-from engine.loading.source import model_for
 
 _SEED_BITS = 53
 """Of a seed that is drawn: it is told in JSON, whose readers keep so many."""
-_MOST_KEPT_FREE = 4096
-"""Tokens for the reply for which a context grows, at most."""
 
 
-def _read(request: GenerationRequest, models: Models, cancel: CancelToken) -> Reading:
-    """Return what the target reads; where it has no room for it, in a larger context, if it can have one.
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Hold one reply to be written: what is read, who proposes, who verifies, and where it ends.
 
-    Raises what `read_request` raises.
+    `answer_now`: set by another thread: end the thought; `seed`: of the draws; `started`: the time of the request;
+    `plain_tokens_per_second`: measured, or None.
     """
-    target = models.target
-    while True:
-        reading, problem = None, None
-        try:
-            reading = read_request(request, target, cancel)
-        except ContextFull as error:
-            problem = error
-        wanted = min(request.max_tokens or target.context_length // 4, _MOST_KEPT_FREE)
-        whole = reading is not None and not reading.dropped_turns
-        enough = whole and reading is not None and len(reading.prompt) + wanted <= target.context_length
-        if enough or not target.grow_context(2 * target.context_length):
-            if reading is None:
-                raise problem or ContextFull(0, target.context_length)
-            return reading
-        for source in models.sources:
-            if source.model is not None and not source.reads_states:
-                source.model.grow_context(target.context_length)
+
+    target: Backend
+    reading: Reading
+    proposing: Proposing
+    verifier: Verifier
+    cancel: CancelToken
+    seed: int | None = None
+    answer_now: Event = field(default_factory=Event)
+    started: float = field(default_factory=perf_counter)
+    plain_tokens_per_second: float | None = None
+
+    @property
+    def one_token(self) -> bool:
+        """True if one token at a time is verified, so that nothing is ever taken back."""
+        return self.reading.request.speculation.force_n1 or self.target.rewind.kind == "none"
+
+    @property
+    def late(self) -> bool:
+        """True if the time of the reply is over: no round begins any more."""
+        most = self.reading.request.max_time
+        return most is not None and perf_counter() >= self.started + most
+
+    def left(self, emitted: int) -> int | None:
+        """Return how many tokens the reply may have beside those emitted so far, None where there is no limit."""
+        most = self.reading.request.max_tokens
+        return None if most is None else most - emitted
+
+    def room(self, emitted: int) -> int:
+        """Return how many tokens a draft may have: what is left of the reply, of the context, of a window to go back.
+
+        It may be less than 1.
+        """
+        if self.one_token:
+            return 1
+        target, left = self.target, self.left(emitted)
+        room = target.context_length - target.length - 1
+        if left is not None:
+            room = min(room, left - 1)
+        if target.rewind.kind == "window":
+            room = min(room, target.rewind.depth or 0)
+        return room
 
 
 def make_plan(
@@ -61,37 +83,16 @@ def make_plan(
     """
     target = models.target
     seed = secrets.randbits(_SEED_BITS) if request.sampling.seed is None else request.sampling.seed
-    reading = _read(request, models, cancel)
+    reading = read_with_room(request, target, models.sources, cancel)
     proposing = choose_proposing(reading, models, seed)
-    request, masks, speculation = reading.request, reading.masks, reading.request.speculation
-    reply = ReplyText(target.tokenizer, reading.stop_texts)
-    reply.follow(reading.begun)
-    return Plan(
-        target=target,
-        drafter=proposing.drafter,
-        verifier=Verifier(
-            target, request.sampling, speculation.acceptance, seed, request.top, rows=models.rows, masks=masks
-        ),
-        policy=proposing.policy,
-        prompt=reading.prompt,
-        reply=reply,
-        parted=reading.parted,
-        thought_end=reading.thought_end,
-        forced=reading.forced,
-        masks=masks,
-        guess=reading.guess,
-        answer_now=answer_now,
-        stop_tokens=reading.stop_tokens,
-        max_tokens=request.max_tokens,
-        one_token=speculation.force_n1 or target.rewind.kind == "none",
-        cancel=cancel,
-        method=proposing.method,
-        lookahead=proposing.lookahead,
-        overlap=overlap_pays(speculation.overlap, target, model_for("draft", models.sources)),
-        dropped_turns=reading.dropped_turns,
-        notes=(*reading.notes, *proposing.notes),
-        seed=seed,
-        ends_at=None if request.max_time is None else started + request.max_time,
-        plain_tokens_per_second=plain_tokens_per_second,
-        started=started,
+    asked = reading.request
+    verifier = Verifier(
+        target,
+        asked.sampling,
+        asked.speculation.acceptance,
+        seed,
+        asked.top,
+        rows=models.rows,
+        masks=reading.masks,
     )
+    return Plan(target, reading, proposing, verifier, cancel, seed, answer_now, started, plain_tokens_per_second)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -24,6 +24,7 @@ from engine.chat.thinking import thinking_input, thought_end
 from engine.checks import check_tokens, lone_surrogate
 from engine.config import GenerationRequest
 from engine.errors import ChatTemplateFailed, ContextFull, InvalidRequest
+from engine.loading.source import Source
 from engine.masks.call_grammar import bare_constraint, calls_constraint
 from engine.masks.call_guess import CallGuess, CallKind
 from engine.masks.late_end import LateEnd
@@ -34,6 +35,8 @@ from engine.messages.parts import ImagePart, OtherPart
 from engine.messages.tools import described
 from engine.translatable import Translatable
 
+_MOST_KEPT_FREE = 4096
+"""Tokens for the reply for which a context grows, at most."""
 _PROMPT_END = 64
 """Tokens from which is seen how a prompt begins the reply."""
 _REPLY, _THOUGHT, _TOOL = "QRXYZ", "QTXYZ", "qfxyz"
@@ -64,25 +67,48 @@ _known: WeakKeyDictionary[Tokenizer, tuple[str, TurnEnd]] = WeakKeyDictionary()
 class Reading:
     """Hold what the target reads for a request, and what ends its reply.
 
-    Attributes: request (with the end tokens banned where it is to go on behind them); prompt (token ids); begun (those
-    at its end with which the reply begins); forced (those that it goes on with); dropped_turns (oldest turns that were
-    left out); parted; stop_tokens; stop_texts; masks (those of a constraint); guess (what comes next of calls that
-    nobody demanded); thought_end (returns the tokens that end a thought and begin the answer); notes (sentences on how
-    the prompt was made).
+    Attributes: request (with the end tokens banned where it is to go on behind them); prompt (token ids, one at least);
+    reply (its text); stop_tokens; parted (the parts of the reply); forced (tokens that it begins with); masks (those of
+    a constraint); guess (what comes next of calls that nobody demanded); thought_end (returns the tokens that end a
+    thought and begin the answer); dropped_turns (oldest turns that were left out of the prompt); notes (sentences on
+    how the prompt was made).
     """
 
     request: GenerationRequest
     prompt: list[int]
-    begun: list[int]
-    forced: list[int]
-    dropped_turns: int
-    parted: PartedReply
+    reply: ReplyText
     stop_tokens: frozenset[int]
-    stop_texts: tuple[str, ...]
-    masks: ReplyMasks | LateEnd | None
-    guess: CallGuess | None
-    thought_end: Callable[[], list[int]]
-    notes: tuple[str, ...]
+    parted: PartedReply = field(default_factory=lambda: PartedReply(TagGrammar()))
+    forced: Sequence[int] = ()
+    masks: ReplyMasks | LateEnd | None = None
+    guess: CallGuess | None = None
+    thought_end: Callable[[], list[int]] = list
+    dropped_turns: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def read_with_room(
+    request: GenerationRequest, target: Backend, sources: Sequence[Source], cancel: CancelToken
+) -> Reading:
+    """Return what the target reads; where it has no room for it, in a larger context, if it can have one.
+
+    Raises what `read_request` raises.
+    """
+    while True:
+        reading, problem = None, None
+        try:
+            reading = read_request(request, target, cancel)
+        except ContextFull as error:
+            problem = error
+        wanted = min(request.max_tokens or target.context_length // 4, _MOST_KEPT_FREE)
+        whole = reading is not None and not reading.dropped_turns
+        enough = whole and reading is not None and len(reading.prompt) + wanted <= target.context_length
+        if enough or not target.grow_context(2 * target.context_length):
+            if reading is None:
+                raise problem or ContextFull(0, target.context_length)
+            return reading
+        for source in sources:
+            source.grow_context(target.context_length)
 
 
 def read_request(request: GenerationRequest, target: Backend, cancel: CancelToken) -> Reading:
@@ -106,18 +132,19 @@ def read_request(request: GenerationRequest, target: Backend, cancel: CancelToke
     if request.ignore_eos:
         request, ends, end = _without_end(request, ends), frozenset(), TurnEnd()
     stop_tokens = ends | frozenset(request.stop_tokens)
+    reply = ReplyText(tokenizer, (*request.stop, *end.texts))
+    reply.follow(begun)
     return Reading(
         request,
         [*tokens, *begun],
-        begun,
-        forced,
-        dropped,
-        parted,
+        reply,
         stop_tokens,
-        (*request.stop, *end.texts),
+        parted,
+        forced,
         masks_of(request, target, parted, stop_tokens, _calls_wanted(request, target, given, renderer, ends, end)),
         _guess(request, target, given, renderer, ends, end),
         lambda: thought_end(tokenizer, Renderer(cancel), given, parted.thought_ends),
+        dropped,
         (*renderer.notes, *_notes_on(request)),
     )
 

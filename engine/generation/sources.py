@@ -14,8 +14,9 @@ from engine.drafting.none import NoDrafter
 from engine.drafting.tree_prices import TreePrices
 from engine.drafting.trees import choose_shape
 from engine.errors import InvalidRequest, ModelNotLoaded, NotAvailable
+from engine.generation.overlap import overlap_pays
 from engine.generation.reading import Reading
-from engine.loading.source import Source, source_for
+from engine.loading.source import Source, model_for, source_for
 from engine.lookahead.costs import measured_cost
 from engine.lookahead.knowledge import PairKnowledge
 from engine.lookahead.policy import AutoLookahead, LookaheadPolicy, make_policy
@@ -50,15 +51,16 @@ class Models:
 class Proposing:
     """Hold who proposes in a reply, and by which policy.
 
-    Attributes: method (its name for the result); lookahead (that of the result); drafter; policy; notes (sentences on
-    a shape of trees that cannot be had).
+    Attributes: method (its name for the result); lookahead (that of the result); drafter; policy; overlap (True if the
+    drafter works ahead); notes (sentences on a shape of trees that cannot be had).
     """
 
     method: str
     lookahead: Lookahead
     drafter: Drafter
     policy: LookaheadPolicy
-    notes: tuple[str, ...]
+    overlap: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def choose_proposing(reading: Reading, models: Models, seed: int) -> Proposing:
@@ -95,7 +97,8 @@ def choose_proposing(reading: Reading, models: Models, seed: int) -> Proposing:
         trees = None if tree is None else tree.prices
         policy = _make_policy(known, target, list(zip(sources, parts, strict=True)), reading.prompt, greedy, trees)
     drafter = _join(sources, parts, policy, open_end=request.speculation.lookahead == "default")
-    return Proposing(method, lookahead, drafter, policy, notes)
+    overlap = overlap_pays(speculation.overlap, target, model_for("draft", models.sources))
+    return Proposing(method, lookahead, drafter, policy, overlap, notes)
 
 
 def choose_sources(speculation: SpeculationConfig, loaded: Sequence[Source]) -> tuple[str, tuple[Source, ...]]:

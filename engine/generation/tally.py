@@ -7,7 +7,7 @@ from time import perf_counter
 
 from engine.drafting.base import Draft
 from engine.events import FinishReason, GenerationResult, RoundEvent
-from engine.generation.plan import Plan
+from engine.generation.planner import Plan
 from engine.generation.verifier import Verdict
 from engine.methods import PLAIN
 from engine.sampling.rows import Top
@@ -67,11 +67,12 @@ class Tally:
         stats.add_round(lookahead, proposed, accepted, ending, times, levels if draft.parents is not None else None)
         if plan.one_token and draft.tokens:
             stats.add(n1_fallbacks=1)
-        source = draft.source or plan.drafter.name
+        source = draft.source or plan.proposing.drafter.name
         stats.add_forward(1 if plan.one_token else 1 + len(draft.tokens), times[1])
         stats.add_method(source if draft.tokens else PLAIN, proposed, accepted, emitted, times)
         rejected = verdict.rejected[: proposed - accepted]
-        return RoundEvent(self.rounds, source, lookahead, proposed, accepted, *times, plan.policy.speedup, rejected)
+        speedup = plan.proposing.policy.speedup
+        return RoundEvent(self.rounds, source, lookahead, proposed, accepted, *times, speedup, rejected)
 
     def result(
         self, committed: Sequence[int], finish: FinishReason | None, stop_reason: str | int | None
@@ -81,20 +82,20 @@ class Tally:
         # Text that is still held back for a stop string is in no event, so it is not in the result.
         self._stats.put(
             total_ms=1000.0 * (perf_counter() - plan.started),
-            draft_forwards=plan.drafter.forwards,
+            draft_forwards=plan.proposing.drafter.forwards,
             plain_tokens_per_second=plan.plain_tokens_per_second,
         )
-        parts = plan.parted.finish(ended=finish == "stop")
+        parts = plan.reading.parted.finish(ended=finish == "stop")
         return GenerationResult(
-            text=plan.reply.text,
-            tokens=tuple(committed[len(plan.prompt) :]),
-            prompt_tokens=len(plan.prompt),
+            text=plan.reading.reply.text,
+            tokens=tuple(committed[len(plan.reading.prompt) :]),
+            prompt_tokens=len(plan.reading.prompt),
             prompt_evaluated=self._evaluated,
             finish_reason=finish or "stop",
-            method=plan.method,
-            lookahead=plan.lookahead,
-            dropped_turns=plan.dropped_turns,
-            notes=(*plan.notes, *plan.parted.notes),
+            method=plan.proposing.method,
+            lookahead=plan.proposing.lookahead,
+            dropped_turns=plan.reading.dropped_turns,
+            notes=(*plan.reading.notes, *plan.proposing.notes, *plan.reading.parted.notes),
             stop_reason=stop_reason,
             seed=plan.seed,
             logprobs=tuple(self._logprobs),

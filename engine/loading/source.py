@@ -91,6 +91,11 @@ class Source:
             raise VocabularyMismatch(target.name, self.name, fit.reason)
         return replace(self, fit=fit)
 
+    def grow_context(self, length: int) -> None:
+        """Give a model that keeps a text of its own room for as many tokens as the target has."""
+        if self.model is not None and not self.reads_states:
+            self.model.grow_context(length)
+
     def make(self, context: Any) -> Any:
         """Make its drafter of one reply from a DrafterContext. Its method must be available."""
         translated = self.through_text and self.method is DRAFT_MODEL

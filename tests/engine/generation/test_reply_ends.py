@@ -123,7 +123,7 @@ def test_a_reply_ends_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch) -> 
     """The time is made to pass: at the third round it is over."""
     now = [100.0]
     monkeypatch.setattr("engine.decoder.perf_counter", lambda: now[0])
-    monkeypatch.setattr("engine.generation.plan.perf_counter", lambda: now[0])
+    monkeypatch.setattr("engine.generation.planner.perf_counter", lambda: now[0])
 
     def pass_time(event: TokenEvent) -> None:
         now[0] += 1.0
@@ -135,7 +135,7 @@ def test_a_reply_ends_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch) -> 
 def test_time_that_is_over_while_the_prompt_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     decoder, now = _decoder(()), [100.0]
     monkeypatch.setattr("engine.decoder.perf_counter", lambda: now[0])
-    monkeypatch.setattr("engine.generation.plan.perf_counter", lambda: now[0])
+    monkeypatch.setattr("engine.generation.planner.perf_counter", lambda: now[0])
     events = decoder.stream([1, 2] * 2000, max_time=5.0, max_tokens=3)
     next(events)
     now[0] += 6.0

@@ -14,17 +14,14 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from engine.backends.base import Logits
-from engine.cancel import CancelToken
-from engine.chat.reply_text import ReplyText
 from engine.checks import TreeWish
-from engine.config import SamplingConfig, SpeculationConfig
+from engine.config import GenerationRequest, SamplingConfig, SpeculationConfig
 from engine.constraint import Constraint
 from engine.drafting.base import Drafter, TreeShape
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.none import NoDrafter
 from engine.events import TokenEvent
 from engine.generation.loop import GenerationLoop
-from engine.generation.plan import Plan
 from engine.generation.verifier import Verifier
 from engine.lookahead.policy import make_policy
 from engine.masks.reply_masks import ReplyMasks
@@ -33,6 +30,7 @@ from engine.sampling.distribution import candidates, distribution
 from engine.sampling.masking import Mask
 from engine.sampling.rows import NUMPY, Rows
 from helpers.decoding.fake_backend import FakeBackend
+from helpers.decoding.loop_plans import plan_of
 
 PROMPT = (1, 2)
 LENGTH = 3
@@ -66,22 +64,11 @@ class Setting:
         if self.constraint is not None:
             masks = ReplyMasks(self.constraint, self.target.tokenizer, size, self.target.eos_token_ids)
         rule = self.speculation.acceptance
-        plan = Plan(
-            target=self.target,
-            drafter=self._drafter(seed, masks),
-            verifier=Verifier(self.target, self.sampling, rule, seed, 0, rows=self.rows, masks=masks),
-            masks=masks,
-            policy=make_policy(self.speculation if self.draft else replace(self.speculation, lookahead=0)),
-            prompt=list(PROMPT),
-            reply=ReplyText(self.target.tokenizer),
-            stop_tokens=frozenset(),
-            max_tokens=None,
-            one_token=self.speculation.force_n1 or self.target.rewind.kind == "none",
-            cancel=CancelToken(),
-            method="test",
-            lookahead=self.speculation.lookahead,
-            overlap=self.speculation.overlap == "on",
-        )
+        policy = make_policy(self.speculation if self.draft else replace(self.speculation, lookahead=0))
+        request = GenerationRequest(PROMPT, sampling=self.sampling, speculation=self.speculation)
+        verifier = Verifier(self.target, self.sampling, rule, seed, 0, rows=self.rows, masks=masks)
+        drafter = self._drafter(seed, masks)
+        plan = plan_of(self.target, request, drafter, policy, verifier, stop_tokens=frozenset(), masks=masks)
         tokens: list[int] = []
         with closing(GenerationLoop(plan).run()) as events:
             while len(tokens) < length:
