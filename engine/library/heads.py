@@ -13,14 +13,13 @@ import numpy as np
 from engine.errors import LoadFailed
 from engine.formats.draft_head import DraftHead, covers, readable_states, why_not_for
 from engine.formats.gguf.assistant import ASSISTANT
-from engine.formats.gguf.heads import DFLASH, EAGLE3, inner_head, is_mtp_file
+from engine.formats.gguf.heads import DFLASH, EAGLE3
 from engine.formats.gguf.mtp_entries import tells_of_mtp
-from engine.formats.gguf.parts import split_parts
-from engine.formats.gguf.reader import read_gguf
 from engine.formats.model_file import ModelFile
 from engine.formats.safetensors.heads import is_head_folder, is_medusa_folder
 from engine.formats.safetensors.mtp import brings_mtp
 from engine.formats.vocabulary import Vocabulary
+from engine.library.scan import known_model
 from engine.translatable import Translatable
 
 _MOST_BESIDE = 2000
@@ -117,17 +116,14 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def _has_inner_head(path: Path) -> bool:
-    if not tells_of_mtp(path):
-        return False
-    headers = [read_gguf(part) for part in split_parts(path)]
-    return inner_head(headers[0], headers[1:]) is not None
+    return tells_of_mtp(path) and known_model(path).head is not None
 
 
 def _is_head_file(path: Path) -> bool:
     """Return whether the beginning of a GGUF file names the architecture of a head, or it holds MTP layers alone."""
     if tells_of_mtp(path):
         with suppress(LoadFailed, OSError):
-            if is_mtp_file(read_gguf(path)):
+            if known_model(path).role == "draft-head":
                 return True
     _, found, rest = _beginning(path, 4096).partition(_KEY)
     # Behind the key stand a type of 4 bytes and a length of 8.

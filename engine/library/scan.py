@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,11 +67,23 @@ def known_model(path: Path) -> ModelFile:
     known = _known.get(found.path)
     if known is None or known.stamps != found.stamps:
         known = cache.entry(found.path, found.stamps)
-    if known is None or not known.model.usable:
+    if known is None or not _sound(known.model):
         known = Entry(found.stamps, inspect_model(path))
-        if known.model.usable and _settled(found, now):
-            cache.save({found.path: known})
+        if not _sound(known.model) or not _settled(found, now):
+            return replace(known.model, path=path)
+        cache.save({found.path: known})
+    _remember({found.path: known})
     return replace(known.model, path=path)
+
+
+def _sound(model: ModelFile) -> bool:
+    return model.usable or model.head is not None
+
+
+def _remember(entries: Mapping[str, Entry]) -> None:
+    if len(_known) + len(entries) > _REMEMBERED:
+        _known.clear()
+    _known.update(list(entries.items())[:_REMEMBERED])
 
 
 def _titled(model: ModelFile, title: str) -> ModelFile:
@@ -116,9 +129,7 @@ class _Scan:
 
     def remember(self) -> None:
         """Keep what was found for the next scan, in memory and on disk."""
-        if len(_known) + len(self.seen) > _REMEMBERED:
-            _known.clear()
-        _known.update(list(self.seen.items())[:_REMEMBERED])
+        _remember(self.seen)
         self._cache.save(self.seen)
 
     def _read(self, found: FoundModel) -> tuple[ModelFile, bool]:

@@ -13,7 +13,7 @@ from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.errors import BackendFailure, LoadFailed, ModelNotSupported, ModelTooLarge, NotAvailable
 from engine.formats.draft_head import NORMED, DraftHead, covers, why_not_for
-from engine.formats.gguf.heads import is_mtp_file, read_head
+from engine.formats.gguf.heads import read_head
 from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.reader import read_gguf
 from engine.formats.safetensors.heads import head_in_folder, is_head_folder, pickled_head
@@ -23,6 +23,7 @@ from engine.library.compat import vocabulary_of_backend
 from engine.library.heads import heads_near, same_tokens
 from engine.library.memory_needs import head_states
 from engine.library.names import resolve_source
+from engine.library.scan import known_model
 from engine.loading.interrupts import load_apart
 from engine.loading.source import Source
 from engine.loading.trial import check_model_file
@@ -134,9 +135,11 @@ def _head_in_folder(folder: Path, layers: int) -> DraftHead:
 
 def _head_in_file(path: Path) -> tuple[DraftHead, bool]:
     """Return the head, and whether it is inside the file of a whole model."""
-    headers = [read_gguf(part) for part in split_parts(path)]
-    head = read_head(headers[0], headers[1:])
-    return head, head.method == "mtp" and not head.shared and not is_mtp_file(headers[0])
+    known = known_model(path)
+    if known.head is not None:
+        return known.head, known.role == "model"
+    headers = [read_gguf(part) for part in split_parts(path)]  # It says why there is none that can be used.
+    return read_head(headers[0], headers[1:]), known.role == "model"
 
 
 def _module(name: str) -> Any:

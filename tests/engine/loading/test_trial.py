@@ -2,12 +2,13 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ import pytest
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
+from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge, NotAvailable
 from engine.formats.gguf import model as gguf_model
-from engine.formats.gguf import types
+from engine.formats.gguf import reader, types
+from engine.library.names import bundled_pair
 from engine.loading import open as opening
 from engine.loading import trial as probe
 from engine.loading.trial import check_model_file
@@ -55,6 +58,26 @@ def child_is(monkeypatch: pytest.MonkeyPatch, code: str, *, begins: bool = True)
     """Let the child run this instead of the trial; `begins`: once it has said that it begins with the file."""
     begin = """print('outrider-probe {"progress": 0.0}', flush=True)\n""" if begins else ""
     monkeypatch.setattr(probe, "_command", lambda _config: [sys.executable, "-c", begin + code])
+
+
+def test_a_header_is_read_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """However often a load asks what a file is: its name, its context, its memory, its heads, its vocabulary."""
+    path, read = Path(shutil.copy(bundled_pair()[0], tmp_path / "model.gguf")), list[Path]()
+    time.sleep(0.06)  # A file that was written just now is read again.
+    monkeypatch.setattr(reader, "_Reader", _counted(reader._Reader, read))
+    for _ in range(2):
+        with SpeculativeDecoder() as decoder:
+            decoder.attach(LoadConfig(path), [])
+            assert decoder.find_heads() == ()
+    assert read == [path]
+
+
+def _counted(kind: Callable[..., Any], seen: list[Path]) -> Callable[..., Any]:
+    def make(path: Path, *rest: Any) -> Any:
+        seen.append(path)
+        return kind(path, *rest)
+
+    return make
 
 
 def test_a_good_file_passes_once_and_is_remembered(tiny: Path, children: list[subprocess.Popen[bytes]]) -> None:
