@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ipaddress
 import os
 import signal
 import socket
@@ -12,7 +11,7 @@ import sys
 from engine.backends.llama_cpp.machines import check_machines_usable, serve_machine
 from engine.errors import InvalidRequest
 from engine.system.machine import physical_cores
-from engine.system.ports import claim
+from engine.system.ports import claim, is_loopback
 
 _PORT = 50052
 _WARNING = (
@@ -39,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     check_machines_usable()
     _check_free(args.host, args.port)
     address = f"{args.host}:{args.port}"
-    if not _is_loopback(args.host):
+    if not is_loopback(args.host):
         sys.stderr.write(_WARNING)
     sys.stderr.write(f"outrider-engine: computing for others on {address} (Ctrl+C ends it)\n")
     sys.stderr.flush()
@@ -58,10 +57,3 @@ def _check_free(host: str, port: int) -> None:
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise InvalidRequest(f"Cannot listen on {host}, port {port}: {reason}. Choose another port.") from None
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ipaddress
 import logging
 import sys
 from collections.abc import Iterator
@@ -32,6 +31,7 @@ from engine.server.interfaces.requests import Defaults
 from engine.server.listen import Listener
 from engine.server.shelf import ModelShelf, Offer
 from engine.system.files import private_folder
+from engine.system.ports import is_address, is_loopback
 
 _PORT = 8642
 _MIB = 2**20
@@ -166,21 +166,9 @@ def _limits(args: argparse.Namespace) -> Limits:
             raise InvalidRequest(f"{args.api_key_file} holds no key.")
         if not key.isprintable():
             raise InvalidRequest(f"{args.api_key_file} must hold the key alone, in one line.")
-    if not _is_address(args.host) and not args.host.strip("0123456789."):
+    if not is_address(args.host) and not args.host.strip("0123456789."):
         raise InvalidRequest(f"{args.host or 'An empty text'} is no address: name one of this machine's with --host.")
-    if key is None and not _is_loopback(args.host):
+    if key is None and not is_loopback(args.host):
         raise InvalidRequest(f"Other machines could use {args.host}: name a key with --api-key-file, or omit --host.")
-    own = () if _is_address(args.host) else (args.host,)
+    own = () if is_address(args.host) else (args.host,)
     return Limits(key, (*own, *args.allow_host), tuple(args.allow_origin))
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
-def _is_loopback(host: str) -> bool:
-    return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)

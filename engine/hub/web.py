@@ -1,7 +1,8 @@
 """Ask servers over HTTP: follow redirects, try again, read small answers whole and large ones in large pieces.
 
 The standard library's client reads into large buffers of ours, which httpx has no way to do: a download is as quick as
-the connection. Each answer is read on a thread of its own, so that it can be cancelled at any moment.
+the connection. Each answer is read on a thread of its own, so that it can be cancelled at any moment. Servers as a
+target are asked by the same client (`Asking`).
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse, HTTPSConnection
-from ipaddress import ip_address
+from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse, HTTPSConnection, IncompleteRead
 from time import monotonic
 from typing import Final
 from urllib.parse import quote, unquote, urljoin, urlsplit, urlunsplit
@@ -29,6 +29,7 @@ from engine.cancel import CancelToken
 from engine.errors import DownloadFailed
 from engine.hub import refusals
 from engine.system.certificates import trusted
+from engine.system.ports import is_loopback
 
 _LOOK_S = 0.05
 _MOST_HOPS = 10
@@ -38,6 +39,7 @@ _SMALLEST, _LARGEST = 64 * 2**10, 2**19
 """Of the pieces in which an answer is read."""
 _WAITING = 2
 """Pieces that were read and not taken yet. What a killed program loses is these and three more."""
+_WAITING_LIVE = 64
 _AGAIN: Final = frozenset({408, 429, 500, 502, 503, 504})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
@@ -51,7 +53,7 @@ class Patience:
     """
 
     connect: float = 15.0
-    silent: float = 45.0
+    silent: float | None = 45.0
     tries: int = 7
     first: float = 0.5
     most: float = 30.0
@@ -140,31 +142,21 @@ class Web:
         An answer that ends early ends here too: whoever reads it knows how long it should be. Raises Unfinished where
         another try may help; DownloadFailed, Cancelled.
         """
-        reader = _Reader(self, url, headers)
-        reader.start()
+        asking = Asking(self, url, headers)
         before: bytearray | None = None
-        try:
-            while True:
+        with closing(asking.answer()) as pieces:
+            for piece in pieces:
                 cancel.check("The download")
-                try:
-                    piece = reader.pieces.get(timeout=_LOOK_S)
-                except queue.Empty:
-                    continue
-                if piece is None:
-                    return
                 if isinstance(piece, Exception):
                     raise _unfinished(url, piece)
                 if isinstance(piece, Head):
                     _check_head(piece)
                     yield piece
-                else:
+                elif piece is not None:
                     yield piece[0]
                     if before is not None:
-                        reader.spare.put(before)
+                        asking.spare.put(before)
                     before = piece[1]
-        finally:
-            reader.stop()
-            reader.join(2.0)
 
 
 class Tries:
@@ -192,16 +184,49 @@ class Tries:
             threading.Event().wait(min(left, _LOOK_S))
 
 
-class _Reader(threading.Thread):
-    """Read one answer. Attributes: pieces (its head, views with their buffers, then None; or an error), spare."""
+_Piece = Head | tuple[memoryview, bytearray] | Exception
 
-    def __init__(self, web: Web, url: str, headers: Mapping[str, str]) -> None:
-        super().__init__(name="outrider-download", daemon=True)
-        self.pieces: queue.Queue[Head | tuple[memoryview, bytearray] | Exception | None] = queue.Queue(_WAITING)
+
+class Asking(threading.Thread):
+    """Ask a server once. Attribute: spare (buffers that may be filled again).
+
+    `live`: the answer is handed on as it comes and must come whole, and redirects are not followed. `body`: what is
+    posted; None: it is a GET.
+    """
+
+    def __init__(
+        self, web: Web, url: str, headers: Mapping[str, str], body: bytes | None = None, *, live: bool = False
+    ) -> None:
+        super().__init__(name="outrider-http", daemon=True)
         self.spare: queue.SimpleQueue[bytearray] = queue.SimpleQueue()
-        self._web, self._url, self._headers = web, url, headers
+        self._pieces: queue.Queue[_Piece | None] = queue.Queue(_WAITING_LIVE if live else _WAITING)
+        self._web, self._url, self._headers, self._body, self._live = web, url, headers, body, live
         self._stopped = False
         self._connection: HTTPConnection | None = None
+        self._socket: socket.socket | None = None
+
+    def answer(self) -> Generator[_Piece | None, None, None]:
+        """Yield the head of the answer, then views with their buffers; or the error that ended it.
+
+        None: nothing came for a moment. Closing the generator lets go of the connection.
+        """
+        self.start()
+        try:
+            while True:
+                try:
+                    piece = self._pieces.get(timeout=_LOOK_S)
+                except queue.Empty:
+                    yield None
+                    continue
+                if piece is None:
+                    return
+                yield piece
+        finally:
+            self._stopped = True
+            if self._socket is not None:
+                with suppress(OSError):
+                    self._socket.shutdown(socket.SHUT_RDWR)
+            self.join(2.0)
 
     def run(self) -> None:
         """Read it, to its end or until `stop`."""
@@ -214,24 +239,22 @@ class _Reader(threading.Thread):
             if self._connection is not None:
                 self._connection.close()
 
-    def stop(self) -> None:
-        """Let go of the connection. From any thread."""
-        self._stopped = True
-        connection = self._connection
-        if connection is not None and connection.sock is not None:
-            with suppress(OSError):
-                connection.sock.shutdown(socket.SHUT_RDWR)
-
-    def _put(self, piece: Head | tuple[memoryview, bytearray] | Exception | None) -> None:
+    def _put(self, piece: _Piece | None) -> None:
         while not self._stopped:
             with suppress(queue.Full):
-                self.pieces.put(piece, timeout=_LOOK_S)
+                self._pieces.put(piece, timeout=_LOOK_S)
                 return
 
     def _read(self) -> None:
         answer, head = self._answer()
         self._put(head)
         size = _SMALLEST
+        while self._live and not self._stopped:
+            if not (data := answer.read1(size)):
+                if answer.length:
+                    raise IncompleteRead(b"", answer.length)
+                return
+            self._put((memoryview(data), bytearray()))
         while not self._stopped:
             try:
                 buffer = self.spare.get_nowait()
@@ -252,19 +275,18 @@ class _Reader(threading.Thread):
             if self._connection is not None:
                 self._connection.close()
             self._connection, target, extra = _connect(self._web, url)
+            self._socket = self._connection.sock  # The library forgets it with the head of the answer.
             headers = {"User-Agent": f"Outrider/{__version__}", "Accept-Encoding": "identity", "Connection": "close"}
             headers |= {**extra, **self._headers}
             if self._web.authorization is not None and origin(url) == self._web.home:
                 headers["Authorization"] = self._web.authorization
-            self._connection.request("GET", target, headers=headers)
+            self._connection.request("GET" if self._body is None else "POST", target, self._body, headers)
             answer = self._connection.getresponse()
             first = first or answer.headers
             location = answer.headers.get("Location")
-            if answer.status not in _REDIRECTS or location is None:
+            if self._live or answer.status not in _REDIRECTS or location is None:
                 return answer, Head(answer.status, answer.headers, url, first)
             url = _next_hop(url, location)
-            if self._connection.sock is not None:
-                self._connection.sock.settimeout(self._web.patience.connect)
         raise refusals.endless(self._url)
 
 
@@ -289,9 +311,9 @@ def _connect(web: Web, url: str) -> tuple[HTTPConnection, str, dict[str, str]]:
     timeout = web.patience.connect
     if proxy is None:
         made: HTTPConnection = (
-            HTTPConnection(host, parts.port, timeout=timeout)
+            HTTPConnection(host, parts.port or 80, timeout=timeout)
             if secure is None
-            else HTTPSConnection(host, parts.port, timeout=timeout, context=secure)
+            else HTTPSConnection(host, parts.port or 443, timeout=timeout, context=secure)
         )
         extra: dict[str, str] = {}
     else:
@@ -321,14 +343,6 @@ def _proxy(web: Web, scheme: str, host: str, port: int | None) -> str | None:
     proxies = getproxies()
     found = proxies.get(scheme) or proxies.get("all")
     return None if not found or proxy_bypass(f"{host}:{port}" if port else host) else found
-
-
-def is_loopback(host: str) -> bool:
-    """Return True if a host is this machine."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def origin(url: str) -> str:

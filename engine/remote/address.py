@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -20,15 +19,6 @@ class Address:
 
     root: str
     base: str
-    host: str
-
-    @property
-    def is_loopback(self) -> bool:
-        """Return whether it is this machine."""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
 
     def __str__(self) -> str:
         return self.root
@@ -60,4 +50,4 @@ def read_address(text: str) -> Address:
     path = re.sub(r"/(chat/completions|completions|models)$", "", parts.path.rstrip("/"))
     root = f"{parts.scheme}://{parts.netloc}{_VERSION.sub('', path)}"
     version = _VERSION.search(path)
-    return Address(root, root + (version.group() if version else "/v1"), host)
+    return Address(root, root + (version.group() if version else "/v1"))

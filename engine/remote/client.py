@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Self, Unpack
 from engine.cancel import CancelToken
 from engine.chat.context_fit import PromptFit
 from engine.config import GenerationRequest, Prompt, SamplingConfig, SpeculationConfig, ThinkingMode
-from engine.errors import BackendFailure, InvalidRequest, NotAvailable
+from engine.errors import InvalidRequest, NotAvailable
 from engine.events import Event, Finished, GenerationResult, TextEvent
 from engine.generation.async_reply import AsyncReply
 from engine.generation.occupancy import Occupancy, ReplyRef, RunningReply
@@ -100,19 +100,7 @@ class RemoteDecoder:
         `on_text` sees each piece and may return False to end the reply with it.
         Raises InvalidRequest, NotAvailable, DecoderBusy, ServerFailed, Cancelled (before any text).
         """
-        result: GenerationResult | None = None
-        answer: bool | None = None
-        with closing(self._reply(prompt, cancel, options)) as events, suppress(StopIteration):
-            while True:
-                event = events.send(answer)
-                answer = None
-                if isinstance(event, TextEvent) and on_text is not None:
-                    answer = on_text(event)
-                elif isinstance(event, Finished):
-                    result = event.result
-        if result is None:
-            raise BackendFailure(Translatable("the reply ended without a result"))
-        return result
+        return self._reply(prompt, cancel, options).result(on_text)
 
     def stream(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
+from http.client import HTTPException
 
 from engine.errors import ServerFailed
 from engine.remote.address import Address
@@ -15,8 +16,6 @@ _AGAIN = Translatable("What it wrote stays. Ask again to go on.")
 
 def unreachable(address: Address, error: BaseException, waited: float) -> ServerFailed:
     """Return the error for a server that gave no answer at all. `waited`: seconds for the connection."""
-    import httpx  # noqa: PLC0415 - what talks to no server starts without it
-
     reason = _certificate_problem(error)
     if reason is not None:
         said = Translatable(
@@ -25,26 +24,26 @@ def unreachable(address: Address, error: BaseException, waited: float) -> Server
             address=str(address),
             reason=reason,
         )
-    elif isinstance(error, httpx.ConnectTimeout):
+    elif isinstance(error, TimeoutError):
         said = Translatable(
             "Cannot reach the server at {address}: nothing answered within {seconds:g} seconds. Check the address and "
             "the network.",
             address=str(address),
             seconds=waited,
         )
-    elif isinstance(error, httpx.ProxyError):
+    elif isinstance(error, OSError) and str(error).startswith("Tunnel connection failed"):
         said = Translatable(
             "Cannot reach the server at {address}: the proxy refuses it. Check the proxy of this system.",
             address=str(address),
         )
-    elif isinstance(error, httpx.ConnectError):
-        said = Translatable(
-            "Cannot reach the server at {address}. Check that it is running and that the address is right.",
-            address=str(address),
-        )
-    elif isinstance(error, httpx.HTTPError | OSError):
+    elif isinstance(error, HTTPException | ConnectionResetError | ConnectionAbortedError | BrokenPipeError):
         said = Translatable(
             "The server at {address} ended the connection without an answer. Check that it is still running.",
+            address=str(address),
+        )
+    elif isinstance(error, OSError):
+        said = Translatable(
+            "Cannot reach the server at {address}. Check that it is running and that the address is right.",
             address=str(address),
         )
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import ipaddress
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engine.errors import InvalidRequest
 from engine.server.interfaces.form import error_body
+from engine.system.ports import is_address
 
 _LONGEST_PATH = 60
 ANY_ORIGIN = "*"
@@ -81,7 +81,7 @@ def read_host(text: str) -> str:
         name = name if name.isascii() else name.encode("idna").decode()
     except ValueError:
         name = ""
-    if not _HOST_NAME.fullmatch(name) and not _is_address(name):
+    if not _HOST_NAME.fullmatch(name) and not is_address(name):
         raise InvalidRequest(f"{text!r} is no name of a computer. Write it like my-computer.local, without a port.")
     return name.removesuffix(".")
 
@@ -105,14 +105,6 @@ def _is_json(path: str, headers: Mapping[str, str]) -> bool:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     of_page = "origin" in headers or "sec-fetch-site" in headers
     return kind == "application/json" or (path.startswith("/api/") and not of_page)
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 class Guard:
@@ -187,7 +179,7 @@ class Guard:
         """Return whether a Host header is an address, localhost or one of the names: no name that a page made up."""
         name = _name_of(host)
         known = name in ("localhost", *self._limits.hosts) or name in CONTAINER_HOSTS or name.endswith(".localhost")
-        return known or _is_address(name)
+        return known or is_address(name)
 
     def _has_key(self, headers: Mapping[str, str]) -> bool:
         kind, _, told = headers.get("authorization", "").partition(" ")

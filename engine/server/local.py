@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -20,6 +19,7 @@ from engine.server.interfaces.requests import Defaults
 from engine.server.listen import Listener
 from engine.server.metrics import ServerFigures, ServerLine
 from engine.server.shelf import ModelShelf, NoSuchModel
+from engine.system.ports import is_loopback
 from engine.translatable import Translatable
 
 T = TypeVar("T")
@@ -40,13 +40,9 @@ class ServerAddress:
     hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        try:
-            loopback = self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            loopback = False
         if not self.key.isprintable():
             raise InvalidRequest(Translatable("A key is one line of letters, digits and signs. Choose another one."))
-        if not loopback and not self.key.strip():
+        if not is_loopback(self.host) and not self.key.strip():
             raise InvalidRequest(Translatable("Other computers could use this address: set a key."))
         if not 0 <= self.port <= 65535:
             raise InvalidRequest(Translatable("The port must be a whole number from 0 to 65535."))

@@ -1,9 +1,24 @@
-"""Claim a port of this machine, so that no other program can listen on it too."""
+"""Judge addresses of machines, and claim a port of this one so that no other program can listen on it too."""
 
 from __future__ import annotations
 
+import ipaddress
 import socket
 import sys
+
+
+def is_address(host: str) -> bool:
+    """Return True if it is the number of a machine, not its name."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def is_loopback(host: str) -> bool:
+    """Return True if a host is this machine."""
+    return host == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
 def claim(listening: socket.socket, host: str, port: int) -> None:
