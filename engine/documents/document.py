@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -100,6 +100,22 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError
     return value
+
+
+def sections_between(blocks: Iterable[tuple[int, str]]) -> Iterator[Section]:
+    """Yield the pieces between headings. `blocks`: the level of a heading, or 0 for a paragraph, each with its text."""
+    path: list[tuple[int, str]] = []
+    said: list[str] = []
+    for level, text in blocks:
+        if not level:
+            said.append(text)
+            continue
+        if said:
+            yield Section("\n\n".join(said), headings=tuple(each for _, each in path))
+        path = [each for each in path if each[0] < level] + [(level, text)]
+        said = [text]
+    if said:
+        yield Section("\n\n".join(said), headings=tuple(each for _, each in path))
 
 
 def table(rows: list[list[str]]) -> str:

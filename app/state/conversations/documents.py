@@ -6,16 +6,15 @@ in `json_stream` a value is read as a whole and nothing that is invalid ends the
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
-CHUNK = 2**18
+from app.state.conversations.json_stream import TextFile
+
 LARGEST = 16 * 2**20
 """Characters of a value."""
-_SPACE = re.compile(r"[\s,]*")
 _SIGN = re.compile(r'["{}\[\],\n]')
 _MOST_UNCLOSED = 100
 """Values that may lack their ends where the one around them has its own."""
@@ -27,35 +26,25 @@ class DamagedDocument:
     """Stand for a value that cannot be read."""
 
 
-class Documents:
+class Documents(TextFile):
     """Give the values of a file, and DamagedDocument for each that is damaged or larger than `LARGEST`.
 
     `note` is called with the number of bytes read so far, and may raise an error to end it.
     """
 
+    _BLANK = re.compile(r"[\s,]*")
+
     def __init__(self, file: BinaryIO, note: Callable[[int], None]) -> None:
-        self._file = file
-        self._note = note
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        super().__init__(file, note, "replace")
         self._parser = json.JSONDecoder(parse_constant=lambda _: None)
-        self._buffer = ""
-        self._at = self._read = 0
-        self._ended = False
 
     def __iter__(self) -> Iterator[Any]:
-        listed = self._peek() == "["
+        listed = self.peek() == "["
         self._at += listed
-        while sign := self._peek():
+        while sign := self.peek():
             if listed and sign == "]":
                 return
             yield self._value(listed=listed)
-
-    def _peek(self) -> str:
-        while True:
-            self._at = _SPACE.match(self._buffer, self._at).end()  # type: ignore[union-attr]  # it matches anything
-            if self._at < len(self._buffer) or self._ended:
-                return self._buffer[self._at : self._at + 1]
-            self._fill()
 
     def _value(self, *, listed: bool) -> Any:
         while self._buffer[self._at] in "{[":
@@ -109,14 +98,6 @@ class Documents:
                 self._at = len(self._buffer)
                 return
             self._fill()
-
-    def _fill(self) -> None:
-        data = self._file.read(CHUNK)
-        self._read += len(data)
-        self._note(self._read)
-        self._ended = not data
-        self._buffer = self._buffer[self._at :] + self._decoder.decode(data, final=self._ended)
-        self._at = 0
 
 
 def _close(within: list[str], opening: str) -> None:

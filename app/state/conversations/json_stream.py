@@ -26,7 +26,6 @@ _NUMBER_PART = 3
 """Characters after a whole number that may make it longer if one more follows."""
 _ESCAPE = 6
 """Characters of the longest escape, \\uXXXX."""
-_SPACE = re.compile(r"[ \t\n\r]*")
 _PIECE = re.compile(r'(?:[^"\\]+|\\u[0-9a-fA-F]{4}|\\[^u])*+', re.DOTALL)
 """As much of a text as there is, up to its end or to an escape that is not complete."""
 
@@ -39,7 +38,40 @@ class ValueTooLarge(Senseless):
     """Report a value that is longer than it may be."""
 
 
-class JsonStream:
+class TextFile:
+    """Hold the text of a file of bytes in UTF-8 while it is read: what is read and not used yet.
+
+    `note` is called with the number of bytes read so far, and may raise an error to end it.
+    """
+
+    _BLANK = re.compile(r"[ \t\n\r]*")
+
+    def __init__(self, file: BinaryIO, note: Callable[[int], None], errors: str = "strict") -> None:
+        self._file = file
+        self._note = note
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")(errors)
+        self._buffer = ""
+        self._at = self._read = 0
+        self._ended = False
+
+    def peek(self) -> str:
+        """Return the next character that is not white space, and stay before it; "" at the end."""
+        while True:
+            self._at = self._BLANK.match(self._buffer, self._at).end()  # type: ignore[union-attr]  # it matches anything
+            if self._at < len(self._buffer) or self._ended:
+                return self._buffer[self._at : self._at + 1]
+            self._fill()
+
+    def _fill(self) -> None:
+        data = self._file.read(CHUNK)
+        self._read += len(data)
+        self._note(self._read)
+        self._ended = not data
+        self._buffer = self._buffer[self._at :] + self._decoder.decode(data, final=self._ended)
+        self._at = 0
+
+
+class JsonStream(TextFile):
     """Read JSON from a file of bytes in UTF-8, in the order in which it stands there.
 
     Every method raises ValueError where the file holds something else: Senseless with what is invalid, where that can
@@ -48,22 +80,8 @@ class JsonStream:
     """
 
     def __init__(self, file: BinaryIO, note: Callable[[int], None]) -> None:
-        self._file = file
-        self._note = note
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        super().__init__(file, note)
         self._parser = json.JSONDecoder(object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
-        self._buffer = ""
-        self._at = 0
-        self._read = 0
-        self._ended = False
-
-    def peek(self) -> str:
-        """Return the next character that is not white space, and stay before it; "" at the end."""
-        while True:
-            self._at = _SPACE.match(self._buffer, self._at).end()  # type: ignore[union-attr]  # it matches anything
-            if self._at < len(self._buffer) or self._ended:
-                return self._buffer[self._at : self._at + 1]
-            self._fill()
 
     def take(self, sign: str) -> bool:
         """Pass over `sign` if it comes next."""
@@ -148,14 +166,6 @@ class JsonStream:
     def _pass(self, sign: str) -> None:
         if not self.take(sign):
             raise ValueError(f"{sign} is missing")
-
-    def _fill(self) -> None:
-        data = self._file.read(CHUNK)
-        self._read += len(data)
-        self._note(self._read)
-        self._ended = not data
-        self._buffer = self._buffer[self._at :] + self._decoder.decode(data, final=self._ended)
-        self._at = 0
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from app.state.chat.attachments import plain_name
-from app.state.conversations.documents import CHUNK, DamagedDocument, Documents
+from app.state.conversations.documents import DamagedDocument, Documents
 from app.state.conversations.files import FORMAT, ConversationRefused, Note
-from app.state.conversations.json_stream import Senseless
+from app.state.conversations.json_stream import CHUNK, Senseless
 from app.state.conversations.layouts import BroughtChat, Layout, is_line, is_thread, layout_of
 from engine import Cancelled, Translatable
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from engine.documents.decoded import decode_text
-from engine.documents.document import Document, Section, table
+from engine.documents.document import Document, Section, sections_between, table
 from engine.documents.kinds import Budget
 from engine.documents.refused import NotReadable
 from engine.translatable import Translatable
@@ -49,21 +49,7 @@ def page_text(data: bytes) -> str:
 
 def page_sections(tree: LexborHTMLParser, budget: Budget) -> Iterator[Section]:
     """Yield the pieces of a page between its headings."""
-    body = tree.body
-    if body is None:
-        return
-    path: list[tuple[int, str]] = []
-    said: list[str] = []
-    for level, text in _blocks(body, budget):
-        if not level:
-            said.append(text)
-            continue
-        if said:
-            yield Section("\n\n".join(said), headings=tuple(each for _, each in path))
-        path = [each for each in path if each[0] < level] + [(level, text)]
-        said = [text]
-    if said:
-        yield Section("\n\n".join(said), headings=tuple(each for _, each in path))
+    return sections_between([] if tree.body is None else _blocks(tree.body, budget))
 
 
 def _blocks(body: LexborNode, budget: Budget) -> Iterator[tuple[int, str]]:

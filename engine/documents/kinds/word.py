@@ -9,7 +9,7 @@ from typing import Any
 
 from docx2python import docx2python
 
-from engine.documents.document import Document, Section, table
+from engine.documents.document import Document, Section, sections_between, table
 from engine.documents.kinds import Budget
 from engine.documents.refused import NotReadable
 from engine.translatable import Translatable
@@ -24,27 +24,12 @@ def read(data: bytes, name: str, _budget: Budget) -> Document:
     """Read a document. Raises NotReadable."""
     found = docx2python(BytesIO(data))
     title = str(found.core_properties.get("title") or "")
-    sections = list(_sections(found.body_pars))
+    sections = list(sections_between(_blocks(found.body_pars)))
     if notes := "\n\n".join(filter(None, _paragraphs([*found.footnotes_pars, *found.endnotes_pars]))):
         sections.append(Section(notes, headings=("Notes",)))
     if not sections:
         raise NotReadable(Translatable("there is no text in it"))
     return Document(name, "Word", tuple(sections), title=title)
-
-
-def _sections(tables: Any) -> Iterator[Section]:
-    path: list[tuple[int, str]] = []
-    said: list[str] = []
-    for level, text in _blocks(tables):
-        if not level:
-            said.append(text)
-            continue
-        if said:
-            yield Section("\n\n".join(said), headings=tuple(each for _, each in path))
-        path = [each for each in path if each[0] < level] + [(level, text)]
-        said = [text]
-    if said:
-        yield Section("\n\n".join(said), headings=tuple(each for _, each in path))
 
 
 def _blocks(tables: Any) -> Iterator[tuple[int, str]]:
