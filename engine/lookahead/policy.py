@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import inf
 from time import perf_counter
 from typing import Any
@@ -22,19 +23,27 @@ class LookaheadPolicy(ABC):
     """Chooses K for each round and learns from its outcome.
 
     Attributes: speedup (expected of this round, in times of plain decoding; None: not estimated); source (the name of
-    the source that is to propose; None: whoever can); follower (the only one that need follow each round among those
-    that take time; None: all of them); asleep (this round and the next one are plain: neither policy nor drafter need
-    be told of it); resting (nothing will be proposed for a while: none need follow each round); limit (how many tokens
-    a draft may have that asks `goes_on`; None: it does not ask, and has as many as chosen); to_read (set by the loop:
-    tokens that the follower would have to read first, and those that the reply may still have).
+    the source that is to propose; None: whoever can); asleep (this round and the next one are plain: neither policy nor
+    drafter need be told of it); limit (how many tokens a draft may have that asks `goes_on`; None: it does not ask, and
+    has as many as chosen); to_read (set by the loop: tokens that the follower would have to read first, and those that
+    the reply may still have).
     """
 
     speedup: float | None = None
     source: str | None = None
-    follower: str | None = None
     limit: int | None = None
-    asleep = resting = False
+    asleep = False
     to_read: tuple[int, int] = (0, 0)
+
+    @property
+    def follower(self) -> str | None:
+        """The only source that need follow each round among those that take time; None: all of them."""
+        return None
+
+    @property
+    def resting(self) -> bool:
+        """True if nothing will be proposed for a while: none need follow each round."""
+        return False
 
     @abstractmethod
     def choose(self) -> int:
@@ -102,12 +111,141 @@ def make_policy(config: SpeculationConfig) -> LookaheadPolicy:
 
 
 class Allowance:
-    """Time, in plain tokens, that rounds may lose to find something out: a share of all time. It outlives a reply."""
+    """Time, in plain tokens, that rounds may lose to find something out: a share of all time. It outlives a reply.
 
-    SHARE, left, sleep = 0.01, 2.0, 0  # plain rounds to come without a look: short replies could not bear one each
+    Attributes: left; sleep (plain rounds to come without a look: short replies could not bear one each).
+    """
+
+    SHARE = 0.01
+
+    def __init__(self) -> None:
+        self.left, self.sleep = 2.0, 0
 
     def spend(self, tokens: float) -> None:
         self.left = min(self.left - tokens, 2.0)
+
+
+_AHEAD = 8
+"""Tokens that are thought through before a draft ends, and rounds for which a plan holds."""
+_HOPELESS = 0.02
+"""The chance to get there below which no further token is thought through."""
+_LIKELY = 0.75
+"""The chance to get there with which tokens of the index are tried that do not promise to pay."""
+_LOOK_MS = 0.09
+"""What a look at the sources takes."""
+_TRY_EVERY = 24
+"""Rounds after which a larger size, or another source, is tried that was not seen for so long."""
+_SURPRISE = 0.15
+"""The share by which costs change for them to be found out at once."""
+
+
+class Belief:
+    """Hold what is believed: costs, chances of the sources that take time, and the plan that follows from both.
+
+    Attributes: costs; drafts (the chances of each source); plain (milliseconds of a plain round); scaled (False: only
+    the proportions of times mean something); surprised (costs changed, and were not found out again); seen (by K, the
+    round in which it was proposed last); used (by source, that in which it is known to have been no better). Of the
+    plan: follower (the source with the best rate), acceptance (its chances), best (its K), planned (the rate of that,
+    in tokens per millisecond), rate (corrected by what rounds gave), resting (True if that is no more than plain
+    decoding's).
+    """
+
+    def __init__(self, costs: CostModel, drafts: Mapping[str, AcceptanceModel] | None) -> None:
+        self.costs, self.acceptance = costs, AcceptanceModel()
+        self.drafts = {DRAFT_MODEL.name: self.acceptance} if drafts is None else drafts
+        self.plain = self._cost_of_plain()
+        self.scaled = self.surprised = self.resting = False
+        self.seen: dict[int, int] = {}
+        self.used: dict[str, int] = {}
+        self.follower: str | None = None
+        self._plans: dict[str, tuple[int, float]] = {}
+        self.turn_to(None)
+
+    def plan(self) -> None:
+        """Find the source that takes time, and its K, with the best rate, and whether it pays."""
+        costs, before = self.costs, self.plain
+        self.scaled, self.plain = costs.knows(1), self._cost_of_plain()
+        if abs(self.plain - before) > _SURPRISE * before:
+            self.seen, self.surprised = {}, True
+        self._plans = {
+            name: self.best_size(map(model.at, range(MAX_LOOKAHEAD)), costs.draft(name))
+            for name, model in self.drafts.items()
+        }
+        self.turn_to(max(self._plans, key=lambda name: self._plans[name][1] * self.drafts[name].gain, default=None))
+        self.judge()
+
+    def turn_to(self, name: str | None) -> None:
+        """Let a source draft that takes time, as its plan says. None: there is none."""
+        self._rates: dict[int, float] = {}
+        self.follower, self.acceptance = name, self.drafts.get(name or "", self.acceptance)
+        self.best, self.planned = self._plans.get(name or "", (0, 0.0))
+
+    def judge(self) -> None:
+        """Correct the plan's rate by what rounds gave, and tell whether that is more than plain decoding."""
+        self.rate = self.planned * self.acceptance.gain
+        self.resting = self.rate * self.plain <= 1.0
+
+    def forget(self, costs: CostModel) -> None:
+        """Go on with the costs of other circumstances."""
+        self.costs, self.seen, self.used = costs, {}, {}
+
+    def pays_to_read(self, unread: int, left: int) -> bool:
+        """Return True if what the plan saves in the tokens left is more than the time that reading takes."""
+        if not unread:
+            return True
+        saved = self.plain - 1.0 / self.rate if self.rate * self.plain > 1.0 else 0.0
+        return left * saved > unread * self.costs.read(self.follower or "")
+
+    def rate_behind(self, proposed: int) -> float:
+        """Return the best rate of going on behind so many tokens if all of them are accepted."""
+        if proposed not in self._rates:
+            more = range(proposed, min(proposed + _AHEAD, MAX_LOOKAHEAD))
+            each = self.costs.draft(self.follower or "")
+            _, self._rates[proposed] = self.best_size(map(self.acceptance.at, more), each, proposed)
+        return self._rates[proposed]
+
+    def rival(self, now: int) -> tuple[str, bool]:
+        """Return the source that was not better for longest, and whether it is time to try it in round `now`."""
+        name = min(self.drafts, key=lambda name: self.used.get(name, -_TRY_EVERY))
+        return name, name != self.follower and now - self.used.get(name, -_TRY_EVERY) >= _TRY_EVERY
+
+    def best_size(self, chances: Iterable[float], draft_ms: float, begun: int = 0) -> tuple[int, float]:
+        """Return how many tokens behind `begun`, by their `chances`, give the most per millisecond, and that rate."""
+        costs, best, rate, reach = self.costs, 0, 0.0, 1.0
+        tokens, spent = (0.0, costs.verify(begun + 1)) if begun else (1.0, -costs.rest[1])
+        for k, chance in enumerate(chances, 1):
+            reach *= chance
+            tokens += reach
+            time = costs.verify(begun + k + 1) + k * draft_ms - spent
+            if tokens > rate * time:
+                best, rate = k, tokens / time if time > 0.0 else inf
+            if reach < _HOPELESS or k - best >= _AHEAD:
+                break
+        return best, rate
+
+    def _cost_of_plain(self) -> float:
+        return self.costs.verify(1) + self.costs.rest[0]
+
+
+@dataclass(slots=True)
+class Trial:
+    """Hold what a round tries.
+
+    `idle`: no source that takes time is to propose. `worth`: tokens per millisecond that are expected of it, `gain`: in
+    times of plain decoding, 1 at least. `promised`: the chances of the index's tokens, where these are taken.
+    `exactly`: so many tokens are proposed (None: as long as going on is worth it); `reach`: the chance that all of them
+    so far are kept. `finding_out`: it is not expected to be the best; `rival`: a source is tried that was not used for
+    long.
+    """
+
+    idle: bool = False
+    worth: float = 0.0
+    gain: float = 1.0
+    promised: Floats = ()
+    exactly: int | None = None
+    reach: float = 1.0
+    finding_out: bool = False
+    rival: bool = False
 
 
 class AutoLookahead(LookaheadPolicy):
@@ -122,13 +260,8 @@ class AutoLookahead(LookaheadPolicy):
     """
 
     speedup: float
-    AHEAD, HOPELESS, LIKELY = 8, 0.02, 0.75
-    """Tokens that are thought through before a draft ends, if there is that chance to get there (they are also the
-    rounds of a plan); the chance to get there with which tokens of the index are tried."""
-    INDEX_LEAD, LOOK_MS = 1.6, 0.09
-    """Times of the draft's rate that the index must promise, which is better itself where a text repeats; a look."""
-    TRY_EVERY, SURPRISE = 24, 0.15
-    """Rounds after which a larger size is tried that was not seen; a share by which costs change: then at once."""
+    INDEX_LEAD = 1.6
+    """Times of the draft's rate that the index must promise, which is better itself where a text repeats."""
 
     def __init__(
         self,
@@ -141,70 +274,79 @@ class AutoLookahead(LookaheadPolicy):
         trees: TreePrices | None = None,
         costs_now: Callable[[], CostModel] | None = None,
     ) -> None:
-        given, self.acceptance = costs or CostModel(), AcceptanceModel()
+        given = costs or CostModel()
         self._costs_now = costs_now or (lambda: given)
-        self.costs = self._costs_now()
-        self._drafts = {DRAFT_MODEL.name: self.acceptance} if drafts is None else drafts
+        self._belief, self._trial = Belief(self._costs_now(), drafts), Trial()
         self._allowance, self._claims = allowance or Allowance(), claims or ClaimModel()
-        self._index, self._trees, self.lookahead, self.speedup, self._gain = index, trees, 0, 1.0, 1.0
+        self._index, self._trees, self.lookahead, self.speedup, self.limit = index, trees, 0, 1.0, 0
         self._round = self._plan_at = self._look_at = self._try_at = self._proposed = 0
-        self._seen: dict[int, int] = {}  # by K, the round in which it was proposed last
-        self._used: dict[str, int] = {}  # by source that takes time, that in which it is known to have been no better
-        self._finding_out = self._rival = self._surprised = self._scaled = False
-        self._promised: Floats = ()
-        self._exactly: int | None = None
-        self._plain, self._learning_ms, self.limit = self._cost_of_plain(), 0.0, 0
-        self.asleep = self.resting = self._allowance.sleep > 0
+        self._learning_ms = 0.0
+        self.asleep = self._belief.resting = self._allowance.sleep > 0
         if not self.asleep:
             self._make_plan()
         elif self._index:
             self._index.dozing = True
         self._ready = None if self.resting else self.follower
 
+    @property
+    def costs(self) -> CostModel:
+        """The costs that hold now."""
+        return self._belief.costs
+
+    @property
+    def acceptance(self) -> AcceptanceModel:
+        """What was accepted of the follower."""
+        return self._belief.acceptance
+
+    @property
+    def follower(self) -> str | None:
+        return self._belief.follower
+
+    @property
+    def resting(self) -> bool:
+        return self._belief.resting
+
     def choose(self) -> int:
-        if self._allowance.sleep:
-            self._allowance.sleep -= 1
-            self.asleep = self._allowance.sleep > 0
+        belief, allowance, index = self._belief, self._allowance, self._index
+        if allowance.sleep:
+            allowance.sleep -= 1
+            self.asleep = allowance.sleep > 0
             self._plan_at = self._look_at = self._round
-            self._ready = None if self.resting else self._ready
+            self._ready = None if belief.resting else self._ready
             return 0
         if self._round >= self._plan_at:
             self._make_plan()
         self._round += 1
-        self._reach, self._exactly, self._finding_out, self._rival, self._promised = 1.0, None, False, False, ()
-        self._idle = self.resting or not self._worth_reading(*self.to_read)
-        chosen, self._worth = (0, 1.0 / self._plain) if self._idle else (self._best, self._rate)
-        offered = self._look_at_index(self._index) if self._index and self._round > self._look_at else 0
+        idle = belief.resting or not belief.pays_to_read(*self.to_read)
+        chosen, worth = (0, 1.0 / belief.plain) if idle else (belief.best, belief.rate)
+        trial = self._trial = Trial(idle, worth)
+        offered = self._look_at_index(index) if index and self._round > self._look_at else 0
         if offered:
-            chosen = self._exactly = offered
-        elif self.follower and self._allowance.left > 0.0 and self._idle == self.resting:
+            chosen = trial.exactly = offered
+        elif belief.follower and allowance.left > 0.0 and idle == belief.resting:
             chosen = self._find_out(chosen)
-        if not chosen and self._pause and not self._allowance.sleep:
-            self._allowance.sleep, self.asleep, self._proposed = self._pause, True, 0
-            self._allowance.spend(-self._allowance.SHARE * self._pause)
-        self.source = self._index.name if offered and self._index else self.follower
-        self._gain, self.lookahead = max(self._worth * self._plain, 1.0), chosen
-        measured = self._scaled and chosen + 1 in self.costs.seen and (offered > 0 or self.acceptance.is_known)
-        self.speedup = self._gain if measured else 1.0  # What was not measured is not told.
-        self.limit = chosen if not chosen or self._exactly is not None else MAX_LOOKAHEAD
-        if self._trees and self.follower:
-            rate, each = self._worth * (self.limit > chosen), self.costs.draft(self.follower)
-            self._trees.begin(rate, self.costs.verify, each, self.acceptance, self.follower, chosen)
+        if not chosen and self._pause and not allowance.sleep:
+            allowance.sleep, self.asleep, self._proposed = self._pause, True, 0
+            allowance.spend(-allowance.SHARE * self._pause)
+        self.source = index.name if offered and index else belief.follower
+        trial.gain, self.lookahead = max(trial.worth * belief.plain, 1.0), chosen
+        measured = belief.scaled and chosen + 1 in belief.costs.seen and (offered > 0 or belief.acceptance.is_known)
+        self.speedup = trial.gain if measured else 1.0  # What was not measured is not told.
+        self.limit = chosen if not chosen or trial.exactly is not None else MAX_LOOKAHEAD
+        if self._trees and belief.follower:
+            rate, each = trial.worth * (self.limit > chosen), belief.costs.draft(belief.follower)
+            self._trees.begin(rate, belief.costs.verify, each, belief.acceptance, belief.follower, chosen)
         return chosen
 
     def goes_on(self, proposed: int, confidence: float | None) -> bool:
-        if proposed >= (MAX_LOOKAHEAD if self._exactly is None else self._exactly):
+        trial, model = self._trial, self._belief.acceptance
+        if proposed >= (MAX_LOOKAHEAD if trial.exactly is None else trial.exactly):
             return False
-        model = self.acceptance
         chance = model.at(proposed - 1) if confidence is None else model.given(proposed - 1, confidence)
-        self._reach *= chance
-        if self._exactly is not None:
+        trial.reach *= chance
+        if trial.exactly is not None:
             return not self.resting or chance > 1.0 / 2.0
-        if proposed not in self._rates:
-            more = range(proposed, min(proposed + self.AHEAD, MAX_LOOKAHEAD))
-            each = self.costs.draft(self.follower or "")
-            _, self._rates[proposed] = self._best_size(map(model.at, more), each, proposed)
-        return self._reach * self._rates[proposed] > self._worth
+        return trial.reach * self._belief.rate_behind(proposed) > trial.worth
 
     def observe(
         self,
@@ -217,42 +359,42 @@ class AutoLookahead(LookaheadPolicy):
         *,
         nodes: int = 0,
     ) -> None:
-        began = perf_counter()
+        began, belief, trial = perf_counter(), self._belief, self._trial
         before, self._proposed = self._proposed, proposed
-        known, self.costs = self.costs, self._costs_now()
-        same = self.costs is known
+        costs = self._costs_now()
+        same = belief.costs is costs
         if not same:
-            self._seen, self._used, self._plan_at = {}, {}, self._round
+            belief.forget(costs)
+            self._plan_at = self._round
         elif (
             proposed or not before
         ):  # A first plain round behind others takes longer, and plain decoding has none such.
-            if self._finding_out and target_ms < (1.0 - self.SURPRISE) * self.costs.verify(proposed + 1):
+            if trial.finding_out and target_ms < (1.0 - _SURPRISE) * costs.verify(proposed + 1):
                 self._try_at = self._plan_at = self._round
                 self._allowance.spend(-2.0)
             else:
-                self._seen[proposed] = self._round
-            self.costs.observe_verify(max(proposed, nodes) + 1, target_ms)
-            self.costs.observe_rest(proposed, rest_ms + self._learning_ms * (proposed > 0))
-        time, name = draft_ms + target_ms + rest_ms, self.follower or ""
-        lost = time / self._plain - (accepted + 1) / self._gain if self._finding_out else 0.0
-        if self._promised:
-            self._claims.observe(proposed, accepted, self._promised)
+                belief.seen[proposed] = self._round
+            costs.observe_verify(max(proposed, nodes) + 1, target_ms)
+            costs.observe_rest(proposed, rest_ms + self._learning_ms * (proposed > 0))
+        time, name = draft_ms + target_ms + rest_ms, belief.follower or ""
+        lost = time / belief.plain - (accepted + 1) / trial.gain if trial.finding_out else 0.0
+        if trial.promised:
+            self._claims.observe(proposed, accepted, trial.promised)
         elif proposed:
             if name == self._ready and same:  # Otherwise the time is also that of catching up.
-                self.costs.observe_draft(proposed, draft_ms, name)
-            if lost >= 0.0 and name in self.costs.drafts:  # What turned out better is tried again at once.
-                self._used[name] = self._round
-            judged = self._scaled and same and not self.costs.beside and not self._rival
-            expected = self._planned * time * judged
-            self.acceptance.observe(proposed, accepted, sure, expected)
-            for other in self._drafts.keys() - {name}:
-                self._drafts[other].fade()
-            self._judge()
-            if accepted < proposed and (not self._pause or self.resting):
+                costs.observe_draft(proposed, draft_ms, name)
+            if lost >= 0.0 and name in costs.drafts:  # What turned out better is tried again at once.
+                belief.used[name] = self._round
+            judged = belief.scaled and same and not costs.beside and not trial.rival
+            belief.acceptance.observe(proposed, accepted, sure, belief.planned * time * judged)
+            for other in belief.drafts.keys() - {name}:
+                belief.drafts[other].fade()
+            belief.judge()
+            if accepted < proposed and (not self._pause or belief.resting):
                 self._plan_at = self._round
-        self._ready = None if self.resting and (self._promised or not proposed) else self.follower
-        if self._scaled:
-            self._allowance.spend(lost - self._allowance.SHARE * time / self._plain)
+        self._ready = None if belief.resting and (trial.promised or not proposed) else belief.follower
+        if belief.scaled:
+            self._allowance.spend(lost - self._allowance.SHARE * time / belief.plain)
         else:
             self._plan_at = self._round
         self._learning_ms = MS * (perf_counter() - began)
@@ -260,58 +402,33 @@ class AutoLookahead(LookaheadPolicy):
     def observe_read(self, tokens: int, ms: float | None) -> None:
         self._ready = None
         if ms is not None:
-            self.costs.observe_read(tokens, ms, self.follower or "")
+            self._belief.costs.observe_read(tokens, ms, self.follower or "")
 
-    def _worth_reading(self, unread: int, left: int) -> bool:
-        """Return True if what the plan saves in the tokens left is more than the time that reading takes."""
-        if not unread:
-            return True
-        saved = self._plain - 1.0 / self._rate if self._rate * self._plain > 1.0 else 0.0
-        return left * saved > unread * self.costs.read(self.follower or "")
+    @property
+    def _pause(self) -> int:
+        """How many plain rounds a look at the sources must be worth."""
+        return int(_LOOK_MS / (self._belief.plain * self._allowance.SHARE))
 
     def _make_plan(self) -> None:
-        """Find the source that takes time, and its K, with the best rate, and whether it pays."""
-        costs = self.costs
-        self._scaled = costs.knows(1)  # otherwise only the proportions of times mean something
-        before, self._plain = self._plain, self._cost_of_plain()
-        if abs(self._plain - before) > self.SURPRISE * before:
-            self._seen, self._surprised = {}, True
+        before = self._belief.plain
+        self._belief.plan()
+        if abs(self._belief.plain - before) > _SURPRISE * before:
             self._allowance.spend(-2.0)
-        self._pause = int(self.LOOK_MS / (self._plain * self._allowance.SHARE))
-        self._plan_at = self._round + self.AHEAD
-        self._plans = {
-            name: self._best_size(map(model.at, range(MAX_LOOKAHEAD)), costs.draft(name))
-            for name, model in self._drafts.items()
-        }
-        self._turn_to(max(self._plans, key=lambda name: self._plans[name][1] * self._drafts[name].gain, default=None))
-        self._judge()
-
-    def _turn_to(self, name: str | None) -> None:
-        """Let a source draft that takes time, as its plan says. None: there is none."""
-        self._rates: dict[int, float] = {}  # by tokens proposed, the best of going on if all are accepted
-        self.follower, self.acceptance = name, self._drafts.get(name or "", self.acceptance)
-        self._best, self._planned = self._plans.get(name or "", (0, 0.0))
-
-    def _cost_of_plain(self) -> float:
-        return self.costs.verify(1) + self.costs.rest[0]
-
-    def _judge(self) -> None:
-        """Correct the plan's rate by what rounds gave, and tell whether that is more than plain decoding."""
-        self._rate = self._planned * self.acceptance.gain
-        self.resting = self._rate * self._plain <= 1.0
+        self._plan_at = self._round + _AHEAD
 
     def _look_at_index(self, index: Index) -> int:
         """Return how many tokens of the index to take; 0 where it does not promise a rate that is clearly better."""
+        belief, trial = self._belief, self._trial
         index.dozing = index.trying = False
         promised = index.promise(MAX_LOOKAHEAD)
-        best, rate = self._best_size(map(self._claims.given, range(len(promised)), promised), 0.0)
-        if rate <= max(self._worth * (1.0 if self._idle else self.INDEX_LEAD), 1.0 / self._plain):
-            if self.resting and self._allowance.left > 0.0 and (tried := self._try_index(index)):
+        best, rate = belief.best_size(map(self._claims.given, range(len(promised)), promised), 0.0)
+        if rate <= max(trial.worth * (1.0 if trial.idle else self.INDEX_LEAD), 1.0 / belief.plain):
+            if belief.resting and self._allowance.left > 0.0 and (tried := self._try_index(index)):
                 return tried
             index.dozing = self._pause > 0
-            self._look_at = self._round + min(self._pause, self.AHEAD)
+            self._look_at = self._round + min(self._pause, _AHEAD)
             return 0
-        self._promised, self._worth = promised[:best], rate
+        trial.promised, trial.worth = promised[:best], rate
         return best
 
     def _try_index(self, index: Index) -> int:
@@ -321,11 +438,11 @@ class AutoLookahead(LookaheadPolicy):
         """
         likely, reach = list[float](), 1.0
         for chance in index.hopes:
-            if (reach := reach * chance) < self.LIKELY:
+            if (reach := reach * chance) < _LIKELY:
                 break
             likely.append(chance)
         if likely:
-            index.trying, self._finding_out, self._promised = True, True, likely
+            index.trying, self._trial.finding_out, self._trial.promised = True, True, likely
         return len(likely)
 
     def _find_out(self, chosen: int) -> int:
@@ -334,39 +451,25 @@ class AutoLookahead(LookaheadPolicy):
         Otherwise a source not used for long, or the next larger size, or after a surprise plain decoding (twice: the
         first such round takes longer).
         """
-        costs, other = self.costs, None
-        rival = min(self._drafts, key=lambda name: self._used.get(name, -self.TRY_EVERY))
-        if self._seen and not costs.knows(1):
+        belief, costs, other = self._belief, self._belief.costs, None
+        rival, is_due = belief.rival(self._round)
+        if belief.seen and not costs.knows(1):
             other = 0
-        elif self.resting:
-            self._turn_to(rival)
+        elif belief.resting:
+            belief.turn_to(rival)
             self._plan_at = self._round
             cost = {k: costs.verify(k + 1) + k * costs.draft(rival) for k in range(1, DEFAULT_LOOKAHEAD + 1)}
-            other = max(cost, key=lambda k: (not costs.knows(k + 1), (1.0 + k * self.acceptance.at(0)) / cost[k]))
-        elif rival != self.follower and self._round - self._used.get(rival, -self.TRY_EVERY) >= self.TRY_EVERY:
-            self._turn_to(rival)
-            self._plan_at, self._rival, other = self._round, True, max(self._best, 1)
+            other = max(cost, key=lambda k: (not costs.knows(k + 1), (1.0 + k * belief.acceptance.at(0)) / cost[k]))
+        elif is_due:
+            belief.turn_to(rival)
+            self._plan_at, self._trial.rival, other = self._round, True, max(belief.best, 1)
         elif self._round >= self._try_at:
-            if self._surprised and 0 not in self._seen:
+            if belief.surprised and 0 not in belief.seen:
                 other = 0
-            elif self._surprised or self._round - self._seen.get(chosen + 1, 0) >= self.TRY_EVERY:
-                other, self._surprised = chosen + 1, False
+            elif belief.surprised or self._round - belief.seen.get(chosen + 1, 0) >= _TRY_EVERY:
+                other, belief.surprised = chosen + 1, False
         if other is None or other > MAX_LOOKAHEAD:
             return chosen
-        self._finding_out, self._exactly = True, other
-        self._allowance.sleep, self._try_at = int(not other), self._round + self.AHEAD
+        self._trial.finding_out, self._trial.exactly = True, other
+        self._allowance.sleep, self._try_at = int(not other), self._round + _AHEAD
         return other
-
-    def _best_size(self, chances: Iterable[float], draft_ms: float, begun: int = 0) -> tuple[int, float]:
-        """Return how many tokens behind `begun`, by their `chances`, give the most per millisecond, and that rate."""
-        costs, best, rate, reach = self.costs, 0, 0.0, 1.0
-        tokens, spent = (0.0, costs.verify(begun + 1)) if begun else (1.0, -costs.rest[1])
-        for k, chance in enumerate(chances, 1):
-            reach *= chance
-            tokens += reach
-            time = costs.verify(begun + k + 1) + k * draft_ms - spent
-            if tokens > rate * time:
-                best, rate = k, tokens / time if time > 0.0 else inf
-            if reach < self.HOPELESS or k - best >= self.AHEAD:
-                break
-        return best, rate
