@@ -15,6 +15,8 @@ from engine.translatable import Translatable
 
 AUTO, PLAIN = "auto", "autoregressive"
 """What is no draft method: the best of what is loaded, and decoding without proposals."""
+PARTS: tuple[Literal["target", "heads", "draft"], ...] = ("target", "heads", "draft")
+"""The models of a decoder, as options, reports and proofs name them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,15 @@ from engine._version import __version__
 from engine.cancel import CancelToken
 from engine.checks import MOST_PREDICTED
 from engine.cli.arguments.documents import add_document_option, asked_of, read_documents
-from engine.cli.arguments.models import NamedModels, add_corpus, add_models, add_speculation, load_models, settings_of
+from engine.cli.arguments.models import (
+    NamedModels,
+    add_corpus,
+    add_models,
+    add_speculation,
+    connect_to_target,
+    load_models,
+    settings_of,
+)
 from engine.cli.arguments.prompts import read_messages, read_told, with_system
 from engine.cli.arguments.replies import add_reply_options, reply_options, system_of
 from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
@@ -197,9 +205,7 @@ def _responder(
 ) -> SpeculativeDecoder | RemoteDecoder:
     """Return what answers: models that are loaded, or the server that --target names."""
     if is_server_address(settings.target):
-        from engine.cli.arguments.server_target import connect_to_target  # noqa: PLC0415 - for servers alone
-
-        return connect_to_target(args, str(settings.target), settings.sampling, cancel)
+        return connect_to_target(args, settings, cancel)
     if args.model is not None:
         raise InvalidRequest("--model names a model of a server: pass its address as --target.")
     return load_models(args, settings, console, cancel)

@@ -12,7 +12,7 @@ from engine.cli.common import EXIT_DONE, run_cancellable
 from engine.library.known import download_folder
 from engine.library.names import bundled_pair, resolve_source
 from engine.library.scan import scan_folder
-from engine.proof.content import Proof, find_models, load_proof
+from engine.proof.content import find_models, load_proof
 from engine.proof.verify import verify_proof
 
 EXIT_DIFFERS = 1
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
     def work() -> int:
         named = {part: resolve_source(name) for part in proof.needs if (name := getattr(args, part)) is not None}
-        found = find_models(proof, _candidates(proof, args.folder), cancel) if len(named) < len(proof.needs) else {}
+        found = find_models(proof, _candidates(args.folder), cancel) if len(named) < len(proof.needs) else {}
         verified = verify_proof(proof, found | named, cancel=cancel)
         if args.json:
             print(json.dumps(verified.to_dict()))
@@ -48,11 +48,9 @@ def run(args: argparse.Namespace) -> int:
     return run_cancellable(work, cancel)
 
 
-def _candidates(proof: Proof, folder: Path | None) -> Iterator[Path]:
+def _candidates(folder: Path | None) -> Iterator[Path]:
     """Return the models that are looked at: those of the program, of the folder, and of the downloads."""
-    yield from bundled_pair()
-    if "heads" in proof.needs:
-        yield resolve_source("demo-head")
+    yield from (*bundled_pair(), resolve_source("demo-head"))
     for place in (folder, download_folder()):
         if place is not None and (place is folder or place.is_dir()):
             yield from (model.path for model in scan_folder(place))

@@ -21,7 +21,7 @@ from engine.formats.files import list_files, stamp_files
 from engine.generation.request import make_request
 from engine.library.names import resolve_source
 from engine.messages.message import Message
-from engine.methods import DraftMethod, find_method
+from engine.methods import PARTS, DraftMethod, find_method
 from engine.system.machine import describe_machine
 from engine.translatable import Translatable
 
@@ -32,7 +32,6 @@ MOST_TOKENS = 2**20
 _HEAD_BYTES = 2**16
 """Of a file, in which its form stands."""
 _LONGEST_NAME = 500
-_PARTS = ("target", "draft", "heads")
 _LOADED = ("context_length", "threads", "gpu_layers", "device", "dtype", "cache_type")
 _PLAIN = ("thinking", "one_call", "min_tokens", "ignore_eos", "max_tokens", "raw", "drop_turns")
 _LISTS = ("stop", "stop_tokens", "must_call", "tools", "prefix")
@@ -82,7 +81,7 @@ class Proof:
         """Return which models are needed to compute it again: what drafted only where its guesses decide the draw."""
         methods = () if self.by_target_alone else map(find_method, self.content["sources"])
         needed = {"target", *(method.needs for method in methods if method is not None)}
-        return tuple(part for part in _PARTS if part in needed)
+        return tuple(part for part in PARTS if part in needed)
 
     @property
     def by_target_alone(self) -> bool:
@@ -149,9 +148,7 @@ def describe_reply(
         "dropped_turns": result.dropped_turns,
         "kernels": bool(target is not None and target.own_kernels),
         "made_with": {name: machine[name] for name in ("outrider", "libraries", "processor")},
-        "target": _model(target, decoder.config_of("target")),
-        "draft": _model(decoder.draft, decoder.config_of("draft")),
-        "heads": _model(decoder.heads, decoder.config_of("heads")),
+        **{part: _model(getattr(decoder, part), decoder.config_of(part)) for part in PARTS},
     }
 
 
@@ -202,7 +199,7 @@ def make_proof(made: Mapping[str, Any]) -> bytes:
                 "The draft’s timing decided some of its random draws. Set a seed (or temperature 0), and ask again."
             )
         )
-    for part in _PARTS:
+    for part in PARTS:
         if part in proof.needs:
             content[part] = _with_files(content[part])
         elif content[part] is not None:
@@ -326,7 +323,7 @@ def _check(content: Mapping[str, Any]) -> None:
     kinds = [
         *((each, str) for each in (content["text"], content["finish_reason"], content["method"], *content["sources"])),
         *((each, dict) for each in (content["made_with"], content["target"], *messages)),
-        *((each, dict | None) for each in (content["draft"], content["heads"])),
+        *((content[part], dict | None) for part in PARTS[1:]),
         *((each, int | float) for each in shares),
     ]
     if not all(isinstance(each, kind) for each, kind in kinds):

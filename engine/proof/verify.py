@@ -15,7 +15,7 @@ from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, EngineError
 from engine.events import Finished, TokenEvent
 from engine.generation.reading import read_request
-from engine.methods import PLAIN
+from engine.methods import PARTS, PLAIN
 from engine.proof.content import NoProof, Proof, find_models
 from engine.system.machine import describe_machine
 from engine.translatable import Translatable
@@ -173,11 +173,8 @@ def verify_proof(
     if decoder is not None and _has(decoder, proof, models):
         return _compare(decoder, proof, token)
     with SpeculativeDecoder() as own:
-        own.attach_target(proof.config("target", models["target"]), cancel=token)
-        if "draft" in proof.needs:
-            own.attach_draft(proof.config("draft", models["draft"]), cancel=token)
-        if "heads" in proof.needs:
-            own.attach_heads(models["heads"], cancel=token)
+        target, *sources = (proof.config(part, models[part]) for part in proof.needs)
+        own.attach(target, sources, cancel=token)
         return _compare(own, proof, token)
 
 
@@ -195,16 +192,13 @@ def _require(proof: Proof, part: str, path: Path | None, cancel: CancelToken) ->
 
 def _has(decoder: SpeculativeDecoder, proof: Proof, models: Mapping[str, Path]) -> bool:
     """Return True if a decoder has loaded what a proof needs, and nothing that would draft in its place."""
-    target = proof.config("target", models["target"])
-    if not _is_there(decoder.target, decoder.config_of("target"), target):
+    there = [part for part in PARTS if getattr(decoder, part) is not None]
+    if not proof.by_target_alone and tuple(there) != proof.needs:
         return False
-    if proof.by_target_alone:
-        return True
-    draft = "draft" in proof.needs
-    return (
-        decoder.heads is None
-        and draft
-        and _is_there(decoder.draft, decoder.config_of("draft"), proof.config("draft", models["draft"]))
+    return all(
+        _is_there(getattr(decoder, part), decoder.config_of(part), proof.config(part, models[part]))
+        for part in PARTS
+        if part in proof.needs
     )
 
 

@@ -15,8 +15,8 @@ PACKAGES = ("engine", "app")
 PARTS_OF_A_ROOM = ("", "Door: ", "Never imported here: ")
 
 # Classes of one name in two modules that mean the same on purpose, with the reason.
-_HTTP = "engine.hub and engine.remote each ask over HTTP, for files and for replies: the times of either, its answers"
-SAME_NAME = {"Head": _HTTP, "Patience": _HTTP}
+_HTTP = "engine.hub and engine.remote each ask over HTTP, for files and for replies: the times of either"
+SAME_NAME = {"Patience": _HTTP}
 
 
 def _modules(root: Path, *folders: str) -> Iterator[Path]:

@@ -50,12 +50,37 @@ VIOLATIONS = [
     ("no-circles", "app/store/rows.py", "def late() -> None:\n    import app.store.conversations"),
 ]
 
+_SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+CONTRACTS = cast("list[dict[str, Any]]", _SETTINGS["tool"]["importlinter"]["contracts"])
+
+
+def _sources(*folders: str) -> Iterator[Path]:
+    for folder in folders:
+        found = sorted((ROOT / folder).rglob("*.py"))
+        assert found, f"no sources in {folder}"
+        yield from found
+
+
+def _behind(door: dict[str, Any]) -> str:
+    """A module of a room that its door does not name."""
+    room = door["protected_modules"][0].removesuffix(".**")
+    opened = {each.partition(" -> ")[2] for each in door.get("ignore_imports", ())}
+    names = (".".join(path.relative_to(ROOT).with_suffix("").parts) for path in _sources(room.replace(".", "/")))
+    return next(name for name in names if name not in opened and not name.endswith("__init__"))
+
+
+def _rooms() -> set[str]:
+    inits = (path.parent.relative_to(ROOT) for path in _sources("engine") if path.name == "__init__.py")
+    return {".".join(room.parts) for room in inits} - {"engine"}
+
+
+DOORS = [contract for contract in CONTRACTS if contract["id"].startswith("door-")]
+VIOLATIONS += [(door["id"], "engine/stats.py", f"import {_behind(door)}") for door in DOORS]
+
 
 @pytest.fixture(scope="module")
 def contract_names() -> dict[str, str]:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    contracts = cast("list[dict[str, Any]]", settings["tool"]["importlinter"]["contracts"])
-    return {contract["id"]: contract["name"] for contract in contracts}
+    return {contract["id"]: contract["name"] for contract in CONTRACTS}
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +145,11 @@ def test_violation_is_seen(
     assert re.search(said, complaints[contract_names[contract]], re.MULTILINE)
 
 
+def test_every_room_has_a_door() -> None:
+    """But for engine.system: all rooms stand on it."""
+    assert {door["protected_modules"][0].removesuffix(".**") for door in DOORS} == _rooms() - {"engine.system"}
+
+
 def _names_used(source: str) -> set[str]:
     used = set()
     for node in ast.walk(ast.parse(source)):
@@ -147,13 +177,6 @@ def _asked_by_hasattr(source: str) -> set[str]:
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     asked = [call.args for call in calls if ast.unparse(call.func) == "hasattr"]
     return {ast.unparse(whom) for whom, name in asked if not ast.unparse(name).startswith("'__")}
-
-
-def _sources(*folders: str) -> Iterator[Path]:
-    for folder in folders:
-        found = sorted((ROOT / folder).rglob("*.py"))
-        assert found, f"no sources in {folder}"
-        yield from found
 
 
 def test_only_the_bridge_runs_the_engine() -> None:

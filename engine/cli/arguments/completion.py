@@ -10,10 +10,9 @@ from typing import Any
 
 from engine.cli.common import EXIT_DONE
 from engine.config import CACHE_TYPES, DTYPES
-from engine.methods import AUTO, PLAIN, SOURCES
+from engine.methods import AUTO, PARTS, PLAIN, SOURCES
 
 SHELLS = ("bash", "zsh", "fish")
-_MODELS = ("target", "draft", "heads")
 _VALUES: dict[str, Sequence[str]] = {
     "method": (AUTO, PLAIN, *SOURCES),
     "lookahead": ("auto", "adaptive", "0"),
@@ -56,7 +55,7 @@ def _mark_files(parser: argparse.ArgumentParser, library: Any) -> None:
                 _mark_files(command, library)
         elif action.dest == "folder":
             action.complete = library.DIRECTORY  # type: ignore[attr-defined]
-        elif action.type is Path or action.dest in _MODELS:
+        elif action.type is Path or action.dest in PARTS:
             action.complete = library.FILE  # type: ignore[attr-defined]
         elif action.dest in _VALUES and action.choices is None:
             action.choices = _VALUES[action.dest]

@@ -6,7 +6,7 @@ import argparse
 import warnings
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rich.console import Console
 
@@ -20,6 +20,11 @@ from engine.library.known import DEFAULT, aliases
 from engine.library.presets import RECOMMENDED, apply_preset, recommended_sampling
 from engine.methods import AUTO, PLAIN, SOURCES, find_method
 from engine.system.files import expanded
+
+if TYPE_CHECKING:
+    from engine.remote.client import RemoteDecoder
+
+_LOCAL = ("ctx", "threads", "gpu_layers", "draft_gpu_layers", "cache_type", "device", "dtype", "heads", "rpc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +205,18 @@ def add_corpus(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="a file or folder of your own texts: what stands there is drafted from (may be given several times)",
     )
+
+
+def connect_to_target(args: argparse.Namespace, settings: NamedModels, cancel: CancelToken) -> RemoteDecoder:
+    """Return the server whose address is the target. Raises InvalidRequest, ServerFailed, Cancelled."""
+    from engine.remote.connect import connect_server  # noqa: PLC0415 - for servers alone
+
+    if args.draft not in (None, "none"):
+        raise InvalidRequest("A server drafts by itself: omit --draft.")
+    given = ["--" + name.replace("_", "-") for name in _LOCAL if getattr(args, name, None) is not None]
+    if given:
+        raise InvalidRequest(f"A server loads its model by itself: omit {', '.join(given)}.")
+    return connect_server(str(settings.target), args.model, sampling=settings.sampling, cancel=cancel)
 
 
 def _attach_corpus(decoder: SpeculativeDecoder, paths: list[Path], cancel: CancelToken) -> tuple[str, ...]:

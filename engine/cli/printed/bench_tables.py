@@ -12,6 +12,7 @@ from rich.table import Table
 from engine.bench.figures import called, count_threads
 from engine.bench.prompts import ALL
 from engine.bench.runs import AUTO, PLAIN
+from engine.methods import PARTS
 
 _Spread = Mapping[str, float] | None
 _FEW = 100.0
@@ -33,7 +34,7 @@ def print_report(report: Mapping[str, Any], console: Console | None = None) -> N
 
 def _head(report: Mapping[str, Any]) -> list[str]:
     machine, memory, settings = report["machine"], report["memory"], report["settings"]
-    models = [_model(report[part]) for part in ("target", "heads", "draft") if report[part] is not None]
+    models = [_model(report[part]) for part in PARTS if report[part] is not None]
     temperature = settings["sampling"]["temperature"]
     how = "greedy" if temperature == 0 else f"temperature {temperature:g}"
     turns = "1 run" if settings["repeats"] == 1 else f"{settings['repeats']} runs"
