@@ -16,7 +16,7 @@ from engine.chat.inputs import TemplateInput
 from engine.chat.render import Renderer
 from engine.chat.template import PromptText, choose_template, render_cut, render_prompt
 from engine.chat.thinking import EFFORTS, Thinking, opens_thought, template_thinking
-from engine.cli.common import EXIT_DONE
+from engine.cli.common import EXIT_DONE, read_text
 from engine.decoder import SpeculativeDecoder, load
 from engine.errors import InvalidRequest, ModelNotLoaded
 from engine.formats.turns import named_by_template
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidRequest("There is nothing to render. Pass --target T or --template FILE.")
     messages = [Message.from_mapping(each).as_template_dict() for each in _objects(args.messages) or _HELLO]
     given = TemplateInput(None if args.tools is None else _objects(args.tools), None, _variables(args.set))
-    own = None if args.template is None else _read(args.template)
+    own = None if args.template is None else read_text(args.template)
     renderer = Renderer()
     with ExitStack() as stack:
         tokenizer: Tokenizer
@@ -140,20 +140,12 @@ def _marked(prompt: PromptText, tokenizer: Tokenizer) -> str:
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise InvalidRequest(f"Cannot read {path}: {reason}.") from None
-
-
 def _objects(path: Path | None) -> Sequence[Mapping[str, Any]]:
     """Return the objects of a JSON list in a file; nothing without a file. Raises InvalidRequest."""
     if path is None:
         return ()
     try:
-        data = json.loads(_read(path))
+        data = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise InvalidRequest(f"{path} is not JSON: {error}.") from None
     if not isinstance(data, list) or not data or not all(isinstance(each, Mapping) for each in data):

@@ -16,7 +16,7 @@ from engine.config import GenerationRequest, LoadConfig, SamplingConfig, Specula
 from engine.constraint import Constraint
 from engine.decoder import SpeculativeDecoder
 from engine.errors import EngineError
-from engine.events import GenerationResult, RoundEvent
+from engine.events import GenerationResult
 from engine.formats.files import list_files, stamp_files
 from engine.generation.request import make_request
 from engine.library.names import resolve_source
@@ -365,8 +365,3 @@ def _packed(content: Mapping[str, Any]) -> bytes:
     """Return the one form in which a content is written: whatever byte is changed shows."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.encode("utf-8", "surrogatepass") + b"\n"
-
-
-def sources_of(events: Sequence[object]) -> tuple[str, ...]:
-    """Return which sources proposed tokens, by the rounds among the events of a reply."""
-    return tuple({event.source for event in events if isinstance(event, RoundEvent) and event.proposed})

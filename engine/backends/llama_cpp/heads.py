@@ -23,7 +23,7 @@ from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.backends.llama_cpp.functions import logits_place
 from engine.backends.llama_cpp.hidden import floats_at, functions
 from engine.backends.llama_cpp.library import LibraryLog, prepare_library, text_entry
-from engine.backends.llama_cpp.loading import choose_cache, gpu_layers, pack_weights, reason_of
+from engine.backends.llama_cpp.loading import choose_cache, context_of, gpu_layers, pack_weights, reason_of
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
 from engine.backends.shared_heads import SharedCacheHeadBackend
 from engine.config import LoadConfig
@@ -302,15 +302,7 @@ def _make_context(model: Any, config: LoadConfig, target: LlamaCppBackend, log: 
     elif llama_cpp.llama_model_ftype(model) == llama_cpp.LLAMA_FTYPE_ALL_F32:
         params.type_k = params.type_v = llama_cpp.GGML_TYPE_F32
         params.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
-    context = llama_cpp.llama_init_from_model(model, params)
-    if not context:
-        raise LoadFailed(
-            config.path,
-            reason_of(
-                config, log, Translatable("llama.cpp cannot create a context for it; there may not be enough memory")
-            ),
-        )
-    return context
+    return context_of(model, params, config, log)
 
 
 def _rows(states: States) -> Iterator[Any]:

@@ -180,6 +180,12 @@ def make_context(model: Any, config: LoadConfig, log: LibraryLog, streams: int =
         params.n_seq_max, params.kv_unified = SEQUENCES, True
     choose_cache(model, params, config)
     log.clear()
+    context = context_of(model, params, config, log)
+    return context, context_length, int(params.n_batch)
+
+
+def context_of(model: Any, params: Any, config: LoadConfig, log: LibraryLog) -> Any:
+    """Return a new context of a model. Raises LoadFailed."""
     context = llama_cpp.llama_init_from_model(model, params)
     if not context:
         raise LoadFailed(
@@ -188,7 +194,7 @@ def make_context(model: Any, config: LoadConfig, log: LibraryLog, streams: int =
                 config, log, Translatable("llama.cpp cannot create a context for it; there may not be enough memory")
             ),
         )
-    return context, context_length, int(params.n_batch)
+    return context
 
 
 def choose_cache(model: Any, params: Any, config: LoadConfig) -> None:

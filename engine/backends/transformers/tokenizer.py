@@ -174,8 +174,8 @@ class TransformersTokenizer:
                 raise TextNotEncodable(character)
 
 
-class ByteTokenizer:
-    """Map each byte of a text to a token, as in models of 256 tokens without a tokenizer."""
+class _Bare:
+    """Hold what a tokenizer has that knows neither control tokens nor a template."""
 
     chat_template: str | None = None
     chat_templates: Mapping[str, str] = MappingProxyType({})
@@ -184,6 +184,10 @@ class ByteTokenizer:
     bos_token = ""
     eos_token = ""
     eos_token_ids: frozenset[int] = frozenset()
+
+
+class ByteTokenizer(_Bare):
+    """Map each byte of a text to a token, as in models of 256 tokens without a tokenizer."""
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Return the bytes of the text in UTF-8."""
@@ -200,16 +204,8 @@ class ByteTokenizer:
         return ""
 
 
-class NoTokenizer:
+class NoTokenizer(_Bare):
     """Stand in for the tokenizer of a model that takes token ids only. `reason`: why there is none, in words."""
-
-    chat_template: str | None = None
-    chat_templates: Mapping[str, str] = MappingProxyType({})
-    added_tokens: Mapping[str, AddedToken] = MappingProxyType({})
-    ends = 0
-    bos_token = ""
-    eos_token = ""
-    eos_token_ids: frozenset[int] = frozenset()
 
     def __init__(self, reason: str, vocab_size: int) -> None:
         self._reason, self._size = reason, vocab_size
