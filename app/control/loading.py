@@ -73,7 +73,7 @@ class Loader(QObject):
         needed = 0
         for path, there in zip((wanted.target, *wanted.sources), self._bridge.kept(wanted, how), strict=True):
             model = None if there else self._models.by_path(path)
-            fits = model is not None and (model.usable or model.head is not None)
+            fits = model is not None and model.can_draft
             if model is not None and fits and model.size_bytes:
                 paths.append(model.path)
                 needed += self._models.needs(model).in_memory

@@ -78,7 +78,7 @@ async def judge(target: ModelFile, drafts: Sequence[ModelFile]) -> Mapping[Path,
     fits: dict[Path, Fit] = {}
     began = perf_counter()
     for draft in drafts:
-        if (draft.usable or draft.head is not None) and draft.size_bytes and target.vocabulary is not None:
+        if draft.can_draft and draft.size_bytes and target.vocabulary is not None:
             fits[draft.path] = engine.judge_pair(target, draft)
         if perf_counter() - began > _SLICE_S:
             await asyncio.sleep(0)

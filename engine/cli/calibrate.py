@@ -24,7 +24,7 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -33,12 +33,9 @@ from rich.table import Table
 from engine.backends.base import Backend
 from engine.bench.figures import count_threads
 from engine.cancel import CancelToken
-from engine.cli.common import DRAFT_GPU_LAYERS, run_cancellable
-from engine.config import LoadConfig
+from engine.cli.common import DRAFT_GPU_LAYERS, load_named, run_cancellable, shown_in
 from engine.decoder import SpeculativeDecoder
 from engine.errors import BackendFailure, Cancelled, InvalidRequest, PairWarning
-from engine.events import LoadProgress
-from engine.library.names import resolve_source
 from engine.lookahead.calibration import calibrate, free_models
 from engine.lookahead.costs import CostModel
 from engine.lookahead.knowledge import costs_key, costs_place, recall, remember, remembered
@@ -91,14 +88,13 @@ def run(args: argparse.Namespace) -> int:
     """Load the models, measure or remember their costs, and print them. Gives the exit code."""
     if not 0.0 < args.budget <= _MOST_BUDGET_S:
         raise InvalidRequest(f"The budget must be above 0 and at most {_MOST_BUDGET_S:g} seconds, not {args.budget:g}.")
-    target, draft = _configs(args)
     cancel = CancelToken()
     status = Console(stderr=True)
 
     def work() -> int:
-        with _load(target, draft, status, cancel) as decoder:
-            result = _costs(decoder, target, draft, args, status, cancel)
-            report = make_report(decoder, target, draft, result)
+        with _load(args, status, cancel) as decoder:
+            result = _costs(decoder, args, status, cancel)
+            report = make_report(decoder, result)
             for warning in decoder.warnings:
                 status.print(f"outrider-engine: {warning}", highlight=False, markup=False, soft_wrap=True)
         if args.json:
@@ -110,47 +106,21 @@ def run(args: argparse.Namespace) -> int:
     return run_cancellable(work, cancel)
 
 
-def _configs(args: argparse.Namespace) -> tuple[LoadConfig, LoadConfig | None]:
-    """Return how the models are loaded. Without names it is the bundled pair."""
+def _load(args: argparse.Namespace, console: Console, cancel: CancelToken) -> SpeculativeDecoder:
+    """Load the models that are named. Without names it is the bundled pair."""
     draft = "demo" if args.target is None and args.draft is None else args.draft
-
-    def config(name: str, part: Literal["target", "draft"]) -> LoadConfig:
-        path, layers = resolve_source(name, part), args.gpu_layers
-        if part == "draft" and args.draft_gpu_layers is not None:
-            layers = args.draft_gpu_layers
-        return LoadConfig(path, args.ctx, args.threads, layers, device=args.device, dtype=args.dtype)
-
-    return config(args.target or "demo", "target"), None if draft in (None, "none") else config(draft, "draft")
-
-
-def _load(target: LoadConfig, draft: LoadConfig | None, console: Console, cancel: CancelToken) -> SpeculativeDecoder:
-    decoder = SpeculativeDecoder()
     with console.status("Loading…") as status, warnings.catch_warnings():
         warnings.simplefilter("ignore", PairWarning)
-
-        def show(progress: LoadProgress) -> None:
-            status.update(f"{progress.stage.capitalize()} the {progress.part}… {100 * progress.fraction:.0f} %")
-
-        try:
-            decoder.attach_target(target, progress=show, cancel=cancel)
-            if draft is not None:
-                decoder.attach_draft(draft, progress=show, cancel=cancel)
-        except BaseException:
-            decoder.close()
-            raise
-    return decoder
+        named = None if draft in (None, "none") else draft
+        return load_named(args, args.target or "demo", named, progress=shown_in(status), cancel=cancel)
 
 
-def _costs(
-    decoder: SpeculativeDecoder,
-    target: LoadConfig,
-    draft: LoadConfig | None,
-    args: argparse.Namespace,
-    console: Console,
-    cancel: CancelToken,
-) -> _Result:
+def _costs(decoder: SpeculativeDecoder, args: argparse.Namespace, console: Console, cancel: CancelToken) -> _Result:
     loaded = _loaded(decoder)
-    models = {"target": (loaded, target), "draft": (decoder.draft, draft)}
+    models = {
+        "target": (loaded, decoder.config_of("target")),
+        "draft": (decoder.draft, decoder.config_of("draft")),
+    }
     key, free = costs_key(models), free_models(models)
     known = None if key is None or args.fresh else recall(key, free)
     if known is not None and key is not None:
@@ -197,11 +167,10 @@ def best_lookahead(costs: CostModel, acceptance: float, *, drafted: bool) -> tup
     return best, speedup
 
 
-def make_report(
-    decoder: SpeculativeDecoder, target: LoadConfig, draft: LoadConfig | None, result: _Result
-) -> dict[str, Any]:
+def make_report(decoder: SpeculativeDecoder, result: _Result) -> dict[str, Any]:
     """Return what --json prints (see the module)."""
     loaded, costs = _loaded(decoder), result.costs
+    target, draft = decoder.config_of("target"), decoder.config_of("draft")
     one = costs.verify(1)
     drafted = draft is not None and costs.knows_draft
     expected = []
@@ -209,7 +178,7 @@ def make_report(
         lookahead, speedup = best_lookahead(costs, acceptance, drafted=drafted)
         expected.append({"acceptance": acceptance, "lookahead": lookahead, "speedup": round(speedup, 4)})
     return {
-        "target": {"name": loaded.name, "path": str(target.path)},
+        "target": {"name": loaded.name, "path": None if target is None else str(target.path)},
         "draft": None
         if decoder.draft is None or draft is None
         else {"name": decoder.draft.name, "path": str(draft.path)},
@@ -219,7 +188,7 @@ def make_report(
         "batch_invariant": loaded.batch_invariant,
         "threads": loaded.threads,
         "draft_threads": None if decoder.draft is None else decoder.draft.threads,
-        "threads_asked": target.threads,
+        "threads_asked": None if target is None else target.threads,
         "context_length": loaded.context_length,
         "source": "remembered" if result.seconds is None else "measured",
         "seconds": None if result.seconds is None else round(result.seconds, 3),

@@ -9,17 +9,21 @@ import signal
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.constraint import Constraint
 from engine.decoder import SpeculativeDecoder, load
 from engine.errors import Cancelled, InvalidRequest
+from engine.events import LoadProgress
 from engine.library.housekeeping import note_used
 from engine.messages.tools import Tool, freeze_tools
 from engine.options import load_config
 from engine.sampling_rules import RULES
+
+if TYPE_CHECKING:
+    from rich.status import Status
 
 EXIT_DONE, EXIT_UNUSABLE, EXIT_CANCELLED = 0, 2, 130
 DRAFT_GPU_LAYERS = "the draft's, where it is not --gpu-layers; 0 = the draft on the processor"
@@ -83,6 +87,13 @@ def load_named(
     decoder = load(target, apart, **asked, **there, **how)
     note_used(path for name in (target, draft) if name is not None and (path := Path(name)).exists())
     return decoder
+
+
+def shown_in(status: Status) -> Callable[[LoadProgress], None]:
+    """Return what shows how far a load is."""
+    return lambda progress: status.update(
+        f"{progress.stage.capitalize()} the {progress.part}… {100 * progress.fraction:.0f} %"
+    )
 
 
 def attach_named_heads(

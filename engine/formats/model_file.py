@@ -92,6 +92,11 @@ class ModelFile:
         """Return whether it can be loaded as a target or a draft, as far as can be told without loading it."""
         return self.problem is None and self.role == "model"
 
+    @property
+    def can_draft(self) -> bool:
+        """True if it can propose tokens for a target: it is usable, or holds heads."""
+        return self.usable or self.head is not None
+
     @cached_property
     def turns(self) -> str:
         """Return how its chats are written: by its own "template", in a format known by this name, or as "plain text".

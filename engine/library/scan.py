@@ -67,17 +67,13 @@ def known_model(path: Path) -> ModelFile:
     known = _known.get(found.path)
     if known is None or known.stamps != found.stamps:
         known = cache.entry(found.path, found.stamps)
-    if known is None or not _sound(known.model):
+    if known is None or not known.model.can_draft:
         known = Entry(found.stamps, inspect_model(path))
-        if not _sound(known.model) or not _settled(found, now):
+        if not known.model.can_draft or not _settled(found, now):
             return replace(known.model, path=path)
         cache.save({found.path: known})
     _remember({found.path: known})
     return replace(known.model, path=path)
-
-
-def _sound(model: ModelFile) -> bool:
-    return model.usable or model.head is not None
 
 
 def _remember(entries: Mapping[str, Entry]) -> None:

@@ -102,7 +102,7 @@ class ModelList:
     def can_be_used(self, path: Target) -> bool:
         """Return whether a model is there and was read, and is one that can be loaded."""
         model = self.by_path(path)
-        usable = model is not None and (model.usable or model.head is not None)
+        usable = model is not None and model.can_draft
         return usable and isinstance(path, Path) and not self.is_away(path)
 
     def set_bundled(self, models: tuple[ModelFile, ...]) -> None:

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from rich.console import Console
 
 from engine.cancel import CancelToken
-from engine.cli.common import DRAFT_GPU_LAYERS, attach_named_heads, load_named
+from engine.cli.common import DRAFT_GPU_LAYERS, attach_named_heads, load_named, shown_in
 from engine.config import CACHE_TYPES, Lookahead, SamplingConfig, SpeculationConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidLookahead, InvalidRequest, PairWarning
-from engine.events import LoadProgress
 from engine.library.known import DEFAULT, aliases
 from engine.library.presets import RECOMMENDED, apply_preset, recommended_sampling
 from engine.methods import AUTO, PLAIN, SOURCES, find_method
@@ -181,13 +180,9 @@ def load_models(
     args: argparse.Namespace, settings: NamedModels, console: Console, cancel: CancelToken
 ) -> SpeculativeDecoder:
     with console.status("Loading…") as status:
-
-        def show(progress: LoadProgress) -> None:
-            status.update(f"{progress.stage.capitalize()} the {progress.part}… {100 * progress.fraction:.0f} %")
-
         warnings.simplefilter("ignore", PairWarning)
         draft = None if settings.draft == "none" else settings.draft
-        decoder = load_named(args, settings.target or "demo", draft, progress=show, cancel=cancel)
+        decoder = load_named(args, settings.target or "demo", draft, progress=shown_in(status), cancel=cancel)
         notes = _attach_heads(decoder, args, settings, cancel)
         if corpus := getattr(args, "corpus", None):
             notes += _attach_corpus(decoder, corpus, cancel)
