@@ -12,10 +12,9 @@ from engine.constraint import Constraint
 from engine.errors import NotAvailable
 from engine.messages.message import Message
 from engine.messages.parts import FilePart, OtherField, ReasoningPart, TextPart
-from engine.remote.kinds import ServerKind
+from engine.remote.kinds import FURTHER, STANDARD, ServerKind
 from engine.translatable import Translatable
 
-_STANDARD = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 _DEFAULT = SamplingConfig()
 _SAID = (TextPart, FilePart)
 
@@ -112,14 +111,14 @@ def _are_tokens(prompt: object) -> bool:
 
 def _sample(content: dict[str, Any], sampling: SamplingConfig, kind: ServerKind) -> list[str]:
     """Put the sampling into a body; return the names of what the server has no word for."""
-    for name in _STANDARD:
+    for name in STANDARD:
         content[name] = getattr(sampling, name)
     if sampling.seed is not None:
         content["seed"] = sampling.seed
     if sampling.logit_bias:
         content["logit_bias"] = {str(token): amount for token, amount in sampling.logit_bias}
     unasked = []
-    for name in ("top_k", "min_p", "typical", "top_n_sigma", "repeat_penalty", "penalty_window", "banned_tokens"):
+    for name in FURTHER:
         value = getattr(sampling, name)
         if value == getattr(_DEFAULT, name):
             continue

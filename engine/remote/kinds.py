@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine.sampling_rules import RULES
+
 _LLAMA_CPP = {
     "top_k": "top_k",
     "min_p": "min_p",
@@ -15,10 +17,11 @@ _LLAMA_CPP = {
     "penalty_window": "repeat_last_n",
 }
 _VLLM = {"top_k": "top_k", "min_p": "min_p", "repeat_penalty": "repetition_penalty"}
-_OWN = {
-    name: name
-    for name in ("top_k", "min_p", "typical", "top_n_sigma", "repeat_penalty", "penalty_window", "banned_tokens")
-}
+STANDARD = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
+"""The rules that OpenAI's interface has."""
+FURTHER = (*(rule.name for rule in RULES if rule.name not in STANDARD), "banned_tokens")
+"""Those that it has not."""
+_OWN = {name: name for name in FURTHER}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from engine.config import GenerationRequest
+from engine.config import GenerationRequest, SamplingConfig
 from engine.constraint import Constraint
 from engine.errors import InvalidRequest, NotAvailable, ServerFailed
 from engine.events import Event, Finished, GenerationResult, TextEvent
 from engine.messages.message import Message
 from engine.remote.body import make_body
 from engine.remote.connect import connect_server
-from engine.remote.kinds import KINDS
+from engine.remote.kinds import KINDS, UNKNOWN, ServerKind
+from engine.sampling_rules import RULES
 from engine.stats import GenerationStats
 from helpers.remote.documented import (
     SGLANG_MODELS,
@@ -211,3 +212,12 @@ def test_the_key_is_sent_and_never_told(monkeypatch: pytest.MonkeyPatch) -> None
         with pytest.raises(ServerFailed, match="wants a key"):
             connect_server(server.url).generate(QUESTION)
         assert "authorization" not in server.asked[-1].headers
+
+
+@pytest.mark.parametrize("kind", [*KINDS.values(), UNKNOWN], ids=lambda kind: kind.name)
+def test_every_rule_of_sampling_is_sent_or_named(kind: ServerKind) -> None:
+    for rule in RULES:
+        value: Any = 0.5 if rule.most == 1 else 3
+        body = make_body(GenerationRequest("Hi", sampling=SamplingConfig(**{rule.name: value})), "m", kind)
+        sent = {rule.name, kind.sampling.get(rule.name)} & body.content.keys()
+        assert sent or rule.name in body.notes[0], rule.name
