@@ -1,6 +1,7 @@
 """Where no draft pays the drafter is left in peace: it reads no prompt, is told late, and catches up when asked."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -66,8 +67,7 @@ def _hopeless() -> AutoLookahead:
 def test_the_drafter_is_told_everything_but_late(length: int) -> None:
     drafter = Told()
     plan = loop_plan(FakeBackend(6, 11, context_length=1_000), drafter, SamplingConfig(), PROMPT, length=length)
-    plan.policy = _hopeless()
-    loop = GenerationLoop(plan)
+    loop = GenerationLoop(replace(plan, proposing=replace(plan.proposing, policy=_hopeless())))
     for _ in loop.run():
         pass
     assert drafter.tokens == loop._committed
