@@ -45,7 +45,8 @@ class Tags(NamedTuple):
     """Hold how arguments are written one by one: what stands between them and around their values.
 
     `opens`: before the first name; `equals`: between a name and its value; `joins`: between a value and the next name;
-    `closes`: behind the last value; `quotes`: before and behind a text, and no other value; `json`: texts are JSON.
+    `closes`: behind the last value; `quotes`: before and behind a text; `plain`: before and behind any other value;
+    `json`: texts are JSON.
     """
 
     opens: str
@@ -54,6 +55,7 @@ class Tags(NamedTuple):
     closes: str
     quotes: tuple[str, str] = ("", "")
     json: bool = False
+    plain: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +63,8 @@ class CallForm:
     """Hold the texts of calls: `head`, then of each call its name, `middle` and its arguments, at last `tail`.
 
     `between`: from one call to the next, None where a reply has one alone. `name_first` False: the arguments stand
-    before the name. `empty`: what stands behind the name of a call without arguments, where they are told as `tags`;
-    `tags` None: they are JSON.
+    before the name. `empty`: what stands behind the name of a call without arguments, where they are told as `tags`,
+    None where such a call is not read; `tags` None: they are JSON.
     """
 
     head: str
@@ -71,7 +73,7 @@ class CallForm:
     between: str | None = None
     name_first: bool = True
     tags: Tags | None = None
-    empty: str = ""
+    empty: str | None = ""
 
 
 BARE = CallForm('{"name": "', '", "arguments": ', "}")
@@ -121,10 +123,14 @@ class _Finder:
             )
         except ChatTemplateFailed:
             return None
-        told = [{**dict(zip(_KEYS, _VALUES, strict=True)), _COUNT: _NUMBER}, {}]
-        if form is None or not all(self._is_read(form, [(_NAMES[0], each)]) for each in told):
+        told: Mapping[str, Any] = {**arguments, _COUNT: _NUMBER}
+        tries = () if form is None else (form, *map(_without_last_mark, (form, _without_last_mark(form))))
+        form = next((each for each in tries if self._is_read(each, [(_NAMES[0], told)])), None)
+        if form is None:
             return None
-        several = form.between is None or self._is_read(form, list(zip(_NAMES, told, strict=True)))
+        if not self._is_read(form, [(_NAMES[0], {})]):
+            return replace(form, between=None, empty=None) if form.tags is not None else None
+        several = form.between is None or self._is_read(form, [(_NAMES[0], told), (_NAMES[1], {})])
         return form if several else replace(form, between=None)
 
     def _render(self, calls: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -193,19 +199,19 @@ class _Finder:
         return replace(form, tags=ended, tail=tail, between=two[shared:], empty=behind.removesuffix(tail))
 
     def _quoted(self, tags: Tags, prompt: str) -> Tags | None:
-        """Return the tags without what stands around texts alone, which numbers show; None where that is unclear."""
+        """Return the tags with what stands around texts and around numbers apart; None where that is unclear."""
         one = self._written(prompt, [{_KEYS[0]: _NUMBER, _KEYS[1]: _VALUES[1]}])
         if one is None or str(_NUMBER) not in one:
             return None
         key = one.find(_KEYS[0]) + len(_KEYS[0])
         value = one.find(str(_NUMBER), key)
         equals, joins = one[key:value], one[value + len(str(_NUMBER)) : one.find(_KEYS[1], value)]
-        if not tags.equals.startswith(equals) or not tags.joins.endswith(joins):
-            return None
-        before, behind = tags.equals[len(equals) :], tags.joins[: len(tags.joins) - len(joins)]
+        shared, ending = common_start(equals, tags.equals), common_start(joins[::-1], tags.joins[::-1])[::-1]
+        before, behind = tags.equals[len(shared) :], tags.joins[: len(tags.joins) - len(ending)]
         if not tags.closes.startswith(behind):
             return None
-        bare = Tags(tags.opens, equals, joins, tags.closes[len(behind) :], (before, behind))
+        plain = equals[len(shared) :], joins[: len(joins) - len(ending)]
+        bare = Tags(tags.opens, shared, ending, tags.closes[len(behind) :], (before, behind), plain=plain)
         return bare._replace(quotes=("", ""), json=True) if (before, behind) == ('"', '"') else bare
 
     def _between(self, prompt: str, arguments: Mapping[str, Any], gap: Callable[[str], str]) -> str | None:
@@ -250,9 +256,20 @@ def _one_call(form: CallForm, name: str, arguments: Mapping[str, Any]) -> str:
     tags, values = form.tags, []
     for key, value in arguments.items():
         text = value if isinstance(value, str) and not tags.json else json.dumps(value, ensure_ascii=False)
-        before, behind = tags.quotes if isinstance(value, str) else ("", "")
+        before, behind = tags.quotes if isinstance(value, str) else tags.plain
         values.append(f"{key}{tags.equals}{before}{text}{behind}")
     return f"{name}{tags.opens}{tags.joins.join(values)}{tags.closes}" if values else f"{name}{form.empty}"
+
+
+_LAST_MARK = re.compile(r"\s*(<[^<>]*>|\[[^\[\]]*[\[\]])$")
+
+
+def _without_last_mark(form: CallForm) -> CallForm:
+    """Return a form without the last mark of its end, which may be what ends the reply."""
+    if form.tail or form.tags is None:
+        return replace(form, tail=_LAST_MARK.sub("", form.tail))
+    tags = form.tags._replace(closes=_LAST_MARK.sub("", form.tags.closes))
+    return replace(form, tags=tags, empty=_LAST_MARK.sub("", form.empty or ""))
 
 
 def _json_gap(two: str, *, name_first: bool) -> str:

@@ -77,6 +77,8 @@ class _Grammar:
     def constraint(self, functions: Sequence[Mapping[str, Any]], *, one: bool, other: Constraint | None) -> Constraint:
         if self._form.tags is not None and self._form.tags.quotes[0] and any(map(_nests, functions)):
             self._form = BARE  # How the family writes lists and objects is not known.
+        if self._form.empty is None and not all(map(_takes_any, functions)):
+            self._form = BARE  # A call without arguments is not read in this form.
         form = self._form
         names = [self._call(place, function) for place, function in enumerate(functions)]
         several = "" if one or form.between is None else f" ({self._text(form.between)} call){{0,{_MOST_CALLS - 1}}}"
@@ -115,13 +117,15 @@ class _Grammar:
         for index, key in enumerate(names):
             value = self._value(f"v{place}_{index}", whole[key], tags, stop, definitions)
             told, behind = f"{self._text(key + tags.equals)} {value}", f"n{place}_{index + 1}"
-            skip_first = "" if key in required else f" | f{place}_{index + 1}"
+            ended = index + 1 == len(names) and self._form.empty is None
+            skip_first = "" if key in required or ended else f" | f{place}_{index + 1}"
             skip_next = "" if key in required else f" | n{place}_{index + 1}"
             self._lines.append(f"f{place}_{index}: {self._text(tags.opens)} {told} {behind}{skip_first}")
             self._lines.append(f"n{place}_{index}: {self._text(tags.joins[len(stop) :])} {told} {behind}{skip_next}")
         last = len(names)
         self._lines.append(f"n{place}_{last}: {self._text(tags.closes[len(stop) :])}")
-        self._lines.append(f"f{place}_{last}: {self._text(self._form.empty)}")
+        if self._form.empty is not None:
+            self._lines.append(f"f{place}_{last}: {self._text(self._form.empty)}")
         return f"f{place}_0"
 
     def _value(self, rule: str, schema: object, tags: Tags, stop: str, definitions: Mapping[str, Any]) -> str:
@@ -135,7 +139,8 @@ class _Grammar:
             self._lines.append(f"{rule}: {before} ({said}) {behind} {ending}")
         elif not _is_text(schema) or tags.json:
             told = {"type": "string", **schema} if tags.json and _is_text(schema) else schema
-            self._lines.append(f"{rule}: {_as_json({**told, **definitions})} {ending}")
+            first, then = map(self._text, ("", "") if tags.json and _is_text(schema) else tags.plain)
+            self._lines.append(f"{rule}: {first} {_as_json({**told, **definitions})} {then} {ending}")
         elif self._split.match(tags.quotes[1] + stop):  # A control token ends it, which is no text.
             self._lines.append(f"{rule}: {before} /(?s:.*)/ {behind} {ending}")
         else:
@@ -200,6 +205,11 @@ def _is_text(schema: Mapping[str, Any]) -> bool:
     return kinds == "string" or (
         kinds is None and not schema.keys() & {"$ref", "anyOf", "oneOf", "allOf", "enum", "const"}
     )
+
+
+def _takes_any(function: Mapping[str, Any]) -> bool:
+    """Return True if a function has arguments at all."""
+    return bool((function.get("parameters") or {}).get("properties"))
 
 
 def _nests(function: Mapping[str, Any]) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from engine.backends.base import AddedToken
 from engine.chat import render
-from engine.chat.call_form import BARE, CallForm, call_form, write_calls
+from engine.chat.call_form import BARE, CallForm, Tags, call_form, write_calls
 from engine.chat.inputs import PLAIN_INPUT
 from engine.chat.render import Renderer
 from engine.chat.reply_grammar import GrammarRequest, open_grammar, usable_grammar
@@ -104,6 +104,25 @@ def test_what_is_masked_is_read_as_calls(template: str) -> None:
     assert not fits(constraint_of(form, one=True), text)
 
 
+def test_values_that_say_whether_they_are_texts() -> None:
+    tags = Tags('"><p name="', '" text="', '</p><p name="', "</p>", ('yes">', ""), plain=('no">', ""))
+    form = CallForm('<i name="', "", "</i>", tags=tags, empty=None)
+    told = ("weather", {"city": "Paris", "days": 3})
+    text = '<i name="weather"><p name="city" text="yes">Paris</p><p name="days" text="no">3</p></i>'
+    assert write_calls(form, [told]) == text
+    one = freeze_tools([{"name": "weather", "parameters": _only("city", "days")}])
+    constraint = calls_constraint(one, form, PieceTokenizer(LETTERS), one=True)
+    assert fits(constraint, text)
+    assert not fits(constraint, text.replace("no", "yes"))
+    assert not fits(constraint, '<i name="weather"></i>'), "which nobody reads"
+    assert fits(constraint_of(form), write_calls(BARE, [("now", {})])), "of that tool there is no call in this form"
+
+
+def _only(*names: str) -> dict[str, Any]:
+    known: Any = TOOLS[0]["function"]["parameters"]
+    return {"type": "object", "properties": {name: known["properties"][name] for name in names}}
+
+
 def test_json_may_be_said_in_place_of_a_call() -> None:
     form = form_of(HERMES)
     other = Constraint.json_schema({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})
@@ -156,6 +175,6 @@ def test_most_published_templates_have_a_form_that_is_read_again() -> None:
         if form is BARE:
             continue
         found += 1
-        calls = CALLS if form.between is not None else CALLS[:1]
+        calls = CALLS if form.between is not None and form.empty is not None else CALLS[:1]
         assert fits(constraint_of(form), write_calls(form, calls)) or form.tags is not None, path.name
-    assert found > 40
+    assert found > 50
