@@ -52,14 +52,14 @@ class Permissions:
         said = kept.get("permission")
         if said == Permission.never.value:
             return Permission.never
-        if kept.get("digest") == tool.digest and said == Permission.always.value and self.may_be_always(tool):
+        if said == Permission.always.value and _is_of(kept.get("digest"), tool) and self.may_be_always(tool):
             return Permission.always
-        return Permission.chat if self._chats.get(tool.key) == tool.digest else None
+        return Permission.chat if _is_of(self._chats.get(tool.key), tool) else None
 
     def may_be_always(self, tool: Tool) -> bool:
         """Return True if *always* can be answered: not of what writes, unless that was allowed on the tool's page."""
         kept = self._kept.get(tool.key, {})
-        return not tool.writes or kept.get("writing") == tool.digest
+        return not tool.writes or _is_of(kept.get("writing"), tool)
 
     def choices(self, tool: Tool) -> tuple[Permission, ...]:
         """Return the answers that a person can give."""
@@ -127,3 +127,8 @@ class Permissions:
             raise InvalidRequest(
                 Translatable("Cannot write {path}: {said}.", path=self._path, said=error.strerror or str(error))
             ) from None
+
+
+def _is_of(digest: str | None, tool: Tool) -> bool:
+    """Return True if an answer is for the tool as it is. A digest takes its time: it is made only to be compared."""
+    return digest is not None and digest == tool.digest

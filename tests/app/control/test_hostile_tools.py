@@ -87,7 +87,8 @@ def test_a_hostile_server_stops_no_window(open_window: OpenWindow) -> None:
     probe.stop()
     report, grown = probe.report(), psutil.Process().memory_info().rss - before
     print(report, grown)
-    assert report["longest"] < _FREEZE_MS, report
+    # Other programs make the ticks late, too: these are what this thread, and this program, computed in one.
+    assert max(report["most_work"], report["most_held"]) < _FREEZE_MS, report
     assert grown < _MEMORY
     for child in psutil.Process().children():
         assert child.memory_info().rss < 2 * _MEMORY, child.cmdline()

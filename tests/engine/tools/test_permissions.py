@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import InvalidRequest, Permission, Permissions
+from engine import InvalidRequest, Permission, Permissions, Tool
 from helpers.tools.fake_tools import tool
 
 
@@ -29,6 +29,13 @@ def test_answers_last_as_long_as_they_say(tmp_path: Path) -> None:
     assert Permissions(path).given(replace(read, description="Changed.")) is Permission.never
     again.forget(read)
     assert Permissions(path).given(read) is None
+
+
+def test_a_tool_that_nothing_was_answered_for_is_not_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its parameters may be long, and a list of hundreds of tools asks for each."""
+    monkeypatch.setattr(Tool, "digest", property(lambda _: pytest.fail("read")))
+    assert Permissions().given(tool("write", writes=True)) is None
+    assert not Permissions().may_be_always(tool("write", writes=True))
 
 
 def test_what_writes_is_not_allowed_always_but_on_its_page(tmp_path: Path) -> None:
