@@ -218,14 +218,14 @@ class EngineBridge(Responders):
     def draft_from(self, folder: Path, texts: Callable[[], Texts] | None) -> None:
         """Index texts in the background, kept in a folder, and draft from them; None: from none.
 
-        What the folder keeps of other texts, with any model, is deleted.
+        What the folder keeps of other texts, with any model, is deleted. `draft_from_too` adds to them.
         """
 
         def index(cancel: CancelToken) -> None:
             told = [] if texts is None else list(texts())
             engine.prune_corpora(folder, {key for key, _, _ in told})
             target = self._decoder.target
-            if target is None or not told:
+            if target is None or texts is None:
                 if target is not None:
                     self._decoder.attach_corpus(None)
                 return
@@ -236,7 +236,21 @@ class EngineBridge(Responders):
             finally:
                 self._decoder.attach_corpus(corpus)
 
-        job = self._worker.submit(Job(self._loop, index, background=True))
+        self._do_later(index)
+
+    def draft_from_too(self, texts: Callable[[], Texts]) -> None:
+        """Index other versions of some of those texts, or more of them, in the background."""
+
+        def index(_cancel: CancelToken) -> None:
+            target, corpus = self._decoder.target, self._decoder.corpus
+            if target is not None and corpus is not None:
+                corpus.put(texts(), partial(target.tokenizer.encode, add_special=False, parse_special=False))
+
+        self._do_later(index)
+
+    def _do_later(self, work: Callable[[CancelToken], None]) -> None:
+        """Do a piece of work in the background; nobody waits for it, nor hears that it failed."""
+        job = self._worker.submit(Job(self._loop, work, background=True))
         job.result.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def _do(self, work: Callable[[], None]) -> None:

@@ -10,19 +10,19 @@ from pathlib import Path
 
 _CHATS = """
 SELECT c.id, max(m.id), count(*), sum(length(m.text)) FROM conversations c JOIN messages m ON m.conversation = c.id
-WHERE c.deleted IS NULL GROUP BY c.id ORDER BY c.updated DESC
+WHERE c.deleted IS NULL AND ?1 IN (0, c.id) GROUP BY c.id ORDER BY c.updated DESC
 """
 _MESSAGES = "SELECT text FROM messages WHERE conversation = ? AND text != '' ORDER BY id"
 
 
-def texts_of(path: Path) -> list[tuple[str, str, Callable[[], str]]]:
+def texts_of(path: Path, chat: int = 0) -> list[tuple[str, str, Callable[[], str]]]:
     """Return of each chat in a store, the latest first, its key, its version and what reads it; [] if it is damaged.
 
-    A chat that cannot be read any more raises OSError when it is read.
+    `chat`: of that one alone. A chat that cannot be read any more raises OSError when it is read.
     """
     try:
         with closing(_open(path)) as connection:
-            rows = connection.execute(_CHATS).fetchall()
+            rows = connection.execute(_CHATS, (chat,)).fetchall()
     except sqlite3.Error:
         return []
     return [

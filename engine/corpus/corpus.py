@@ -166,6 +166,28 @@ class Corpus:
                     self._put([*self._segments, self._keep(make_segment(fresh))])
             self._tidy(wanted)
 
+    def put(self, texts: Texts, encode: Encode) -> None:
+        """Take some texts in, each in place of its version that is there; where there is no room the oldest go.
+
+        Raises as `update` does, for a text that cannot be read or encoded too.
+        """
+        with self._changing:
+            for key, version, read in texts:
+                tokens = encode(read())
+                if len(tokens) >= self._most:
+                    continue
+                wanted = {each: doc for part in self._segments for each, doc in part.documents.items() if each != key}
+                room = self._most - len(tokens) - 1 - sum(doc.length + 1 for doc in wanted.values())
+                for oldest in [*wanted] if room < 0 else ():
+                    room += wanted.pop(oldest).length + 1
+                    if room >= 0:
+                        break
+                versions = {each: doc.version for each, doc in wanted.items()}
+                if room >= 0:
+                    self._put([*self._segments, self._keep(make_segment([(key, version, tokens)]))])
+                    versions[key] = version
+                self._tidy(versions)
+
     def keep(self, keys: Collection[str]) -> None:
         """Take all texts away but those with these keys."""
         with self._changing:

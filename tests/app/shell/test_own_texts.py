@@ -36,6 +36,14 @@ def test_a_kept_chat_drafts_and_goes_with_the_chat(
     found = open_corpus(folder, decoder.target.tokenizer, decoder.target.vocab_size).search(tokens[:8])
     assert found is not None
     assert found.passage(4) == tokens[8:12]
+    # A chat that goes on is read again alone.
+    whole: list[object] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(window.program.bridge, "draft_from", lambda *given: whole.append(given))
+        more = window.ask("And then?").reply
+        later = decoder.target.tokenizer.encode(more, add_special=False, parse_special=False)[:8]
+        window.wait(lambda: decoder.corpus is not None and decoder.corpus.search(later))
+        assert (_documents(window), whole) == (1, [])
     conversations = window.program.conversations
     chat = conversations.open
     assert chat is not None

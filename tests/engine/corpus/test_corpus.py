@@ -168,3 +168,16 @@ def test_files_are_found_the_latest_first_without_links(tmp_path: Path) -> None:
     corpus.update(files_of([tmp_path]), _encode)
     assert corpus.documents == 1
     assert _goes_on(corpus, "A no") == "te."
+
+
+def test_a_text_that_changed_takes_the_place_of_its_version(tmp_path: Path) -> None:
+    corpus = Corpus(tmp_path, most_bytes=12 * 60)
+    _hold(corpus, {"a": "The pump is in the cellar.", "b": "A pump is in the shed."})
+    corpus.put([("b", "2", lambda: "A pump is in the barn.")], _encode)
+    assert _goes_on(corpus, "A pump is in the ") == "barn."
+    assert (corpus.documents, _goes_on(corpus, "The pump is in the ")) == (2, "cellar.")
+    assert not any("shed".encode("utf-32-le") in path.read_bytes() for path in tmp_path.glob("*.own"))
+    corpus.put([("c", "1", lambda: "Where there is no room the oldest goes.")], _encode)
+    assert (corpus.documents, _goes_on(corpus, "Where there is ")) == (1, "no room the oldest goes.")
+    corpus.put([("d", "1", lambda: "x" * 100)], _encode)
+    assert corpus.documents == 1, "too long by itself"
