@@ -23,7 +23,7 @@ HOMES = {
     "engine.documents.decoded": ("TextRefused", "decode_text"),
     "engine.documents.document": ("Document", "LARGEST_DOCUMENT", "Section"),
     "engine.documents.find": ("FoundPart", "PartIndex", "with_neighbours"),
-    "engine.documents.give": ("GivenDocuments", "ReadyDocument"),
+    "engine.documents.give": ("GivenDocuments", "ReadyDocument", "ReadyDocuments"),
     "engine.documents.parts": ("parts_of",),
     "engine.documents.quoted": ("QuotedPart", "quote_document", "read_quoted"),
     "engine.documents.read": ("page_picture", "read_document"),

@@ -49,6 +49,7 @@ from .documents.find import PartIndex as PartIndex
 from .documents.find import with_neighbours as with_neighbours
 from .documents.give import GivenDocuments as GivenDocuments
 from .documents.give import ReadyDocument as ReadyDocument
+from .documents.give import ReadyDocuments as ReadyDocuments
 from .documents.parts import parts_of as parts_of
 from .documents.quoted import QuotedPart as QuotedPart
 from .documents.quoted import quote_document as quote_document

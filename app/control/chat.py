@@ -141,9 +141,9 @@ class ChatController(QObject):
 
     # The chat on the screen -------------------------------------------------------------------------------------------
 
-    def new_chat(self) -> None:
-        """Begin another conversation."""
-        self.conversations.leave()
+    def new_chat(self, project: int = 0) -> None:
+        """Begin another conversation, in a project where one is named."""
+        self.conversations.leave(project)
         self._clear()
 
     def open(self, conversation: int) -> None:

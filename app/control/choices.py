@@ -21,6 +21,7 @@ from app.state.settings.generation import (
     THINKING,
     GenerationChoice,
 )
+from app.state.settings.project import ProjectChoice
 from app.state.tools.choice import TOOLS_OFF
 from engine import THINKING_MODES, ModelFile, ThinkingMode
 
@@ -34,7 +35,7 @@ class Choices(QObject):
     without end where each token is the most likely one.
 
     Attributes: defaults (the settings that new chats start with), own (the settings for the next reply of the shown
-    chat). Signal: changed().
+    chat), read (the same with the instructions of its project, as the model reads them). Signal: changed().
     """
 
     changed = Signal()
@@ -55,7 +56,7 @@ class Choices(QObject):
         if method in NEEDS_DRAFT and not selection.sources:
             method = "auto"
         if method not in self._by_method:
-            self._by_method[method] = replace(self.own, method=method)
+            self._by_method[method] = replace(self.read, method=method)
         return self._by_method[method]
 
     def applied(self, selection: Selection) -> Selection:
@@ -108,7 +109,11 @@ class Choices(QObject):
         if not self._is_chosen(shown) and _same_sampling(self._base, GenerationChoice()):
             self.own = self._as_recommended(self._base)
         self.own = replace(self.own, thinking=self.thinking)
-        self._by_method = {self.own.method: self.own}
+        project = self._conversations.project
+        before = "" if project is None else ProjectChoice.from_mapping(project.settings).instructions.strip()
+        system = "\n\n".join(filter(None, (before, self.own.system.strip())))
+        self.read = replace(self.own, system=system) if before else self.own
+        self._by_method = {self.own.method: self.read}
 
     def _opened(self) -> None:
         shown = self._conversations.open

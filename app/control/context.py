@@ -148,7 +148,7 @@ class ContextController(QObject):
 
     async def _ask(self, pending: PendingReply | None) -> None:
         uncounted = [each.block for each in self._attachments.attachments if each.tokens is None]
-        choice = self._controller.choices.own if pending is None else pending.choice
+        choice = self._controller.choices.read if pending is None else pending.choice
         messages = () if pending is None else pending.messages
         asks = pending is not None and pending.exchange.status == "waiting" and messages[-1].role == "user"
         if pending is None:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,9 @@ from app.state.chat.transcript import Exchange, Problem
 from app.state.conversations.conversation import Conversation, ConversationSummary, StoredMessage
 from app.state.conversations.files import file_name
 from app.state.conversations.formats import FORMATS
-from app.state.conversations.list import ConversationItem, ConversationList, near_hit
+from app.state.conversations.list import ConversationItem, ConversationList, Heading, near_hit
 from app.state.conversations.markdown import Words
+from app.state.settings.project import ProjectChoice
 from app.store.brought import Brought
 from app.store.conversations import ConversationStore
 from app.store.errors import ChangeRefused, StoreError, StoreRestored
@@ -39,10 +40,24 @@ _MOST_TRACES, _MOST_LOADED = 500, 32  # Records that an undo brings back; those 
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """Hold a conversation that can be brought back. `conversation`: None unless it was open."""
+    """Hold conversations that were deleted together and can be brought back.
 
-    summary: ConversationSummary
+    `conversation`: the one that was open; `project`: the one that they were all chats of.
+    """
+
+    summaries: Sequence[ConversationSummary]
     conversation: Conversation | None
+    project: Conversation | None = None
+
+    @property
+    def title(self) -> str:
+        """Return the title of the project, or of the chat."""
+        return self.summaries[0].title if self.project is None else self.project.title
+
+    @property
+    def numbers(self) -> list[int]:
+        """Return the ids of all of it."""
+        return [*(each.id for each in self.summaries), *([] if self.project is None else [self.project.id])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +73,16 @@ class ConversationController(QObject):
     """Hold the conversations of this run.
 
     Attributes: list (what the panel shows), open (the conversation in the middle, None for a chat in which nothing was
-    said yet), files (imports and exports), lasting (whether they outlast this run).
-    Signals: list_changed(), open_changed() (another one is open), writing_changed() (others are being answered),
-    removed(id), deleted_changed(), messages_deleted() (`restore_messages` undoes it), messages_restored(),
-    trouble(Problem) (it goes on without saving, or nothing can be saved for now), saving_again(), failed(Problem).
+    said yet), projects (by their ids; each is a conversation without messages), files (imports and exports), lasting
+    (whether they outlast this run).
+    Signals: list_changed(), project_changed(id) (something that it shares with its chats), open_changed() (another one
+    is open, or its project is another), writing_changed() (others are being answered), removed(id), deleted_changed(),
+    messages_deleted() (`restore_messages` undoes it), messages_restored(), trouble(Problem) (it goes on without saving,
+    or nothing can be saved for now), saving_again(), failed(Problem).
     """
 
     list_changed = Signal()
+    project_changed = Signal(int)
     open_changed = Signal()
     writing_changed = Signal()
     removed = Signal(int)
@@ -80,6 +98,8 @@ class ConversationController(QObject):
         super().__init__()
         self.list = ConversationList()
         self.open: Conversation | None = None
+        self.projects: dict[int, Conversation] = {}
+        self._next_project = 0
         self.files = ChatFiles(loop, lambda: self.store)
         self.lasting = False
         self._deleted: list[Deleted] = []
@@ -107,7 +127,7 @@ class ConversationController(QObject):
     @property
     def deleted_title(self) -> str:
         """Return the title of the chat that was deleted last of those that can be brought back."""
-        return self._deleted[-1].summary.title if self._deleted else ""
+        return self._deleted[-1].title if self._deleted else ""
 
     # The store --------------------------------------------------------------------------------------------------------
 
@@ -119,7 +139,11 @@ class ConversationController(QObject):
     def _open(self) -> ConversationStore:
         if self._store is None:
             self._store = self._open_store()
-            self._summaries = {each.id: each for each in self._store.conversations()}
+            for each in self._store.conversations():
+                if not each.is_project:
+                    self._summaries[each.id] = each
+                elif (project := self._load(each.id)) is not None:
+                    self.projects[each.id] = project
             self._show_list()
         return self._store
 
@@ -175,8 +199,9 @@ class ConversationController(QObject):
             self._mark(found)
         return found
 
-    def leave(self) -> None:
-        """Leave no conversation open: the next question begins one."""
+    def leave(self, project: int = 0) -> None:
+        """Leave no conversation open: the next question begins one, in this project."""
+        self._next_project = project
         self._mark(None)
 
     def current(self) -> Conversation:
@@ -184,6 +209,7 @@ class ConversationController(QObject):
         if self.open is not None:
             return self.open
         conversation = self.store.new()
+        conversation.project = 0 if self.project is None else self.project.id
         self._mark(conversation)
         return conversation
 
@@ -195,6 +221,65 @@ class ConversationController(QObject):
         self.open = conversation
         self.list.open_id = None if conversation is None else conversation.id
         self.open_changed.emit()
+
+    # Projects ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def project(self) -> Conversation | None:
+        """Return the project of the chat on the screen, or None."""
+        return self.projects.get(self._next_project if self.open is None else self.open.project)
+
+    def add_project(self, title: str, conversations: Iterable[int] = ()) -> Conversation:
+        """Make a project of these conversations; return it."""
+        project = self.store.new_project(" ".join(title.split()))
+        self.projects[project.id] = project
+        self.move(conversations, project.id)
+        return project
+
+    def move(self, conversations: Iterable[int], project: int) -> None:
+        """Put conversations into a project; 0: into none."""
+        if project and project not in self.projects:
+            return
+        before = self.project
+        for number in conversations:
+            if number in self._summaries:
+                self._summaries[number].project = project
+                self.store.set_project(number, project)
+        self._show_list()
+        if self.project is not before:
+            self.open_changed.emit()
+
+    def change_project(self, project: int, title: str, choice: ProjectChoice) -> None:
+        """Give a project another title, and what it shares with its chats."""
+        if (found := self.projects.get(project)) is None:
+            return
+        if title.strip() and title != found.title:
+            self.store.rename(project, title)
+        if choice != ProjectChoice.from_mapping(found.settings):
+            self.store.set_settings(found, {**found.settings, **choice.to_mapping()})
+        self._show_list()
+        self.project_changed.emit(project)
+
+    def fold(self, project: int, folded: bool) -> None:
+        """Show the chats of a project in the list no longer, or again."""
+        if (found := self.projects.get(project)) is not None:
+            self.store.set_settings(found, {**found.settings, "folded": folded})
+            self._show_list()
+
+    def delete_project(self, project: int) -> None:
+        """Take a project with all its chats off the list; `undelete` undoes it."""
+        if project in self.projects:
+            chats = [each.id for each in self.summaries() if each.project == project]
+            self._delete(chats, self.projects.pop(project))
+            if self.open is None and self._next_project == project:
+                self.leave()
+
+    def export_project(self, project: int, path: Path) -> None:
+        """Write a project with all its chats into an archive, on the thread of the files."""
+        chats = [each.id for each in self.summaries() if each.project == project]
+        copies = [each if known is None else known.copy() for each in chats for known in [self.store.in_use(each)]]
+        told = self.projects[project].copy()
+        self.files.export(path, lambda store: store.export_project(told, copies, path))
 
     # Messages ---------------------------------------------------------------------------------------------------------
 
@@ -248,7 +333,7 @@ class ConversationController(QObject):
 
     def note(self, conversation: Conversation) -> None:
         """Note that something was said in a conversation: it goes to the top."""
-        if all(each.summary.id != conversation.id for each in self._deleted):
+        if all(conversation.id not in each.numbers for each in self._deleted):
             self._summaries[conversation.id] = conversation.summary()
             self._said[conversation.id] = max(self._said.values(), default=0) + 1
             self._show_list()
@@ -280,13 +365,18 @@ class ConversationController(QObject):
 
     def delete(self, conversation: int) -> None:
         """Take a conversation off the list. `undelete` undoes it, for as long as the program runs."""
-        if conversation not in self._summaries:
-            return
-        was_open = self.open is not None and self.open.id == conversation
-        self._deleted.append(Deleted(self._summaries.pop(conversation), self.open if was_open else None))
-        self.store.delete(conversation)
+        if conversation in self._summaries:
+            self._delete([conversation])
+
+    def _delete(self, conversations: Sequence[int], project: Conversation | None = None) -> None:
+        shown = self.open if self.open is not None and self.open.id in conversations else None
+        deleted = Deleted([self._summaries.pop(each) for each in conversations], shown, project)
+        self._deleted.append(deleted)
+        for number in deleted.numbers:
+            self.store.delete(number)
         self._show_list()
-        self.removed.emit(conversation)
+        for number in conversations:
+            self.removed.emit(number)
         self.deleted_changed.emit()
 
     def undelete(self) -> Conversation | None:
@@ -297,8 +387,11 @@ class ConversationController(QObject):
         if not self._deleted:
             return None
         deleted = self._deleted.pop()
-        self.store.undelete(deleted.summary.id)
-        self._summaries[deleted.summary.id] = deleted.summary
+        for number in deleted.numbers:
+            self.store.undelete(number)
+        self._summaries |= {each.id: each for each in deleted.summaries}
+        if deleted.project is not None:
+            self.projects[deleted.project.id] = deleted.project
         self._show_list()
         self.deleted_changed.emit()
         if deleted.conversation is not None:
@@ -307,13 +400,13 @@ class ConversationController(QObject):
 
     def forget_deleted(self) -> None:
         """Forget the deleted chats for good: it is too late to undo."""
-        for deleted in self._deleted:
-            self.store.purge(deleted.summary.id)
+        for number in (number for deleted in self._deleted for number in deleted.numbers):
+            self.store.purge(number)
         self._deleted.clear()
 
     def _show_list(self) -> None:
         if not self._query:
-            self.list.show(_item(each) for each in self.summaries())
+            self.list.show(map(self._item, self.summaries()), projects=self._headings())
         else:
             try:
                 found = self.store.search(self._query)
@@ -321,8 +414,19 @@ class ConversationController(QObject):
                 found = []
                 self.failed.emit(Problem(say_error(error)))
             known = (each for each in found if each.conversation in self._summaries)
-            self.list.show_found(self._query, [_item(self._summaries[each.conversation], each) for each in known])
+            self.list.show_found(self._query, [self._item(self._summaries[each.conversation], each) for each in known])
         self.list_changed.emit()
+
+    def _headings(self) -> list[Heading]:
+        ordered = sorted(self.projects.values(), key=lambda each: (each.title.casefold(), each.id))
+        return [Heading("project", each.id, each.title, each.settings.get("folded") is True) for each in ordered]
+
+    def _item(self, summary: ConversationSummary, found: SearchHit | None = None) -> ConversationItem:
+        snippet, hits = "", tuple[tuple[int, int], ...]()
+        if found is not None:
+            snippet, hits = near_hit(found.snippet, tuple((start, start + length) for start, length in found.marks))
+        project = summary.project if summary.project in self.projects else 0
+        return ConversationItem(summary.id, summary.title, summary.pinned, summary.updated, snippet, hits, project)
 
     # Traces -----------------------------------------------------------------------------------------------------------
 
@@ -385,6 +489,7 @@ class ConversationController(QObject):
     def take_brought(self, brought: Brought) -> None:
         """List the chats of another program that were imported."""
         self._summaries |= {each.id: each for each in brought.summaries}
+        self.projects |= {each.id: each for each in brought.projects}
         self._show_list()
 
     def _load(self, conversation: int) -> Conversation | None:
@@ -419,10 +524,3 @@ class ConversationController(QObject):
             image=self.tr("Image"),
             other=self.tr("Other content"),
         )
-
-
-def _item(summary: ConversationSummary, found: SearchHit | None = None) -> ConversationItem:
-    snippet, hits = "", tuple[tuple[int, int], ...]()
-    if found is not None:
-        snippet, hits = near_hit(found.snippet, tuple((start, start + length) for start, length in found.marks))
-    return ConversationItem(summary.id, summary.title, summary.pinned, summary.updated, snippet, hits)

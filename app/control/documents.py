@@ -22,7 +22,7 @@ from app.state.conversations.conversation import Conversation
 from app.store.conversations import ConversationStore
 from app.store.errors import StoreError
 from app.system.log_file import note_error
-from engine import EngineError, page_picture
+from engine import EngineError, ReadyDocuments, page_picture
 
 _Result = TypeVar("_Result")
 Shown = Callable[[bytes | None], None]
@@ -32,7 +32,8 @@ Shown = Callable[[bytes | None], None]
 class ChatDocuments(QObject):
     """Hold the documents of the chat on the screen. They come back with it, on a thread of their own.
 
-    Attributes: held (by name), room (tokens of the context, as far as it is known). Signal: changed().
+    Attributes: held (by name), shared (the files of its project, by name), room (tokens of the context, as far as it is
+    known). Signal: changed().
     """
 
     changed = Signal()
@@ -46,12 +47,16 @@ class ChatDocuments(QObject):
     ) -> None:
         super().__init__()
         self.held: dict[str, HeldDocument] = {}
+        self.shared: dict[str, HeldDocument] = {}
         self.room = DEFAULT_ROOM
         self._loop = loop
         self._conversations = conversations
         self._attachments = attachments
         self._controller = controller
         self._chat: Conversation | None = None
+        self._project: Conversation | None = None
+        self._shared_of: Conversation | None = None
+        self._asked: ReadyDocuments | None = None
         self._begun = False
         self._loading: tuple[str, ...] = ()
         self._token = object()
@@ -73,12 +78,16 @@ class ChatDocuments(QObject):
 
     def question(self, typed: str, files: Sequence[Attachment]) -> str:
         """Return the question as the model reads it, with what fits it of the documents."""
-        given = self._controller.transcript.sources_for(None) if self.held else ()
-        return compose(typed, files, self.held, given, self.room)
+        given = self._controller.transcript.sources_for(None) if self.held or self.shared else ()
+        return compose(typed, files, self.held, given, self.room, self._asked)
+
+    def of(self, name: str) -> HeldDocument | None:
+        """Return a document of the chat or of its project."""
+        return self.held.get(name) or self.shared.get(name)
 
     def picture(self, name: str, page: int, width: int, shown: Shown) -> None:
         """Draw a page of a document on a thread, and give it to `shown`."""
-        held = self.held.get(name)
+        held = self.of(name)
         if held is None or not held.kept.source:
             shown(None)
             return
@@ -90,7 +99,7 @@ class ChatDocuments(QObject):
             except EngineError:
                 return None
 
-        self._aside(work, shown)
+        self.aside(work, shown)
 
     # Keeping ----------------------------------------------------------------------------------------------------------
 
@@ -101,7 +110,7 @@ class ChatDocuments(QObject):
     def _own_name(self, chat: object, document: HeldDocument) -> HeldDocument:
         """Return a document under a name that no other document of its chat has; the same one stays what it is."""
         name = PurePath(document.document.name)
-        taken = self.held if chat is self._chat else {}
+        taken = self.shared | self.held if chat is self._chat else {}
         for number in range(1, 1_000):
             tried = name.name if number == 1 else f"{name.stem} ({number}){name.suffix}"
             known = taken.get(tried)
@@ -135,44 +144,60 @@ class ChatDocuments(QObject):
     def _follow(self) -> None:
         """Hold the documents of another chat; one that gets its first question takes those that stand in the box."""
         chat = self._conversations.open
-        if not self._begun or chat is self._chat:
+        same = self._conversations.project is self._project
+        if not self._begun or (chat is self._chat and same):
             return
-        if self._chat is None and chat is not None and not len(chat):
+        if self._chat is None and chat is not None and not len(chat) and same:
             self._chat = chat
             if self.held:
                 self._store.move_documents(chat)
         else:
             self._show(chat)
 
+    def share_again(self, project: Conversation) -> None:
+        """Read the files of a project again, where its chat is on the screen: they are others."""
+        if project is self._project:
+            self._shared_of = None
+            self._show(self._chat)
+
     def _show(self, chat: Conversation | None) -> None:
-        self._chat, self.held = chat, {}
+        if chat is not self._chat:
+            self._chat, self.held = chat, {}
         token = self._token = object()
-        store = self._store
+        store, project = self._store, self._conversations.project
         try:
-            self._loading = tuple(store.document_names(chat))
+            own = [name for name in store.document_names(chat) if name not in self.held]
+            files = [] if project is None else store.document_names(project)
         except StoreError:
-            self._loading = ()
+            own, files = [], []
+        if project is not self._project or not files:
+            self._project, self.shared, self._asked, self._shared_of = project, {}, None, None
+        others = bool(files) and self._shared_of is not project
+        self._loading = (*own, project.title) if others and project is not None else tuple(own)
         self.changed.emit()
         if not self._loading:
             return
 
-        def work() -> list[HeldDocument]:
-            found = []
-            for kept in store.load_documents(chat):
-                with contextlib.suppress(ValueError):
-                    found.append(HeldDocument.of(kept.read(), kept))
-            return found
+        def work() -> tuple[list[HeldDocument], list[HeldDocument], ReadyDocuments | None]:
+            shared = _read(store, project) if others else []
+            asked = ReadyDocuments(each.ready for each in shared) if shared else None
+            return _read(store, chat) if own else [], shared, asked
 
-        def done(found: list[HeldDocument] | None) -> None:
-            if token is self._token:
-                self._loading = ()
-                self.held = {each.document.name: each for each in found or ()} | self.held
-                self._attachments.hold(self.held)
-                self.changed.emit()
+        def done(found: tuple[list[HeldDocument], list[HeldDocument], ReadyDocuments | None] | None) -> None:
+            if token is not self._token:
+                return
+            self._loading = ()
+            if found is not None:
+                self.held = {each.document.name: each for each in found[0]} | self.held
+                if others:
+                    self._shared_of, self._asked = project, found[2]
+                    self.shared = {each.document.name: each for each in found[1]}
+            self._attachments.hold(self.held)
+            self.changed.emit()
 
-        self._aside(work, done)
+        self.aside(work, done)
 
-    def _aside(self, work: Callable[[], _Result], done: Callable[[_Result | None], None]) -> None:
+    def aside(self, work: Callable[[], _Result], done: Callable[[_Result | None], None]) -> None:
         """Work on a thread, and give what came to `done` on this one; None where it failed."""
 
         def run() -> None:
@@ -186,3 +211,11 @@ class ChatDocuments(QObject):
                 self._loop.call_soon_threadsafe(done, result)
 
         threading.Thread(target=run, name="outrider-documents", daemon=True).start()
+
+
+def _read(store: ConversationStore, conversation: Conversation | None) -> list[HeldDocument]:
+    found = []
+    for kept in store.load_documents(conversation):
+        with contextlib.suppress(ValueError):
+            found.append(HeldDocument.of(kept.read(), kept))
+    return found

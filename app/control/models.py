@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,7 +35,8 @@ from engine import Cancelled, EngineError, GenerationResult, IncompatiblePair, L
 class ModelController(QObject):
     """Hold the models of this run.
 
-    Attributes: models (the state that the pickers show), library (the same as a table), settings, loader.
+    Attributes: models (the state that the pickers show), library (the same as a table), settings, loader,
+    keep_elsewhere (keeps what is chosen in place of the settings; None: they do).
     Signals: list_changed() (other models, or something else is known of them), selection_changed() (something else is
     chosen), loaded_changed() (a load is over, or the models were unloaded), failed(Problem), working() (something
     began), announce(words): a load waits, as it would not fit in memory, until `load_anyway` or `decline_load`; without
@@ -70,6 +71,7 @@ class ModelController(QObject):
         self._asked = 0  # How often a load was asked for or cancelled by hand.
         self._wish: Selection | None = None
         self._opened: Path | None = None
+        self.keep_elsewhere: Callable[[Selection], None] | None = None
         self._before = self._told = models.selection
 
     # Intents ----------------------------------------------------------------------------------------------------------
@@ -97,6 +99,16 @@ class ModelController(QObject):
         self.list.choose(target=path)
         self.list.choose_drafting("automatic")
         self._tell_selection()
+
+    def use(self, selection: Selection) -> None:
+        """Choose what the project of a chat says, or what was chosen before; the next message loads it."""
+        selection = replace(selection, lookahead=self.list.selection.lookahead)
+        before = self.list.selection
+        if (selection.files, selection.drafting) != (before.files, before.drafting):
+            self._costs.cancel()
+            self.list.selection = replace(selection, own_method=False)
+            self._tell_selection()
+            self._tasks.start(self._judge())
 
     def choose_target(self, target: Target) -> None:
         """Use this target, and load it now, with the draft that fits it; after a reply that is being written."""
@@ -419,7 +431,9 @@ class ModelController(QObject):
         self.list_changed.emit()
 
     def _remember(self) -> None:
-        if self._opened is None and self._wish is None:
+        if self.keep_elsewhere is not None:
+            self.keep_elsewhere(self.list.selection)
+        elif self._opened is None and self._wish is None:
             self._memory.keep_choice()
         self.settings.lookahead = self.list.selection.lookahead
         self._tell_selection()

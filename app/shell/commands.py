@@ -8,6 +8,7 @@ from PySide6.QtGui import QKeySequence
 
 from app.shell.files import attach, export, import_
 from app.shell.program import Program
+from app.shell.projects import ProjectWindows
 from app.shell.windows import Windows
 from app.state.conversations.formats import FORMATS
 from app.state.conversations.list import ConversationItem
@@ -25,6 +26,7 @@ def register(program: Program, windows: Windows) -> None:
     program.window.commands.destructive = {"conversations.delete", "proof.delete-full-size"}
     _register_chat(program, windows)
     _register_conversations(program)
+    _register_projects(program, windows.projects)
     _register_models(program, windows)
     _register_proof(program, windows)
     _register_view(program)
@@ -111,6 +113,19 @@ def _register_conversations(program: Program) -> None:
             enabled=is_open,
         )
     add("conversations.import", tr("Import a chat…"), lambda: import_(program), section=section)
+
+
+def _register_projects(program: Program, projects: ProjectWindows) -> None:
+    add, tr, conversations = program.window.commands.add, program.window.tr, program.conversations
+    new, edit = tr("New project…"), tr("Project of this chat…")
+    add("projects.new", new, projects.begin, section=CONVERSATIONS)
+    add(
+        "projects.edit",
+        edit,
+        projects.edit_open,
+        section=CONVERSATIONS,
+        enabled=lambda: conversations.project is not None,
+    )
 
 
 def undo_words(title: str, pattern: str) -> str:

@@ -181,6 +181,7 @@ def _tell_brought(program: Program, brought: Brought) -> None:
     window, texts = program.window, list[str]()
     if brought.summaries or not (brought.known or brought.damaged):
         texts.append(window.tr("%n chat(s) imported.", "", len(brought.summaries)))
+    texts += [window.tr("Project “{title}” imported.").format(title=each.title) for each in brought.projects]
     if brought.known:
         texts.append(window.tr("%n chat(s) were here already.", "", brought.known))
     if not brought.damaged:

@@ -15,6 +15,7 @@ from app.shell.compare_windows import CompareWindows
 from app.shell.get_models_windows import GetModelsWindows
 from app.shell.library_windows import LibraryWindows
 from app.shell.program import Program
+from app.shell.projects import ProjectWindows
 from app.shell.proofs import Proofs
 from app.shell.replay_windows import ReplayWindows
 from app.shell.rewrite_windows import RewriteWindows
@@ -85,7 +86,7 @@ class PromptWindows:
                 words = program.window.tr("It is shown as soon as the reply in another chat is written.")
                 program.window.notice.show_word(words)
             messages = program.controller.transcript.messages_until(intent.exchange, reply=not replies)
-            job = program.bridge.read_prompt(messages, program.controller.choices.own, reply_next=replies)
+            job = program.bridge.read_prompt(messages, program.controller.choices.read, reply_next=replies)
             notes = _given_notes(program, intent.exchange)
             job.result.add_done_callback(lambda result: self._show(result, notes))
 
@@ -107,12 +108,12 @@ def _given_notes(program: Program, exchange: Exchange) -> list[str]:
     typed, _ = split_question(exchange.question)
     given: dict[str, list[str]] = {}
     for source in sources_in(exchange.question):
-        held = program.documents.held.get(source.name)
+        held = program.documents.of(source.name)
         score = None if held is None else held.ready.score_of(source.part.text, typed)
         given.setdefault(source.name, []).append(part_words(source, score))
     notes = []
     for name, parts in given.items():
-        held = program.documents.held.get(name)
+        held = program.documents.of(name)
         chosen = held is not None and len(parts) < len(held.ready.parts)
         notes.append(given_words(name, parts if chosen else [], 0 if held is None else len(held.ready.parts)))
     return notes
@@ -130,7 +131,7 @@ class ReaderWindows:
             from app.views.window.reader import Reader  # noqa: PLC0415 - not before it is asked for
 
             program, source = self._program, intent.source
-            held = program.documents.held.get(source.name)
+            held = program.documents.of(source.name)
             draw = None
             if held is not None and held.kept.source:
                 draw = partial(program.documents.picture, source.name)
@@ -264,6 +265,7 @@ class Windows:
     readers: ReaderWindows
     settings: SettingsWindows
     servers: ServerWindows
+    projects: ProjectWindows
     help: HelpWindows
 
     @classmethod
@@ -284,5 +286,6 @@ class Windows:
             ReaderWindows(program),
             SettingsWindows(program),
             ServerWindows(program),
+            ProjectWindows(program),
             HelpWindows(program),
         )

@@ -27,10 +27,13 @@ _MOST_NAMED = 100
 class Brought:
     """Tell what came of a file. `known`: chats that were there already; `refused`: names of damaged ones, and why.
 
-    `only`: the chat, where there was just one; `damaged`: how many there were.
+    `only`: the chat, where there was just one; `damaged`: how many there were; `project`: that of the chats, which an
+    archive of a project names first.
     """
 
     summaries: list[ConversationSummary] = field(default_factory=list)
+    projects: list[Conversation] = field(default_factory=list)
+    project: int = 0
     known: int = 0
     damaged: int = 0
     refused: list[tuple[str, str]] = field(default_factory=list)
@@ -65,7 +68,7 @@ def bring(store: Store, writer: StoreWriter, ids: Iterator[int], path: Path, not
                 brought.refuse(found.name, reason)
     except Cancelled:
         brought.cancelled = True
-    if not (brought.summaries or brought.known or brought.damaged or brought.cancelled):
+    if not (brought.summaries or brought.project or brought.known or brought.damaged or brought.cancelled):
         raise ConversationRefused(plain_name(path.name), Translatable("it has no chats that Outrider can read"))
     if len(brought.summaries) != 1:
         brought.only = None
@@ -73,7 +76,7 @@ def bring(store: Store, writer: StoreWriter, ids: Iterator[int], path: Path, not
 
 
 def _bring(
-    found: Found, known: set[str], writer: StoreWriter, ids: Iterator[int], note: Note, brought: Brought
+    found: Found, known: dict[str, int], writer: StoreWriter, ids: Iterator[int], note: Note, brought: Brought
 ) -> None:
     if found.own:
         source = f"outrider:{hashlib.sha256(found.own).hexdigest()[:32]}"
@@ -82,7 +85,8 @@ def _bring(
     else:
         raise Senseless(found.reason)
     if source in known:
-        brought.known += 1
+        brought.known += not known[source]
+        brought.project = known[source] or brought.project
         return
     if found.chat is not None:
         imported = conversation_of(found.chat, source, ids.__next__)
@@ -90,23 +94,33 @@ def _bring(
         imported = from_json(found.own, ids.__next__, found.name)
         for first in imported.conversation.children(None):
             imported.conversation[first].settings = {SOURCE: source}
+    conversation = imported.conversation
+    if conversation.is_project:
+        conversation.settings[SOURCE] = source
+        brought.project = conversation.id
+    conversation.project = brought.project
     keep_import(writer, imported, found.name, note)
-    known.add(source)
+    known[source] = conversation.id if conversation.is_project else 0
+    if conversation.is_project:
+        conversation.documents = ()
+        brought.projects.append(conversation)
+        return
     brought.only = imported.conversation
     brought.summaries.append(imported.conversation.summary())
 
 
-def _sources(store: Store) -> set[str]:
-    """Return which chats of other programs are there."""
+def _sources(store: Store) -> dict[str, int]:
+    """Return which chats of other files are there, each with 0, and which projects, with their ids."""
     rows = store.connection.execute(
-        "SELECT messages.settings FROM messages JOIN conversations ON conversations.id = messages.conversation "
-        "WHERE messages.parent IS NULL AND messages.settings LIKE ? AND conversations.deleted IS NULL",
+        "SELECT 0, messages.settings FROM messages JOIN conversations ON conversations.id = messages.conversation "
+        "WHERE messages.parent IS NULL AND messages.settings LIKE ?1 AND conversations.deleted IS NULL UNION ALL "
+        "SELECT id, settings FROM conversations WHERE project = id AND settings LIKE ?1 AND deleted IS NULL",
         (f'%"{SOURCE}"%',),
     )
-    found = set()
-    for (settings,) in rows:
+    found = dict[str, int]()
+    for project, settings in rows:
         with contextlib.suppress(ValueError, TypeError, RecursionError):
             source = json.loads(settings).get(SOURCE)
             if isinstance(source, str):
-                found.add(source)
+                found[source] = project
     return found

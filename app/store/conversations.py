@@ -6,6 +6,7 @@ import contextlib
 import copy
 import itertools
 import json
+import zipfile
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -24,8 +25,8 @@ from app.state.conversations.conversation import (
     clean,
     title_from,
 )
-from app.state.conversations.files import Note, note_nothing, write_file
-from app.state.conversations.formats import ExportFormat, import_file
+from app.state.conversations.files import ConversationRefused, ExportFailed, Note, note_nothing, write_file
+from app.state.conversations.formats import FORMATS, ExportFormat, import_file
 from app.state.conversations.markdown import Words
 from app.store.brought import Brought, bring
 from app.store.errors import SearchDamaged, TraceDamaged
@@ -34,6 +35,7 @@ from app.store.indexes import mend_index, rebuild_search
 from app.store.search import SearchHit
 from app.store.store import Store
 from app.store.writer import RETRY_S, Change, OnTrouble, StoreWriter
+from engine import Translatable
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,6 +131,21 @@ class ConversationStore:
         self._open[conversation.id] = conversation
         return conversation
 
+    def new_project(self, title: str) -> Conversation:
+        """Return a project, which is kept from now on."""
+        project = self.new()
+        project.project, project.title = project.id, title
+        head = project.summary()
+        self.writer.submit(lambda store: store.add_conversation(head), project)
+        return project
+
+    def set_project(self, conversation_id: int, project: int) -> None:
+        """Put a conversation into a project; 0: into none."""
+        conversation = self._open.get(conversation_id)
+        if conversation is not None:
+            conversation.project = project
+        self.writer.submit(lambda store: store.set_project(conversation_id, project), conversation)
+
     def rename(self, conversation_id: int, title: str) -> str:
         """Give a conversation another title; returns it as it is kept, on one line."""
         title = " ".join(clean(title).split())
@@ -147,10 +164,13 @@ class ConversationStore:
         self.writer.submit(lambda store: store.pin(conversation_id, pinned), conversation)
 
     def set_settings(self, conversation: Conversation, settings: Mapping[str, Any]) -> None:
-        """Set the settings for the next replies of a conversation; for one without messages from the first reply on."""
+        """Set the settings for the next replies of a conversation; for one without messages from the first reply on.
+
+        Those of a project at once.
+        """
         kept = conversation.settings = _plain(settings)
         conversation.damaged.discard("settings")
-        if len(conversation):
+        if len(conversation) or conversation.is_project:
             self.writer.submit(lambda store: store.set_settings(conversation.id, kept), conversation)
 
     def delete(self, conversation_id: int) -> None:
@@ -361,6 +381,31 @@ class ConversationStore:
         Token records that are damaged are left out. Of one that is not there any more nothing is written. Raises
         ExportFailed, StoreError.
         """
+        text = self._exported(conversation, export_format, Words() if words is None else words)
+        if text is not None:
+            write_file(path, text)
+
+    def export_project(self, project: Conversation, chats: Sequence[Conversation | int], path: Path) -> None:
+        """Write a project with these chats into an archive, on any thread. Raises ExportFailed, StoreError."""
+        part = path.with_name(f".{path.name}.part")
+        try:
+            # Not packed: what packs well beyond measure would be taken for a bomb where it is imported.
+            with zipfile.ZipFile(part, "w") as archive:
+                for number, chat in enumerate([project, *chats]):
+                    text = self._exported(chat, FORMATS["json"], Words())
+                    if text is not None:
+                        archive.writestr(f"chats/{number:05}.json" if number else "project.json", text)
+            part.replace(path)
+        except (OSError, ValueError, zipfile.LargeZipFile) as error:
+            raise ExportFailed(
+                path, getattr(error, "strerror", None) or Translatable("it cannot be written")
+            ) from error
+        finally:
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+
+    def _exported(self, conversation: Conversation | int, export_format: ExportFormat, words: Words) -> str | None:
+        """Return the text of an export; None of a conversation that is not there any more. Raises StoreError."""
         traces: dict[int, bytes] = {}
         found = None if isinstance(conversation, int) else conversation
         if found is None or export_format.with_traces:
@@ -371,8 +416,7 @@ class ConversationStore:
                     traces = _traces(store, found)
         if found is not None and export_format.with_traces:
             found.documents = tuple(self.load_documents(found))
-        if found is not None:
-            write_file(path, export_format.write(found, Words() if words is None else words, traces))
+        return None if found is None else export_format.write(found, words, traces)
 
     def import_file(self, path: Path, note: Note = note_nothing) -> Conversation:
         """Add the conversation of a file as a new one, all of it or nothing, and return it when it is on the disk.
@@ -381,6 +425,8 @@ class ConversationStore:
         raise an error to end it. Raises ConversationRefused.
         """
         imported = import_file(path, lambda: next(self._ids), lambda share: note(share / 2))
+        if imported.conversation.is_project:
+            raise ConversationRefused(plain_name(path.name), Translatable("it is a project: import its whole archive"))
         keep_import(self.writer, imported, plain_name(path.name), lambda share: note((1 + share) / 2))
         imported.conversation.documents = ()
         return imported.conversation

@@ -21,11 +21,13 @@ from app.store.rows import COLUMNS, checksum, lost_message, message_of, settings
 
 _LARGEST_ID = 2**48
 """No real id is as large: they are counted from 1."""
-_LINE = "SELECT id, title, created, updated, pinned, title_checksum FROM conversations"
+_LINE = "SELECT id, title, created, updated, pinned, title_checksum, project FROM conversations"
 _HEAD = (
-    "SELECT id, title, created, updated, pinned, title_checksum, chosen, settings, settings_checksum, deleted "
+    "SELECT id, title, created, updated, pinned, title_checksum, project, chosen, settings, settings_checksum, deleted "
     "FROM conversations"
 )
+_NOTHING = ("", 0.0, 0.0, 0, None, 0)
+"""A line of which nothing can be read, behind its id."""
 _COUNTS = "SELECT conversation, count(*) FROM messages GROUP BY conversation"
 _MESSAGES = f"SELECT {COLUMNS} FROM messages"  # noqa: S608 - our columns
 
@@ -76,7 +78,7 @@ def deleted(connection: sqlite3.Connection) -> list[int]:
 
 
 def _is_deleted(row: Sequence[Any]) -> bool:
-    number, title, _, _, _, title_kept, _, settings, settings_kept, when = row
+    number, title, _, _, _, title_kept, _, _, settings, settings_kept, when = row
     if not isinstance(when, float) or when <= 0.0:
         return False
     return bool(checksum(number, title) == title_kept and checksum(number, settings) == settings_kept)
@@ -108,8 +110,10 @@ def damage_passed_over() -> Iterator[None]:
 
 
 def _summary(head: Sequence[Any], messages: int) -> ConversationSummary:
-    number, title, created, updated, pinned = head[:5]
-    return ConversationSummary(number, text_of(title), time_of(created), time_of(updated), bool(pinned), messages)
+    number, title, created, updated, pinned, _, project = head[:7]
+    project = project if isinstance(project, int) else 0
+    times = time_of(created), time_of(updated)
+    return ConversationSummary(number, text_of(title), *times, bool(pinned), messages, project)
 
 
 def _messages(connection: sqlite3.Connection, conversation_id: int) -> list[StoredMessage]:
@@ -143,7 +147,7 @@ def _is_tree(messages: Iterable[StoredMessage]) -> bool:
 
 
 def _conversation(row: Sequence[Any], messages: Iterable[StoredMessage]) -> Conversation:
-    number, title, _, _, _, title_kept, chosen, settings, settings_kept, _ = row
+    number, title, _, _, _, title_kept, _, chosen, settings, settings_kept, _ = row
     conversation = Conversation.from_messages(_summary(row, 0), chosen if isinstance(chosen, int) else None, messages)
     conversation.settings = settings_of(settings)
     if checksum(number, title) != title_kept:
@@ -181,8 +185,8 @@ def _lines_left(connection: sqlite3.Connection) -> tuple[list[Sequence[Any]], di
         counts.update(connection.execute(_COUNTS))
     lines = []
     for number in sorted({*keys(connection, "conversations", "id"), *counts}):
-        row = _row(connection, _HEAD, number) or (number, "", 0.0, 0.0, 0)
-        if len(row) == 5 or not _is_deleted(row):
+        row = _row(connection, _HEAD, number) or (number, *_NOTHING)
+        if len(row) == 1 + len(_NOTHING) or not _is_deleted(row):
             lines.append(row)
     return lines, counts
 
@@ -200,7 +204,7 @@ def _load_what_is_left(connection: sqlite3.Connection, conversation_id: int) -> 
             with damage_passed_over(), _any_text(connection):
                 add_pieces(connection, message)
         messages.append((message, message_row is None))
-    nothing = (conversation_id, "", 0.0, 0.0, 0, None, None, "{}", None, 0)
+    nothing = (conversation_id, *_NOTHING, None, "{}", None, 0)
     return _conversation(nothing if row is None else row, _tree(connection, messages))
 
 

@@ -152,6 +152,10 @@ CREATE TABLE documents (
 );
 """
 """What was read of the documents of a conversation (0: as above), and the file where its pages are shown."""
+_PROJECTS = """
+ALTER TABLE conversations ADD COLUMN project INTEGER NOT NULL DEFAULT 0;
+"""
+"""The project of a chat. A project is a line of the same table, without messages, which names itself here."""
 _FIRST_CHECKSUMS = (
     ("conversations", "id", "title_checksum = checksum(id, title), settings_checksum = checksum(id, settings)"),
     (
@@ -192,7 +196,7 @@ def _is_unreadable(error: Exception) -> bool:
     return is_damage(error) or getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_ERROR
 
 
-MIGRATIONS: tuple[str, ...] = (_TABLES, _SEARCH, _SETTINGS, _CHECKSUMS, _PARTS, _DRAFTS, _DOCUMENTS)
+MIGRATIONS: tuple[str, ...] = (_TABLES, _SEARCH, _SETTINGS, _CHECKSUMS, _PARTS, _DRAFTS, _DOCUMENTS, _PROJECTS)
 """MIGRATIONS[n] brings a file of version n to version n + 1. A step that was released is never changed."""
 
 _COMPLETIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {4: _fill_checksums}

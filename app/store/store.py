@@ -243,8 +243,8 @@ class Store:
     def add_conversation(self, head: ConversationSummary) -> None:
         """Add a conversation without messages. One that is there already stays as it is."""
         self.connection.execute(
-            "INSERT INTO conversations (id, title, created, updated, pinned, title_checksum, settings_checksum) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+            "INSERT INTO conversations (id, title, created, updated, pinned, title_checksum, settings_checksum, "
+            "project) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
             (
                 head.id,
                 title := clean(head.title),
@@ -253,6 +253,7 @@ class Store:
                 head.pinned,
                 checksum(head.id, title),
                 checksum(head.id, "{}"),
+                head.project,
             ),
         )
 
@@ -267,6 +268,10 @@ class Store:
     def pin(self, conversation_id: int, pinned: bool) -> None:
         """Keep a conversation at the top of the list, or no longer."""
         self.connection.execute("UPDATE conversations SET pinned = ? WHERE id = ?", (pinned, conversation_id))
+
+    def set_project(self, conversation_id: int, project: int) -> None:
+        """Put a conversation into a project; 0: into none."""
+        self.connection.execute("UPDATE conversations SET project = ? WHERE id = ?", (project, conversation_id))
 
     def set_settings(self, conversation_id: int, settings: Mapping[str, Any]) -> None:
         """Set the settings for the next replies of a conversation."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from engine.documents.document import Document
-from engine.documents.find import PartIndex, with_neighbours
+from engine.documents.find import FoundPart, PartIndex, with_neighbours
 from engine.documents.parts import parts_of
 from engine.documents.quoted import quote_document
 from engine.messages.parts import FilePart
@@ -69,28 +69,57 @@ class ReadyDocument:
         return next((each.score for each in self._index.find(question, _FOUND) if each.number in places), None)
 
 
+class ReadyDocuments:
+    """Hold documents that are asked together, as one: what fits a question best is given, wherever it stands."""
+
+    def __init__(self, documents: Iterable[ReadyDocument]) -> None:
+        self.documents = tuple(documents)
+        self._places = [(ready, place) for ready in self.documents for place in range(len(ready.parts))]
+        self._parts = [ready.parts[place] for ready, place in self._places]
+        self._index = PartIndex(self._parts)
+
+    def chosen_for(self, question: str, room: int, known: Collection[str]) -> dict[ReadyDocument, list[int]]:
+        """Return the parts that fit a question, by document, without those that say what is `known`.
+
+        Short documents are given whole. Where nothing is known yet and no word fits, long ones by their beginnings.
+        """
+        most = min(_WHOLE_SHARE * room, _MOST_WHOLE) / max(len(self.documents), 1)
+        short = {each for each in self.documents if each.tokens <= most}
+        found = self._found(question, _letters(room - sum(each.tokens for each in short)))
+        if not found and not known:
+            if len(self.documents) == 1 and not short:
+                return {each: each.chosen_for(question, room) for each in self.documents}
+            begin = [FoundPart(n, 0.0) for n, (_, place) in enumerate(self._places) if place == 0]
+            openings = {each.number for each in begin}
+            found = [n for n in with_neighbours(begin, self._parts, _letters(room)) if n in openings]
+        chosen, given = set(found), dict[ReadyDocument, list[int]]()
+        for number, (ready, place) in enumerate(self._places):
+            if (ready in short or number in chosen) and self._parts[number].text.strip() not in known:
+                given.setdefault(ready, []).append(place)
+        return given
+
+    def _found(self, question: str, letters: int) -> list[int]:
+        found = self._index.find(question, _FOUND)
+        hit = {self._places[each.number][0] for each in found}
+        # What stands beside a hit in another document has nothing to do with it.
+        return [n for n in with_neighbours(found, self._parts, letters) if self._places[n][0] in hit]
+
+
 class GivenDocuments:
     """Give a conversation of documents what fits each of its questions, and nothing twice."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
-        self._known: dict[ReadyDocument, set[str]] = {ReadyDocument(each): set() for each in documents}
+        self._documents = ReadyDocuments(map(ReadyDocument, documents))
+        self._known: set[str] = set()
         self._number = 1
 
     def files(self, question: str, room: int) -> list[FilePart]:
         """Choose the parts that the next question gives, as files of its message; `room`: tokens of the context."""
         files = []
-        for ready, known in self._known.items():
-            chosen: Iterable[int]
-            if known:
-                chosen = ready.more_for(question, room, known)
-            elif ready.fits_whole(room // len(self._known)):
-                chosen = range(len(ready.parts))
-            else:
-                chosen = ready.chosen_for(question, room)
-            if chosen := list(chosen):
-                files.append(FilePart(ready.document.name, ready.quoted(chosen, self._number)))
-                self._number += len(chosen)
-                known.update(ready.parts[place].text.strip() for place in chosen)
+        for ready, chosen in self._documents.chosen_for(question, room, self._known).items():
+            files.append(FilePart(ready.document.name, ready.quoted(chosen, self._number)))
+            self._number += len(chosen)
+            self._known.update(ready.parts[place].text.strip() for place in chosen)
         return files
 
 

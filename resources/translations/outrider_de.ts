@@ -568,6 +568,10 @@
             <translation>Neuer Chat (Strg+N)</translation>
         </message>
         <message>
+            <source>New project…</source>
+            <translation>Neues Projekt…</translation>
+        </message>
+        <message>
             <source>Import a chat…</source>
             <translation>Chat importieren…</translation>
         </message>
@@ -608,6 +612,14 @@
             <translation>Löschen</translation>
         </message>
         <message>
+            <source>Move to project</source>
+            <translation>In ein Projekt verschieben</translation>
+        </message>
+        <message>
+            <source>No project</source>
+            <translation>Kein Projekt</translation>
+        </message>
+        <message>
             <source>{count} chats: {action}</source>
             <translation>{count} Chats: {action}</translation>
         </message>
@@ -625,6 +637,18 @@
         <message>
             <source>{title}, pinned</source>
             <translation>{title}, angeheftet</translation>
+        </message>
+        <message>
+            <source>Project {title}, folded</source>
+            <translation>Projekt {title}, zugeklappt</translation>
+        </message>
+        <message>
+            <source>Project {title}</source>
+            <translation>Projekt {title}</translation>
+        </message>
+        <message>
+            <source>Project</source>
+            <translation>Projekt</translation>
         </message>
         <message>
             <source>Pinned</source>
@@ -988,6 +1012,14 @@
         <message>
             <source>Add a model folder</source>
             <translation>Modellordner hinzufügen</translation>
+        </message>
+        <message>
+            <source>Export the project</source>
+            <translation>Projekt exportieren</translation>
+        </message>
+        <message>
+            <source>Archive of chats (*.zip)</source>
+            <translation>Archiv von Chats (*.zip)</translation>
         </message>
         <message>
             <source>Export the chats into a folder</source>
@@ -1823,6 +1855,14 @@
             <translation>Chat importieren…</translation>
         </message>
         <message>
+            <source>New project…</source>
+            <translation>Neues Projekt…</translation>
+        </message>
+        <message>
+            <source>Project of this chat…</source>
+            <translation>Projekt dieses Chats…</translation>
+        </message>
+        <message>
             <source>Choose a target…</source>
             <translation>Zielmodell wählen…</translation>
         </message>
@@ -1997,6 +2037,10 @@
                 <numerusform>%n Chats importiert.</numerusform>
             </translation>
         </message>
+        <message>
+            <source>Project “{title}” imported.</source>
+            <translation>Projekt „{title}“ importiert.</translation>
+        </message>
         <message numerus="yes">
             <source>%n chat(s) were here already.</source>
             <translation>
@@ -2034,6 +2078,14 @@
         <message>
             <source>Only files and folders on this computer can be dropped here.</source>
             <translation>Hier können nur Dateien und Ordner dieses Computers abgelegt werden.</translation>
+        </message>
+        <message>
+            <source>New project</source>
+            <translation>Neues Projekt</translation>
+        </message>
+        <message>
+            <source>Follow the files of a folder</source>
+            <translation>Den Dateien eines Ordners folgen</translation>
         </message>
         <message>
             <source>There is no record of how this reply was made, so it has no proof.</source>
@@ -2598,6 +2650,83 @@
         </message>
     </context>
     <context>
+        <name>ProjectDialog</name>
+        <message>
+            <source>Project</source>
+            <translation>Projekt</translation>
+        </message>
+        <message>
+            <source>What the model reads before every chat of this project</source>
+            <translation>Was das Modell vor jedem Chat dieses Projekts liest</translation>
+        </message>
+        <message>
+            <source>Its chats use {models}</source>
+            <translation>Seine Chats nehmen {models}</translation>
+        </message>
+        <message>
+            <source>Models that you choose while one of its chats is open are then chosen for this project alone.</source>
+            <translation>Modelle, die Sie wählen, während einer seiner Chats offen ist, gelten dann nur für dieses Projekt.</translation>
+        </message>
+        <message>
+            <source>Add files…</source>
+            <translation>Dateien hinzufügen…</translation>
+        </message>
+        <message>
+            <source>Remove</source>
+            <translation>Entfernen</translation>
+        </message>
+        <message>
+            <source>Follow a folder…</source>
+            <translation>Einem Ordner folgen…</translation>
+        </message>
+        <message>
+            <source>Don’t follow it</source>
+            <translation>Nicht mehr folgen</translation>
+        </message>
+        <message>
+            <source>Close</source>
+            <translation>Schließen</translation>
+        </message>
+        <message>
+            <source>Name</source>
+            <translation>Name</translation>
+        </message>
+        <message>
+            <source>Instructions</source>
+            <translation>Anweisungen</translation>
+        </message>
+        <message>
+            <source>Files</source>
+            <translation>Dateien</translation>
+        </message>
+        <message>
+            <source>Follows {folder}</source>
+            <translation>Folgt {folder}</translation>
+        </message>
+    </context>
+    <context>
+        <name>Projects</name>
+        <message>
+            <source>{model}, the model of this project, is not there. Its chats use the one that is chosen.</source>
+            <translation>{model}, das Modell dieses Projekts, ist nicht da. Seine Chats nehmen das gewählte.</translation>
+        </message>
+        <message>
+            <source>The folder {folder} of this project is not there.</source>
+            <translation>Der Ordner {folder} dieses Projekts ist nicht da.</translation>
+        </message>
+        <message numerus="yes">
+            <source>%n file(s) more</source>
+            <translation>
+                <numerusform>%n weitere Datei</numerusform>
+                <numerusform>%n weitere Dateien</numerusform>
+            </translation>
+        </message>
+        <message>
+            <source>Not read: {files}</source>
+            <translation>Nicht gelesen: {files}</translation>
+        </message>
+    </context>
+    <context>
         <name>PromptBox</name>
         <message>
             <source>Ask something…</source>
@@ -2622,6 +2751,10 @@
         <message>
             <source>Send once the reply is written (Enter)</source>
             <translation>Senden, sobald die Antwort geschrieben ist (Eingabe)</translation>
+        </message>
+        <message>
+            <source>Ask in “{project}”…</source>
+            <translation>In „{project}“ fragen…</translation>
         </message>
         <message>
             <source>Add a message for when the reply is written…</source>
@@ -4595,6 +4728,10 @@
             <translation>Es ist aus einem unerwarteten Grund gescheitert ({error}).</translation>
         </message>
         <message>
+            <source>too many or too large together</source>
+            <translation>zu viele oder zusammen zu groß</translation>
+        </message>
+        <message>
             <source>{size} pt</source>
             <translation>{size} pt</translation>
         </message>
@@ -5141,8 +5278,28 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Überlappung</translation>
         </message>
         <message>
+            <source>New chat in this project</source>
+            <translation>Neuer Chat in diesem Projekt</translation>
+        </message>
+        <message>
+            <source>Instructions, files and model…</source>
+            <translation>Anweisungen, Dateien und Modell…</translation>
+        </message>
+        <message>
+            <source>Export the project…</source>
+            <translation>Projekt exportieren…</translation>
+        </message>
+        <message>
+            <source>Delete the project and its chats</source>
+            <translation>Projekt mit seinen Chats löschen</translation>
+        </message>
+        <message>
             <source>it has no chats that Outrider can read</source>
             <translation>sie enthält keine Chats, die Outrider lesen kann</translation>
+        </message>
+        <message>
+            <source>it is a project: import its whole archive</source>
+            <translation>sie ist ein Projekt: Importieren Sie sein ganzes Archiv</translation>
         </message>
         <message>
             <source>The chats in {path} were written by a newer version of Outrider (format {version}; this version reads up to format {known}). Nothing was changed. Open them with the newer version.</source>
@@ -5369,10 +5526,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>llama.cpp kann sie nicht lesen</translation>
         </message>
         <message>
-            <source>llama.cpp cannot create a context for it; there may not be enough memory</source>
-            <translation>llama.cpp kann dafür keinen Kontext anlegen; vielleicht reicht der Arbeitsspeicher nicht</translation>
-        </message>
-        <message>
             <source>this build of llama.cpp lacks its function {name}. Install Outrider from its sources (make setup) or with an installer.</source>
             <translation>dieser Fassung von llama.cpp fehlt die Funktion {name}. Installieren Sie Outrider aus den Quellen (make setup) oder mit einem Installationsprogramm.</translation>
         </message>
@@ -5387,6 +5540,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>it does not generate text token by token. Choose a chat or text model.</source>
             <translation>es erzeugt Text nicht Token für Token. Wählen Sie ein Chat- oder Textmodell.</translation>
+        </message>
+        <message>
+            <source>llama.cpp cannot create a context for it; there may not be enough memory</source>
+            <translation>llama.cpp kann dafür keinen Kontext anlegen; vielleicht reicht der Arbeitsspeicher nicht</translation>
         </message>
         <message>
             <source>the memory of the graphics card is too small for it ({detail}). Give it fewer layers (GPU layers), or choose a shorter context or a smaller model.</source>
@@ -6705,6 +6862,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>sein Tensor {name!r} ist als {dtype} gespeichert; das kann hier nicht verwendet werden.</translation>
         </message>
         <message>
+            <source>the reply ended without a result</source>
+            <translation>die Antwort endete ohne Ergebnis</translation>
+        </message>
+        <message>
             <source>The model {name} cannot fill gaps: it has no tokens for them. Choose another.</source>
             <translation>Das Modell {name} kann keine Lücken füllen: Es hat keine Tokens dafür. Wählen Sie ein anderes.</translation>
         </message>
@@ -6719,10 +6880,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>The prompt has no tokens: it must have some text.</source>
             <translation>Der Prompt hat keine Tokens: Er muss Text haben.</translation>
-        </message>
-        <message>
-            <source>the reply ended without a result</source>
-            <translation>die Antwort endete ohne Ergebnis</translation>
         </message>
         <message>
             <source>Trees are chosen by cost only where the lookahead is too. Omit the lookahead, or name a size.</source>
@@ -7717,14 +7874,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>„delta“ ist kein Objekt</translation>
         </message>
         <message>
-            <source>install httpx: pip install httpx</source>
-            <translation>installieren Sie httpx: pip install httpx</translation>
-        </message>
-        <message>
-            <source>A server as a target</source>
-            <translation>Ein Server als Zielmodell</translation>
-        </message>
-        <message>
             <source>the answer is longer than any should be</source>
             <translation>die Antwort ist länger, als eine sein sollte</translation>
         </message>
@@ -7765,12 +7914,12 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Der Server {address} ist nicht erreichbar: Der Proxy lehnt ihn ab. Prüfen Sie den Proxy dieses Systems.</translation>
         </message>
         <message>
-            <source>Cannot reach the server at {address}. Check that it is running and that the address is right.</source>
-            <translation>Der Server {address} ist nicht erreichbar. Prüfen Sie, ob er läuft und ob die Adresse stimmt.</translation>
-        </message>
-        <message>
             <source>The server at {address} ended the connection without an answer. Check that it is still running.</source>
             <translation>Der Server {address} hat die Verbindung ohne Antwort beendet. Prüfen Sie, ob er noch läuft.</translation>
+        </message>
+        <message>
+            <source>Cannot reach the server at {address}. Check that it is running and that the address is right.</source>
+            <translation>Der Server {address} ist nicht erreichbar. Prüfen Sie, ob er läuft und ob die Adresse stimmt.</translation>
         </message>
         <message>
             <source>The server at {address} could not be asked ({error}). Check the address.</source>

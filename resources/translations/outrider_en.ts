@@ -107,6 +107,16 @@
         </message>
     </context>
     <context>
+        <name>Projects</name>
+        <message numerus="yes">
+            <source>%n file(s) more</source>
+            <translation>
+                <numerusform>%n file more</numerusform>
+                <numerusform>%n files more</numerusform>
+            </translation>
+        </message>
+    </context>
+    <context>
         <name>Replay</name>
         <message numerus="yes">
             <source>{time} ms for %Ln tokens</source>

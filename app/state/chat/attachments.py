@@ -154,13 +154,14 @@ def _find_end(question: str, start: int, fence: str) -> int | None:
     return None
 
 
-_LANGUAGES = {
+LANGUAGES = {
     "py": "python", "js": "javascript", "ts": "typescript", "rs": "rust", "rb": "ruby", "sh": "bash", "md": "markdown",
     "c": "c", "h": "c", "cc": "cpp", "cpp": "cpp", "hpp": "cpp", "cs": "csharp", "go": "go", "java": "java",
     "kt": "kotlin", "swift": "swift", "php": "php", "sql": "sql", "html": "html", "css": "css", "xml": "xml",
     "json": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml", "ini": "ini", "csv": "csv", "tex": "latex",
 }  # fmt: skip
+"""What the fence of a file says, by the ending of its name."""
 
 
 def _language(name: str) -> str:
-    return _LANGUAGES.get(name.rpartition(".")[2].lower() if "." in name else "", "")
+    return LANGUAGES.get(name.rpartition(".")[2].lower() if "." in name else "", "")

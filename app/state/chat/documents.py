@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from app.state.chat.attachments import (
+    LANGUAGES,
     LARGEST,
     Attachment,
     NotAttached,
@@ -19,6 +20,7 @@ from app.state.chat.kept_document import KeptDocument
 from engine import (
     LARGEST_DOCUMENT,
     DocumentRefused,
+    ReadyDocuments,
     read_document,
 )
 
@@ -29,6 +31,8 @@ SUFFIXES = frozenset(
     ]
 )
 """Files that are read as documents, whatever they begin with."""
+TEXTS = SUFFIXES | {f".{each}" for each in (*LANGUAGES, "txt", "markdown", "rst", "log", "tsv")}
+"""Files of a folder that may be read: documents and texts."""
 DEFAULT_ROOM = 4_096
 """Tokens of a context that is not known yet."""
 _BEGINNINGS = (b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"%!PS", b"{\\rtf")
@@ -83,11 +87,13 @@ def compose(
     held: Mapping[str, HeldDocument],
     given: Sequence[CitedPart],
     room: int,
+    shared: ReadyDocuments | None = None,
 ) -> str:
     """Return the question as the model reads it: files, of documents what fits, then what was typed.
 
     `held`: the documents of the chat by name, which are asked again where they were given in parts; `given`: the
-    parts that it has read; `room`: the tokens of its context.
+    parts that it has read; `room`: the tokens of its context; `shared`: the files of its project, by which every
+    question is asked.
     """
     number = 1 + max((each.number for each in given), default=0)
     told: list[Attachment] = []
@@ -104,5 +110,11 @@ def compose(
         known = {each.part.text.strip() for each in given if each.name == name}
         if name not in attached_now and known and (new := document.ready.more_for(typed, room, known)):
             told.append(Attachment(name, document.ready.quoted(new, number)))
+            number += len(new)
+    if shared is not None and typed.strip():
+        names = {each.document.name for each in shared.documents}
+        known = {each.part.text.strip() for each in given if each.name in names}
+        for ready, new in shared.chosen_for(typed, room, known).items():
+            told.append(Attachment(ready.document.name, ready.quoted(new, number)))
             number += len(new)
     return join_question(typed, told)

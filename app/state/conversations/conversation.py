@@ -56,7 +56,10 @@ class StoredMessage:
 
 @dataclass(slots=True)
 class ConversationSummary:
-    """Hold a line of the list. `updated`, `created`: seconds since 1970, UTC. `messages`: of all branches."""
+    """Hold a line of the list. `updated`, `created`: seconds since 1970, UTC. `messages`: of all branches.
+
+    `project`: the one that it is in, 0 for none; its own id where it is a project.
+    """
 
     id: int
     title: str
@@ -64,6 +67,12 @@ class ConversationSummary:
     updated: float
     pinned: bool = False
     messages: int = 0
+    project: int = 0
+
+    @property
+    def is_project(self) -> bool:
+        """Return True if it is no chat but a project. What has messages is a chat, whatever its line says."""
+        return self.project == self.id and not self.messages
 
 
 TYPED, FILES, WAITING = 0, -1, -2
@@ -78,7 +87,9 @@ class Conversation:
     path), settings (what its next replies are asked with, as JSON says it; {}: as new conversations are), damaged
     (which of title and settings are not what was written), drafts (what was typed and not sent yet: TYPED, FILES,
     WAITING, or the id of the message that is being edited), documents (on the way to a file or from one: else the store
-    has them). The path follows the `chosen` of each message; where that says nothing it takes the newest.
+    has them), project (as in ConversationSummary: a project is a conversation without messages, whose settings and
+    documents are those of its chats). The path follows the `chosen` of each message; where that says nothing it takes
+    the newest.
     Every method that takes an id raises KeyError where the conversation has no such message.
     """
 
@@ -93,11 +104,17 @@ class Conversation:
         self.damaged: set[ConversationPart] = set()
         self.drafts: dict[int, str] = {}
         self.documents: tuple[KeptDocument, ...] = ()
+        self.project = 0
         self._moved: dict[int | None, int | None] = {}
         self._messages: dict[int, StoredMessage] = {}
         self._below: dict[int | None, list[int]] = {None: []}
 
     # Looking ------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_project(self) -> bool:
+        """Return True if it is no chat but a project."""
+        return self.summary().is_project
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -161,13 +178,15 @@ class Conversation:
 
     def summary(self) -> ConversationSummary:
         """Return the line of the list."""
-        return ConversationSummary(self.id, self.title, self.created, self.updated, self.pinned, len(self))
+        return ConversationSummary(
+            self.id, self.title, self.created, self.updated, self.pinned, len(self), self.project
+        )
 
     def copy(self) -> Conversation:
         """Return the same messages for another thread; what is added, deleted or chosen later is not in it."""
         same = Conversation(self.id, self.created, title=self.title, pinned=self.pinned)
         same.updated, same.chosen, same.settings = self.updated, self.chosen, self.settings
-        same.damaged, same.documents = set(self.damaged), self.documents
+        same.damaged, same.documents, same.project = set(self.damaged), self.documents, self.project
         same._messages = dict(self._messages)
         same._below = {parent: [*below] for parent, below in self._below.items()}
         return same
@@ -251,7 +270,7 @@ class Conversation:
         Raises ValueError or KeyError where the messages are no tree.
         """
         conversation = cls(head.id, head.created, title=head.title, pinned=head.pinned)
-        conversation.updated = head.updated
+        conversation.updated, conversation.project = head.updated, head.project
         for message in messages:
             if message.id in conversation._messages or (
                 message.parent is not None and message.parent not in conversation._messages

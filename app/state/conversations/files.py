@@ -64,6 +64,8 @@ _LONGEST_TEXT = 32 * 2**20
 _LONGEST_DOCUMENTS = 2 * MOST_TOLD
 """Characters of all documents of a chat."""
 _MOST_DOCUMENTS = 1_000
+_OF_THIS_COMPUTER = ("folder", "files")
+"""Settings of a project that are not told to others, nor taken from them."""
 _NOT_OURS = Translatable("it is not a chat exported by Outrider")
 
 Note = Callable[[float], None]
@@ -126,6 +128,10 @@ def to_json(conversation: Conversation, traces: Mapping[int, bytes] | None = Non
         "chosen": ids.get(conversation.chosen) if conversation.chosen is not None else None,
         "settings": conversation.settings,
     }
+    if conversation.is_project:
+        # What is in a folder of this computer is another matter there.
+        shared = {name: value for name, value in conversation.settings.items() if name not in _OF_THIS_COMPUTER}
+        told |= {"project": True, "settings": shared}
     if conversation.documents:
         told["documents"] = documents_to_json(conversation.documents)
     # A line each: json's own layout takes ten times as long.
@@ -216,6 +222,10 @@ class _Reader:
         conversation.pinned = flag_in(told, "pinned")
         conversation.settings = values_in(told, "settings") or {}
         conversation.documents = _documents_in(told)
+        if flag_in(told, "project"):
+            conversation.project = conversation.id
+            for name in _OF_THIS_COMPUTER:
+                conversation.settings.pop(name, None)
         updated = time_in(told, "updated")
         self._choose(None, told.get("chosen"))
         for parent, chosen in self._chosen:

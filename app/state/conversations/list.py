@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Literal
 
-Group = Literal["pinned", "today", "yesterday", "week", "older"]
+Group = Literal["project", "pinned", "today", "yesterday", "week", "older"]
 _ORDER: tuple[Group, ...] = ("pinned", "today", "yesterday", "week", "older")
 _WEEK_DAYS = 7
 _BEFORE_HIT = 14
@@ -17,7 +17,7 @@ _BEFORE_HIT = 14
 class ConversationItem:
     """Hold a conversation. `changed`: seconds since 1970. `snippet`: what a search found, `hits`: its (start, end).
 
-    `title` is empty while nobody has said anything.
+    `title` is empty while nobody has said anything; `project`: the one that it is in, 0 for none.
     """
 
     id: int
@@ -26,13 +26,17 @@ class ConversationItem:
     changed: float
     snippet: str = ""
     hits: tuple[tuple[int, int], ...] = ()
+    project: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Stand above the conversations of a group."""
+    """Stand above the conversations of a group. `project`, `title`: of that one; `folded`: they are not shown."""
 
     group: Group
+    project: int = 0
+    title: str = ""
+    folded: bool = False
 
 
 Row = Heading | ConversationItem
@@ -41,19 +45,38 @@ Row = Heading | ConversationItem
 class ConversationList:
     """Hold the rows of the list, and which conversation is open.
 
-    `query`: what is searched for, empty for everything; `writing`: where a reply is being written or waits for that.
+    `projects`: their headings; `query`: what is searched for, empty for everything; `writing`: where a reply is being
+    written or waits for that.
     """
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
+        self.projects: list[Heading] = []
         self.open_id: int | None = None
         self.query = ""
         self.writing: frozenset[int] = frozenset()
 
-    def show(self, items: Iterable[ConversationItem], now: datetime | None = None, zone: tzinfo | None = None) -> None:
-        """Show these (latest first), each in its group. `zone`: whose days they are; None: the system's."""
+    def show(
+        self,
+        items: Iterable[ConversationItem],
+        now: datetime | None = None,
+        zone: tzinfo | None = None,
+        projects: Iterable[Heading] = (),
+    ) -> None:
+        """Show these (latest first), each below its project or in its group.
+
+        `zone`: whose days they are; None: the system's.
+        """
         self.query = ""
-        self.rows = list(grouped(items, now or datetime.now(UTC), zone))
+        members: dict[int, list[ConversationItem]] = {0: []}
+        for item in items:
+            members.setdefault(item.project, []).append(item)
+        self.rows = []
+        self.projects = list(projects)
+        for heading in self.projects:
+            inside = [] if heading.folded else members.get(heading.project, [])
+            self.rows += [heading, *sorted(inside, key=lambda each: not each.pinned)]
+        self.rows += grouped(members[0], now or datetime.now(UTC), zone)
 
     def show_found(self, query: str, items: Sequence[ConversationItem]) -> None:
         """Show what a search found, best first."""

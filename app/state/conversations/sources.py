@@ -16,8 +16,8 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from app.state.chat.attachments import plain_name
-from app.state.conversations.documents import DamagedDocument, Documents
-from app.state.conversations.files import FORMAT, ConversationRefused, Note
+from app.state.conversations.documents import LARGEST, DamagedDocument, Documents
+from app.state.conversations.files import FORMAT, LARGEST_FILE, ConversationRefused, Note
 from app.state.conversations.json_stream import CHUNK, Senseless
 from app.state.conversations.layouts import BroughtChat, Layout, is_line, is_thread, layout_of
 from engine import Cancelled, Translatable
@@ -95,7 +95,12 @@ def chats_in(path: Path, note: Note) -> Iterator[Found]:
             threads: dict[str, dict[str, object]] = {}
             done = 0
             for where, size, opened in files:
-                yield from _in_file(where, opened, threads, _noting(note, done, total))
+                told = _noting(note, done, total)
+                own = _own(opened) if size > LARGEST // 4 else b""
+                if own:
+                    yield Found(plain_name(PurePosixPath(where).name), own=own)
+                else:
+                    yield from _in_file(where, opened, threads, told)
                 done += size
     except Senseless as error:
         raise ConversationRefused(name, error.args[0]) from error
@@ -103,6 +108,16 @@ def chats_in(path: Path, note: Note) -> Iterator[Found]:
         raise ConversationRefused(name, error.strerror or Translatable("it cannot be read")) from error
     except MemoryError as error:
         raise ConversationRefused(name, Translatable("there is not enough memory")) from error
+
+
+def _own(opened: Callable[[], BinaryIO]) -> bytes:
+    """Return a large file that Outrider exported, which may hold documents; b"" for another one."""
+    try:
+        with opened() as file:
+            begun = file.read(1_000)
+            return begun + file.read(LARGEST_FILE) if f'"{FORMAT}"'.encode() in begun else b""
+    except (*_ZIP_ERRORS, OSError):
+        return b""  # Whoever reads it next says so.
 
 
 def _noting(note: Note, before: int, total: int) -> Callable[[int], None]:

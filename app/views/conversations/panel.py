@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtGui import (
+    QDragMoveEvent,
+    QDropEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -22,9 +33,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.state.conversations.formats import FORMATS
-from app.state.conversations.list import ConversationItem, ConversationList
+from app.state.conversations.list import ConversationItem, ConversationList, Heading
+from app.state.settings.project import PROJECT_ACTIONS
 from app.system.translation import say
-from app.views.conversations.rows import ROW_ROLE, ConversationPainter, ConversationRows
+from app.views.conversations.rows import CHATS, ROW_ROLE, ConversationPainter, ConversationRows
 from app.views.widgets.flow_layout import FlowLayout
 from app.views.widgets.icons import icon, icon_button, keep_icon
 from app.views.widgets.keys import keeps_escape
@@ -33,6 +45,7 @@ from app.views.widgets.theme import Theme
 SEARCH_PATIENCE_MS = 120
 """A search begins when nobody has typed for so long."""
 UNDO_MS = 12_000
+_MOST_DRAGGED, _DIGITS = 10_000, 19
 _GLASS = 16
 _WITH = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
 
@@ -93,11 +106,13 @@ class SearchField(QLineEdit):
 class RowList(QListView):
     """Show the list.
 
-    Signals: chosen(id), delete_wanted(id), undo_wanted(), went_up() (above the first row), typed(text) (which is no
-    key of the list).
+    Signals: chosen(id), moved(ids, project) (dropped on it, on a chat in it, or, 0, elsewhere), folded(project, bool),
+    delete_wanted(id), undo_wanted(), went_up() (above the first row), typed(text) (which is no key of the list).
     """
 
     chosen = Signal(int)
+    moved = Signal(object, int)
+    folded = Signal(int, bool)
     typed = Signal(str)
     delete_wanted = Signal(int)
     undo_wanted = Signal()
@@ -113,12 +128,37 @@ class RowList(QListView):
         self.setEditTriggers(QAbstractItemView.EditTrigger.DoubleClicked | QAbstractItemView.EditTrigger.EditKeyPressed)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setUniformItemSizes(False)
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
+        self.setDefaultDropAction(Qt.DropAction.MoveAction)
         self.clicked.connect(self._open)
 
     def item_at(self, index: QModelIndex) -> ConversationItem | None:
         """Return the conversation of a row, None where it is a heading."""
         row = index.data(ROW_ROLE) if index.isValid() else None
         return row if isinstance(row, ConversationItem) else None
+
+    def project_at(self, index: QModelIndex) -> Heading | None:
+        """Return the project whose heading a row is; None for another row."""
+        row = index.data(ROW_ROLE) if index.isValid() else None
+        return row if isinstance(row, Heading) and row.project else None
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:  # noqa: N802 - Qt's name
+        """Take chats anywhere: the row below the mouse says into which project."""
+        super().dragMoveEvent(event)
+        if event.mimeData().hasFormat(CHATS):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802 - Qt's name
+        """Tell which chats were dropped where."""
+        told = bytes(event.mimeData().data(CHATS).data()).decode("ascii", "replace")
+        numbers = [int(each) for each in told.split(",")[:_MOST_DRAGGED] if each.isdecimal() and len(each) < _DIGITS]
+        if not numbers:
+            super().dropEvent(event)
+            return
+        index = self.indexAt(event.position().toPoint())
+        heading, item = self.project_at(index), self.item_at(index)
+        event.acceptProposedAction()
+        self.moved.emit(numbers, heading.project if heading else item.project if item else 0)
 
     def selected(self) -> list[ConversationItem]:
         """Return the conversations that are selected, from the top."""
@@ -136,9 +176,9 @@ class RowList(QListView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
         """Enter opens, Del deletes, Ctrl+Z undoes that; the rest is Qt's."""
-        item = self.item_at(self.currentIndex())
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and item is not None:
-            self.chosen.emit(item.id)
+        item, heading = self.item_at(self.currentIndex()), self.project_at(self.currentIndex())
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and (item or heading):
+            self.clicked.emit(self.currentIndex())
         elif event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and item is not None:
             for each in self.selected() or [item]:
                 self.delete_wanted.emit(each.id)
@@ -156,9 +196,11 @@ class RowList(QListView):
         return any(self.item_at(model.index(row, 0)) for row in range(self.currentIndex().row()))
 
     def _open(self, index: QModelIndex) -> None:
-        item = self.item_at(index)
+        item, heading = self.item_at(index), self.project_at(index)
         if QApplication.keyboardModifiers() & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier):
             return  # One more is selected.
+        if heading is not None:
+            self.folded.emit(heading.project, not heading.folded)
         # Of a double click the second one begins to rename.
         if item is not None and self.state() != QAbstractItemView.State.EditingState:
             self.chosen.emit(item.id)
@@ -167,12 +209,18 @@ class RowList(QListView):
 class ConversationPanel(QFrame):
     """Render the list, and send what is wanted.
 
-    Signals: new_wanted(), chosen(id), renamed(id, title), pin_wanted(id, bool), delete_wanted(id), undo_wanted(),
-    export_wanted(id, name in FORMATS), export_all_wanted(ids, name), import_wanted(), search_wanted(text),
-    released() (back to the prompt), typed(text) (in the list, which is for the prompt).
+    Signals: new_wanted(), project_wanted(ids) (a new one, with these chats), moved(ids, project) (0: into none),
+    folded(project, bool), project_chosen(what, project) (one of PROJECT_ACTIONS), chosen(id), renamed(id, title),
+    pin_wanted(id, bool), delete_wanted(id), undo_wanted(), export_wanted(id, name in FORMATS),
+    export_all_wanted(ids, name), import_wanted(), search_wanted(text), released() (back to the prompt), typed(text) (in
+    the list, which is for the prompt).
     """
 
     new_wanted = Signal()
+    project_wanted = Signal(object)
+    moved = Signal(object, int)
+    folded = Signal(int, bool)
+    project_chosen = Signal(str, int)
     chosen = Signal(int)
     renamed = Signal(int, str)
     pin_wanted = Signal(int, bool)
@@ -201,6 +249,7 @@ class ConversationPanel(QFrame):
         self.new_chat_button.setToolTip(self.tr("New chat (Ctrl+N)"))
         self.new_chat_button.setAccessibleName(self.tr("New chat"))
         keep_icon(self.new_chat_button, self._theme, "plus")
+        self.project_button = icon_button(self._theme, "folder-plus", self.tr("New project…"), self)
         self.import_button = icon_button(self._theme, "file-plus", self.tr("Import a chat…"), self)
         self.search = SearchField(self._theme, self)
         self.rows = ConversationRows(self._state, self)
@@ -216,6 +265,7 @@ class ConversationPanel(QFrame):
         top = QHBoxLayout()
         top.setSpacing(4)
         top.addWidget(self.new_chat_button, 1)
+        top.addWidget(self.project_button)
         top.addWidget(self.import_button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 8, 8, 8)
@@ -247,9 +297,12 @@ class ConversationPanel(QFrame):
 
     def _connect(self) -> None:
         self.new_chat_button.clicked.connect(self.new_wanted)
+        self.project_button.clicked.connect(lambda: self.project_wanted.emit([]))
         self.import_button.clicked.connect(self.import_wanted)
         self.rows.renamed.connect(self.renamed)
         self.list.chosen.connect(self.chosen)
+        self.list.moved.connect(self.moved)
+        self.list.folded.connect(self.folded)
         self.list.delete_wanted.connect(self.delete_wanted)
         self.list.undo_wanted.connect(self.undo_wanted)
         self.list.went_up.connect(self.search.setFocus)
@@ -341,6 +394,7 @@ class ConversationPanel(QFrame):
         menu = QMenu(self)
         several = self.list.selected()
         if item in several and len(several) > 1:
+            self._offer_projects(menu, several)
             self._offer_all(menu, [each.id for each in several])
             return menu
         if item is not None:
@@ -348,6 +402,7 @@ class ConversationPanel(QFrame):
             menu.addAction(self.tr("Rename"), lambda: self.rename(number)).setShortcut(QKeySequence(Qt.Key.Key_F2))
             words = self.tr("Unpin") if item.pinned else self.tr("Pin")
             menu.addAction(words, lambda: self.pin_wanted.emit(number, not item.pinned))
+            self._offer_projects(menu, [item])
             menu.addSeparator()
             for each in FORMATS.values():
                 menu.addAction(say(each.menu), partial(self.export_wanted.emit, number, each.name))
@@ -356,6 +411,25 @@ class ConversationPanel(QFrame):
             menu.addSeparator()
             delete = menu.addAction(self.tr("Delete"), lambda: self.delete_wanted.emit(item.id))
             delete.setShortcut(QKeySequence(Qt.Key.Key_Delete))
+        return menu
+
+    def _offer_projects(self, menu: QMenu, chats: Sequence[ConversationItem]) -> None:
+        numbers, inside = [each.id for each in chats], {each.project for each in chats}
+        projects = menu.addMenu(self.tr("Move to project"))
+        for each in self._state.projects:
+            action = projects.addAction(each.title.replace("&", "&&"), partial(self.moved.emit, numbers, each.project))
+            action.setEnabled(inside != {each.project})
+        projects.addAction(self.tr("New project…"), partial(self.project_wanted.emit, numbers))
+        if inside != {0}:
+            projects.addAction(self.tr("No project"), partial(self.moved.emit, numbers, 0))
+
+    def make_project_menu(self, project: int) -> QMenu:
+        """Make the menu of a project."""
+        menu = QMenu(self)
+        for what, words in PROJECT_ACTIONS.items():
+            if what == "delete":
+                menu.addSeparator()
+            menu.addAction(say(words), partial(self.project_chosen.emit, what, project))
         return menu
 
     def _offer_all(self, menu: QMenu, numbers: list[int]) -> None:
@@ -374,6 +448,7 @@ class ConversationPanel(QFrame):
 
     def _show_menu(self, place: QPoint) -> None:
         index = self.list.indexAt(place)
-        menu = self.make_menu(self.list.item_at(index))
+        heading = self.list.project_at(index)
+        menu = self.make_menu(self.list.item_at(index)) if heading is None else self.make_project_menu(heading.project)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(self.list.viewport().mapToGlobal(place))

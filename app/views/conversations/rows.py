@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import (
     QAbstractItemModel,
     QAbstractListModel,
     QEvent,
+    QMimeData,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -24,6 +26,8 @@ from app.views.widgets.icons import icon
 from app.views.widgets.theme import Theme
 
 Index = QModelIndex | QPersistentModelIndex
+CHATS = "application/x-outrider-chats"
+"""The kind of what is dragged: ids of chats."""
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 OPEN_ROLE = ROW_ROLE + 1
 WRITING_ROLE = ROW_ROLE + 2
@@ -72,7 +76,7 @@ class ConversationRows(QAbstractListModel):
         if role == WRITING_ROLE:
             return isinstance(row, ConversationItem) and row.id in self._state.writing
         if isinstance(row, Heading):
-            return self._heading(row.group) if role == Qt.ItemDataRole.DisplayRole else None
+            return self._heading_data(row, role)
         return self._item_data(row, role)
 
     def _item_data(self, item: ConversationItem, role: int) -> str | None:
@@ -95,13 +99,42 @@ class ConversationRows(QAbstractListModel):
         return True
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Return flags by which headings are only to be read."""
-        if not index.isValid() or isinstance(self._rows[index.row()], Heading):
+        """Return flags by which chats can be dragged onto every row; headings of days are else only to be read."""
+        if not index.isValid():
             return Qt.ItemFlag.NoItemFlags
-        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
+        row, dropped_on = self._rows[index.row()], Qt.ItemFlag.ItemIsDropEnabled
+        if isinstance(row, Heading):
+            return dropped_on | Qt.ItemFlag.ItemIsEnabled if row.project else dropped_on
+        edited = Qt.ItemFlag.ItemIsEditable | Qt.ItemFlag.ItemIsDragEnabled | dropped_on
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | edited
+
+    def mimeTypes(self) -> list[str]:  # noqa: N802 - Qt's name
+        """Return the kind of what is dragged."""
+        return [CHATS]
+
+    def mimeData(self, indexes: Sequence[Index]) -> QMimeData:  # noqa: N802 - Qt's name
+        """Return the ids of the chats that are dragged."""
+        rows = (self._rows[index.row()] for index in indexes)
+        numbers = [str(row.id) for row in rows if isinstance(row, ConversationItem)]
+        data = QMimeData()
+        data.setData(CHATS, ",".join(numbers).encode())
+        return data
+
+    def supportedDropActions(self) -> Qt.DropAction:  # noqa: N802 - Qt's name
+        """Return that chats are moved."""
+        return Qt.DropAction.MoveAction
+
+    def _heading_data(self, heading: Heading, role: int) -> str | None:
+        spoken = role == Qt.ItemDataRole.AccessibleTextRole
+        if spoken and heading.project:
+            words = self.tr("Project {title}, folded") if heading.folded else self.tr("Project {title}")
+            return words.format(title=heading.title)
+        shown = role == Qt.ItemDataRole.DisplayRole or (role == Qt.ItemDataRole.ToolTipRole and heading.project)
+        return (heading.title or self._heading(heading.group)) if shown else None
 
     def _heading(self, group: Group) -> str:
         return {
+            "project": self.tr("Project"),
             "pinned": self.tr("Pinned"),
             "today": self.tr("Today"),
             "yesterday": self.tr("Yesterday"),
@@ -142,7 +175,18 @@ class ConversationPainter(QStyledItemDelegate):
         painter.setFont(self._small_font(option))
         painter.setPen(self._theme.color("muted"))
         area = option.rect.adjusted(_PADDING, 0, -_PADDING, -4)
-        painter.drawText(area, Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeading, index.data())
+        heading, words = index.data(ROW_ROLE), str(index.data())
+        if heading.project:
+            if option.state & QStyle.StateFlag.State_HasFocus:
+                painter.setPen(QPen(self._theme.color("accent"), 1.0))
+                painter.drawRoundedRect(option.rect.adjusted(1, 1, -1, -1), _RADIUS, _RADIUS)
+            painter.setPen(self._theme.color("text"))
+            place = QRect(area.left(), area.bottom() - _ICON, _ICON, _ICON)
+            name = "folder-simple" if heading.folded else "folder-open"
+            icon(self._theme, name, "muted").paint(painter, place)
+            area = area.adjusted(_ICON + _GAP, 0, 0, 0)
+            words = self._small(option).elidedText(words, Qt.TextElideMode.ElideRight, area.width())
+        painter.drawText(area, Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeading, words)
 
     def _paint_item(self, painter: QPainter, option: Any, index: Index, item: ConversationItem) -> None:
         state = option.state
@@ -161,6 +205,8 @@ class ConversationPainter(QStyledItemDelegate):
         font.setWeight(QFont.Weight.DemiBold if is_open else QFont.Weight.Normal)
         metrics = QFontMetrics(font)
         line = QRect(box.left() + _PADDING - 1, box.top(), box.width() - 2 * _PADDING + 2, box.height())
+        if item.project and not item.snippet:
+            line = line.adjusted(2 * _GAP, 0, 0, 0)
         if item.snippet:
             line = QRect(line.left(), box.top() + 5, line.width(), metrics.height())
         text = line

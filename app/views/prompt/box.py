@@ -203,6 +203,7 @@ class PromptBox(QFrame):
         self.setObjectName("promptFrame")
         self._theme = theme
         self._busy = self._pressed_busy = False
+        self._project = ""
         self._last = ""
         self._too_long = ""
         self._uncounted = self._send_when_counted = False
@@ -277,10 +278,21 @@ class PromptBox(QFrame):
     def set_busy(self, busy: bool) -> None:
         """Set the button to Cancel while busy, else to Send."""
         self._busy = busy
-        words = self.tr("Add a message for when the reply is written…") if busy else self.tr("Ask something…")
-        self.edit.setPlaceholderText(words)
+        self._show_hint()
         self.edit.viewport().update()  # Qt draws another one only where it came or went.
         self._show_state()
+
+    def show_project(self, title: str) -> None:
+        """Say in the empty box in which project the question is asked; "": in none."""
+        self._project = title
+        self._show_hint()
+        self.edit.viewport().update()
+
+    def _show_hint(self) -> None:
+        words = self.tr("Ask in “{project}”…").format(project=self._project) if self._project else ""
+        if self._busy:
+            words = self.tr("Add a message for when the reply is written…")
+        self.edit.setPlaceholderText(words or self.tr("Ask something…"))
 
     def refuse(self, why: str) -> None:
         """Send nothing, for this reason; without one everything is sent."""

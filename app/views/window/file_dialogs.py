@@ -50,9 +50,17 @@ def ask_for_models_folder(parent: QWidget, start: Path | None) -> Path | None:
     return Path(chosen) if chosen else None
 
 
-def ask_for_folder(parent: QWidget, settings: Settings) -> Path | None:
-    """Return a folder to write chats into; None: none."""
-    title = QCoreApplication.translate("Files", "Export the chats into a folder")
+def ask_where_to_put_archive(parent: QWidget, settings: Settings, name: str) -> Path | None:
+    """Ask where to write a project; None: cancelled. A missing suffix is added."""
+    title = QCoreApplication.translate("Files", "Export the project")
+    kinds = QCoreApplication.translate("Files", "Archive of chats (*.zip)")
+    chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_folder(settings) / name), kinds)
+    return _with_ending(_noted(settings, chosen), ".zip")
+
+
+def ask_for_folder(parent: QWidget, settings: Settings, title: str = "") -> Path | None:
+    """Return a folder to write chats into, or for what the title says; None: none."""
+    title = title or QCoreApplication.translate("Files", "Export the chats into a folder")
     chosen = QFileDialog.getExistingDirectory(parent, title, str(_folder(settings)))
     return Path(chosen) if chosen else None
 

@@ -1,5 +1,6 @@
 """The list at the left and what is read back from the store, without Qt."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -40,6 +41,16 @@ def test_days_are_those_of_the_reader() -> None:
     west = timezone(timedelta(hours=-5))
     assert group_of(item(1, NOW - timedelta(hours=2)), NOW, UTC) == "yesterday"
     assert group_of(item(1, NOW - timedelta(hours=2)), NOW, west) == "today"
+
+
+def test_chats_of_a_project_stand_below_it() -> None:
+    state = ConversationList()
+    projects = [Heading("project", 9, "Empty"), Heading("project", 8, "Garden")]
+    late, early = replace(item(3, NOW), project=8), replace(item(2, NOW, pinned=True), project=8)
+    state.show([late, early, item(1, NOW)], NOW, UTC, projects)
+    assert state.rows == [*projects, early, late, Heading("today"), item(1, NOW)]
+    state.show([late], NOW, UTC, [replace(projects[1], folded=True)])
+    assert state.rows == state.projects == [replace(projects[1], folded=True)]
 
 
 def test_headings_stand_only_over_something() -> None:

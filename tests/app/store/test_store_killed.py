@@ -250,3 +250,52 @@ def _read_as_it_is(path: Path) -> int:
         return int(connection.execute("SELECT count(*) FROM messages").fetchone()[0])
     finally:
         connection.close()
+
+
+DOCUMENTED = """
+import sys, time
+from pathlib import Path
+from app.state.chat.kept_document import KeptDocument
+from app.store.conversations import ConversationStore
+from app.store.store import Store
+from engine import Document, Section
+
+store = ConversationStore(Store.open(Path(sys.argv[1])), print)
+document = Document("a.pdf", "PDF", (Section("The lamp was lit at dusk.", "page", "1"),), 1)
+# As the window does: attached before there is a chat, then asked.
+store.save_document(None, KeptDocument.of(document, b"%PDF" * 100_000))
+chat = store.new()
+store.move_documents(chat)
+question = store.ask(chat, "When was the lamp lit?")
+reply = store.begin_reply(chat, question.id, target="t", draft="", settings={})
+store.append(chat, reply.id, "At dusk [1]")
+project = store.new_project("Harbour")
+store.set_settings(project, {"instructions": "Cite."})
+store.save_document(project, KeptDocument.of(document, b""))
+store.set_project(chat.id, project.id)
+print(chat.id, project.id, flush=True)
+time.sleep(60)
+"""
+
+
+def test_documents_and_projects_are_there_after_a_kill(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.sqlite3"
+    command = [sys.executable, "-c", DOCUMENTED, str(path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        chat, project = map(int, process.stdout.readline().split())
+        time.sleep(AT_RISK_S)
+        process.kill()
+    store = Store.open(path)
+    (document,) = store.documents(chat)
+    assert document.read().sections[0].text == "The lamp was lit at dusk."
+    assert document.source == b"%PDF" * 100_000
+    kept = store.load(chat)
+    assert kept is not None
+    assert (kept.project, [each.text for each in kept.path]) == (project, ["When was the lamp lit?", "At dusk [1]"])
+    shared = store.load(project)
+    assert shared is not None
+    assert (shared.is_project, shared.title, shared.settings) == (True, "Harbour", {"instructions": "Cite."})
+    assert [each.name for each in store.documents(project)] == ["a.pdf"]
+    assert [each.is_project for each in store.conversations()].count(True) == 1
+    store.close()

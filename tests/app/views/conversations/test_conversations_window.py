@@ -108,8 +108,8 @@ def test_a_click_opens_two_rename_and_several_are_chosen(
     assert questions(window) == ["One"]
     menu = panel.make_menu(window.program.conversations.list.item(number(window, "Two")))
     words = [action.text() for action in menu.actions() if action.text()]
-    assert words == ["2 chats: Export as Markdown…", "2 chats: Export as JSON…", "Delete 2 chats"]
-    menu.actions()[0].trigger()
+    assert words == ["Move to project", "2 chats: Export as Markdown…", "2 chats: Export as JSON…", "Delete 2 chats"]
+    menu.actions()[1].trigger()
     window.wait(lambda: window.program.conversations.files.activity.work == "idle" and (tmp_path / "Uno 2.md").exists())
     assert "Two" in (tmp_path / "Two.md").read_text(encoding="utf-8")
     window.wait(lambda: "Uno 2.md" in window.main.notice.text.text())
