@@ -64,7 +64,7 @@ class CallForm:
 
     `between`: from one call to the next, None where a reply has one alone. `name_first` False: the arguments stand
     before the name. `empty`: what stands behind the name of a call without arguments, where they are told as `tags`,
-    None where such a call is not read; `tags` None: they are JSON.
+    None where such a call is not read; `tags` None: they are JSON. `blanks`: empty lines may stand before the head.
     """
 
     head: str
@@ -74,6 +74,7 @@ class CallForm:
     name_first: bool = True
     tags: Tags | None = None
     empty: str | None = ""
+    blanks: bool = True
 
 
 BARE = CallForm('{"name": "', '", "arguments": ', "}")
@@ -126,8 +127,9 @@ class _Finder:
         told: Mapping[str, Any] = {**arguments, _COUNT: _NUMBER}
         tries = () if form is None else (form, *map(_without_last_mark, (form, _without_last_mark(form))))
         form = next((each for each in tries if self._is_read(each, [(_NAMES[0], told)])), None)
-        if form is None:
+        if form is None or _NAMES[0] in write_calls(form, [("", told)]):  # The name stands there twice.
             return None
+        form = replace(form, blanks=self._is_read(form, [(_NAMES[0], told)], "\n\n"))
         if not self._is_read(form, [(_NAMES[0], {})]):
             return replace(form, between=None, empty=None) if form.tags is not None else None
         several = form.between is None or self._is_read(form, [(_NAMES[0], told), (_NAMES[1], {})])
@@ -223,11 +225,11 @@ class _Finder:
             return None
         return gap(two) or None
 
-    def _is_read(self, form: CallForm, calls: list[tuple[str, Mapping[str, Any]]]) -> bool:
-        """Return True if what is written in the form is read as these calls."""
+    def _is_read(self, form: CallForm, calls: list[tuple[str, Mapping[str, Any]]], blanks: str = "") -> bool:
+        """Return True if what is written in the form, behind `blanks`, is read as these calls."""
         try:
             grammar, note = usable_grammar(self._asked)
-            text = write_calls(form, calls)
+            text = blanks + write_calls(form, calls)
             for before in ("", *(f"{end}\n\n" for end in grammar.ends.get("reasoning") or ())):  # The prompt may think.
                 parted = grammar.part(f"{before}{text}")
                 seen = [(call.name, json.loads(call.arguments or "{}")) for call in parted.calls]

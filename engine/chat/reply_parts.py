@@ -81,6 +81,12 @@ class PartedReply:
         return self._place or self._parted.last or "content"
 
     @property
+    def in_thought(self) -> bool:
+        """Return True if the reply is in a thought: one that the prompt began and ended is over."""
+        over = not self._pieces and self._grammar.begun.rstrip().endswith(self.thought_ends)
+        return self.channel == "reasoning" and not over
+
+    @property
     def content(self) -> str:
         """Return the content as far as it was given."""
         return "".join(self._grown["content"])

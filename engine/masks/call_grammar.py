@@ -82,7 +82,8 @@ class _Grammar:
         form = self._form
         names = [self._call(place, function) for place, function in enumerate(functions)]
         several = "" if one or form.between is None else f" ({self._text(form.between)} call){{0,{_MOST_CALLS - 1}}}"
-        calls = f"/\\n{{0,2}}/ {self._text(form.head)} call{several} {self._text(form.tail)}"
+        blanks = "/\\n{0,2}/" if form.blanks else ""
+        calls = f"{blanks} {self._text(form.head)} call{several} {self._text(form.tail)}"
         self._lines.append(f"call: {' | '.join(names)}")
         self._lines.append(f"calls: {calls}")
         start = "calls" if other is None else f"calls | {self._other(other)}"

@@ -49,7 +49,7 @@ def _constraint_masks(
         constraint = calls_constraint(wanted, form, tokenizer, one=request.one_call, other=other)
     if constraint is None:
         return None
-    opened, may_open = parted.channel == "reasoning", request.thinking != "off"
+    opened, may_open = parted.in_thought, request.thinking != "off"
     thought = thought_of(tokenizer, parted.thought_ends, opened=opened, may_open=may_open, opens=opens_thought)
     if form is not None and _HARMONY in tokenizer.added_tokens and not opened:
         thought = Thought()  # A call is a part of its own there, which no thought need precede.

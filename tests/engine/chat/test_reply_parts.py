@@ -37,6 +37,29 @@ class CallGrammar:
         return Parted("", said + more, (SeenCall("", name, "{}"),), place, place or "tool", len(text))
 
 
+class ThoughtOver(CallGrammar):
+    """Expect a prompt that begins a thought and ends it, as templates write where a model is not to think."""
+
+    begun = "<think>\n\n</think>\n\n"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ends = {**self.ends, "reasoning": ("</think>",)}
+
+    def part(self, text: str) -> Parted:
+        parted = super().part(text)
+        return parted if text else parted._replace(last="reasoning")
+
+
+def test_a_thought_that_the_prompt_ended_is_over() -> None:
+    assert PartedReply(ThoughtOver()).channel == "reasoning"
+    assert not PartedReply(ThoughtOver()).in_thought, "what is demanded of the reply holds from its first token on"
+    opened = PartedReply(TagGrammar(opened=True))
+    assert opened.in_thought
+    opened.feed("so</think>Hello")
+    assert not opened.in_thought
+
+
 def fed(parted: PartedReply, pieces: Sequence[str]) -> list[Delta]:
     return [delta for piece in pieces for delta in parted.feed(piece)]
 
