@@ -31,11 +31,11 @@ class ConversationItem:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Stand above the conversations of a group. `project`, `title`: of that one; `folded`: they are not shown."""
+    """Stand above the conversations of a group. `project`, `name`: of that one; `folded`: they are not shown."""
 
     group: Group
     project: int = 0
-    title: str = ""
+    name: str = ""
     folded: bool = False
 
 

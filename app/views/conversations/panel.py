@@ -417,7 +417,7 @@ class ConversationPanel(QFrame):
         numbers, inside = [each.id for each in chats], {each.project for each in chats}
         projects = menu.addMenu(self.tr("Move to project"))
         for each in self._state.projects:
-            action = projects.addAction(each.title.replace("&", "&&"), partial(self.moved.emit, numbers, each.project))
+            action = projects.addAction(each.name.replace("&", "&&"), partial(self.moved.emit, numbers, each.project))
             action.setEnabled(inside != {each.project})
         projects.addAction(self.tr("New project…"), partial(self.project_wanted.emit, numbers))
         if inside != {0}:

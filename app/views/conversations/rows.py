@@ -128,9 +128,9 @@ class ConversationRows(QAbstractListModel):
         spoken = role == Qt.ItemDataRole.AccessibleTextRole
         if spoken and heading.project:
             words = self.tr("Project {title}, folded") if heading.folded else self.tr("Project {title}")
-            return words.format(title=heading.title)
+            return words.format(title=heading.name)
         shown = role == Qt.ItemDataRole.DisplayRole or (role == Qt.ItemDataRole.ToolTipRole and heading.project)
-        return (heading.title or self._heading(heading.group)) if shown else None
+        return (heading.name or self._heading(heading.group)) if shown else None
 
     def _heading(self, group: Group) -> str:
         return {
