@@ -1,6 +1,7 @@
 """The machine that is measured on, and how much of it other programs took meanwhile."""
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import distribution
@@ -10,9 +11,17 @@ from typing import TypeVar
 
 import psutil
 
+from helpers.paths import ROOT
+
+FOLDER = ROOT / "build" / "bench"
 T = TypeVar("T")
 _RENAMED = b"ggml_stock_tiled_wdata_size"
 """What a function of llama.cpp is called whose place one of ours has taken (kernels/ggml.cmake)."""
+
+
+def say(text: str) -> None:
+    """Tell how far it is, beside the figures."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def has_own_kernels() -> bool:

@@ -1,24 +1,14 @@
 """RESULTS.md: a head that describes the machine, and a section for each part of the suite."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from helpers.paths import ROOT
-
-PATH = ROOT / "build" / "bench" / "RESULTS.md"
-_SECTION = re.compile(
-    r"^<!-- part (?P<name>[\w-]+) -->\n(?P<text>.*?)\n<!-- end (?P=name) -->$", re.MULTILINE | re.DOTALL
-)
-_HARDWARE = re.compile(r"^\| (?:processor|memory) \| .*\|$", re.MULTILINE)
 _READING = """\
-`make bench` writes this page: it runs every part below in a process of its own, one after the other, in some 90
-minutes on two cores; the first time it also compiles llama.cpp's own programs (a quarter of an hour) and grows the
-models. Below each heading stands the command that repeats that part. `make bench ARGS="suite --only NAME,…"` repeats
-parts and puts them in their places here. The parts `cold_start`, `heads`, `heads-128k`, `head_server-speeds` and
-`real` run only so.
+`make bench` writes this page: it runs each part in a process of its own, one after the other. Below each heading stands
+the command that repeats that part. `make bench ARGS="suite --only NAME,…"` renews single parts; the parts `cold_start`
+and `real`, which build llama.cpp's server and want published models, run only so.
 
 Whatever is compared was measured in turns in one run, so read the ratios: a machine that is slow for a while slows both
 sides alike, while tokens/s of one day say little about those of another. Figures are medians; what stands in brackets
@@ -56,33 +46,6 @@ def make_head(setting: Setting) -> str:
     }
     table = "\n".join(f"| {name} | {value} |" for name, value in rows.items())
     return f"# What was measured\n\n| | |\n|---|---|\n{table}\n\n{_READING}"
-
-
-def read_sections(page: str) -> dict[str, str]:
-    """The sections of a page by their names, in their order; what stands outside of sections is left out."""
-    return {found["name"]: found["text"] for found in _SECTION.finditer(page)}
-
-
-def same_hardware(page: str, head: str) -> bool:
-    """Whether a page was measured on the processor and memory that a head names."""
-    return _HARDWARE.findall(page) == _HARDWARE.findall(head)
-
-
-def compose(head: str, sections: Mapping[str, str]) -> str:
-    """A page."""
-    marked = [f"<!-- part {name} -->\n{text.strip()}\n<!-- end {name} -->" for name, text in sections.items()]
-    return "\n\n".join([head.strip(), *marked]) + "\n"
-
-
-def replace_sections(
-    page: str, head: str, renewed: Mapping[str, str], order: tuple[str, ...], *, keep: bool = True
-) -> str:
-    """A page with a new head and these sections renewed, in the order given.
-
-    `keep`: the other sections stay, those whose name is not in the order excepted; or else they go.
-    """
-    sections = (read_sections(page) if keep else {}) | dict(renewed)
-    return compose(head, {name: sections[name] for name in order if name in sections})
 
 
 def write_whole(path: Path, page: str) -> None:

@@ -1,11 +1,11 @@
 """All benchmarks, one after the other, each in a process of its own; writes RESULTS.md.
 
-    make bench                                        all of it, some 90 minutes on two cores
-    make bench ARGS="suite --only overhead,server"    these parts; the other sections of RESULTS.md stay
+    make bench                                        all of it, a quarter of an hour on two cores
+    make bench ARGS="suite --only overhead,real"      these parts; the other sections of RESULTS.md stay
     make bench ARGS="suite --quick"                   a short look at each part, which is printed and not kept
     make bench ARGS="suite --list"                    the parts, their commands and about how long they take
 
-The parts of draft heads on grown models, and those of published models, run only where `--only` names them.
+The parts of published models run only where `--only` names them.
 
 A part that cannot be measured here says so in its section, and the others go on; sections are written as they come, the
 file always whole. Gives 0 if everything was measured and all musts are met, 1 if a must is not met, 2 if a part was not
@@ -24,12 +24,12 @@ from time import perf_counter
 import psutil
 
 from benchmarks import results
-from benchmarks.machine import has_own_kernels
+from benchmarks.machine import FOLDER, has_own_kernels
 from benchmarks.results import Setting
 from engine.system.machine import describe_machine
 from helpers.paths import ROOT
 
-RUN = Path(__file__).with_name("run.py")
+RUN, SECTIONS = Path(__file__).with_name("run.py"), FOLDER / "sections"
 MEASURED, MUST_NOT_MET, NOT_MEASURED = 0, 1, 2
 CANCELLED = 130
 
@@ -57,27 +57,8 @@ class Part:
         return f'make bench ARGS="{options}"'
 
 
-_AUTO_QUICK = "--temperatures 0,0.8 --prompts 1 --turns 2 --drawn-turns 2 --tokens 8 --lookaheads 4"
-_CONTEXT_QUICK = "--layers 4 --width 384 --feed-forward 704 --pairs demo --tokens 16 --turns 1 --warm-up 1 --long 1500"
 PARTS = (
-    Part(
-        "decoding",
-        "Plain decoding against llama.cpp's own benchmark",
-        "decoding --pairs 11",
-        "decoding --pairs 1 --tokens 8",
-        1,
-        2,
-        2,
-    ),
     Part("overhead", "What a round of our loop costs", "overhead", "overhead", 0.5),
-    Part(
-        "verify",
-        "What a forward of n tokens costs",
-        "workload --parts verify --kinds q8_0,q4_0,f16 --sweeps 11",
-        "workload --parts verify --kinds q4_0 --sweeps 1 --threads 1",
-        1,
-        4,
-    ),
     Part(
         "experts",
         "What a mixture of experts costs by the tokens of a forward",
@@ -88,121 +69,18 @@ PARTS = (
         3,
     ),
     Part(
-        "auto",
-        "Auto on the grown target in Q8_0",
-        "auto --kinds q8_0",
-        f"auto --kinds q8_0 {_AUTO_QUICK}",
-        22,
-        3,
-    ),
-    Part(
-        "auto-q4_0",
-        "Auto on the grown target in Q4_0",
-        "auto --kinds q4_0",
-        f"auto --kinds q4_0 {_AUTO_QUICK}",
-        17,
-        2,
-    ),
-    Part(
-        "auto-familiar",
-        "Auto on the grown target in Q8_0 where the draft foresees most",
-        "auto --kinds q8_0 --familiar --lookaheads 4,8,12 --turns 2",
-        f"auto --kinds q8_0 --familiar {_AUTO_QUICK}",
-        3,
-        3,
-    ),
-    Part(
-        "heads",
-        "Heads on the grown demo target",
-        "heads --turns 1 --tokens 48",
-        "heads --turns 1 --tokens 8 --temperatures 0",
-        5,
-        3,
-        2,
-        named=True,
-    ),
-    Part(
-        "heads-128k",
-        "Heads on the grown demo target with a vocabulary of 131,072 tokens",
-        "heads --turns 1 --tokens 32 --temperatures 0 --vocabulary 128k",
-        "",
-        3,
-        4,
-        3,
-        named=True,
-    ),
-    Part(
-        "drawn",
-        "Auto's gain with drawn tokens against that with greedy ones",
-        "drawn",
-        "drawn --turns 1 --tokens 8",
-        2,
-        3,
-    ),
-    Part(
-        "smallest",
-        "Auto with the smallest models",
-        "smallest",
-        "smallest --models demo --tokens 16 --turns 2 --prompts 1 --lookaheads 4",
-        5,
-        2,
-    ),
-    Part(
-        "server",
-        "Auto against llama.cpp's own server",
-        "server --kinds q8_0 --prompts 1",
-        "server --kinds q4_0 --lookaheads 3 --categories chat --prompts 1 --tokens 8 --sweeps 1 --turns 1 --patience 0",
-        6.5,
-        16,
-        2,
-    ),
-    Part(
-        "head_server",
-        "What draft heads propose against llama.cpp's own server",
-        "head_server --small --turns 0 --counted 96 --lookaheads 1,3,5 --threads 1",
-        "head_server --small --turns 0 --counted 24 --lookaheads 3 --types eagle3 --threads 1",
-        0.5,
-    ),
-    Part(
-        "head_server-speeds",
-        "Speeds of draft heads against llama.cpp's own server",
-        "head_server --types eagle3 --lookaheads 2,3,5 --turns 1 --tokens 32 --counted 48",
-        "",
-        7,
-        4,
-        2,
+        "long",
+        "Long prompts",
+        "long --lengths 2000,10000",
+        "long --lengths 200 --parts reading --turns 1",
+        30,
+        6,
         named=True,
     ),
     Part("real", "Published models", "real", "real --quick", 45, 14, 2, named=True),
     Part("serving", "The local server beside the library", "serving", "serving --runs 1 --tokens 10", 0.3, 1, 1),
-    Part(
-        "assisted",
-        "Auto against transformers' assisted generation",
-        "assisted --sweep --pairs small,middle,large --prompts 2 --turns 3 --tokens 48",
-        "assisted --sweep --pairs small --prompts 1 --turns 2 --tokens 8 --assistants 5 --ours 0,4,auto",
-        4.5,
-        5,
-    ),
-    Part(
-        "assisted-full",
-        "Auto against transformers' assisted generation, target of a billion weights",
-        "assisted --sweep --pairs full --prompts 2 --turns 2 --tokens 24 --assistants 3,7,14 --ours 0,8,16,auto",
-        "",
-        4,
-        13,
-    ),
-    Part("context", "What a long context costs", "context --turns 3", f"context {_CONTEXT_QUICK}", 5, 4),
-    Part(
-        "ngram",
-        "What an n-gram index is worth",
-        "ngram --grown q8_0 --prompts 4 --tokens 96",
-        "ngram --prompts 1 --tokens 24 --repeats 1",
-        2,
-        3,
-    ),
     Part("overlap", "Overlapped drafting against the ideal", "overlap", "overlap", 0.5),
     Part("acceptance", "Acceptance by rule", "acceptance", "acceptance --seeds 2", 0.1),
-    Part("arm_instructions", "What a weight costs on ARM", "arm_instructions", "arm_instructions --types q8_0", 3),
     Part("startup", "From start to first paint", "startup", "startup --pairs 1 --patience 0", 1),
     Part(
         "cold_start",
@@ -219,19 +97,8 @@ PARTS = (
     Part("conversation", "A long conversation in the window", "conversation", "conversation --opens 1", 2),
     Part("replay", "The replay of a long reply", "replay", "replay --seconds 1", 1),
     Part("library", "How long a scan takes", "library", "library --models 50 --runs 1", 1, 1, 8),
-    Part(
-        "frozen",
-        "The frozen program against the run from source",
-        "frozen --models demo,random,q8_0 --pairs 5",
-        "frozen --models demo --pairs 1 --tokens 8 --patience 0",
-        3.8,
-        4,
-        2,
-    ),
 )
 ORDER = tuple(part.name for part in PARTS)
-WHOLE = tuple(part.name for part in PARTS if not part.named)
-"""The parts of the whole suite: on another machine the sections of all others go."""
 
 
 @dataclass(frozen=True)
@@ -252,19 +119,10 @@ def main() -> int:
         return 0
     chosen = [part for part in PARTS if (part.name in args.only if args.only else not part.named)]
     setting = Setting(describe_machine(), has_own_kernels(), _commit())
-    page = args.results.read_text(encoding="utf-8") if args.results.exists() else ""
-    if not args.quick and results.read_sections(page) and not results.same_hardware(page, results.make_head(setting)):
-        if args.only:
-            _say(
-                "RESULTS.md was measured on another machine: run the whole suite here, or name another file with "
-                "--results."
-            )
-            return NOT_MEASURED
-        page = results.replace_sections(page, page.partition("<!-- part")[0], {}, WHOLE)
     if not args.quick:
         _say(f"About {sum(part.minutes for part in chosen):.0f} minutes in all.")
     try:
-        statuses = _run_all(chosen, setting, args, page)
+        statuses = _run_all(chosen, setting, quick=args.quick)
     except KeyboardInterrupt:
         _say("Ended. The parts that were done are kept.")
         return CANCELLED
@@ -276,33 +134,36 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--only", type=lambda text: text.split(","), metavar="NAME,…", help=f"of {', '.join(ORDER)}")
     parser.add_argument("--quick", action="store_true", help="tiny sizes; RESULTS.md stays as it is")
     parser.add_argument("--list", action="store_true", help="only say what there is")
-    parser.add_argument("--results", type=Path, default=results.PATH, metavar="FILE", help="instead of RESULTS.md")
     args = parser.parse_args()
     if args.only and not set(args.only) <= set(ORDER):
         parser.error(f"parts are {', '.join(ORDER)}")
     return args
 
 
-def _run_all(parts: list[Part], setting: Setting, args: argparse.Namespace, page: str) -> list[int]:
-    renewed: dict[str, str] = {}
+def _run_all(parts: list[Part], setting: Setting, *, quick: bool) -> list[int]:
     statuses = []
     for number, part in enumerate(parts, 1):
-        options = (part.quick or part.options) if args.quick else part.options
-        if args.quick and not part.quick:
+        options = part.quick if quick else part.options
+        if not options:
             continue
         _say(f"[{number} of {len(parts)}] {part.name}: {part.command(options)}")
         outcome = run_part(part, options, setting)
         statuses.append(outcome.status)
         said = {MEASURED: "done", MUST_NOT_MET: "done, a must is NOT met", NOT_MEASURED: "NOT measured"}[outcome.status]
         _say(f"[{number} of {len(parts)}] {part.name}: {said}, {outcome.minutes:.1f} min")
-        renewed[part.name] = outcome.text
-        if args.quick:
+        if quick:
             print(f"{outcome.text}\n", flush=True)
         else:
-            # What was not renewed yet stays until it is, so that whoever ends the suite early loses nothing.
-            new = results.replace_sections(page, results.make_head(setting), renewed, ORDER)
-            results.write_whole(args.results, new)
+            keep(part.name, outcome.text, setting)
     return statuses
+
+
+def keep(name: str, text: str, setting: Setting) -> None:
+    """Keep a section in a file of its own, and put the page together anew: who ends the suite early loses nothing."""
+    results.write_whole(SECTIONS / f"{name}.md", text)
+    files = [SECTIONS / f"{name}.md" for name in ORDER]
+    sections = [file.read_text(encoding="utf-8").strip() for file in files if file.exists()]
+    results.write_whole(FOLDER / "RESULTS.md", "\n\n".join([results.make_head(setting).strip(), *sections]) + "\n")
 
 
 def run_part(part: Part, options: str, setting: Setting) -> Outcome:

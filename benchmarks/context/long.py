@@ -25,7 +25,7 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from benchmarks.peers.server_options import say
+from benchmarks.machine import say
 from benchmarks.peers.server_program import Server, ServerFailed, Settings
 from benchmarks.real.real_models import find_pairs, fresh_caches, models_folder
 from engine import GenerationResult, LoadConfig, SpeculativeDecoder

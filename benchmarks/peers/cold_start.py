@@ -25,9 +25,8 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-from benchmarks.machine import Quiet
+from benchmarks.machine import FOLDER, Quiet, say
 from benchmarks.peers.llama_programs import NotBuilt, build_server
-from benchmarks.peers.server_options import FOLDER, say
 from benchmarks.peers.server_program import DEFAULT_LOOKAHEAD, Server, ServerFailed, Settings
 from engine.system.machine import physical_cores
 from helpers.paths import ROOT

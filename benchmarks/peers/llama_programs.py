@@ -1,12 +1,11 @@
-"""llama.cpp's own benchmark and server, built from the source that llama-cpp-python carries.
+"""llama.cpp's own server, built from the source that llama-cpp-python carries.
 
-They are compiled with llama.cpp's own default options for this processor and on libraries of their own, not on those
+It is compiled with llama.cpp's own default options for this processor and on libraries of its own, not on those
 that the project compiles for itself (which have its kernels in them): what somebody gets who builds llama.cpp as its
 makers say. Only what no figure depends on is left out (the page in the browser, encrypted connections, tests), and on
 processors with AMX its products in tiles, which end this version by a signal there.
 """
 
-import json
 import os
 import shutil
 import subprocess
@@ -16,7 +15,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 PACKAGE = "llama-cpp-python"
-LIBRARIES = ("llama", "llama-common", "ggml", "ggml-base", "ggml-cpu")
 SOURCE = "vendor/llama.cpp"
 WITHOUT_AMX = "-mno-amx-tile -mno-amx-int8 -mno-amx-bf16"
 LEFT_OUT = ("LLAMA_BUILD_UI", "LLAMA_USE_PREBUILT_UI", "LLAMA_OPENSSL", "LLAMA_BUILD_TESTS", "LLAMA_BUILD_EXAMPLES")
@@ -56,45 +54,6 @@ def build_server(folder: Path) -> Path:
 def has_amx(information: Path = Path("/proc/cpuinfo")) -> bool:
     """Return True where Linux says that the processor has AMX."""
     return information.is_file() and " amx_tile" in information.read_text(encoding="utf-8", errors="replace")
-
-
-def build_bench(folder: Path) -> Path:
-    """The benchmark's program, compiled if it is not there yet, on the server's libraries. Raises NotBuilt."""
-    place = build_server(folder).parent
-    program = place / "llama-bench"
-    if program.exists():
-        return program
-    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
-    if compiler is None:
-        raise NotBuilt("there is no C++ compiler.")
-    source = _fetch_source(folder)
-    includes = [f"-I{source / part}" for part in ("common", "include", "ggml/include", "vendor", "tools/llama-bench")]
-    files = [str(path) for path in sorted((source / "tools" / "llama-bench").glob("*.cpp"))]
-    libraries = [str(_library(place, name)) for name in LIBRARIES]
-    partial = program.with_suffix(".partial")
-    options = ["-std=c++17", "-O3", "-DNDEBUG", f"-Wl,-rpath,{place}"]
-    _run_tool([compiler, *options, *includes, *files, *libraries, "-pthread", "-o", str(partial)])
-    partial.replace(program)
-    return program
-
-
-def tokens_per_second(program: Path, model: Path, tokens: int, threads: int) -> float:
-    """Tokens/s of generating `tokens` one after the other from an empty context, once."""
-    sizes = ["-p", "0", "-n", str(tokens), "-t", str(threads), "-r", "1"]
-    command = [str(program), "-m", str(model), *sizes, "-o", "json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise NotBuilt(f"llama-bench ended with {done.returncode}: {done.stderr.strip()[-300:]}")
-    (result,) = json.loads(done.stdout)
-    return float(result["avg_ts"])
-
-
-def _library(folder: Path, name: str) -> Path:
-    for ending in (".so", ".dylib"):
-        path = folder / f"lib{name}{ending}"
-        if path.exists():
-            return path
-    raise NotBuilt(f"llama.cpp was built without lib{name}.")
 
 
 def _fetch_source(folder: Path) -> Path:

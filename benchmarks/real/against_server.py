@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import geometric_mean
 
-from benchmarks.machine import Quiet
-from benchmarks.peers.server import Comparison, check_memory
+from benchmarks.machine import Quiet, say
+from benchmarks.peers.comparison import Comparison, check_memory
 from benchmarks.peers.server_figures import (
     AUTO,
     COMPARED,
@@ -28,7 +28,6 @@ from benchmarks.peers.server_figures import (
     show_ratio,
     speed_of,
 )
-from benchmarks.peers.server_options import say
 from benchmarks.peers.server_program import DEFAULT_LOOKAHEAD, Server, Settings
 from benchmarks.real.real_models import CONTEXT, RealPair, fresh_caches, opened, real_prompts
 from engine.bench.figures import spread

@@ -13,11 +13,10 @@ from typing import Any
 
 import psutil
 
-from benchmarks.machine import Quiet
+from benchmarks.machine import Quiet, say
 from benchmarks.peers.server_figures import show_median, show_ratio
-from benchmarks.peers.server_options import say
 from benchmarks.peers.serving import served
-from benchmarks.policy.auto_figures import Must
+from benchmarks.real.figures import Must
 from benchmarks.real.real_models import SETS, RealPair, busy_loops, fresh_caches, opened, real_prompts
 from engine import SpeculativeDecoder
 from engine.bench.figures import spread

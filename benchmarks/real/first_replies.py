@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import Quiet
+from benchmarks.machine import Quiet, say
 from benchmarks.peers.server_figures import show_ratio
-from benchmarks.peers.server_options import say
-from benchmarks.policy.auto_figures import Must
-from benchmarks.policy.smallest import Compared, Table, compare_best
+from benchmarks.real.figures import Compared, Must, Table, compare_best
 from benchmarks.real.real_models import RealPair, fresh_caches, opened, real_prompts
 from engine import SpeculativeDecoder
 from engine.bench.figures import spread

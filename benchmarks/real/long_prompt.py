@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from benchmarks.machine import Quiet
+from benchmarks.machine import Quiet, say
 from benchmarks.peers.server_figures import AUTO, OURS, PLAIN, SERVER, Setting, Way, show_median, show_ratio
-from benchmarks.peers.server_options import say
 from benchmarks.peers.server_program import DEFAULT_LOOKAHEAD, Server
 from benchmarks.real.against_server import open_servers
 from benchmarks.real.real_models import RealPair, fresh_caches, opened

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.peers.server_options import say
+from benchmarks.machine import say
 from benchmarks.peers.server_program import DEFAULT_LOOKAHEAD
 from benchmarks.real.against_server import open_servers
 from benchmarks.real.real_models import CONTEXT, RealPair, fresh_caches, opened, real_prompts

@@ -33,13 +33,13 @@ from signal import SIGTERM, signal
 from statistics import median
 from typing import TypeVar
 
+from benchmarks.machine import FOLDER, say
 from benchmarks.peers import cold_start
 from benchmarks.peers.llama_programs import NotBuilt, build_server
-from benchmarks.peers.server_options import FOLDER, say
 from benchmarks.peers.server_program import ServerFailed
 from benchmarks.peers.serving import NotServed
-from benchmarks.policy.auto_figures import Must, must_line
 from benchmarks.real import against_server, beside_loops, first_replies, long_prompt, peak_memory
+from benchmarks.real.figures import Must, must_line
 from benchmarks.real.peak_memory import NoReply
 from benchmarks.real.real_models import FOLDER as FOLDER_VARIABLE
 from benchmarks.real.real_models import NAMES, SETS, RealPair, find_pairs, models_folder

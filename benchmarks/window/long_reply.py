@@ -14,6 +14,7 @@ import argparse
 import asyncio
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -33,10 +34,33 @@ from app.shell import bootstrap
 from app.shell.program import Program
 from app.state.chat.transcript import Exchange
 from app.system.single_instance import Claim
-from benchmarks.window.markdown import reply
 from helpers.decoding.scripted_decoder import PER_ROUND, Script, ScriptedDecoder
 from helpers.paths import BENCH
 from helpers.window.gap_probe import GapProbe
+
+WORDS = ("quick", "model", "writes", "long", "answers", "about", "tables", "and", "code", "while", "someone", "reads")
+
+
+def reply(characters: int) -> str:
+    """Markdown of about this length."""
+    draw = random.Random(1)
+
+    def words(number: int) -> str:
+        looks = (draw.choices(("%s", "**%s**", "`%s`"), (90, 5, 5))[0] for _ in range(number))
+        return " ".join(look % draw.choice(WORDS) for look in looks)
+
+    found, size = [], 0
+    while size < characters:
+        functions = (f"def f{n}(x: int) -> str:\n    # {words(5)}\n    return f'{{x}}' * {n}\n\n" for n in range(8))
+        rows = "".join(f"| {words(2)} | {words(3)} | {n} |\n" for n in range(draw.randint(3, 12)))
+        items = "".join(f"- {words(9)}\n" for _ in range(6))
+        found.append(
+            f"## {words(4)}\n\n{words(80)}\n\n{items}\n1. {words(12)}\n2. {words(9)}\n   - {words(6)}\n\n"
+            f"```python\n{''.join(functions)}```\n\n| a | b | c |\n|---|:-:|--:|\n{rows}\n> {words(20)}\n\n"
+        )
+        size += len(found[-1])
+    return "".join(found)[:characters]
+
 
 LONGEST_MS, P99_MS = 50.0, 25.0
 

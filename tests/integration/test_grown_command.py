@@ -1,6 +1,5 @@
-"""How the grown demo target is made: by a command, into a cache, and what happens when that goes wrong."""
+"""How the grown demo target is made: into a cache, and what happens when that goes wrong."""
 
-import json
 import shutil
 import subprocess
 import sys
@@ -8,75 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import gguf
-import psutil
 import pytest
 
-from benchmarks import machine
 from engine import CancelToken, bundled_pair, load
 from engine.errors import GrowthError
 from engine.growth import full_size
 from engine.growth.arithmetic import FULL, GrownKind, GrownShape, Growth, Kind, SmallModel
 from engine.growth.full_size import LEAST_MS, MOST_MS, choose_shape, full_size_target
 from engine.growth.grown import grown_target
-from helpers.paths import ROOT
 
 ITSELF = GrownShape(4, 384, 704)
-
-
-def _run(*arguments: str | Path, script: str = "grown/grow") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, ROOT / "benchmarks" / f"{script}.py", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-
-
-def test_the_command(tmp_path: Path) -> None:
-    folder = tmp_path / "made"
-    size = ("--layers", "4", "--width", "512", "--feed-forward", "704")
-    made = _run("--to", folder, "--kind", "q4_0", *size)
-    assert made.returncode == 0, made.stderr
-    (path,) = folder.iterdir()
-    assert made.stdout.strip() == str(path)
-    before = path.stat()
-    again = _run("--to", folder, "--kind", "q4_0", *size)
-    assert again.stdout == made.stdout
-    assert "growing" in made.stderr
-    assert "growing" not in again.stderr
-    assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
-    refused = _run("--to", folder, "--width", "500")
-    assert refused.returncode == 2
-    assert refused.stderr == "The width must be 384 or more and a multiple of 128, not 500.\n"
-    strange = _run("--to", folder, "--target", __file__)
-    assert strange.returncode == 2
-    assert "cannot be read as a GGUF file" in strange.stderr
-
-
-def test_the_workload(tmp_path: Path) -> None:
-    """The benchmark that it is made for, on a growth that is none: figures for every category and size."""
-    size = ("--layers", "4", "--width", "384", "--feed-forward", "704")
-    brief = ("--tokens", "12", "--turns", "1", "--sweeps", "1", "--patience", "0", "--threads", "1")
-    options = ("workload", "--json", "--kinds", "q8_0", "--lookaheads", "0,4", "--to", tmp_path / "made")
-    done = _run(*options, *size, *brief, script="run")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)["kinds"]["q8_0"]
-    assert found["parameters"] == 8_162_688
-    assert found["speed"]["same_text"] == found["speed"]["replies"] == 16
-    plain, speculative = (found["speed"]["by_lookahead"][lookahead] for lookahead in ("0", "4"))
-    assert plain["mean_length"] == 1.0 < speculative["mean_length"] <= 5.0
-    assert 0.3 < speculative["acceptance_rate"] < 1.0
-    assert len(speculative["by_category"]) == 8
-    assert set(found["verify"]) == {"1", "2", "3", "4", "5", "8", "9", "16", "17", "33"}
-    assert found["verify"]["33"]["ms"]["median"] > found["verify"]["1"]["ms"]["median"] > 0.0
-
-
-def test_waiting_for_other_programs_goes_by_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    shares, results = iter([0.5, 0.2, 0.01, 0.3]), iter("abcd")
-    monkeypatch.setattr(psutil, "cpu_percent", lambda interval: 0.0)
-    monkeypatch.setattr(machine, "_watched", lambda work, _helping_s: (next(shares), work()))
-    quiet = machine.Quiet()
-    assert quiet.measure(lambda: next(results)) == "c"
-    assert (quiet.repeated, quiet.others) == (2, [0.01])
-    quiet.patience_s = 0.0
-    assert quiet.measure(lambda: next(results)) == "d"
-    assert (quiet.repeated, quiet.others) == (2, [0.01, 0.3])
 
 
 def test_another_target_is_not_taken_for_the_same(tmp_path: Path, bundled_target: Path) -> None:

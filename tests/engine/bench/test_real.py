@@ -15,9 +15,9 @@ import pytest
 from benchmarks.peers import llama_programs
 from benchmarks.peers.server_figures import AUTO, COMPARED, OURS, PLAIN, SERVER, SWEEP, Reply, Way
 from benchmarks.peers.serving import NotServed, served
-from benchmarks.policy.auto_figures import Must
 from benchmarks.real import against_server, beside_loops, first_replies, long_prompt, peak_memory
 from benchmarks.real.beside_loops import Afterwards, Beside, Later, told_speedup
+from benchmarks.real.figures import Must
 from benchmarks.real.real_models import RealPair, busy_loops, find_pairs, fresh_caches, real_prompts
 from engine import RoundEvent, bundled_pair
 from engine.bench.runs import NGRAM

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.policy.ngram import REPEAT
 from engine.decoder import SpeculativeDecoder
 from engine.events import GenerationResult
 from engine.stats import GenerationStats
@@ -18,6 +17,25 @@ BEFORE_DRAFT: dict[str, Any] = {"sources": ("ngram", "draft-model")}
 PLAIN: dict[str, Any] = {"method": "autoregressive"}
 
 STORY = "Once upon a time, there was a little girl named Lily. She loved to play outside. Once upon a time, there was"
+REPEAT = (
+    (
+        "Rewrite this text with an exclamation mark at the end: The singing kangaroo threw David near the library. "
+        "Where did the sailor easy the carrot? Ask Tyrk at kyAmau about the noon."
+    ),
+    (
+        "Rosa's rabbit fell into the tower. Clara sold the famous donkey after the storm. How did the wizard example "
+        "the rice.\n\nRewrite this with a question mark at the end."
+    ),
+    (
+        "Rewrite this text in quotation marks: My pumpkin is orange, but your pumpkin is silver. We cleaned the quite "
+        "and took the mole. Include speak hurt reply."
+    ),
+    (
+        "Usual low put spot form. The weather in Lisbon was famous at 32 o'clock. The meeting is today in room 24. "
+        "DRI-6640 is the number of the cut.\n\nRewrite this without the first sentence."
+    ),
+)
+"""Texts to write again with one change."""
 PAIRS = [
     ("stories260K-F32", "stories-draft43K-F32"),
     ("stories260K-Q8_0", "stories-draft43K-F32"),
@@ -55,7 +73,7 @@ def _tokens(decoder: SpeculativeDecoder, text: str) -> list[int]:
 @pytest.mark.parametrize("options", [ALONE, BEFORE_DRAFT], ids=["alone", "before-draft"])
 def test_repeating_with_one_change_is_quick(demo: SpeculativeDecoder, options: dict[str, Any]) -> None:
     total = GenerationStats()
-    for prompt in REPEAT[::2]:
+    for prompt in REPEAT:
         plain, other = _plain_and_other(demo, prompt, 80, options)
         assert plain.finish_reason == "stop"
         total += other.stats
