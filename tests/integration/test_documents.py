@@ -4,6 +4,7 @@ import ast
 import re
 import tomllib
 from functools import cache
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -72,17 +73,15 @@ def test_snippets_run(page: Page) -> None:
 def test_pieces_of_files_are_python() -> None:
     """What a page puts into a file of ours is marked `py`: it is not run alone, but it is Python."""
     pieces = [(page, piece) for page in PAGES for piece in page.blocks("py")]
-    assert len(pieces) >= 8
+    assert len(pieces) >= 4
     for page, piece in pieces:
         assert ast.parse(dedent(piece)).body, page
 
 
-def test_files_that_contributing_shows_are_checked_by_lint() -> None:
-    """What it gives whole lies beside the examples too, where `make lint` checks its style and its types."""
-    shown = [dedent(piece) for piece in BY_NAME["CONTRIBUTING.md"].blocks("py") if dedent(piece).startswith('"""')]
-    files = [path.read_text("utf-8") for path in (ROOT / "docs" / "examples" / "contributing").glob("*.py")]
-    assert len(shown) > 1
-    assert sorted(shown) == sorted(files)
+def test_files_that_contributing_names_are_checked_by_lint() -> None:
+    """They lie beside the examples, where `make lint` checks their style and their types."""
+    named = {Path(link).name for link in BY_NAME["CONTRIBUTING.md"].links if "/contributing/" in link}
+    assert named == {path.name for path in (ROOT / "docs" / "examples" / "contributing").glob("*.py")}
 
 
 def test_every_example_is_explained() -> None:

@@ -24,7 +24,7 @@ def test_examples_are_short() -> None:
 
 
 def test_it_is_short() -> None:
-    assert len(README.splitlines()) <= 150
+    assert len(README.splitlines()) <= 110
 
 
 def test_make_targets_exist() -> None:
