@@ -63,6 +63,7 @@ class Page:
 
 def pages() -> list[Page]:
     """Return all pages that are written by hand and that tell what is so now."""
-    found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "packaging" / "README.md", KERNELS]
+    others = (ROOT / "packaging" / "README.md", ROOT / "tests" / "campaigns" / "README.md", KERNELS)
+    found = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *others]
     written = [path for path in found if path.name != "CHANGELOG.md"]
     return [Page(path, path.read_text(encoding="utf-8")) for path in sorted(written)]
