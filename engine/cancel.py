@@ -31,7 +31,7 @@ class CancelToken:
 
     @property
     def cancelled(self) -> bool:
-        """Return whether a stop is asked for."""
+        """Return True if a stop is asked for."""
         return self.flag[0] != b"\x00"
 
     def check(self, what: str = "The request") -> None:

@@ -103,7 +103,7 @@ def machine_addresses(value: object) -> tuple[str, ...]:
 
 
 def is_whole(value: object) -> bool:
-    """Return whether a value counts something: a whole number of any kind, but True and False."""
+    """Return True if a value counts something: a whole number of any kind, but True and False."""
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
 

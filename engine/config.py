@@ -102,17 +102,17 @@ class SamplingConfig:
 
     @property
     def greedy(self) -> bool:
-        """Return whether the next token is the best one, without a draw."""
+        """Return True if the next token is the best one, without a draw."""
         return self.temperature == 0.0
 
     @property
     def penalised(self) -> bool:
-        """Return whether the distribution depends on the history by a penalty."""
+        """Return True if the distribution depends on the history by a penalty."""
         return self.repeat_penalty != 1.0 or self.presence_penalty != 0.0 or self.frequency_penalty != 0.0
 
     @property
     def reshaped(self) -> bool:
-        """Return whether the logits are changed before anything else: even the best token may be another one then."""
+        """Return True if the logits are changed before anything else: even the best token may be another one then."""
         return self.penalised or bool(self.logit_bias) or bool(self.banned_tokens)
 
 
@@ -395,7 +395,7 @@ def _plain_options(options: object) -> dict[str, Any]:
 
 
 def _is_chat(prompt: object) -> bool:
-    """Return whether it is text or messages, not token ids."""
+    """Return True if it is text or messages, not token ids."""
     return isinstance(prompt, str) or (isinstance(prompt, Sequence) and all(isinstance(m, Message) for m in prompt))
 
 

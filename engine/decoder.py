@@ -122,7 +122,7 @@ class SpeculativeDecoder:
 
     @property
     def is_loaded(self) -> bool:
-        """Return whether there is a target."""
+        """Return True if there is a target."""
         return self.target is not None
 
     @property

@@ -52,7 +52,7 @@ class Responders:
         return self._local
 
     def has(self, wanted: Loaded, how: LoadWay) -> bool:
-        """Return whether exactly this is loaded, with these options."""
+        """Return True if exactly this is loaded, with these options."""
         answers = wanted.target in (None, self.loaded.target)
         return answers and all(self.kept(wanted, how)) and self.loaded.sources == wanted.sources
 

@@ -199,7 +199,7 @@ class Choices(QObject):
 
 
 def _same_sampling(one: GenerationChoice, other: GenerationChoice) -> bool:
-    """Return whether both draw in the same way, with whatever seed."""
+    """Return True if both draw in the same way, with whatever seed."""
     return all(getattr(one, name) == getattr(other, name) for name in SAMPLING if name != "seed")
 
 

@@ -74,7 +74,7 @@ class ContextController(QObject):
 
     @property
     def settled(self) -> bool:
-        """Return whether no count is running or about to start."""
+        """Return True if no count is running or about to start."""
         return not self._timer.isActive() and not self._tasks
 
     def note_typed(self) -> None:

@@ -55,7 +55,7 @@ class FolderController(QObject):
 
     @property
     def settled(self) -> bool:
-        """Return whether everything that was started here has finished."""
+        """Return True if everything that was started here has finished."""
         return not self._tasks
 
     def cancel(self) -> None:

@@ -47,11 +47,11 @@ class Loader(QObject):
     # What is known ----------------------------------------------------------------------------------------------------
 
     def has(self, wanted: Loaded) -> bool:
-        """Return whether just this is loaded, with its options of now."""
+        """Return True if just this is loaded, with its options of now."""
         return self._bridge.has(wanted, self.ways(wanted))
 
     def is_shared(self, job: Job[Loaded]) -> bool:
-        """Return whether somebody else waits for this load too."""
+        """Return True if somebody else waits for this load too."""
         return job is self._shared
 
     def ways(self, wanted: Loaded) -> LoadWay:

@@ -43,7 +43,7 @@ class CostController:
 
     @property
     def measuring(self) -> bool:
-        """Return whether a measurement is under way, or waits for its turn."""
+        """Return True if a measurement is under way, or waits for its turn."""
         return self._job is not None
 
     def begin(self) -> None:

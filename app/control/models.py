@@ -216,12 +216,12 @@ class ModelController(QObject):
 
     @property
     def busy(self) -> bool:
-        """Return whether a load, a measurement or a scan is running."""
+        """Return True if a load, a measurement or a scan is running."""
         return self.loader.state.stage == "loading" or self._costs.measuring or self._folders.scanning is not None
 
     @property
     def settled(self) -> bool:
-        """Return whether everything that was started here has finished."""
+        """Return True if everything that was started here has finished."""
         return not self._tasks and self._folders.settled
 
     @property
@@ -288,7 +288,7 @@ class ModelController(QObject):
         self.announce.emit(words)
 
     def _is_chosen(self, wanted: Loaded) -> bool:
-        """Return whether this is still the current choice."""
+        """Return True if this is still the current choice."""
         chosen = self.list.selection.files
         return chosen.target == wanted.target and all(path in chosen.sources for path in wanted.sources)
 

@@ -24,7 +24,7 @@ _SHOWN_MS = 10_000
 
 
 def in_front() -> bool:
-    """Return whether the user works with this program."""
+    """Return True if the user works with this program."""
     return QGuiApplication.applicationState() == Qt.ApplicationState.ApplicationActive
 
 
@@ -83,7 +83,7 @@ class Notifier(QObject):
 
 
 def _worth_telling(exchange: Exchange) -> bool:
-    """Return whether to tell of a reply: the user knows of a cancelled one, and has seen a short one."""
+    """Return True where a reply is worth a notification: not a cancelled or a short one."""
     if exchange.status == "cancelled":
         return False
     return exchange.stats is None or exchange.stats.total_ms >= LONG_MS

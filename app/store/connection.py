@@ -72,15 +72,15 @@ class FilePlace:
         self._own_log: tuple[int, int] | None = None
 
     def is_gone(self) -> bool:
-        """Return whether the file was taken away: what is written to it now is gone with the program."""
+        """Return True if the file was taken away: what is written to it now is gone with the program."""
         return _identity(self.path) != self._own
 
     def is_new(self) -> bool:
-        """Return whether there is another file in its place."""
+        """Return True if there is another file in its place."""
         return _identity(self.path) not in (self._own, None)
 
     def is_disturbed(self) -> bool:
-        """Return whether the file or its log was taken away. For the connection that writes."""
+        """Return True if the file or its log was taken away. For the connection that writes."""
         log = _identity(log_file(self.path))
         if self._own_log is None:
             self._own_log = log

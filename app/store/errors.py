@@ -194,7 +194,7 @@ UNREADABLE = (sqlite3.Error, UnicodeDecodeError, MemoryError)
 
 
 def is_damage(error: Exception) -> bool:
-    """Return whether an error of reading or writing says that the file is damaged, as against locked, full or gone."""
+    """Return True if an error of reading or writing says that the file is damaged, as against locked, full or gone."""
     code = _code(error)
     if isinstance(error, sqlite3.DatabaseError) and code:
         return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -203,7 +203,7 @@ def is_damage(error: Exception) -> bool:
 
 
 def is_senseless(error: Exception) -> bool:
-    """Return whether SQLite made no sense of a question of ours: then the text of its schema is damaged."""
+    """Return True if SQLite made no sense of a question of ours: then the text of its schema is damaged."""
     return _code(error) == sqlite3.SQLITE_ERROR
 
 

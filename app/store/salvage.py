@@ -136,7 +136,7 @@ def add_pieces(connection: sqlite3.Connection, message: StoredMessage) -> None:
 
 
 def _is_tree(messages: Iterable[StoredMessage]) -> bool:
-    """Return whether each message has its parent before it, and each reply a question above it."""
+    """Return True if each message has its parent before it, and each reply a question above it."""
     roles: dict[int | None, str] = {None: ""}
     for message in messages:
         above = roles.get(message.parent)
@@ -243,7 +243,7 @@ def _fitted(message: StoredMessage, found: dict[int, StoredMessage], *, lost: bo
 
 
 def _is_known(connection: sqlite3.Connection, number: int) -> bool:
-    """Return whether a message has this number: of another conversation, as this one lacks it."""
+    """Return True if a message has this number: of another conversation, as this one lacks it."""
     with damage_passed_over():
         return connection.execute("SELECT 1 FROM messages WHERE id = ?", (number,)).fetchone() is not None
     return False

@@ -192,7 +192,7 @@ def _add_checksum(connection: sqlite3.Connection, change: str, number: int) -> N
 
 
 def _is_unreadable(error: Exception) -> bool:
-    """Return whether a value is damaged: a function of ours is not even called with bytes that are no text."""
+    """Return True if a value is damaged: a function of ours is not even called with bytes that are no text."""
     return is_damage(error) or getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_ERROR
 
 
@@ -235,7 +235,7 @@ def _check_owner(path: Path, application: int) -> None:
 
 
 def _is_plausible(header: bytes) -> bool:
-    """Return whether the header is one that our files have (sqlite.org/fileformat.html, "The Database Header")."""
+    """Return True if the header is one that our files have (sqlite.org/fileformat.html, "The Database Header")."""
     page_size = int.from_bytes(header[_PAGE_SIZE_AT : _PAGE_SIZE_AT + 2], "big")
     return (
         (page_size == 1 or (page_size >= 512 and page_size.bit_count() == 1))

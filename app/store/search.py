@@ -105,7 +105,7 @@ def _matches(
 
 
 def _holds(text: str, words: Sequence[str]) -> bool:
-    """Return whether each of the words is found in a text."""
+    """Return True if each of the words is found in a text."""
     plain = _bare(text)
     return all(re.search(_pattern(_bare(word)), plain, re.IGNORECASE) for word in words)
 

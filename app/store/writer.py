@@ -100,12 +100,12 @@ class StoreWriter:
 
     @property
     def failing(self) -> bool:
-        """Return whether changes are waiting because they cannot be written."""
+        """Return True if changes are waiting because they cannot be written."""
         return self._failing
 
     @property
     def pending(self) -> int:
-        """Return how many changes are not on the disk yet."""
+        """Return the number of changes that are not on the disk yet."""
         with self._changed:
             return len(self._queue)
 

@@ -49,7 +49,7 @@ def explanation(damage: InstallationDamaged) -> str:
 
 
 def _lost_qt(damage: InstallationDamaged) -> bool:
-    """Return whether parts of Qt are lost, so that Qt may fail or end the process: then it is tried last."""
+    """Return True if parts of Qt are lost, so that Qt may fail or end the process: then it is tried last."""
     return any(name.startswith(_QT) for name in (*damage.missing, *damage.changed))
 
 

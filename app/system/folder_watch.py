@@ -49,7 +49,7 @@ def places_to_watch(folder: Path, since: float) -> tuple[tuple[str, ...], tuple[
 
 
 def is_there(path: Path) -> bool:
-    """Return whether there is such a file or folder, and it can be looked at."""
+    """Return True if there is such a file or folder, and it can be looked at."""
     try:
         return path.exists()
     except OSError:
@@ -186,7 +186,7 @@ class FolderWatch(QObject):
         self._mounts = None
 
     def look(self) -> None:
-        """Return whether each name still stands for the same folder."""
+        """Return True if each name still stands for the same folder."""
         self._soon(self._others())
 
     def _others(self) -> set[Path]:
@@ -251,7 +251,7 @@ class FolderWatch(QObject):
 
 
 def _lies_in(folder: Path, path: str) -> bool:
-    """Return whether a models folder lies in another, and is not that one itself."""
+    """Return True if a models folder lies in another, and is not that one itself."""
     around = Path(path)
     return around != folder and around in folder.absolute().parents
 

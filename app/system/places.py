@@ -66,7 +66,7 @@ def tighten_folders() -> None:
 
 
 def is_frozen() -> bool:
-    """Return whether this is a frozen program, not run by an installed Python."""
+    """Return True if this is a frozen program, not run by an installed Python."""
     return installation_folder() is not None
 
 

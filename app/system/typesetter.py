@@ -57,7 +57,7 @@ class Typesetter:
 
     @property
     def works(self) -> bool:
-        """Return whether there is something to be set."""
+        """Return True if there is something to be set."""
         with self._lock:
             return self._runs
 
@@ -67,7 +67,7 @@ class Typesetter:
             return self._known.get((tex, display))
 
     def is_known(self, tex: str, *, display: bool) -> bool:
-        """Return whether it is known what becomes of a formula; where it is not, it is set from now on."""
+        """Return True if the fate of a formula is known; where it is not, it is set from now on."""
         key = (tex, display)
         with self._lock:
             if key in self._known:
@@ -132,7 +132,7 @@ def set_formula(tex: str, display: bool) -> Formula | None:
 
 
 def _is_whole(mathml: Element, font: Font) -> bool:
-    """Return whether each command became something, and the font has each character.
+    """Return True if each command became something, and the font has each character.
 
     Commands that nobody knows are left as their names, and lines within a table are left out.
     """

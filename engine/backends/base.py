@@ -90,7 +90,7 @@ class Tokenizer(Protocol):
 
     @property
     def ends(self) -> int:
-        """Return how many tokens `add_special` puts behind a text: an end token in some models."""
+        """Return the number of tokens that `add_special` puts behind a text: an end token in some models."""
 
     @property
     def chat_template(self) -> str | None:
@@ -181,7 +181,7 @@ class Backend(ABC):
 
     @property
     def batch_invariant(self) -> bool | None:
-        """Return whether a row of logits was found to be the same however many tokens were fed with it; None: unknown.
+        """Return True if a row of logits was found to be the same however many tokens were fed with it; None: unknown.
 
         Where it is not, a greedy reply with a draft may part from plain decoding where two logits are almost equal.
         """
@@ -213,7 +213,7 @@ class Backend(ABC):
 
     @property
     def trees(self) -> bool:
-        """Return whether it can compute a tree of tokens (see `forward_tree`)."""
+        """Return True if it can compute a tree of tokens (see `forward_tree`)."""
         return False
 
     def forward_tree(self, tokens: Sequence[int], parents: Sequence[int]) -> Logits:

@@ -57,7 +57,7 @@ class BlockLayers(HeadLayers):
         return states
 
     def knows(self, first: int) -> bool:
-        """Return whether it has what the block of a pending token at position `first` is made of."""
+        """Return True if it has what the block of a pending token at position `first` is made of."""
         return True
 
     @abstractmethod

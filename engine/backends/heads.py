@@ -167,7 +167,7 @@ class HeadBackend(Backend):
         """Note that the next draft may have up to `count` tokens."""
 
     def ready(self, count: int) -> bool:
-        """Return whether it can draft behind `count` tokens, of which the target has read all but the last."""
+        """Return True if it can draft behind `count` tokens, of which the target has read all but the last."""
         return self._layers.first < count <= self._seen + 1
 
     @property
@@ -255,7 +255,7 @@ class HeadBackend(Backend):
 
     @property
     def grows(self) -> bool:
-        """Return whether it computes trees, with `grow`."""
+        """Return True if it computes trees, with `grow`."""
         return self._layers.branches
 
     def grow(self, tokens: Sequence[int], parents: Sequence[int]) -> Logits:

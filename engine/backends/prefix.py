@@ -13,7 +13,7 @@ CHUNK = 128
 
 
 def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
-    """Return how many leading tokens are alike."""
+    """Return the number of leading tokens that are alike."""
     count = 0
     for mine, theirs in zip(first, second, strict=False):
         if mine != theirs:

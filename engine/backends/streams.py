@@ -48,7 +48,7 @@ class Feed:
 
     @property
     def reads(self) -> bool:
-        """Return whether it reads a prompt: with so many tokens, being computed together saves nothing."""
+        """Return True if it reads a prompt: with so many tokens, being computed together saves nothing."""
         return len(self.tokens) - self.n_outputs > _SILENT
 
 
@@ -137,7 +137,7 @@ class Meeting:
                 self._changed.notify_all()
 
     def _left(self) -> float:
-        """Return how many seconds may be waited for streams that do not wait themselves yet."""
+        """Return the number of seconds that may be waited for streams that do not wait themselves yet."""
         if len(self._waiting) >= len(self._active):
             return 0.0
         first = max(min(feed.came for _, feed in self._waiting.values()), self._ended)

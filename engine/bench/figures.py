@@ -37,7 +37,7 @@ def ratios(ours: _Speeds, theirs: _Speeds, turns: Callable[[int], bool] = lambda
 
 
 def told_apart(values: Sequence[float]) -> bool:
-    """Return whether paired ratios lie on one side of 1: three pairs at least, and the middle half without 1."""
+    """Return True if paired ratios lie on one side of 1: three pairs at least, and the middle half without 1."""
     if len(values) < _ENOUGH:
         return False
     low, _, high = quantiles(values, n=4, method="inclusive")
@@ -62,7 +62,7 @@ def _speeds(replies: Sequence[Reply], name: str) -> _Speeds:
 
 
 def _has_speed(reply: Reply) -> bool:
-    """Return whether it is known how many tokens it has: a server may not tell."""
+    """Return True if its number of tokens is known: a server may not tell."""
     return "tokens" not in reply.result.stats.untold
 
 
@@ -119,7 +119,7 @@ def _auto_to_best(speeds: dict[str, _Speeds], fixed: Sequence[str]) -> dict[str,
 
 
 def count_equal(comparisons: Sequence[str | None]) -> dict[str, Any]:
-    """Return how many greedy replies were the plain one. `checked` False: tokens were drawn, nothing to compare."""
+    """Count the greedy replies that were the plain one. `checked` False: tokens were drawn, nothing to compare."""
     names = {SAME: "same", NEAR_TIE: "parted_at_a_near_tie", DIFFERENT: "different", UNEXAMINED: "not_examined"}
     return {"checked": any(comparisons)} | {key: comparisons.count(name) for name, key in names.items()}
 

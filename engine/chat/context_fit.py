@@ -110,7 +110,7 @@ def fit_turns(
 
 
 def prompt_limit(context_length: int, max_tokens: int | None) -> int:
-    """Return how many tokens a conversation may have beside the room that is kept for a reply of `max_tokens`."""
+    """Return the number of tokens a conversation may have beside the room that is kept for a reply of `max_tokens`."""
     room = context_length // _ROOM
     return context_length - (room if max_tokens is None else min(room, max_tokens))
 
@@ -135,7 +135,7 @@ def _size(turn: Message, tokenizer: Tokenizer) -> int:
 
 
 def _surely_too_long(messages: Sequence[Message], tokenizer: Tokenizer, limit: int) -> bool:
-    """Return whether a conversation need not be put together to know that it does not fit.
+    """Return True if a conversation need not be put together to know that it does not fit.
 
     What is many times too long takes its time, and more than a tokenizer reads at once is an error of its own.
     """

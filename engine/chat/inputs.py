@@ -56,7 +56,7 @@ def template_message(message: Message | TemplateMessage) -> dict[str, object]:
 
 
 def letters_in(value: object) -> int:
-    """Return how many characters all texts in a value have together."""
+    """Return the number of characters of all texts in a value."""
     if isinstance(value, str):
         return len(value)
     if isinstance(value, Mapping):

@@ -56,7 +56,7 @@ class LimitedChild:
 
     @property
     def alive(self) -> bool:
-        """Return whether it can be asked something."""
+        """Return True if it can be asked something."""
         return self._process.poll() is None
 
     def wait_until_ready(self, cancel: CancelToken | None) -> None:

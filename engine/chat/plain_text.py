@@ -65,11 +65,11 @@ class Lookalikes:
         return sorted(set(made))
 
     def half_at_end(self, text: str) -> bool:
-        """Return whether a text ends in the beginning of such a token."""
+        """Return True if a text ends in the beginning of such a token."""
         return any(text[-size:] in self._beginnings for size in range(1, min(self._longest, len(text)) + 1))
 
     def half_at_start(self, text: str) -> bool:
-        """Return whether a text begins with the end of such a token."""
+        """Return True if a text begins with the end of such a token."""
         return any(text[:size] in self._endings for size in range(1, min(self._longest, len(text)) + 1))
 
 

@@ -120,7 +120,7 @@ class TemplateGrammar:
 
     @cached_property
     def plain(self) -> bool:
-        """Return whether a letter at the beginning is content."""
+        """Return True if a letter at the beginning is content."""
         with suppress(ChatTemplateFailed):
             return self.ends["content"] is not None and self.part("x")[:4] == ("", "x", (), "content")
         return False
@@ -187,7 +187,7 @@ class ThoughtBefore:
 
 
 def beginning_of(text: str, markers: Sequence[str]) -> int:
-    """Return how many characters at the end of a text may begin one of the markers."""
+    """Return the number of characters at the end of a text that may begin one of the markers."""
     for size in range(min(max(map(len, markers), default=1) - 1, len(text)), 0, -1):
         if any(len(marker) > size and marker.startswith(text[-size:]) for marker in markers):
             return size

@@ -96,7 +96,7 @@ def find_thinking(template: str, render: Callable[[Mapping[str, object]], str]) 
 
 
 def opens_thought(prompt: str) -> bool:
-    """Return whether a prompt ends within a thought that the template began: the reply goes on with it."""
+    """Return True if a prompt ends within a thought that the template began: the reply goes on with it."""
     return _OPENED.search(prompt) is not None
 
 

@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _names_models(args: argparse.Namespace) -> bool:
-    """Return whether a model is loaded at once: one is named, or there is no folder to choose from."""
+    """Return True if a model is loaded at once: one is named, or there is no folder to choose from."""
     return args.folder is None or any((args.target, args.draft not in (None, "none"), args.preset))
 
 

@@ -39,7 +39,7 @@ class Draft(NamedTuple):
 
     @property
     def by_depth(self) -> tuple[int, ...]:
-        """Return how many tokens there are at each depth."""
+        """Return the number of tokens at each depth."""
         if self.parents is None:
             return (1,) * len(self.tokens)
         depths: list[int] = []
@@ -71,12 +71,12 @@ class Drafter(ABC):
 
     @property
     def works_ahead(self) -> bool:
-        """Return whether `propose_ahead` does anything."""
+        """Return True if `propose_ahead` does anything."""
         return False
 
     @property
     def unread(self) -> int:
-        """Return how many tokens it would have to read before it proposes."""
+        """Return the number of tokens it would have to read before it proposes."""
         return 0
 
     @abstractmethod

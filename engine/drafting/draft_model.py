@@ -197,7 +197,7 @@ class DraftModelDrafter(Drafter):
 
     @property
     def works_ahead(self) -> bool:
-        """Return whether the cache can go back to any place: a saved state would be replayed from ever farther."""
+        """Return True if the cache can go back to any place: a saved state would be replayed from ever farther."""
         return self._backend.rewind.kind == "any" and self._shape is None and not self._states
 
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:

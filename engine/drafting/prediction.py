@@ -140,7 +140,7 @@ class PredictionDrafter(NgramDrafter):
         return bool(found)
 
     def _match_before(self, place: int) -> int:
-        """Return how many tokens before a place of the prediction end the text too, at most as many as matter."""
+        """Count the tokens before a place of the prediction that end the text too, at most as many as matter."""
         length, most = 0, min(place, len(self._end))
         while length < most and self._prediction[place - length - 1] == self._end[-length - 1]:
             length += 1

@@ -83,7 +83,7 @@ class TextContinuation:
         return covered + [token for token, _, _ in later]
 
     def rewritten(self, tokens: Sequence[int], new: bytes) -> tuple[int, list[int]] | None:
-        """Return how many of the last `tokens` to take back, and what to write instead.
+        """Return the number of the last `tokens` to take back, and what to write instead.
 
         All is as in a whole text then.
 

@@ -215,7 +215,7 @@ class TranslatedDrafter(Drafter):
         self._covered = end
 
     def _continued(self, tail: list[int], unread: bytes) -> tuple[int, list[int] | None]:
-        """Return how many of the last tokens to take back, and the tokens to go on with; None: it cannot be written."""
+        """Count the last tokens to take back, and the tokens to go on with; None: it cannot be written."""
         if tail:
             if self._rewritable and (found := self._ours.rewritten(tail, unread)) is not None:
                 return found

@@ -65,7 +65,7 @@ class TreePrices:
         return [self._rate * (self._verify(held + count) - self._verify(held)) / count for count in more]
 
     def beside(self, depth: int, nodes: int, shares: Sequence[float]) -> int:
-        """Return how many tokens stand beside the next one of the first path, which is at this depth (0: the first).
+        """Count the tokens beside the next one of the first path, which is at this depth (0: the first).
 
         `nodes`: of the tree so far. `shares`: the draft's probabilities of the likeliest tokens, best first.
         """

@@ -155,7 +155,7 @@ def grow_by_cost(
 
 
 def _chosen(tree: Tree, level: Sequence[int], outlooks: Sequence[Outlook | None], room: int) -> list[int]:
-    """Return how many tokens follow each node of a level: as many as are among the `room` likeliest of all."""
+    """Count the tokens that follow each node of a level: as many as are among the `room` likeliest of all."""
     worth = [
         ((1.0 if node == ROOT else tree.reach[node]) * share, -place, -rank)
         for place, (node, outlook) in enumerate(zip(level, outlooks, strict=True))

@@ -49,7 +49,7 @@ def readable_states(architecture: str, layers: int) -> frozenset[int]:
 
 
 def covers(vocabulary: Vocabulary, rows: int) -> bool:
-    """Return whether an output layer of so many rows, without a tokenizer, may be one for a target's vocabulary.
+    """Return True if an output layer of so many rows, without a tokenizer, may be one for a target's vocabulary.
 
     It was copied from the target's own, so it has a row for each token that has a text. Padding behind these may be
     longer or shorter: a file may lack some, or have none where the layer was padded to a multiple of 64.

@@ -89,7 +89,7 @@ class ModelFile:
 
     @property
     def usable(self) -> bool:
-        """Return whether it can be loaded as a target or a draft, as far as can be told without loading it."""
+        """Return True if it can be loaded as a target or a draft, as far as can be told without loading it."""
         return self.problem is None and self.role == "model"
 
     @property
@@ -159,7 +159,7 @@ def _printable_reason(reason: str) -> str:
 
 
 def is_lasting(error: LoadFailed) -> bool:
-    """Return whether it holds as long as the files do not change: what the system refuses now it may give later."""
+    """Return True if it holds as long as the files do not change: what the system refuses now it may give later."""
     cause = error.__context__
     return not isinstance(cause, OSError) or isinstance(cause, FileNotFoundError)
 

@@ -61,7 +61,7 @@ def recommended_in_config(config: Mapping[str, object]) -> Recommended:
 
 
 def thinks(template: object) -> bool:
-    """Return whether a chat template speaks of thoughts: then the model may think before it answers."""
+    """Return True if a chat template speaks of thoughts: then the model may think before it answers."""
     return isinstance(template, str) and _THOUGHTS.search(template) is not None
 
 

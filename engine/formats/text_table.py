@@ -69,7 +69,7 @@ class TextTable:
         return TextTable.of([text.partition(b"\0")[0] for text in self])
 
     def repeated(self) -> bool:
-        """Return whether a text occurs twice; empty ones do not count, and one ends at its first zero byte."""
+        """Return True if a text occurs twice; empty ones do not count, and one ends at its first zero byte."""
         if b"\0" not in self.lines():
             hashes = np.sort(self.hashes()[self._lengths > 0])
             if not np.any(hashes[1:] == hashes[:-1]):

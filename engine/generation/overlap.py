@@ -37,7 +37,7 @@ class AheadDrafting:
         return self._work[0].result()
 
     def room(self, draft: Draft, lookahead: int, left: int | None) -> int:
-        """Return how many tokens may be drafted ahead: a guess and the next draft, if the reply can go on behind it.
+        """Count the tokens that may be drafted ahead: a guess and the next draft, if the reply can go on behind it.
 
         `left`: tokens that the reply may still have, None where there is no limit.
         """
@@ -66,7 +66,7 @@ class AheadDrafting:
 
 
 def overlap_pays(overlap: Overlap, target: Backend, draft: Backend | None) -> bool:
-    """Return whether to overlap.
+    """Return True where drafting should overlap.
 
     'auto': where the two compute in different places, or on cores enough for both at once.
 

@@ -48,7 +48,7 @@ class Responder(Protocol):
 
     @property
     def is_loaded(self) -> bool:
-        """Return whether it can be asked."""
+        """Return True if it can be asked."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ class Responder(Protocol):
         """Return the text of one token alone; needs `tokens`."""
 
     def count(self, text: str) -> int:
-        """Return how many tokens a text has; needs `counts`."""
+        """Return the number of tokens a text has; needs `counts`."""
 
     def fit(
         self,

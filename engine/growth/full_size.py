@@ -119,7 +119,7 @@ def _room(folder: Path) -> tuple[int, int]:
 
 
 def _measured_pace(target: Path, folder: Path, cancel: CancelToken) -> float:
-    """Return how many bytes of weights a forward of one token reads in a millisecond here, from a small sample."""
+    """Return the number of bytes of weights a forward of one token reads in a millisecond here, from a small sample."""
     sample = grown_target("q8_0", _SAMPLE, folder=folder, target=target)
     try:
         size = sample.stat().st_size

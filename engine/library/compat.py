@@ -55,7 +55,7 @@ class Fit:
 
     @property
     def usable(self) -> bool:
-        """Return whether the two can be paired at all."""
+        """Return True if the two can be paired at all."""
         return self.fits or self.through_text
 
 
@@ -64,7 +64,7 @@ _judged: dict[tuple[object, ...], Fit] = {}
 
 
 def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:
-    """Return whether `draft` can draft for `target`, from what a scan found out about the two; it may be heads."""
+    """Return True if `draft` can draft for `target`, from what a scan found out about the two; it may be heads."""
     for head in judge_heads(target, [draft]):
         return Fit(head.fits, head.reason, head=head.method)
     for model in (target, draft):
@@ -88,7 +88,7 @@ def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:
 
 
 def judge_backends(target: Backend, draft: Backend) -> Fit:
-    """Return whether these two loaded models can be paired: by the headers of their files, or by their tokenizers.
+    """Return True if these two loaded models can be paired: by the headers of their files, or by their tokenizers.
 
     Where only one is of a GGUF file, their tokenizers answer for each token, which takes a second.
     """
@@ -98,7 +98,7 @@ def judge_backends(target: Backend, draft: Backend) -> Fit:
 
 
 def judge_vocabularies(target: Vocabulary, draft: Vocabulary) -> Fit:
-    """Return whether models of these vocabularies can be paired: directly, through text, or not at all."""
+    """Return True if models of these vocabularies can be paired: directly, through text, or not at all."""
     key = (*_identity(target), *_identity(draft))
     fit = _judged.get(key)
     if fit is None:

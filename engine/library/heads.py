@@ -60,7 +60,7 @@ def judge_heads(target: ModelFile, models: Iterable[ModelFile]) -> list[HeadFit]
 
 
 def _may_run_beside(target: ModelFile, model: ModelFile, head: DraftHead) -> bool:
-    """Return whether whatever runs the target runs heads of this format, Medusa's in folders also beside GGUF files."""
+    """Return True if whatever runs the target runs heads of this format, Medusa's in folders also beside GGUF files."""
     return target.file_format in (model.file_format, "gguf" if head.method == "medusa" else "")
 
 
@@ -84,7 +84,7 @@ def _judged(target: ModelFile, model: ModelFile, head: DraftHead) -> HeadFit:
 
 
 def same_tokens(target: Vocabulary, head: Vocabulary) -> bool:
-    """Return whether two vocabularies are one but for padding: a head is made with its target's own."""
+    """Return True if two vocabularies are one but for padding: a head is made with its target's own."""
     ours, theirs = (np.trim_zeros(vocabulary.fingerprints, "b") for vocabulary in (target, head))
     return bool(np.array_equal(ours, theirs))
 
@@ -120,7 +120,7 @@ def _has_inner_head(path: Path) -> bool:
 
 
 def _is_head_file(path: Path) -> bool:
-    """Return whether the beginning of a GGUF file names the architecture of a head, or it holds MTP layers alone."""
+    """Return True if the beginning of a GGUF file names the architecture of a head, or it holds MTP layers alone."""
     if tells_of_mtp(path):
         with suppress(LoadFailed, OSError):
             if known_model(path).role == "draft-head":

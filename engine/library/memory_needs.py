@@ -90,7 +90,7 @@ def usable_cache_types(model: ModelFile) -> tuple[CacheType, ...]:
 
 
 def gpu_offload() -> bool:
-    """Return whether the installed llama.cpp can give layers of GGUF models to a graphics card."""
+    """Return True if the installed llama.cpp can give layers of GGUF models to a graphics card."""
     return gpu_library_installed()
 
 

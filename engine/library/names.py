@@ -263,7 +263,7 @@ def chosen_quantisation(path: Path, files: list[Path], quantisation: str | None)
 
 
 def _has_quantisation(file: Path, name: str) -> bool:
-    """Return whether a file's name, or that of the folder around it, ends with the name of a quantisation."""
+    """Return True if a file's name, or that of the folder around it, ends with the name of a quantisation."""
     ending = re.compile(rf"(^|[-._]){re.escape(name)}$", re.IGNORECASE)
     return any(ending.search(text) is not None for text in (title_stem(file), file.parent.name))
 

@@ -45,7 +45,7 @@ class PresetModel:
 
     @property
     def bundled(self) -> bool:
-        """Return whether it comes with the program."""
+        """Return True if it comes with the program."""
         return self.name.startswith("demo-")
 
     @property
@@ -54,7 +54,7 @@ class PresetModel:
         return self.name.rpartition("/")[2]
 
     def matches(self, model: ModelFile) -> bool:
-        """Return whether what a scan found is this model, in whatever quantisation, usable or not."""
+        """Return True if what a scan found is this model, in whatever quantisation, usable or not."""
         if model.role != "model" or model.vocabulary is None or model.architecture not in self.architectures:
             return False
         if not self.parameters[0] <= model.parameters <= self.parameters[1]:

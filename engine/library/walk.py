@@ -67,7 +67,7 @@ def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> lis
 
 
 def is_as_found(found: FoundModel) -> bool:
-    """Return whether the files are still there, and as they were when they were found."""
+    """Return True if the files are still there, and as they were when they were found."""
     folder = Path(found.path) if found.kind == "safetensors" else Path(found.path).parent
     return all(_stamp_of(folder / name) == stamp for name, stamp in found.stamps)
 
@@ -208,7 +208,7 @@ class _Walk:
 
 
 def _is_model_folder(names: set[str]) -> bool:
-    """Return whether a folder has what transformers calls a model, or a part of it."""
+    """Return True if a folder has what transformers calls a model, or a part of it."""
     return bool(names & _OWN_NAMES) or (bool(names & _CONFIGS) and any(map(_is_weights, names)))
 
 

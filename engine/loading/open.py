@@ -195,7 +195,7 @@ def _with_room(config: LoadConfig) -> LoadConfig:
 
 
 def may_load_together(target: ModelSource, draft: ModelSource) -> bool:
-    """Return whether both may be loaded at the same time: sound GGUF files that leave memory to spare.
+    """Return True if both may be loaded at the same time: sound GGUF files that leave memory to spare.
 
     Others are loaded one after the other: what a load needs is then told by the memory that the one before left.
     """

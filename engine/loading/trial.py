@@ -389,7 +389,7 @@ def passed_key(config: LoadConfig, model: ModelFile) -> str:
 
 
 def has_passed(key: str) -> bool:
-    """Return whether what this key names has passed."""
+    """Return True if what this key names has passed."""
     return key in _passed()
 
 

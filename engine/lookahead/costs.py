@@ -71,7 +71,7 @@ class CostModel:
         return self.reads.get(source) or self.draft(source) * self.UNKNOWN_READ
 
     def knows(self, n: int) -> bool:
-        """Return whether a forward of `n` tokens was measured."""
+        """Return True if a forward of `n` tokens was measured."""
         return n in self._own
 
     @property
@@ -168,7 +168,7 @@ def measured_cost(forwards_by_size: Sequence[int], target_ms_by_size: Sequence[f
 
 
 def _is_time(value: object) -> bool:
-    """Return whether times and rates of this many milliseconds can be reckoned with, sums of them too."""
+    """Return True if times and rates of this many milliseconds can be reckoned with, sums of them too."""
     longest = sqrt(float_info.max)
     return isinstance(value, int | float) and not isinstance(value, bool) and 1.0 / longest < value < longest
 

@@ -50,7 +50,7 @@ class LookaheadPolicy(ABC):
         """Return K for the next round, 0..32; 0 is plain decoding."""
 
     def goes_on(self, proposed: int, confidence: float | None) -> bool:
-        """Return whether a draft of so many tokens, which stay in it, should have one more; asked once for each.
+        """Return True if a draft of so many tokens, which stay in it, should have one more; asked once for each.
 
         `confidence`: the probability that the draft gave the last one (None: it gave none).
         """
@@ -432,7 +432,7 @@ class AutoLookahead(LookaheadPolicy):
         return best
 
     def _try_index(self, index: Index) -> int:
-        """Return how many likely tokens of the index are tried though they do not promise to pay; 0: there are none.
+        """Return the number of likely tokens of the index to try though they do not promise to pay; 0: there are none.
 
         It may be wrong what they cost, or that its estimates are worth little: nothing else would ever tell.
         """

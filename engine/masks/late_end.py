@@ -49,7 +49,7 @@ class LateEnd:
         return np.stack([self._all if each is None or not each.any() else each for each in found])
 
     def fitting(self, base: int, tokens: Sequence[int]) -> int:
-        """Return how many of the tokens can stand behind so many committed ones."""
+        """Return the number of tokens that can stand behind so many committed ones."""
         for count, token in enumerate(tokens):
             mask = self.mask(base, tokens[:count])
             if mask is not None and not has(mask, token):

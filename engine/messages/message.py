@@ -69,7 +69,7 @@ class Message:
 
     @property
     def instructs(self) -> bool:
-        """Return whether it is an instruction for the whole conversation, the system's or the developer's."""
+        """Return True if it is an instruction for the whole conversation, the system's or the developer's."""
         return self.role in ("system", "developer")
 
     @property

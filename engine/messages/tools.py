@@ -80,7 +80,7 @@ def _tool(given: object) -> Tool:
 
 
 def _depth(value: object) -> int:
-    """Return how many lists and objects stand in each other."""
+    """Return the depth of nested lists and objects."""
     depth, level = 0, [value]
     while level := [inner for part in level for inner in _within(part)]:
         depth += 1

@@ -25,7 +25,7 @@ class Address:
 
 
 def is_server_address(text: object) -> bool:
-    """Return whether the name of a target is the address of a server: it begins with http:// or https://."""
+    """Return True if the name of a target is the address of a server: it begins with http:// or https://."""
     return isinstance(text, str) and _SCHEME.match(text) is not None
 
 

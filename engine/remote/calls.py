@@ -43,7 +43,7 @@ class _Call:
 
     @property
     def told(self) -> int:
-        """Return how many letters of arguments were told, each once."""
+        """Return the number of letters of arguments that were told, each once."""
         return len(self.pieces[-1]) if self.grows and self.pieces else self.size
 
     @property

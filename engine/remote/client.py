@@ -63,7 +63,7 @@ class RemoteDecoder:
 
     @property
     def is_loaded(self) -> bool:
-        """Return whether it can be asked."""
+        """Return True if it can be asked."""
         return not self._closed
 
     @property

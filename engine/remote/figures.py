@@ -145,7 +145,7 @@ def _drafted(heard: Heard, kind: ServerKind, counted: Counters | None, written: 
 
 
 def _is_alone(counted: Counters, written: int) -> bool:
-    """Return whether the counters speak of one reply only, of so many tokens."""
+    """Return True if the counters speak of one reply only, of so many tokens."""
     values = counted.values
     return values.get("request_success") == 1 and values.get("generation_tokens") == written
 

@@ -97,7 +97,7 @@ class Heard:
 
     @property
     def begun(self) -> bool:
-        """Return whether anything of the reply has come."""
+        """Return True if anything of the reply has come."""
         return bool(self.content or self.reasoning or self.calls)
 
     @property

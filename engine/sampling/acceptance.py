@@ -28,7 +28,7 @@ class Probabilities(Protocol):
 
 
 def accept(token: int, draft_probs: Probabilities, target_probs: Probabilities, u: float) -> bool:
-    """Return whether a token drawn from `draft_probs` is kept.
+    """Return True if a token drawn from `draft_probs` is kept.
 
     Both have shape (vocab_size,) and sum to 1; `u` is uniform in [0, 1). Kept with probability
     min(1, target / draft). A token that the draft gives no probability is rejected, as is one that the target

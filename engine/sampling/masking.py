@@ -42,7 +42,7 @@ def masked(row: NDArray[np.float32], mask: Mask) -> NDArray[np.float32]:
 
 
 def has(mask: Mask, token: int) -> bool:
-    """Return whether a token may come."""
+    """Return True if a token may come."""
     return bool(int(mask[token // WORD]) >> token % WORD & 1)
 
 
@@ -56,6 +56,6 @@ def only_one(mask: Mask) -> int | None:
 
 
 def any_below(mask: Mask, count: int) -> bool:
-    """Return whether any of the first `count` tokens may come."""
+    """Return True if any of the first `count` tokens may come."""
     words, rest = divmod(count, WORD)
     return bool(mask[:words].any()) or bool(rest and words < len(mask) and int(mask[words]) & ((1 << rest) - 1))

@@ -26,7 +26,7 @@ _FULL = as_json(error_body("The server has too many connections. Try again later
 
 
 def _most() -> int:
-    """Return how many connections there may be: half of the files that this process may open, where that is less."""
+    """Return the most connections: half of the files that this process may open, where that is less."""
     try:
         resource = importlib.import_module("resource")
     except ImportError:  # Windows has no such limit.

@@ -248,7 +248,7 @@ class EngineThread:
 
     @property
     def slots(self) -> int:
-        """Return how many replies may be written at once."""
+        """Return the number of replies that may be written at once."""
         return self._streams.count
 
     async def tidy(self) -> None:

@@ -176,7 +176,7 @@ class Guard:
         return None
 
     def _known_host(self, host: str) -> bool:
-        """Return whether a Host header is an address, localhost or one of the names: no name that a page made up."""
+        """Return True if a Host header is an address, localhost or one of the names: no name that a page made up."""
         name = _name_of(host)
         known = name in ("localhost", *self._limits.hosts) or name in CONTAINER_HOSTS or name.endswith(".localhost")
         return known or is_address(name)

@@ -167,7 +167,7 @@ class ModelShelf:
 
     @property
     def unloads(self) -> bool:
-        """Return whether models are unloaded that are not used."""
+        """Return True if models are unloaded that are not used."""
         return self._idle_s is not None
 
     def close(self) -> None:

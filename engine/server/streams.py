@@ -34,11 +34,11 @@ class ReplyStreams:
         """With the client that used each last, the one that was used longest ago first."""
 
     def wanted(self, decoder: SpeculativeDecoder | None, request: GenerationRequest) -> bool:
-        """Return whether it should be tried to open streams for such requests."""
+        """Return True if it should be tried to open streams for such requests."""
         return decoder is None or (decoder not in self._tried and self._suits(decoder, request))
 
     def there(self, decoder: SpeculativeDecoder | None, request: GenerationRequest) -> bool:
-        """Return whether a request can be written in a stream."""
+        """Return True if a request can be written in a stream."""
         return decoder is not None and self._of is not None and self._of() is decoder and self._suits(decoder, request)
 
     def _suits(self, decoder: SpeculativeDecoder, request: GenerationRequest) -> bool:

@@ -78,7 +78,7 @@ class MemoryWatch:
             self._seen = psutil.Process(process.pid)
 
     def exceeded(self) -> bool:
-        """Return whether the child takes more than the limit now."""
+        """Return True if the child takes more than the limit now."""
         if self._seen is None:
             return False
         import psutil  # noqa: PLC0415 - as above

@@ -49,7 +49,7 @@ def run_hidden_command(argv: Sequence[str]) -> int | None:
 
 
 def memory_is_short() -> bool:
-    """Return whether this process cannot get as much memory as its imports took, or the trial of a small model takes.
+    """Return True if this process cannot get as much memory as its imports took, or the trial of a small model takes.
 
     The memory is asked for, not touched.
     """

@@ -131,7 +131,7 @@ def _size(path: Path) -> int:
 
 
 def _is_first(name: str, expected: _Expected) -> bool:
-    """Return whether it is data that the window may need at once, and costs little to read."""
+    """Return True if it is data that the window may need at once, and costs little to read."""
     if expected is None or expected[1] is None:
         return False
     return expected[0] <= _SMALL and not name.startswith(_LATER)
@@ -163,7 +163,7 @@ def extra_advice() -> str:
 
 
 def extra_installed() -> bool:
-    """Return whether the libraries of the extra `torch` are there."""
+    """Return True if the libraries of the extra `torch` are there."""
     try:
         return all(importlib.util.find_spec(name) is not None for name in _LIBRARIES)
     except (ImportError, ValueError):
@@ -172,7 +172,7 @@ def extra_installed() -> bool:
 
 @cache
 def gpu_library_installed() -> bool:
-    """Return whether the installed llama.cpp comes with code for graphics cards."""
+    """Return True if the installed llama.cpp comes with code for graphics cards."""
     folder = library_folder()
     found = [] if folder is None else [path.name.lower() for path in folder.glob("*ggml-*")]
     return any(name in file for name in _GPU_LIBRARIES for file in found)

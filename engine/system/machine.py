@@ -79,7 +79,7 @@ class OtherPrograms:
         return min(self.cores() / (os.cpu_count() or 1), 1.0)
 
     def cores(self) -> float:
-        """Return how many of the processors since then: 0.5 is half of one."""
+        """Return the processors used since then: 0.5 is half of one."""
         taken = (_busy_seconds() - self._busy) - (_own_seconds() - self._own)
         return max(taken / (perf_counter() - self._began), 0.0)
 
@@ -146,7 +146,7 @@ def default_threads(model_bytes: int) -> int:
 
 
 def is_tiny(model_bytes: int) -> bool:
-    """Return whether a model is of a few megabytes only, so that its operations are over in microseconds."""
+    """Return True if a model is of a few megabytes only, so that its operations are over in microseconds."""
     return model_bytes < _TINY_MODEL
 
 
@@ -179,7 +179,7 @@ def available_memory(root: Path = _ROOT, own: Path = _OWN) -> int:
 
 
 def tells_of_no_memory(complaint: str) -> bool:
-    """Return whether a complaint of llama.cpp, C++, Python or the loader of libraries says that memory ran out."""
+    """Return True if a complaint of llama.cpp, C++, Python or the loader of libraries says that memory ran out."""
     return _NO_MEMORY.search(complaint) is not None
 
 

@@ -52,7 +52,7 @@ class Toolbox:
 
     @property
     def left_out(self) -> int:
-        """Return how many tools are on and not offered, because there are too many."""
+        """Return the number of tools that are on and not offered, because there are too many."""
         return sum(tool.key not in self.off for tool in self.tools.values()) - len(self.offered)
 
     def switch(self, key: str, *, on: bool) -> None:

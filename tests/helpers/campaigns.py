@@ -40,7 +40,7 @@ class Campaign(_Asked):
         self.figures: dict[str, Any] = {}
 
     def tries(self, whole: int) -> int:
-        """Return how many of so many tries are to be made, at least one."""
+        """Return the number of tries to make of so many, at least one."""
         number = max(1, round(whole * self.share))
         self.made = (self.made or 0) + number
         return number

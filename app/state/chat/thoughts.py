@@ -144,13 +144,13 @@ class Thoughts:
 
 
 def _may_open(line: str) -> bool:
-    """Return whether a line that is not complete may become one that opens a thought."""
+    """Return True if a line that is not complete may become one that opens a thought."""
     stripped = line.lstrip()
     return bool(stripped) and OPENING.startswith(stripped)
 
 
 def _beginning_of(tag: str, text: str) -> int:
-    """Return how many characters at the end of a text may begin a tag."""
+    """Return the number of characters at the end of a text that may begin a tag."""
     for size in range(min(len(tag) - 1, len(text)), 0, -1):
         if text.endswith(tag[:size]):
             return size

@@ -201,7 +201,7 @@ class TokenTrace:
 
     @property
     def has_rounds(self) -> bool:
-        """Return whether rounds were recorded, and with them the rejected guesses."""
+        """Return True if rounds were recorded, and with them the rejected guesses."""
         return len(self._judged) > 0
 
     def _alternatives(self, index: int) -> Iterator[Alternative]:

@@ -126,18 +126,18 @@ class Exchange:
 
     @property
     def ended(self) -> bool:
-        """Return whether the reply is complete or given up."""
+        """Return True if the reply is complete or given up."""
         return self.status in ("done", "cancelled", "failed", "interrupted")
 
     @property
     def unfinished(self) -> bool:
-        """Return whether the reply broke off and can be continued."""
+        """Return True if the reply broke off and can be continued."""
         cut = self.finish_reason == "length" or self.status in ("cancelled", "interrupted")
         return self.answered and cut
 
     @property
     def answered(self) -> bool:
-        """Return whether the model reads it: it has a reply, perhaps a partial one."""
+        """Return True if the model reads it: it has a reply, perhaps a partial one."""
         return self.ended and bool(self.said or self.reply.strip())
 
     def add(self, text: str, added: Added | None = None) -> None:

@@ -105,7 +105,7 @@ class CompareRun:
 
     @property
     def running(self) -> bool:
-        """Return whether it is running."""
+        """Return True if it is running."""
         return self.status not in ("idle", "done", "cancelled", "failed")
 
     def begin(self, request: CompareRequest) -> None:
@@ -216,7 +216,7 @@ def figures(report: WaysReport | None, name: str) -> WayFigures | None:
 
 
 def verdict(report: WaysReport | None) -> OutputEquality:
-    """Return whether the speculative replies equal the plain one."""
+    """Return True if the speculative replies equal the plain one."""
     way = speculative(report)
     if report is None or way is None or not way.replies:
         return OutputEquality("none")
@@ -236,7 +236,7 @@ def verdict(report: WaysReport | None) -> OutputEquality:
 
 
 def outcome(way: WayFigures | None) -> Literal["faster", "slower", "level", "unknown"]:
-    """Return whether a way is faster than plain decoding, by more than its spread."""
+    """Return True if a way is faster than plain decoding, by more than its spread."""
     if way is None or way.speedup is None or way.speedup.values < ENOUGH:
         return "unknown"
     if way.speedup.low > 1.0:

@@ -69,12 +69,12 @@ class Race:
 
     @property
     def started(self) -> bool:
-        """Return whether something was written."""
+        """Return True if something was written."""
         return self.lanes[0].tokens > 0
 
     @property
     def over(self) -> bool:
-        """Return whether both are complete."""
+        """Return True if both are complete."""
         return all(lane.over for lane in self.lanes)
 
     @property
@@ -84,7 +84,7 @@ class Race:
 
     @property
     def identical(self) -> bool:
-        """Return whether both wrote the same text."""
+        """Return True if both wrote the same text."""
         return self.over and self.lanes[0].text() == self.lanes[1].text()
 
     @property

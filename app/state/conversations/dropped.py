@@ -92,7 +92,7 @@ def _is_model_folder(path: Path) -> bool:
 
 
 def _begins_as_model(path: Path) -> bool:
-    """Return whether a file begins as a model does: caches keep models under names without a suffix."""
+    """Return True if a file begins as a model does: caches keep models under names without a suffix."""
     try:
         with path.open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC

@@ -17,7 +17,7 @@ _MOST_IN_A_TURN = 2_000
 
 
 def is_foreign(told: object) -> bool:
-    """Return whether an object is a message of that interface, and none that Outrider exported."""
+    """Return True if an object is a message of that interface, and none that Outrider exported."""
     return (
         isinstance(told, dict) and "role" in told and "text" not in told and bool({"content", "tool_calls"} & {*told})
     )

@@ -52,7 +52,7 @@ def stats_from_kept(kept: Mapping[str, Any] | None) -> GenerationStats | None:
 
 
 def _agree(values: Mapping[str, Any]) -> bool:
-    """Return whether figures by position or size come in pairs of the same length."""
+    """Return True if figures by position or size come in pairs of the same length."""
     pairs = (("proposed_by_position", "accepted_by_position"), ("forwards_by_size", "target_ms_by_size"))
     return all(len(values.get(one, ())) == len(values.get(other, ())) for one, other in pairs)
 

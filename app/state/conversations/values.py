@@ -19,7 +19,7 @@ _LAST_DAY = 253_402_300_799  # the end of the year 9999, in seconds since 1970
 
 
 def is_id(value: object) -> TypeGuard[int]:
-    """Return whether a value is a whole number, as ids are."""
+    """Return True if a value is a whole number, as ids are."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -238,7 +238,7 @@ class MarkdownBlocks:
             self._cut_lines()
 
     def _goes_on(self, line: str, item: re.Match[str] | None, fence: re.Match[str] | None) -> bool:
-        """Return whether a line belongs to the open list."""
+        """Return True if a line belongs to the open list."""
         if item is not None or line.startswith(("  ", "\t")):
             return True
         return not (self._blank_in_list or fence or _HEADING.match(line) or _RULE.match(line) or opens_display(line))
@@ -374,7 +374,7 @@ def _is_whole(text: str) -> bool:
 
 
 def is_markdown(text: str) -> bool:
-    """Return whether what a person typed is meant as Markdown. In what is pasted, spaces often mean something."""
+    """Return True if what a person typed is meant as Markdown. In what is pasted, spaces often mean something."""
     fenced, found, open_fence = False, False, ""
     for line in text.split("\n"):
         fence = _FENCE.match(line)

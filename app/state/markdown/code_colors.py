@@ -180,7 +180,7 @@ def parts(code: str, info: str) -> Iterator[tuple[Part, str]]:
 
 
 def _is_tame(code: str) -> bool:
-    """Return whether no regular expression will go over the same text again and again."""
+    """Return True if no regular expression will go over the same text again and again."""
     return max(map(len, code.split("\n"))) <= LONGEST_LINE and _LONG_SPACE.search(code) is None
 
 

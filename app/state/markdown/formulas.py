@@ -31,7 +31,7 @@ _PAIRS = {")": "(", "]": "[", "}": "{"}
 
 
 def looks_like_formula(text: str) -> bool:
-    r"""Return whether what stands between two dollars is mathematics.
+    r"""Return True if what stands between two dollars is mathematics.
 
     >>> looks_like_formula("x"), looks_like_formula(r"\frac{a}{b}"), looks_like_formula("5 or less, that is 4")
     (True, True, False)
@@ -49,7 +49,7 @@ def looks_like_formula(text: str) -> bool:
 
 
 def is_balanced(text: str) -> bool:
-    """Return whether braces are closed in their order, and whether no other bracket closes before it opens."""
+    """Return True if braces are closed in their order, and no other bracket closes before it opens."""
     braces = 0
     opened = {"(": 0, "[": 0}
     at = 0
@@ -80,7 +80,7 @@ def opens_display(line: str) -> str:
 
 
 def closes_display(line: str, end: str, *, first: bool = False) -> bool:
-    """Return whether a displayed formula ends with this line. `first`: it also begins there."""
+    """Return True if a displayed formula ends with this line. `first`: it also begins there."""
     stripped = line.strip()
     if first and end in ("$$", "\\]"):
         stripped = stripped[2:]
@@ -148,7 +148,7 @@ def _is_sure(text: str) -> bool:
 
 
 def _prose(text: str) -> bool:
-    """Return whether there are words rather than letters."""
+    """Return True if there are words rather than letters."""
     words = _WORDS.findall(_COMMAND.sub(" ", _TEXT.sub(" ", text)))
     return len(words) > 2 and sum(map(len, words)) * 2 > len(text)
 

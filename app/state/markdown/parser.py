@@ -85,7 +85,7 @@ class Paragraph:
 
     @property
     def is_display(self) -> bool:
-        """Return whether it is one displayed formula."""
+        """Return True if it is one displayed formula."""
         return len(self.runs) == 1 and self.runs[0].display
 
 
@@ -130,7 +130,7 @@ def visible_code(text: str) -> str:
 
 
 def is_safe_link(address: str) -> bool:
-    """Return whether an address may be opened, after asking."""
+    """Return True if an address may be opened, after asking."""
     return _SAFE.match(address) is not None
 
 

@@ -38,7 +38,7 @@ class JudgedDrafts:
 
 
 def is_near(draft: Path, target: Path) -> bool:
-    """Return whether a file or folder is the target's own, or lies beside it or in it: heads there are meant for it."""
+    """Return True if a file or folder is the target's own, or lies beside it or in it: heads there are meant for it."""
     return draft == target or target.parent in (draft.parent, draft.parent.parent)
 
 

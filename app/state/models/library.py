@@ -67,7 +67,7 @@ class Narrowing:
     quantisation: str = ""
 
     def lists(self, row: LibraryRow) -> bool:
-        """Return whether a row is listed."""
+        """Return True if a row is listed."""
         on_shelf = row.favourite if self.shelf == "favourites" else row.used > 0 if self.shelf else True
         return (
             on_shelf

@@ -96,11 +96,11 @@ class ModelList:
         return self._home.get(path) if self.models else None
 
     def is_away(self, path: Path) -> bool:
-        """Return whether its folder is not there at present."""
+        """Return True if its folder is not there at present."""
         return self.folder_of(path) in self.away
 
     def can_be_used(self, path: Target) -> bool:
-        """Return whether a model is there and was read, and is one that can be loaded."""
+        """Return True if a model is there and was read, and is one that can be loaded."""
         model = self.by_path(path)
         usable = model is not None and model.can_draft
         return usable and isinstance(path, Path) and not self.is_away(path)
@@ -356,12 +356,12 @@ class ModelList:
 
 
 def _out_of_question(choice: PickerLine) -> bool:
-    """Return whether it cannot be loaded as things are, so that it stands behind what can."""
+    """Return True if it cannot be loaded as things are, so that it stands behind what can."""
     return choice.problem is not None or choice.shortage is not None or choice.away
 
 
 def _pays(draft: ModelFile, target: ModelFile) -> bool:
-    """Return whether a draft model is so small that it may save time."""
+    """Return True if a draft model is so small that it may save time."""
     return draft.usable and draft.size_bytes * _PAYS < target.size_bytes
 
 

@@ -35,7 +35,7 @@ def shown_name(model: ModelFile) -> str:
 
 
 def is_grown(path: Path) -> bool:
-    """Return whether a file is the demo target as it was grown to full size."""
+    """Return True if a file is the demo target as it was grown to full size."""
     # The name alone first: names are asked for by the thousand, and where the cache is takes a while to find out.
     return path.name.startswith(_GROWN) and path.parent == full_size_folder()
 

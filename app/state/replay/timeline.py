@@ -38,7 +38,7 @@ class ReplayRound:
 
     @property
     def ghosts(self) -> int:
-        """Return how many guesses are seen."""
+        """Return the number of guesses that are seen."""
         return self.kept + len(self.rejected)
 
 

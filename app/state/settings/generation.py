@@ -291,7 +291,7 @@ class GenerationChoice:
 
     @property
     def repeats(self) -> bool:
-        """Return whether a reply that is drawn is to come out the same again."""
+        """Return True if a reply that is drawn is to come out the same again."""
         return self.seed is not None and self.temperature > 0
 
     def lookahead_for(self, lookahead: Lookahead, *, has_draft: bool) -> Lookahead:

@@ -93,7 +93,7 @@ def applied(preset: GenerationPreset, choice: GenerationChoice) -> GenerationCho
 
 
 def fits(preset: GenerationPreset, choice: GenerationChoice) -> bool:
-    """Return whether a choice has the values of a preset."""
+    """Return True if a choice has the values of a preset."""
     return all(getattr(preset.values, name) == getattr(choice, name) for name in PRESET)
 
 

@@ -84,7 +84,7 @@ class Figures:
 
     @property
     def empty(self) -> bool:
-        """Return whether there is nothing to save."""
+        """Return True if there is nothing to save."""
         return not (self.rates[0] or self.speeds[0] or self.times.total_ms)
 
     def to_csv(self) -> str:

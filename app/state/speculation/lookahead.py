@@ -118,7 +118,7 @@ class LookaheadWatch:
         )
 
     def _is_plain(self, rounds: list[RoundEvent]) -> bool:
-        """Return whether the rounds went plain. A rare probe, or a round that only explored, changes nothing."""
+        """Return True if the rounds went plain. A rare probe, or a round that only explored, changes nothing."""
         plain = sum(not event.proposed and (event.speedup or 1.0) <= 1.0 for event in rounds)
         if self.note.kind == "plain":
             return len(rounds) - plain < MOST

@@ -298,7 +298,7 @@ class Metrics:
 
     @property
     def empty(self) -> bool:
-        """Return whether there is no reply to speak of."""
+        """Return True if there is no reply to speak of."""
         return not (self.running or self.rounds or self.emitted)
 
     def choose(self, selection: Selection) -> bool:

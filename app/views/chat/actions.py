@@ -25,7 +25,7 @@ class HoverButton(QToolButton):
 
     @property
     def revealed(self) -> bool:
-        """Return whether it is visible."""
+        """Return True if it is visible."""
         focus = QApplication.focusWidget()
         return self._message.underMouse() or (focus is not None and self._message.isAncestorOf(focus))
 
@@ -128,7 +128,7 @@ class ActionRow(QWidget):
 
     @property
     def is_built(self) -> bool:
-        """Return whether the buttons exist."""
+        """Return True if the buttons exist."""
         return self._picker is not None
 
     @property

@@ -64,7 +64,7 @@ class ColumnView(QAbstractScrollArea):
 
     @property
     def is_drawn(self) -> bool:
-        """Return whether everything in the viewport is drawn."""
+        """Return True if everything in the viewport is drawn."""
         width = self._column_width()
         ready = all(self._is_ready(place, width) for place in self._range())
         return ready and all(view.is_drawn for place, view in self._placed() if place in self._range())

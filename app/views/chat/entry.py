@@ -76,12 +76,12 @@ class EntryView(QFrame):
 
     @property
     def pinned(self) -> bool:
-        """Return whether it must not be removed."""
+        """Return True if it must not be removed."""
         return False
 
     @property
     def is_drawn(self) -> bool:
-        """Return whether its visible part is drawn."""
+        """Return True if its visible part is drawn."""
         return True
 
     def mark_dropped(self, on: bool) -> None:

@@ -159,7 +159,7 @@ class ExchangeView(EntryView):
 
     @property
     def pinned(self) -> bool:
-        """Return whether it must not be removed: it grows, is being edited, has the focus, or a selection."""
+        """Return True if it must not be removed: it grows, is being edited, has the focus, or a selection."""
         focus = QApplication.focusWidget()
         focused = focus is not None and self.isAncestorOf(focus)
         selected = any(text.textCursor().hasSelection() for text in self.findChildren(QTextEdit))
@@ -168,11 +168,11 @@ class ExchangeView(EntryView):
 
     @property
     def is_drawn(self) -> bool:
-        """Return whether its visible part is drawn."""
+        """Return True if its visible part is drawn."""
         return self.reply.isHidden() or self.reply.is_settled or self._finished is None
 
     def shows(self, exchange: Exchange) -> bool:
-        """Return whether it shows the current state of an exchange."""
+        """Return True if it shows the current state of an exchange."""
         if exchange.question != self.exchange.question or exchange.problem is not self.exchange.problem:
             return False
         if exchange.damaged != self._damaged:

@@ -47,7 +47,7 @@ class QuotedFile(QWidget):
 
     @property
     def folded(self) -> bool:
-        """Return whether only its name is visible."""
+        """Return True if only its name is visible."""
         return not self.header.isChecked()
 
     def wanted(self, width: int) -> int:

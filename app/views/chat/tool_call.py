@@ -45,7 +45,7 @@ class ToolCallView(QWidget):
 
     @property
     def folded(self) -> bool:
-        """Return whether only its header is visible."""
+        """Return True if only its header is visible."""
         return not self.header.isChecked()
 
     def fit(self) -> None:

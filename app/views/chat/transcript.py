@@ -61,7 +61,7 @@ class TranscriptView(ColumnView):
 
     @property
     def following(self) -> bool:
-        """Return whether the view stays at the end as the reply grows."""
+        """Return True if the view stays at the end as the reply grows."""
         return self._following
 
     @property

@@ -229,7 +229,7 @@ class RunDialog(Dialog):
         self.show_figures()
 
     def has_figures(self) -> bool:
-        """Return whether something was measured."""
+        """Return True if something was measured."""
         return self.run.report is not None and any(way.replies for way in self.run.report.ways)
 
     def _show_start(self) -> None:
@@ -240,7 +240,7 @@ class RunDialog(Dialog):
     # For the classes below --------------------------------------------------------------------------------------------
 
     def can_measure(self, pair: ComparedModels) -> bool:
-        """Return whether this can be measured."""
+        """Return True if this can be measured."""
         return bool(pair.target)
 
     def advice(self) -> str:

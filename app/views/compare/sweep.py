@@ -54,7 +54,7 @@ class SweepDialog(RunDialog):
         self.show_run(self.run)
 
     def can_measure(self, pair: ComparedModels) -> bool:
-        """Return whether there is a draft: a lookahead needs one."""
+        """Return True if there is a draft: a lookahead needs one."""
         return bool(pair.target and pair.draft)
 
     def advice(self) -> str:

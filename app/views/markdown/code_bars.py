@@ -106,7 +106,7 @@ class CodeBars:
         self._scrolls: dict[CodeBar, CodeScroll] = {}
 
     def lack(self, boxes: list[CodeBox]) -> bool:
-        """Return whether there is code without a bar."""
+        """Return True if there is code without a bar."""
         return len(self.bars) < min(len(boxes), MOST)
 
     def add(self, boxes: list[CodeBox]) -> None:

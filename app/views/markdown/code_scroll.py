@@ -13,12 +13,12 @@ MOST = 200_000
 
 
 def wraps(box: CodeBox) -> bool:
-    """Return whether a line of laid out code takes more than one row."""
+    """Return True if a line of laid out code takes more than one row."""
     return any(block.layout().lineCount() > 1 for block in _blocks(box))
 
 
 def is_short_enough(box: CodeBox) -> bool:
-    """Return whether the code may be shown unwrapped."""
+    """Return True if the code may be shown unwrapped."""
     return sum(frame.lastPosition() - frame.firstPosition() for frame in box.frames) <= MOST
 
 

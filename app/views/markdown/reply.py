@@ -66,7 +66,7 @@ class ReplyView(QWidget):
 
     @property
     def is_settled(self) -> bool:
-        """Return whether the reply is complete and drawn."""
+        """Return True if the reply is complete and drawn."""
         return self._settled
 
     @property

@@ -217,7 +217,7 @@ class MarkdownText(QWidget):
 
     @property
     def busy(self) -> bool:
-        """Return whether there is something to write."""
+        """Return True if there is something to write."""
         more = self._job or self._waiting or self._unread or (self._ending and not self._ended)
         return bool(more) or self.page.bars.lack(self.page.writer.boxes)
 
@@ -293,11 +293,11 @@ class MarkdownText(QWidget):
 
     @property
     def blocked(self) -> bool:
-        """Return whether nothing can be written now: formulas are being set."""
+        """Return True if nothing can be written now: formulas are being set."""
         return self._blocked_since is not None
 
     def _must_wait(self, block: Block) -> bool:
-        """Return whether a block has formulas that are not set yet; it does not wait for ever."""
+        """Return True if a block has formulas that are not set yet; it does not wait for ever."""
         now = perf_counter()
         if self.page.writer.is_ready(block):
             self._blocked_since = None

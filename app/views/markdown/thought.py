@@ -51,22 +51,22 @@ class ThoughtView(QWidget):
 
     @property
     def folded(self) -> bool:
-        """Return whether only its header is visible."""
+        """Return True if only its header is visible."""
         return not self.header.isChecked()
 
     @property
     def ended(self) -> bool:
-        """Return whether the thought is complete."""
+        """Return True if the thought is complete."""
         return not self._live
 
     @property
     def busy(self) -> bool:
-        """Return whether there is text to write. Folded text is written only when it is unfolded."""
+        """Return True if there is text to write. Folded text is written only when it is unfolded."""
         return not self.folded and (bool(self._unread) or self.body.busy)
 
     @property
     def blocked(self) -> bool:
-        """Return whether nothing can be written now: formulas are being set."""
+        """Return True if nothing can be written now: formulas are being set."""
         return self.body.blocked
 
     @property

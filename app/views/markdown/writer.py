@@ -103,7 +103,7 @@ class MarkdownWriter(CodeWriter):
         document.setIndentWidth(INDENT)
 
     def is_ready(self, block: Block) -> bool:
-        """Return whether all formulas of a piece are set; those that are not will be soon."""
+        """Return True if all formulas of a piece are set; those that are not will be soon."""
         if block.kind == "code":
             return True
         known = [

@@ -155,7 +155,7 @@ class LibraryFilter(QSortFilterProxyModel):
         self.invalidate()
 
     def filterAcceptsRow(self, source_row: int, source_parent: Index) -> bool:  # noqa: N802 - Qt's name
-        """Return whether the row has all that is wanted."""
+        """Return True if the row has all that is wanted."""
         if not self._words and self._narrowing == Narrowing():
             return True
         row: LibraryRow = self.sourceModel().index(source_row, 0, source_parent).data(ROW_ROLE)

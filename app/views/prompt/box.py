@@ -113,7 +113,7 @@ class PromptEdit(QPlainTextEdit):
 
     @property
     def composing(self) -> bool:
-        """Return whether an input method is composing a word: it is not in the text yet, and Enter only ends it."""
+        """Return True if an input method is composing a word: it is not in the text yet, and Enter only ends it."""
         return bool(self.textCursor().block().layout().preeditAreaText())
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:  # noqa: N802 - Qt's name

@@ -215,7 +215,7 @@ class ReplayPlayer(QWidget):
 
     @property
     def still(self) -> bool:
-        """Return whether the system asks for no motion."""
+        """Return True if the system asks for no motion."""
         return self.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration, None, self) == 0
 
     def _show(self) -> None:

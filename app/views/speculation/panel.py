@@ -278,7 +278,7 @@ class SpeculationPanel(ScrollPage):
 
     @property
     def is_drawn(self) -> bool:
-        """Return whether everything of now is drawn."""
+        """Return True if everything of now is drawn."""
         return not self._left and self._metrics.version == self._drawn
 
     def _draw_bars(self) -> None:

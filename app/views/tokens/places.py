@@ -92,7 +92,7 @@ class PagePlaces:
         return len(self)
 
     def holds(self, index: int) -> bool:
-        """Return whether a token is shown in this document, or would be if it had a text that is shown."""
+        """Return True if a token is shown in this document, or would be if it had a text that is shown."""
         begin, _ = self._offsets.span(index)
         at = begin - self._base
         return bool(len(self._map)) and 0 <= at < self._map.source_end + (2**31 if self._is_last else 0)

@@ -160,7 +160,7 @@ class Theme(QObject):
 
     @property
     def dark(self) -> bool:
-        """Return whether the dark theme is in use."""
+        """Return True if the dark theme is in use."""
         if self.mode == "system":
             return self._system_is_dark()
         return self.mode == "dark"

@@ -100,6 +100,6 @@ class WelcomeView(ColumnPage):
             self.cards.append(card)
 
     def set_enabled(self, enabled: bool) -> None:
-        """Return whether a prompt can be chosen now."""
+        """Return True if a prompt can be chosen now."""
         for card in self.cards:
             card.setEnabled(enabled)

@@ -146,7 +146,7 @@ def processor_library() -> ctypes.PyDLL:
 
 @cache
 def has_kernels() -> bool:
-    """Return whether our kernels are compiled into this llama.cpp, on whatever processors they work."""
+    """Return True if our kernels are compiled into this llama.cpp, on whatever processors they work."""
     try:
         return bool(processor_library().outrider_computes_here)
     except (OSError, AttributeError):
@@ -154,7 +154,7 @@ def has_kernels() -> bool:
 
 
 def computes_alike() -> bool:
-    """Return whether products and attention are those of our kernels.
+    """Return True if products and attention are those of our kernels.
 
     A row's bits do not depend on what is beside it.
     """
@@ -162,7 +162,7 @@ def computes_alike() -> bool:
 
 
 def packs_weights() -> bool:
-    """Return whether our kernels can turn weights around when they are loaded (kernels/packed_rows.h), as is faster.
+    """Return True if our kernels can turn weights around when they are loaded (kernels/packed_rows.h), as is faster.
 
     The bits of all products are the same. The weights are then in memory, and not mapped from their file.
     """

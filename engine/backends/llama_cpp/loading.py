@@ -148,7 +148,7 @@ def load_vocabulary(config: LoadConfig, log: LibraryLog) -> Any:
 
 
 def _fits_in_memory(config: LoadConfig) -> bool:
-    """Return whether the weights, read instead of mapped, leave some memory for the rest."""
+    """Return True if the weights, read instead of mapped, leave some memory for the rest."""
     try:
         size = sum(part.stat().st_size for part in split_parts(config.path))
     except (OSError, LoadFailed):
@@ -225,7 +225,7 @@ def _make_rows_alike(model: Any, params: Any, config: LoadConfig) -> None:
 
 
 def gpu_layers(config: LoadConfig) -> int:
-    """Return how many layers are computed on graphics cards or other machines."""
+    """Return the number of layers that are computed on graphics cards or other machines."""
     if not config.rpc and not card_names():
         return 0
     return _ALL_LAYERS if config.gpu_layers in (None, -1) else min(int(config.gpu_layers or 0), _ALL_LAYERS)

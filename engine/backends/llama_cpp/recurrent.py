@@ -44,7 +44,7 @@ _LONGEST_WAY = 64
 
 
 def snapshot_depth(model: Any, batch_size: int) -> int:
-    """Return how many snapshots to ask llama.cpp for; 0 where it has none, or they would take too much memory.
+    """Return the number of snapshots to ask llama.cpp for; 0 where it has none, or they would take too much memory.
 
     `batch_size`: tokens that the context takes at once. llama.cpp asserts that there are more of them.
     """
@@ -72,7 +72,7 @@ def state_bytes(model: Any) -> int:
 
 
 def worth_saving(model: Any) -> bool:
-    """Return whether copying the state and back takes less time than the forward that it saves.
+    """Return True if copying the state and back takes less time than the forward that it saves.
 
     A copy and a forward are both bound by the memory they go through, so the sizes tell, and the same at every start,
     where a measurement would not.

@@ -17,7 +17,7 @@ _CELL = np.dtype([("position", "<i4"), ("sequences", "<u4"), ("sequence", "<i4")
 
 
 def caches_in(size: int) -> int:
-    """Return how many caches a context has, by the size of a copy of a sequence that has no cells.
+    """Return the number of caches of a context, by the size of a copy of a sequence that has no cells.
 
     One of all layers, or one of those that see everything and one of those with a sliding window.
     """

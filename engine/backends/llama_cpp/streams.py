@@ -342,7 +342,7 @@ def _bytes_of(model: Any, length: int, count: int) -> int:
 
 
 def _alike(context: StreamContext, count: int) -> bool:
-    """Return whether the rows of a stream are the same, to the bit, alone and beside the others."""
+    """Return True if the rows of a stream are the same, to the bit, alone and beside the others."""
     texts = [[(7 + 11 * number + 3 * place) % context.vocab_size for place in range(3)] for number in range(count)]
     rows: list[Logits] = []
     for numbers in (range(count), range(count - 1, count)):

@@ -222,7 +222,7 @@ class LlamaCppTokenizer:
         return text.decode("utf-8", "replace") if text else ""
 
     def _lacks_byte_tokens(self) -> bool:
-        """Return whether a character without a token of its own would make llama.cpp throw through C.
+        """Return True if a character without a token of its own would make llama.cpp throw through C.
 
         That would end the process.
         """

@@ -86,7 +86,7 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         return 0
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        """Return how many tokens a forward of `query_length` will see, and which is the first of them."""
+        """Return the number of tokens a forward of `query_length` will see, and which is the first of them."""
         first = self._first_visible(self.filled)
         return self.filled + query_length - first, first
 

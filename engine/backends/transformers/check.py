@@ -80,7 +80,7 @@ def find_way(model: Any, embeddings: int) -> CacheUse:
 def _obeys(
     make: Callable[[], Memory], feeding: Feeding, tokens: Sequence[int], rows: torch.Tensor, stateless: torch.Tensor
 ) -> bool:
-    """Return whether feeding, going back and feeding on gives the rows that were computed without a cache."""
+    """Return True if feeding, going back and feeding on gives the rows that were computed without a cache."""
     try:
         memory = make()
         dtype = memory.model.dtype
@@ -120,7 +120,7 @@ def _alike(read: torch.Tensor, rows: torch.Tensor, tolerance: float) -> bool:
 
 
 def _uses_state(read: torch.Tensor, rows: torch.Tensor, stateless: torch.Tensor) -> bool:
-    """Return whether the rows are those behind the whole text, and clearly not those behind the last tokens alone."""
+    """Return True if the rows are those behind the whole text, and clearly not those behind the last tokens alone."""
     error = (read - rows).abs().amax(1)
     allowed = torch.maximum(_TELLING * (stateless - rows).abs().amax(1), _EXACT * rows.std(1))
     return bool((error <= allowed).all())

@@ -36,7 +36,7 @@ def run(settings: str) -> int:
 
 
 def _converted(path: Path, out: Path) -> dict[str, Any]:
-    """Return how many tensors were written, or in a word why none were: unsafe, none, memory, broken."""
+    """Return the number of tensors written, or in a word why none were: unsafe, none, memory, broken."""
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)  # noqa: TID251 - its reader of weights, in a child
         tensors = _tensors(found)

@@ -70,7 +70,7 @@ def hidden_states(model: Any, layers: Sequence[Any]) -> HiddenStates | None:
 
 
 def readable_tokens(model: Any) -> int:
-    """Return how many token ids a model can read."""
+    """Return the number of token ids that a model can read."""
     return int(model.get_input_embeddings().weight.shape[0])
 
 

@@ -78,7 +78,7 @@ class LayerForLater(torch.nn.Module):
 
     @property
     def filled(self) -> int:
-        """Return how many entries it holds."""
+        """Return the number of entries it holds."""
         return self._held.filled
 
     def cut(self, count: int) -> None:
@@ -354,7 +354,7 @@ def _placed(tensor: torch.Tensor, target: TransformersBackend) -> torch.Tensor:
 
 
 def _is_output(weight: torch.Tensor, target: TransformersBackend) -> bool:
-    """Return whether an output layer is the target's own, whose weights may lie in another order."""
+    """Return True if an output layer is the target's own, whose weights may lie in another order."""
     width = target.embeddings.shape[1]
     rows = torch.linspace(-1.0, 1.0, 2 * width).sin().reshape(2, -1).to(weight)
     if weight.shape != (target.vocab_size, width):

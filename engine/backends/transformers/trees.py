@@ -45,7 +45,7 @@ def run_tree(memory: CacheMemory, tokens: Sequence[int], parents: Sequence[int])
 
 
 def try_trees(memory: Memory) -> bool:
-    """Return whether a model gives the rows of its chains for a tree too. The memory is as before then."""
+    """Return True if a model gives the rows of its chains for a tree too. The memory is as before then."""
     if not isinstance(memory, CacheMemory) or not memory.takes_trees:
         return False
     before = memory.length

@@ -76,7 +76,7 @@ def _layers(header: GgufFile, architecture: str) -> list[tuple[bool, int, int]]:
 
 
 def _turns(number: Numbers, end: str) -> bool:
-    """Return whether as many numbers of a head turn with its position as can."""
+    """Return True if as many numbers of a head turn with its position as can."""
     turned = number(f"rope.dimension_count{end}")
     return turned % 2 == 0 and turned <= number(f"attention.key_length{end}")
 

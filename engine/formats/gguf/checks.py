@@ -385,7 +385,7 @@ class HeaderChecks:
 
 
 def _is_text(texts: TextTable) -> bool:
-    """Return whether every text is valid UTF-8."""
+    """Return True if every text is valid UTF-8."""
     try:
         texts.lines().decode()
     except UnicodeDecodeError:

@@ -29,7 +29,7 @@ class Value(NamedTuple):
 
     @property
     def is_array(self) -> bool:
-        """Return whether this is a list of values."""
+        """Return True if this is a list of values."""
         return self.length >= 0
 
 
@@ -121,7 +121,7 @@ class GgufFile:
         return b"" if array is None else array.tobytes()
 
     def count(self, key: str) -> int | None:
-        """Return how many elements the array at `key` has, or None."""
+        """Return the number of elements the array at `key` has, or None."""
         value = self.metadata.get(key)
         return value.length if value is not None and value.is_array else None
 

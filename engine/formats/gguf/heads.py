@@ -270,7 +270,7 @@ def inner_head(header: GgufFile, others: Sequence[GgufFile] = ()) -> DraftHead |
 
 
 def is_mtp_file(header: GgufFile) -> bool:
-    """Return whether a file holds nothing of a model but its MTP layers and what they share with it.
+    """Return True if a file holds nothing of a model but its MTP layers and what they share with it.
 
     llama.cpp's converter writes such files (`--mtp`), with the header of the whole model.
     """

@@ -31,7 +31,7 @@ _BY_LAYER = (
 
 
 def tells_of_mtp(path: Path) -> bool:
-    """Return whether the header of a file tells of MTP layers; False also where it cannot be read."""
+    """Return True if the header of a file tells of MTP layers; False also where it cannot be read."""
     try:
         if not path.is_file():  # A pipe would never answer.
             return False

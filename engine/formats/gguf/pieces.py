@@ -55,7 +55,7 @@ class KnownPieces:
         return [piece for piece in self._by_kind.get(kind, ()) if data.startswith(piece.prefix, start)]
 
     def has(self, kind: Hashable) -> bool:
-        """Return whether there is any of this kind."""
+        """Return True if there is any of this kind."""
         return kind in self._by_kind
 
     def add(self, kind: Hashable, body: bytes, content: Any) -> HeaderPiece | None:

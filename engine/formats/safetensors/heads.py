@@ -91,13 +91,13 @@ def head_in_folder(folder: Path, target_layers: int | None = None) -> DraftHead:
 
 
 def is_head_folder(folder: Path) -> bool:
-    """Return whether a folder is that of a head by its configuration or its tensors, whatever else is wrong with it."""
+    """Return True if a folder is that of a head by its configuration or its tensors, whatever else is wrong with it."""
     config = _config_of(folder)
     return bool(config) and (_MEDUSA in config or "draft_vocab_size" in config or is_feature_head(folder))
 
 
 def is_medusa_folder(folder: Path) -> bool:
-    """Return whether the configuration in a folder is that of Medusa heads, whatever else is wrong with it."""
+    """Return True if the configuration in a folder is that of Medusa heads, whatever else is wrong with it."""
     return _MEDUSA in _config_of(folder)
 
 

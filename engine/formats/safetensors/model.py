@@ -150,7 +150,7 @@ def _with_weights(model: ModelFile, config: Config) -> ModelFile:
 
 
 def is_feature_head(folder: Path) -> bool:
-    """Return whether the tensors in a folder are those of an EAGLE-1 or EAGLE-2 head: its configuration does not tell.
+    """Return True if the tensors in a folder are those of an EAGLE-1 or EAGLE-2 head: its configuration does not tell.
 
     What is looked at is the beginning of one file, however damaged the rest is (see names_at_first_sight).
     """

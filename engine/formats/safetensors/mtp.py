@@ -77,7 +77,7 @@ class MtpLayout:
 
 
 def brings_mtp(folder: Path) -> bool:
-    """Return whether a folder holds a model whose files have tensors for later tokens, whatever is wrong with them."""
+    """Return True if a folder holds a model whose files have tensors for later tokens, whatever is wrong with them."""
     try:
         config = read_json(folder / "config.json")
         if not is_there(folder / "model.safetensors") and not is_there(folder / "model.safetensors.index.json"):
@@ -88,7 +88,7 @@ def brings_mtp(folder: Path) -> bool:
 
 
 def tells_of_mtp(folder: Path) -> bool:
-    """Return whether the configuration in a folder tells of layers for later tokens, which its files may lack."""
+    """Return True if the configuration in a folder tells of layers for later tokens, which its files may lack."""
     try:
         return _told(_text_part(read_json(folder / "config.json"))) > 0
     except (LoadFailed, OSError):

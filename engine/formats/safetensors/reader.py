@@ -118,7 +118,7 @@ def model_folder(path: str | Path) -> Path | None:
 
 
 def is_there(path: Path) -> bool:
-    """Return whether something is there that may be looked at.
+    """Return True if something is there that may be looked at.
 
     Never raises; Path.exists does in a folder without rights.
     """

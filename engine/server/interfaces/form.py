@@ -64,7 +64,7 @@ class Form(ABC):
 
     @property
     def broken(self) -> bool:
-        """Return whether the last reply that has ended broke off: no interface has a word for that."""
+        """Return True if the last reply that has ended broke off: no interface has a word for that."""
         return bool(self.results) and self.results[-1].finish_reason in _BROKEN
 
     @abstractmethod
@@ -112,7 +112,7 @@ def as_event(data: Mapping[str, Any] | str, name: str | None = None) -> bytes:
 
 
 def usage(results: Sequence[GenerationResult], reasoning_tokens: int, copies: int = 1) -> dict[str, Any]:
-    """Return how many tokens were read and written. `copies`: so many replies to one prompt have read it once."""
+    """Count the tokens that were read and written. `copies`: so many replies to one prompt have read it once."""
     firsts = results[::copies]
     read, written = (sum(each.prompt_tokens for each in firsts), sum(len(result.tokens) for result in results))
     predicted = [each for result in results for each in result.stats.by_method if each.name == PREDICTION.name]
@@ -130,7 +130,7 @@ def usage(results: Sequence[GenerationResult], reasoning_tokens: int, copies: in
 
 
 def cached_tokens(result: GenerationResult) -> int:
-    """Return how many tokens of the prompt were in the cache."""
+    """Return the number of prompt tokens that were in the cache."""
     return result.prompt_tokens - result.prompt_evaluated
 
 

@@ -119,7 +119,7 @@ def _call(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _waits(messages: list[dict[str, Any]]) -> bool:
-    """Return whether the last message is a thought behind which nothing is said yet."""
+    """Return True if the last message is a thought behind which nothing is said yet."""
     last = messages[-1] if messages else {}
     return last.get("role") == "assistant" and last.get("content") is None and "tool_calls" not in last
 

@@ -19,7 +19,7 @@ def rendered(template: str, messages: list[Message], cancel: CancelToken | None 
 
 
 def answers(template: str) -> bool:
-    """Return whether the template does its work where nothing hostile is said."""
+    """Return True if the template does its work where nothing hostile is said."""
     return rendered(template, HI) == "<|user|>Hi\n<|assistant|>"
 
 

@@ -20,7 +20,7 @@ def module_of(frame: FrameType) -> str:
 
 
 def is_ours(module: str) -> bool:
-    """Return whether a module belongs to the program."""
+    """Return True if a module belongs to the program."""
     return module.partition(".")[0] in OURS
 
 
@@ -39,7 +39,7 @@ class CallCounter:
 
     @property
     def total(self) -> int:
-        """Return how many calls were counted."""
+        """Return the number of calls that were counted."""
         return self.pairs.total()
 
     def __enter__(self) -> Self:
