@@ -134,7 +134,7 @@ def _make_parser() -> argparse.ArgumentParser:
 
 
 def _no_screen() -> str | None:
-    """Return why no window can be shown, if that is known before Qt fails (it would abort the process)."""
+    """Return the reason that no window can be shown, if known before Qt fails (it would abort)."""
     if sys.platform != "linux" or os.environ.get("QT_QPA_PLATFORM"):
         return None
     if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):

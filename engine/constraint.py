@@ -115,7 +115,7 @@ class Constraint:
         return grammar
 
     def _reason(self, said: str) -> Translatable:
-        """Return what is wrong, of what the library says."""
+        """Return the complaint of the library."""
         keys = _UNKNOWN_KEYS.search(said)
         if keys is not None:
             return _unsupported(json.loads(keys[1]))
@@ -219,7 +219,7 @@ def _objects(value: Any) -> list[dict[str, Any]]:
 
 
 def _leaves(value: Any) -> list[Any]:
-    """Return what within a JSON value holds no others."""
+    """Yield the leaves of a JSON value."""
     return [part for part in _parts(value) if not isinstance(part, dict | list)]
 
 

@@ -137,7 +137,7 @@ class SpeculativeDecoder:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Return what can be known of its replies: everything."""
+        """Return the capabilities of its replies: all of them."""
         return EVERYTHING
 
     def attach_target(

@@ -22,7 +22,7 @@ class EngineError(Exception):
         return self.args[0] if self.args and isinstance(self.args[0], str) else str(self)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return how it is copied, and sent to another process: its words and attributes, as they are."""
+        """Reduce it for copies and other processes: its words and attributes, as they are."""
         return _remade, (type(self), sendable(self.args), {name: sendable(value) for name, value in vars(self).items()})
 
 

@@ -129,7 +129,7 @@ class GenerationResult:
 
     @property
     def advice(self) -> str | None:
-        """Return what to change, in a sentence for a person, where the draft was mostly wrong."""
+        """Return advice, in a sentence for a person, where the draft was mostly wrong."""
         return self.stats.advice
 
     @property

@@ -178,7 +178,7 @@ class GenerationStats:
 
     @property
     def advice(self) -> str | None:
-        """Return what to change, in a sentence for a person, where less than 30 % of the proposals were accepted.
+        """Return advice, in a sentence for a person, where less than 30 % of the proposals were accepted.
 
         None of a few, which say little, and where no draft proposed but the text itself, or masks.
         """

@@ -45,7 +45,7 @@ class Translatable(str):
         return self._made(self.template, self.fields, False)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Return how it is copied, and sent to another process."""
+        """Reduce it for copies and other processes."""
         fields = {name: sendable(value) for name, value in self.fields.items()}
         return _remade, (type(self), self.template, fields, self.capital)
 
@@ -118,7 +118,7 @@ def packed(text: str) -> str | dict[str, Any]:
 
 
 def unpacked(data: object) -> str:
-    """Return what was packed. Raises KeyError, ValueError, TypeError, IndexError for what never was."""
+    """Unpack a text. Raises KeyError, ValueError, TypeError, IndexError for what never was."""
     if isinstance(data, str):
         return data
     if not isinstance(data, Mapping) or not isinstance(data["fields"], Mapping):

@@ -505,7 +505,7 @@ class EngineBridge(Responders):
     def _describe(
         self, told: Sequence[Message], result: GenerationResult, sources: set[str], options: dict[str, Any]
     ) -> dict[str, Any] | None:
-        """Return how a reply was made, for its proof; None where that cannot be said."""
+        """Describe the making of a reply, for its proof; None where that is unknown."""
         with contextlib.suppress(EngineError, OSError, AttributeError):
             return engine.describe_reply(self._decoder, told, result, sources, options)
         return None

@@ -20,7 +20,7 @@ class ServerSwitch:
 
     @property
     def url(self) -> str:
-        """Return where it listens; '' while it is off."""
+        """Return its address; '' while it is off."""
         return "" if self._server is None else self._server.url
 
     def turn_on(self, host: str, port: int, key: str, names: str = "") -> None:
@@ -50,7 +50,7 @@ class ServerSwitch:
         return server is None or server.stop(timeout)
 
     def figures(self) -> ServerFigures | None:
-        """Return what was done so far, None while it is off."""
+        """Return the counters so far, None while it is off."""
         return None if self._server is None else self._server.figures()
 
     def lines(self) -> tuple[ServerLine, ...]:

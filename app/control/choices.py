@@ -129,12 +129,12 @@ class Choices(QObject):
 
     @property
     def thinking_modes(self) -> tuple[ThinkingMode, ...]:
-        """Return how the loaded model can be told to think, beside "default"; (): it cannot."""
+        """List the thinking choices of the loaded model beside "default"; (): none."""
         return self._modes
 
     @property
     def thinking(self) -> ThinkingMode:
-        """Return how the next reply is to think: as chosen for the conversation, or else for the model."""
+        """Return the thinking choice of the next reply: the conversation's, or else the model's."""
         shown = self._conversations.open
         kept = None if shown is None else shown.settings.get(THINKING)
         wanted = kept if kept in THINKING_MODES else self._settings.thinking.get(self._thinking_model)
@@ -167,7 +167,7 @@ class Choices(QObject):
 
     @property
     def recommended(self) -> GenerationChoice | None:
-        """Return what the model that is to answer recommends, everything else as it is; None where it says nothing."""
+        """Apply the sampling that the answering model recommends; None where it recommends none."""
         sampling = None if self._target is None else self._target.recommended_sampling
         if sampling is None:
             return None

@@ -183,7 +183,7 @@ class ContextController(QObject):
                 self._note_reply()
 
     async def _read_history(self) -> tuple[Message, ...]:
-        """Return what was said so far; of a long chat bit by bit, so that the window goes on."""
+        """Gather the turns so far; of a long chat bit by bit, so that the window goes on."""
         if self._history is not None:
             return self._history
         entries = self._controller.transcript.entries

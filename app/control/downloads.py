@@ -169,7 +169,7 @@ class Downloads(QObject):
 
     @property
     def shown(self) -> DownloadsShown:
-        """Return what the dialog shows."""
+        """Return the content of the dialog."""
         return DownloadsShown(
             self.listed,
             self.found,

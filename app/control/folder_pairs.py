@@ -34,7 +34,7 @@ class FolderPair:
 
 
 async def best_of_folder(folder: Path, models: Sequence[ModelFile], free: int) -> FolderPair:
-    """Return what a folder holds; judged in slices that keep the window responsive."""
+    """Judge a folder's models in slices that keep the window responsive."""
     inside = [model for model in models if model.role == "model" and model.usable and folder in model.path.parents]
     room = free * _SHARE
     targets = sorted((model for model in inside if _needs(model) < room), key=_size, reverse=True)

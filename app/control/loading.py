@@ -199,5 +199,5 @@ class Loader(QObject):
 
 
 def _question(state: LoadState) -> object:
-    """Return what the user is asked in a state."""
+    """Return the question to the user in a state."""
     return state.shortage if state.stage == "asking" else state.error if state.refused is not None else None

@@ -47,7 +47,7 @@ def _action(error: BaseException) -> Action | None:
 
 
 def details(error: BaseException) -> str:
-    """Return where and in which circumstances an error occurred, for a report.
+    """Describe the place and circumstances of an error, for a report.
 
     No text of the conversation is in it: messages that may quote one are left out. Nor is the user's folder.
     """

@@ -43,7 +43,7 @@ from engine import (
 def current_activity(
     bridge: EngineBridge, models: ModelController, exchange: Exchange | None, reading: PromptProgress | None
 ) -> Activity:
-    """Return what is going on. `exchange`: what is being answered; `reading`: how much of its prompt is read."""
+    """Return the activity. `exchange`: the one being answered; `reading`: the read share of its prompt."""
     if exchange is not None:
         if exchange.status == "writing":
             return Activity("writing")
@@ -162,7 +162,7 @@ class ReplyQueue(QObject):
         return self.queue[0] if self.queue else None
 
     def activity_for(self, pending: PendingReply | None) -> Activity:
-        """Return what is going on, for the chat of this reply (None: of a chat that waits for none)."""
+        """Return the activity, for the chat of this reply (None: of a chat that waits for none)."""
         return self.activity if pending in (None, self.running) else Activity("queued")
 
     def start(self, pending: PendingReply) -> None:

@@ -127,7 +127,7 @@ class ToolDesk(QObject):
         return self.toolbox(self._conversations.open).functions()
 
     def all_tools(self) -> tuple[HostShown, ...]:
-        """Return what can be used in chats at all, by who has it, without what is off in the settings."""
+        """Return the tools for chats by host, without those that are off in the settings."""
         shown = [replace(host, tools=tuple(tool for tool in host.tools if tool.on)) for host in self.hosts()]
         return tuple(host for host in shown if host.tools)
 
@@ -202,7 +202,7 @@ class ToolDesk(QObject):
         return self.bench.start(lambda cancel: run_call(planned, toolbox, cancel=cancel))
 
     def given(self, tool: Tool, conversation: Conversation | None) -> Permission | None:
-        """Return what was answered for a tool; None: a person is to be asked."""
+        """Return the answer for a tool; None: a person is to be asked."""
         said = self.permissions.given(tool)
         if said is None and self._in_chat(tool, conversation) in self._in_chats:
             return Permission.chat

@@ -68,7 +68,7 @@ class GetModelsWindows(QObject):
             self.dialog.show_state(self.downloads.shown)
 
     def _measured(self) -> dict[str, tuple[float, float]]:
-        """Return how fast recommended targets were that are here by now, by the names by which they are got."""
+        """Return the measured speeds of recommended targets that are here, by name."""
         found, models = {}, self._models.list.measured
         for pair in self.downloads.recommended.models if self.downloads.recommended is not None else ():
             repository, _, quantisation = pair.target.partition(":")

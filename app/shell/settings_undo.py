@@ -38,7 +38,7 @@ class SettingsUndo:
 
     @property
     def words(self) -> str:
-        """Return what would be undone; empty for nothing."""
+        """Name the change that would be undone; empty for none."""
         return self._done[-1][0] if self._done else ""
 
     def begin(self, words: str) -> None:
@@ -71,7 +71,7 @@ class SettingsUndo:
 
 
 def _merged(before: Mapping[str, Any], after: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is now, and in it what was before wherever only this change made the difference."""
+    """Return the present settings with this change taken back."""
     merged = dict(now)
     for name in {*before, *after}:
         old, new = before.get(name), after.get(name)

@@ -116,7 +116,7 @@ class FilePlace:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return what tells a file from every other one that has its name at another time; None where there is no file.
+    """Identify a file among others of its name at other times; None where there is no file.
 
     None on Windows too, where a file that is open cannot be taken away.
     """

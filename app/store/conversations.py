@@ -212,7 +212,7 @@ class ConversationStore:
         self.writer.submit(lambda store: store.move_documents(conversation.id), conversation)
 
     def drafts(self, conversation: Conversation | None) -> Mapping[int, str]:
-        """Return what was typed in a conversation (None: that without a question) and not sent yet."""
+        """Return the unsent text of a conversation (None: the one without a question)."""
         return self._first_drafts if conversation is None else conversation.drafts
 
     def set_draft(self, conversation: Conversation | None, part: int, text: str) -> bool:

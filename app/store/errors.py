@@ -264,7 +264,7 @@ _PASSING = (
 
 
 def _damage(error: Exception) -> str:
-    """Return what is wrong with a file in SQLite's words, on one line."""
+    """Return SQLite's complaint about a file, on one line."""
     if not _code(error):
         # The interpreter's words quote the bytes that should have been a text, which may be from a chat.
         return Translatable("the file is damaged")

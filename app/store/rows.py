@@ -128,7 +128,7 @@ def _message_of_damaged(row: Sequence[Any]) -> StoredMessage:
 
 
 def lost_message(number: int, parent: int | None) -> StoredMessage:
-    """Return what stands for a message of which nothing can be read."""
+    """Make a stand-in for an unreadable message."""
     return StoredMessage(number, parent, "user", "", 0.0, damaged=True)
 
 

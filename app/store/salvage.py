@@ -65,7 +65,7 @@ def load(connection: sqlite3.Connection, conversation_id: int) -> Conversation |
 
 
 def drafts(connection: sqlite3.Connection, conversation_id: int) -> dict[int, str]:
-    """Return what was typed in a conversation and not sent yet, as far as it can be read."""
+    """Return the unsent text of a conversation, as far as it can be read."""
     select = "SELECT part, text FROM drafts WHERE conversation = ?"
     with damage_passed_over(), _any_text(connection):
         return {part: text_of(text) for part, text in connection.execute(select, (conversation_id,))}
@@ -178,7 +178,7 @@ def _row(connection: sqlite3.Connection, select: str, number: int) -> Any:
 
 
 def _lines_left(connection: sqlite3.Connection) -> tuple[list[Sequence[Any]], dict[int, int]]:
-    """Return what `summaries` reads; a conversation of which only messages are found has a line without a title."""
+    """Salvage `summaries`; a conversation of which only messages are found has a line without a title."""
     counts: dict[int, int] = {}
     with damage_passed_over():
         # Those before the damage are kept.

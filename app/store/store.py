@@ -163,7 +163,7 @@ class Store:
             return conversation
 
     def drafts(self, conversation_id: int = 0) -> dict[int, str]:
-        """Return what was typed in a conversation and not sent yet. 0: in the one that has no question yet."""
+        """Return the unsent text of a conversation. 0: of the one without a question yet."""
         with self._reading():
             return salvage.drafts(self.connection, conversation_id)
 

@@ -82,7 +82,7 @@ def flavour() -> str:
 
 
 def describe(settings: Path | None = None) -> str:
-    """Return what `--paths` prints, one `key: value` per line. `settings`: the file in place of the default one."""
+    """Return the output of `--paths`, one `key: value` per line. `settings`: the file in place of the default one."""
     here = Path(__file__).resolve().parents[1] / "__main__.py"
     told = {
         "version": __version__,

@@ -110,7 +110,7 @@ def clock_words(seconds: float) -> str:
 
 
 def race_words(race: Race, *, sampled: bool) -> str:
-    """Return how a race ended: identical · 2.1×. Empty while it goes on. `sampled`: the tokens were drawn.
+    """Describe the end of a race: identical · 2.1×. Empty while it goes on. `sampled`: the tokens were drawn.
 
     Texts that differ differ in length too, so their clocks tell nothing: their speeds are given.
     """

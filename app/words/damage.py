@@ -11,14 +11,14 @@ _BEGINNING = 40
 
 
 def damage_note() -> str:
-    """Return what stands beside a damaged message."""
+    """Return the note beside a damaged message."""
     return QCoreApplication.translate(
         "Damage", "This message was damaged on the disk and may not read as it was written."
     )
 
 
 def damage_words(conversation: Conversation) -> str:
-    """Return what of a chat is damaged, by name; empty where nothing is."""
+    """Name the damaged parts of a chat; empty where nothing is."""
     damaged = [message for message in conversation if message.damaged]
     if not damaged and not conversation.damaged:
         return ""

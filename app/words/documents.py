@@ -15,7 +15,7 @@ _PLACE = re.compile(r"(page|slide|sheet|chapter|message|file)(?: (.*))?$", re.DO
 
 
 def file_words(file: Attachment) -> str:
-    """Return what is known of a file that goes with a question: its pages, its tokens; "" where it is nothing."""
+    """Describe a file of a question: its pages, its tokens; "" where neither is known."""
     said = []
     if file.held is not None and file.held.document.pages > 1:
         said.append(QCoreApplication.translate("Documents", "%n page(s)", "", file.held.document.pages))
@@ -55,7 +55,7 @@ def source_words(source: CitedPart) -> str:
 
 
 def repeated_words() -> str:
-    """Return what is said of a stretch of a reply that stands in a document."""
+    """Describe a stretch of a reply that repeats a document."""
     return QCoreApplication.translate("Documents", "word for word in the document")
 
 

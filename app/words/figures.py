@@ -56,7 +56,7 @@ def speed(tokens_per_second: float | None) -> str:
 
 
 def not_told() -> str:
-    """Return what stands for a figure that a server does not tell."""
+    """Return the placeholder of a figure that a server does not report."""
     return QCoreApplication.translate("Figures", "not told")
 
 

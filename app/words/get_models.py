@@ -15,7 +15,7 @@ from engine import PackagedModel, Recommendation, StoredModel
 
 
 def short_name(name: str) -> str:
-    """Return what a model of a hub is called without its owner and the words that all have: Qwen3-8B Q4_K_M."""
+    """Shorten the name of a hub's model: Qwen3-8B Q4_K_M."""
     repository, _, quantisation = name.partition(":")
     stem = repository.rpartition("/")[2].removesuffix("-GGUF").removesuffix("-gguf")
     return f"{stem} {quantisation}".strip()

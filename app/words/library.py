@@ -57,7 +57,7 @@ def facts(row: LibraryRow) -> str:
 
 
 def fact_lines(row: LibraryRow) -> list[str]:
-    """Return what is known of a model, a line each: family, figures, context, how chats are written, memory."""
+    """Describe a model, a line each: family, figures, context, how chats are written, memory."""
     counted = parameters(row.model.parameters)
     size = row.model.size_label
     both = f"{size} ({counted})" if size and counted and size != counted else size or counted

@@ -81,7 +81,7 @@ def _automatic_words(choice: PickerLine) -> tuple[str, str]:
 
 
 def facts_words(model: ModelFacts) -> str:
-    """Return where a loaded model computes, and whether its rows of logits depend on the batch, in one line."""
+    """Describe a loaded model's device and batch invariance in one line."""
     tr = QCoreApplication.translate
     place = f"{model.name} · {model.device}"
     if model.batch_invariant is None:

@@ -12,7 +12,7 @@ _SIGNS = {"\n": "↵", "\t": "⇥"}
 
 
 def round_words(replay: Replay, index: int) -> str:
-    """Return what happened in a round: draft guessed 4 · 3 kept · target wrote “near” · 38 ms for 4 tokens."""
+    """Describe a round: draft guessed 4 · 3 kept · target wrote “near” · 38 ms for 4 tokens."""
     shown = replay.rounds[index]
     parts: list[str] = []
     if shown.guessed:
@@ -41,7 +41,7 @@ def _ms(milliseconds: float) -> str:
 
 
 def place_words(index: int, count: int) -> str:
-    """Return where a replay is: round 7 of 41."""
+    """Describe the position of a replay: round 7 of 41."""
     return QCoreApplication.translate("Replay", "round {number} of {count}").format(
         number=number(index), count=number(count)
     )

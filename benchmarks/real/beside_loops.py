@@ -105,7 +105,7 @@ def _children_s() -> float:
 
 
 def _quietly(quiet: Quiet, ask: Ask) -> Ask:
-    """Return what asks while other programs are quiet, and again where they were not."""
+    """Make an asker that waits for quiet, and asks again where it was not."""
     return lambda way, most: quiet.measure(lambda: ask(way, most))
 
 

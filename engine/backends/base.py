@@ -264,7 +264,7 @@ class Backend(ABC):
         return False
 
     def cache_bytes(self) -> int:
-        """Return how large a copy of the cache would be, in bytes; 0 where it cannot be copied."""
+        """Return the size of a copy of the cache, in bytes; 0 where it cannot be copied."""
         return 0
 
     def copy_cache(self) -> CacheCopy | None:

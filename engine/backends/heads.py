@@ -49,7 +49,7 @@ class HeadLayers(ABC):
 
     @abstractmethod
     def combine(self, states: States) -> States:
-        """Return what entries are made of, shape (tokens, width), from states of shape (tokens, layers * width)."""
+        """Make entries, shape (tokens, width), from states of shape (tokens, layers * width)."""
 
     @abstractmethod
     def feed(self, first: int, tokens: Sequence[int], states: States, *, wanted: bool) -> tuple[Logits, States] | None:
@@ -160,7 +160,7 @@ class HeadBackend(Backend):
 
     @property
     def state_layers(self) -> Sequence[int]:
-        """Return which states of the target it reads."""
+        """Return the target's states that it reads."""
         return self._layers.layers
 
     def expect(self, count: int) -> None:

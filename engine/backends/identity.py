@@ -12,7 +12,7 @@ from engine.system.processor import library_stamp
 
 
 def describe_loaded(backend: Backend, config: LoadConfig | None) -> list[object] | None:
-    """Return what tells this model, as it was loaded, from any other: plain values whose `repr` can be compared.
+    """Identify this model, as it was loaded: plain values whose `repr` can be compared.
 
     None where it has no configuration (it was handed over as an object), or its files have gone.
     """
@@ -27,7 +27,7 @@ def describe_loaded(backend: Backend, config: LoadConfig | None) -> list[object]
 
 
 def describe_cache(backend: Backend, config: LoadConfig | None) -> str | None:
-    """Return what tells what a model's cache holds from what any other one would hold of the same text.
+    """Identify the content of a model's cache among those of other models for the same text.
 
     That is the files, how they were loaded, the library, this program, and the processor: its kernels round.
     None as of `describe_loaded`.

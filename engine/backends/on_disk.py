@@ -164,7 +164,7 @@ class DiskCaches:
         return None
 
     def _read(self, part: KeptPart) -> CacheCopy | None:
-        """Return what a part holds; None, and it is gone, where it is not what was written."""
+        """Read a part; None, and it is gone, where it was changed."""
         try:
             size = part.path.stat().st_size
             content = part.path.read_bytes() if size <= _MOST_PART_BYTES else b""

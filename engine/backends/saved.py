@@ -87,5 +87,5 @@ def keep_on_disk(backend: Backend, disk: DiskCaches | None) -> None:
 
 
 def disk_of(backend: Backend) -> DiskCaches | None:
-    """Return where a backend's caches are kept on disk; None where they are not."""
+    """Return the folder of a backend's kept caches, or None."""
     return backend.keeper.disk if isinstance(backend.keeper, SavedCaches) else None

@@ -76,7 +76,7 @@ class Meter:
 
 
 def candidates(usual: int) -> list[int]:
-    """Return what is tried against the usual number, the next to it first: of 1, 2, half of the cores, all cores."""
+    """Return the numbers to try against the usual one, the next to it first: of 1, 2, half of the cores, all cores."""
     offered = {1, min(2, logical_cores()), max(1, physical_cores() // 2), physical_cores(), logical_cores()} - {usual}
     return sorted(offered, key=lambda count: (abs(log2(count / usual)), count))[:_MOST]
 

@@ -125,7 +125,7 @@ def count_equal(comparisons: Sequence[str | None]) -> dict[str, Any]:
 
 
 def unsteadiness(replies: Sequence[Reply]) -> float:
-    """Return how much plain decoding of one prompt varied between turns: the largest of (fastest / slowest - 1)."""
+    """Return the variation of plain decoding of one prompt between turns: the largest of (fastest / slowest - 1)."""
     speeds = _speeds(replies, PLAIN)
     by_prompt: dict[int, list[float]] = {}
     for (prompt, _), speed in speeds.items():

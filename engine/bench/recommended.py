@@ -29,7 +29,7 @@ def recommended(
     machine: Machine | None = None,
     cancel: CancelToken | None = None,
 ) -> Recommended:
-    """Return what is recommended for this machine, or another.
+    """Recommend pairs for this machine, or another.
 
     `measure`: its speed, in two seconds, where that was not done; `hubs`: which are asked whether all of it is there.
     Raises LoadFailed, GrowthError, Cancelled.

@@ -136,7 +136,7 @@ def drafting_method(decoder: SpeculativeDecoder) -> str | None:
 
 
 def make_ways(lookaheads: Sequence[int], method: str | None, *, ngram: bool) -> tuple[Way, ...]:
-    """Return what to compare: plain always; each lookahead and auto where something drafts; the n-gram index."""
+    """List the ways to compare: plain always; each lookahead and auto where something drafts; the n-gram index."""
     ways = [Way(PLAIN, {"lookahead": 0})]
     if method is not None:
         ways += [Way(str(k), {"method": method, "lookahead": k}) for k in sorted(set(lookaheads) - {0})]

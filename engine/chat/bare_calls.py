@@ -93,7 +93,7 @@ def read_calls(text: str, names: Collection[str]) -> tuple[ToolCall, ...]:
 
 
 def _unwrapped(text: str) -> str:
-    """Return what stands in the fences or tags that a text is made of; the text itself where it is not."""
+    """Return the content of the fences or tags that a text is made of, or the text itself."""
     for pattern in _WRAPPED:
         inner, place = [], 0
         for found in pattern.finditer(text):

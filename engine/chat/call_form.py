@@ -83,7 +83,7 @@ _known: WeakKeyDictionary[Tokenizer, tuple[str, CallForm]] = WeakKeyDictionary()
 
 
 def call_form(tokenizer: Tokenizer, given: TemplateInput, renderer: Renderer, ends: Sequence[str]) -> CallForm:
-    """Return how the family of a model writes calls; found once for its template. Raises Cancelled.
+    """Find the form of a model's calls, once for its template. Raises Cancelled.
 
     `given`: what its template reads; `ends`: the texts of what ends a reply.
     """
@@ -275,7 +275,7 @@ def _without_last_mark(form: CallForm) -> CallForm:
 
 
 def _json_gap(two: str, *, name_first: bool) -> str:
-    """Return what stands between two calls whose arguments are JSON."""
+    """Return the text between two calls whose arguments are JSON."""
     spans = [found.span() for found in _ARGUMENTS.finditer(two)]
     if len(spans) != 2:
         return ""
@@ -284,7 +284,7 @@ def _json_gap(two: str, *, name_first: bool) -> str:
 
 
 def _tags_gap(two: str) -> str:
-    """Return what stands between the last value of the first of two calls, and the name of the second."""
+    """Return the text between the last value of the first of two calls and the name of the second."""
     name = two.find(_NAMES[1])
     return two[two.rfind(_VALUES[1], 0, name) + len(_VALUES[1]) : name]
 

@@ -53,7 +53,7 @@ def measure_turns(
     cancel: CancelToken | None = None,
     given: TemplateInput = PLAIN_INPUT,
 ) -> PromptFit:
-    """Return how a conversation would be read by `fit_turns` with the same arguments.
+    """Forecast `fit_turns` with the same arguments.
 
     Raises what encoding it raises.
     """

@@ -23,7 +23,7 @@ class Unreadable(Exception):
 
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
-    """Return what is said to a request: `grammar`, which makes the parser, and `reply`, the text to part.
+    """Answer a request: `grammar`, which makes the parser, and `reply`, the text to parse.
 
     The answer has `grammar` and `parts`, as door.cpp gives them; or `lacking`, where no door was compiled.
     Raises Unreadable, MemoryError.

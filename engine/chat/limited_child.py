@@ -100,7 +100,7 @@ class LimitedChild:
         self._watch.close()
 
     def _await(self, work: Callable[[], bytes | None], seconds: float, cancel: CancelToken | None) -> bytes | None:
-        """Return what `work` gives, done on a thread; None where the child ends. Raises OutOfTime, Cancelled.
+        """Run `work` on a thread; None where the child ends. Raises OutOfTime, Cancelled.
 
         Reading a pipe cannot be given up, on Windows in no way at all, but the child can be ended.
         """
@@ -129,7 +129,7 @@ class LimitedChild:
             raise ChatTemplateFailed(Translatable("it takes too much memory"))
 
     def _code(self) -> int | None:
-        """Return how the process ended, which has closed its output."""
+        """Return the exit status of the process, which has closed its output."""
         try:
             return self._process.wait(_END_S)
         except subprocess.TimeoutExpired:

@@ -57,7 +57,7 @@ class Lookalikes:
             found = self._start.search(text, place + 1)
 
     def cuts(self, text: str) -> list[int]:
-        """Return where a text must be read in pieces, so that no piece has such a place."""
+        """Return the places to cut a text, so that no piece has such a place."""
         made: list[int] = []
         for begin, end in self.places(text):
             if not any(begin < cut < end for cut in made[-_NEAR:]):
@@ -86,7 +86,7 @@ _known: WeakKeyDictionary[Tokenizer, tuple[tuple[str, ...], Lookalikes]] = WeakK
 
 
 def lookalikes_of(tokenizer: Tokenizer) -> Lookalikes:
-    """Return what must stay text in the prompts of a model.
+    """Return the markers that must stay text in the prompts of a model.
 
     These are its control and unknown tokens, and user-defined ones that stand in its chat templates, as many families
     mark thoughts and tool calls; of a pair such as <think> and </think> both.
@@ -178,7 +178,7 @@ class Disguise:
         return "".join(letters)
 
     def _sign(self, character: str, side: int) -> str:
-        """Return what stands for a character with a cut before it (0) or behind it (1)."""
+        """Return the stand-in for a character with a cut before it (0) or behind it (1)."""
         if self._free is None:
             taken = json.dumps(self._given, ensure_ascii=False)
             used = {*taken, *re.findall(r"\\u[0-9a-f]{4}", taken.lower())}

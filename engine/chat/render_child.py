@@ -68,7 +68,7 @@ def _answer(data: bytes) -> dict[str, Any]:
 
 
 def _reason(error: Exception) -> object:
-    """Return what went wrong, in few words and one line; a template may have made it long."""
+    """Describe an error in few words and one line; a template may have made it long."""
     if error.args and isinstance(error.args[0], Translatable):
         return packed(error.args[0])
     try:

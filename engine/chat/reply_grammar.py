@@ -98,7 +98,7 @@ class GrammarRequest:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what door.cpp reads."""
+        """Return the input of door.cpp."""
         return {
             "template": self.template,
             "bos": self.bos_token,
@@ -330,7 +330,7 @@ def _fitting(request: GrammarRequest, prompt_end: str) -> TemplateGrammar | None
 
 
 def _ask(grammar: dict[str, Any], text: str) -> dict[str, Any]:
-    """Return what the child says. Raises ChatTemplateFailed."""
+    """Ask the child. Raises ChatTemplateFailed."""
 
     def request(seconds: float) -> bytes:
         return json.dumps({"grammar": grammar, "reply": text, "seconds": seconds}).encode()

@@ -78,7 +78,7 @@ class ReplyText:
             self._markers.append((self._length + len(self._held), marker))
 
     def _cut(self) -> int:
-        """Return how much of the held text can be released; sets `stopped`."""
+        """Return the length of held text that can be released; sets `stopped`."""
         found = [(place, stop) for stop in self._stop if (place := self._held.find(stop)) >= 0]
         if found:
             place, self.stopped = min(found)

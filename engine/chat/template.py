@@ -94,7 +94,7 @@ def render_prompt(
     renderer: Renderer,
     given: TemplateInput = PLAIN_INPUT,
 ) -> PromptText:
-    """Return what a model reads of a conversation. Raises ChatTemplateFailed, Cancelled."""
+    """Render a conversation as a model reads it. Raises ChatTemplateFailed, Cancelled."""
     told = [template_message(message) for message in messages]
     if len(told) > 1 and told[-1]["role"] == "assistant":
         # Apart, as the reply was written.
@@ -111,7 +111,7 @@ def render_prompt(
 def render_conversation(
     messages: Sequence[Message], tokenizer: Tokenizer, renderer: Renderer, given: TemplateInput = PLAIN_INPUT
 ) -> PromptText:
-    """Return what a model reads of a conversation that nobody goes on with. Raises ChatTemplateFailed, Cancelled."""
+    """Render a conversation that nobody goes on with, as a model reads it. Raises ChatTemplateFailed, Cancelled."""
     template = choose_template(tokenizer.chat_templates, given)
     if template is None:
         return render_prompt(messages, tokenizer, renderer, given)
@@ -127,7 +127,7 @@ def render_cut(
     renderer: Renderer,
     given: TemplateInput,
 ) -> CutText:
-    """Return what a template makes of messages in the form of templates. Raises ChatTemplateFailed, Cancelled."""
+    """Render messages that are in the form of templates. Raises ChatTemplateFailed, Cancelled."""
     if given.tools and not any(name in template for name in ("tools", "functions")):
         renderer.note(_NO_TOOLS)
     disguise = Disguise(lookalikes_of(tokenizer), [template, messages, given.tools, given.documents])

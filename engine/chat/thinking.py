@@ -53,7 +53,7 @@ class Thinking:
 
     @property
     def modes(self) -> tuple[ThinkingMode, ...]:
-        """Return what can be chosen beside "default"."""
+        """List the choices beside "default"."""
         by_effort, by_switch = "effort" in self.names.values(), "on-off" in self.names.values()
         if not by_effort:
             return ("on", "off") if by_switch else ()
@@ -74,7 +74,7 @@ class Thinking:
 
 
 def find_thinking(template: str, render: Callable[[Mapping[str, object]], str]) -> Thinking:
-    """Return how the thinking of a template is switched, found by rendering it.
+    """Find the thinking switch of a template by rendering it.
 
     `render`: gives the text of a short conversation with these variables, and may raise ChatTemplateFailed.
     """
@@ -104,7 +104,7 @@ _known: WeakKeyDictionary[Tokenizer, tuple[str | None, Thinking]] = WeakKeyDicti
 
 
 def thinking_of(tokenizer: Tokenizer, renderer: Renderer, given: TemplateInput = PLAIN_INPUT) -> Thinking:
-    """Return how the thinking of a model is switched; found once for its template. Raises Cancelled."""
+    """Find the thinking switch of a model, once for its template. Raises Cancelled."""
     template = choose_template(tokenizer.chat_templates, given)
     kept = _known.get(tokenizer)
     if kept is None or kept[0] != template:
@@ -116,7 +116,7 @@ def thinking_of(tokenizer: Tokenizer, renderer: Renderer, given: TemplateInput =
 
 
 def template_thinking(template: str, tokenizer: Tokenizer, renderer: Renderer) -> Thinking:
-    """Return how the thinking of this template is switched, for the model of a tokenizer. Raises Cancelled."""
+    """Find the thinking switch of this template, for the model of a tokenizer. Raises Cancelled."""
 
     def render(arguments: Mapping[str, object]) -> str:
         given = TemplateInput(arguments=arguments)
@@ -126,7 +126,7 @@ def template_thinking(template: str, tokenizer: Tokenizer, renderer: Renderer) -
 
 
 def thinking_input(wanted: ThinkingMode, tokenizer: Tokenizer, renderer: Renderer) -> TemplateInput:
-    """Return what the template is given so that the model thinks as wanted; the renderer notes where it cannot be told.
+    """Return the template variables that make the model think as wanted; the renderer notes what it lacks.
 
     Raises InvalidRequest for an effort that the template does not have, Cancelled.
     """

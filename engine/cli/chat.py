@@ -171,7 +171,7 @@ class Chat:
     # Input ------------------------------------------------------------------------------------------------------------
 
     def _ask(self) -> str | None:
-        """Return what is typed, a block between quotes as one text; None at the end. Raises InvalidRequest."""
+        """Read a typed line, a block between quotes as one text; None at the end. Raises InvalidRequest."""
         line = self._line("> ")
         if line is None or not line.startswith(_QUOTES):
             return line
@@ -251,7 +251,7 @@ class Chat:
         return found[0]
 
     def _shown(self, channel: Channel, text: str) -> str:
-        """Return what is printed of a piece of a reply: in a terminal thoughts are dim, elsewhere they are left out."""
+        """Format a piece of a reply: in a terminal thoughts are dim, elsewhere they are dropped."""
         if not self._terminal:
             return text if channel == "content" else ""
         text = text.translate(_CONTROLS)

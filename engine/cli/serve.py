@@ -158,7 +158,7 @@ def _open_embedder(args: argparse.Namespace, path: Path, cancel: CancelToken) ->
 
 
 def _limits(args: argparse.Namespace) -> Limits:
-    """Return what is allowed. Raises InvalidRequest where others could reach the server without a key."""
+    """Return the limits. Raises InvalidRequest where others could reach the server without a key."""
     key = None
     if args.api_key_file is not None:
         key = read_text(args.api_key_file).strip()

@@ -119,7 +119,7 @@ def _loaded(decoder: SpeculativeDecoder) -> Tokenizer:
 
 
 def _switched(given: TemplateInput, thinking: Thinking, wanted: str | None, renderer: Renderer) -> TemplateInput:
-    """Return what the template is given with its thinking switched as wanted; what was set by name stays."""
+    """Return the template variables with thinking as wanted; those set by name stay."""
     if wanted is None:
         return given
     arguments = thinking.arguments(wanted)

@@ -89,7 +89,7 @@ class TerminalCalls:
         return Answered(messages, go_on)
 
     def _called(self, planned: PlannedCall, cancel: CancelToken) -> ToolOutput | None:
-        """Return what a call gave back; None where it was cancelled."""
+        """Return the result of a call; None where it was cancelled."""
         shown = _shown(planned.call, planned.tool)
         if planned.tool is not None:
             permission = self._asked(planned.tool, shown)
@@ -116,7 +116,7 @@ class TerminalCalls:
         return outputs[0]
 
     def _asked(self, tool: Tool, shown: list[str]) -> Permission | None:
-        """Return what a person answers, or answered before; None where the question was cancelled.
+        """Return the answer, given now or before; None where the question was cancelled.
 
         What is asked about is shown even where nothing else is told.
         """

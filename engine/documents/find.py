@@ -159,7 +159,7 @@ def _stem(word: str) -> str:
 
 
 def with_neighbours(found: Sequence[FoundPart], parts: Sequence[Section], letters: int) -> list[int]:
-    """Return which parts are given, in the order of the document, while so many characters last.
+    """Choose the parts to give, in the order of the document, while so many characters last.
 
     The best one comes with its neighbours, then the others, then theirs: what a hit says often goes on beside it.
     """

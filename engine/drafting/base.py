@@ -49,7 +49,7 @@ class Draft(NamedTuple):
 
 
 def cautious_cost(n: int) -> float:
-    """Return what verifying `n` tokens costs, in times of one, where nothing is measured: about as in llama.cpp."""
+    """Return the cost of verifying `n` tokens, in times of one, where nothing is measured: as in llama.cpp."""
     return (n + 1) / 2
 
 
@@ -150,7 +150,7 @@ class DrafterContext:
 
     @property
     def sampling(self) -> SamplingConfig:
-        """Return how proposals are drawn."""
+        """Return the sampler of proposals."""
         speculation = self.request.speculation
         sampling = speculation.draft_sampling or self.request.sampling
         temperature = speculation.draft_temperature

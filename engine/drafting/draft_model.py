@@ -301,7 +301,7 @@ class DraftModelDrafter(Drafter):
                 return
 
     def _look(self, tree: Tree, level: list[int]) -> list[Outlook | None]:
-        """Return what may follow the first node of a level, the others are leaves; or, with `grow`, each of them."""
+        """Return the outlook behind the first node of a level, the others are leaves; with `grow`, behind each."""
         if level[0] == ROOT:
             self._numbers = {}
         elif self._grow is not None:
@@ -331,7 +331,7 @@ class DraftModelDrafter(Drafter):
         return [found.get(node) for node in level]
 
     def _outlook(self, whole: NDArray[np.float32], path: Sequence[int]) -> Outlook | None:
-        """Return what may follow a path by its row of logits; None where the model is not confident, or lacks it."""
+        """Return the outlook behind a path by its row of logits; None where the model is not confident, or lacks it."""
         row, width = whole[: self._shared_vocab], 0 if self._shape is None else self._shape.width
         mask = None
         if self._masks is not None:

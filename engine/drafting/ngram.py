@@ -351,7 +351,7 @@ class NgramDrafter(Drafter):
         self._choose()
 
     def _resume(self, token: int) -> Match | None:
-        """Return where a broken copy may go on behind `token`: at its nearest place behind the break."""
+        """Find the place where a broken copy may go on behind `token`: the nearest behind the break."""
         if self._broken is None:
             return None
         source, when = self._broken
@@ -372,7 +372,7 @@ def make_drafter(context: DrafterContext) -> Drafter:
 
 
 def _judge(match: Match, coming: Sequence[int]) -> Evidence:
-    """Return what kind of evidence a match is, by the token that comes next at each of its places."""
+    """Classify a match by the token that comes next at each of its places."""
     if match.resumed:
         return "resumed"
     if len(coming) == 1:

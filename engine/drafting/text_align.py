@@ -159,7 +159,7 @@ class _Pieces:
         self._longest = max(map(len, self._sorted), default=0)
 
     def open_end(self, data: bytes) -> int:
-        """Return where the longest end of `data` begins that also begins a longer token; its length if none does."""
+        """Find the longest end of `data` that also begins a longer token; its length if there is none."""
         for place in range(max(len(data) - self._longest, 0), len(data)):
             index = bisect_right(self._sorted, data[place:])
             if index < len(self._sorted) and self._sorted[index].startswith(data[place:]):

@@ -60,7 +60,7 @@ class TreePrices:
         self.promising = rate > 0.0 and any(best > cost for cost in self._costs(1 + length))
 
     def _costs(self, held: int) -> list[float]:
-        """Return what each of one, two, … tokens beside `held` ones must bring, in tokens."""
+        """Return the least worth of each of one, two, … tokens beside `held` ones, in tokens."""
         more = range(1, min(MOST_WIDTH, MAX_LOOKAHEAD + 2 - held))
         return [self._rate * (self._verify(held + count) - self._verify(held)) / count for count in more]
 

@@ -70,7 +70,7 @@ _of_models: weakref.WeakKeyDictionary[Backend, DraftVocabulary] = weakref.WeakKe
 
 
 def vocabulary_of(draft: Backend) -> DraftVocabulary:
-    """Return what the texts so far taught of a loaded draft."""
+    """Return the vocabulary learned from the texts so far for a loaded draft."""
     if draft not in _of_models:
         _of_models[draft] = DraftVocabulary(draft.vocab_size, draft.eos_token_ids)
     return _of_models[draft]

@@ -43,7 +43,7 @@ class DraftHead:
 
 
 def readable_states(architecture: str, layers: int) -> frozenset[int]:
-    """Return which hidden states of a GGUF model of so many layers can be read."""
+    """Return the readable hidden states of a GGUF model of so many layers."""
     inputs = range(layers if architecture in _INPUTS else 0)
     return frozenset([*inputs, *([layers] if architecture in _LAST else []), NORMED])
 
@@ -66,7 +66,7 @@ def why_not_for(
     width: int,
     shared: tuple[tuple[int, int], ...] = (),
 ) -> str | None:
-    """Return why a head is not for a target whose hidden states are these, as a clause, or None where it may be.
+    """Explain, as a clause, that a head is not for a target with these hidden states; None where it may be.
 
     `shared`: what of the target's cache a head may read, as of a DraftHead.
     """

@@ -99,7 +99,7 @@ class ModelFile:
 
     @cached_property
     def turns(self) -> str:
-        """Return how its chats are written: by its own "template", in a format known by this name, or as "plain text".
+        """Return the form of its chats: its own "template", the name of a known format, or "plain text".
 
         '' where it writes no text.
         """
@@ -110,7 +110,7 @@ class ModelFile:
 
     @property
     def recommended_sampling(self) -> SamplingConfig | None:
-        """Return how its makers recommend to sample from it; None where they say nothing."""
+        """Return the sampling that its makers recommend, or None."""
         return sampling_of(self.recommended)
 
     def context_held(self, wanted: int | None = None) -> int:

@@ -44,12 +44,12 @@ _UNLESS_SAID = 1.0
 
 
 def recommended_in_header(value: Callable[[str], object]) -> Recommended:
-    """Return what a GGUF header recommends; `value` gives the content at a key, or None."""
+    """Read the recommendation of a GGUF header; `value` gives the content at a key, or None."""
     return _sensible({field: value(f"general.sampling.{name}") for name, field in _GGUF.items()})
 
 
 def recommended_in_config(config: Mapping[str, object]) -> Recommended:
-    """Return what the object in generation_config.json recommends."""
+    """Read the recommendation of generation_config.json."""
     if config.get("do_sample") is False:
         return ()
     found = {field: config.get(name) for name, field in _CONFIG.items()}

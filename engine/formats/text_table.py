@@ -96,7 +96,7 @@ class TextTable:
         return hashes
 
     def beginning_with(self, marks: Sequence[bytes]) -> NDArray[np.bool_]:
-        """Return which texts begin with one of these marks of at most eight bytes, shape (count,)."""
+        """Mark the texts that begin with one of these marks of at most eight bytes, shape (count,)."""
         padded = self._data + bytes(_WORD)
         words: NDArray[np.uint64] = np.ndarray(len(padded) - _WORD + 1, "<u8", padded, strides=(1,))
         first, found = words[self._starts], np.zeros(len(self), np.bool_)
@@ -122,7 +122,7 @@ class TextTable:
         return prints
 
     def _with_spaces(self) -> NDArray[np.int64]:
-        """Return which texts have a space in them."""
+        """Mark the texts with a space in them."""
         if not len(self):
             return np.zeros(0, np.int64)
         first = int(self._starts[0]) - _WORD
@@ -130,7 +130,7 @@ class TextTable:
         return np.unique(np.searchsorted(self._starts, spaces, "right") - 1)
 
     def _padding(self) -> NDArray[np.int64]:
-        """Return which texts stand for nothing."""
+        """Mark the texts that stand for nothing."""
         padded = self._data + bytes(_WORD)
         words: NDArray[np.uint64] = np.ndarray(len(padded) - _WORD + 1, "<u8", padded, strides=(1,))
         named = (self._lengths >= 5) & ((words[self._starts] & _PAD_MASK) == _PAD_BEGIN)

@@ -112,7 +112,7 @@ def read_with_room(
 
 
 def read_request(request: GenerationRequest, target: Backend, cancel: CancelToken) -> Reading:
-    """Return what the target reads. Raises ContextFull, InvalidRequest and its kinds."""
+    """Prepare the prompt of the target. Raises ContextFull, InvalidRequest and its kinds."""
     tokenizer, renderer = target.tokenizer, Renderer(cancel)
     _check_token_ids(request, target.vocab_size)
     given = thinking_input(request.thinking, tokenizer, renderer) if _is_chat(request) else PLAIN_INPUT
@@ -150,7 +150,7 @@ def read_request(request: GenerationRequest, target: Backend, cancel: CancelToke
 
 
 def _notes_on(request: GenerationRequest) -> tuple[str, ...]:
-    """Return what is to be known of a prompt: what of it the model does not read, or not as it is."""
+    """Return notes on a prompt: the parts that the model does not read, or not as they are."""
     prompt = request.prompt
     messages = [] if isinstance(prompt, str) else [each for each in prompt if isinstance(each, Message)]
     texts = (prompt,) if isinstance(prompt, str) else [message.content for message in messages]
@@ -206,7 +206,7 @@ def _encode(
 def _parted(
     request: GenerationRequest, tokenizer: Tokenizer, prompt: Sequence[int], given: TemplateInput, begun: Sequence[int]
 ) -> PartedReply:
-    """Return what parts the reply to a prompt, of these tokens, by what the chat template says.
+    """Make the parser of the reply to a prompt of these tokens, by the chat template.
 
     `begun`: the tokens behind them with which the reply begins.
     """
@@ -263,7 +263,7 @@ def _guess(
     ends: frozenset[int],
     turn_end: TurnEnd,
 ) -> CallGuess | None:
-    """Return what follows the calls that a reply makes by itself; None where it can make none, or must."""
+    """Make the guesser of calls that a reply makes by itself; None where it can make none, or must."""
     if not request.tools or request.must_call or request.constraint is not None or not _is_chat(request):
         return None
     tokenizer = target.tokenizer
@@ -289,7 +289,7 @@ def _without_end(request: GenerationRequest, ends: frozenset[int]) -> Generation
 def turn_end_of(
     tokenizer: Tokenizer, ends: AbstractSet[int], thought_ends: Sequence[str], renderer: Renderer
 ) -> TurnEnd:
-    """Return what ends the replies of a model; found once for its template. Raises Cancelled.
+    """Find the ends of a model's replies, once for its template. Raises Cancelled.
 
     `ends`: its own end tokens; `thought_ends`: markers that end a thought only. `renderer`: of the call that this is a
     part of.

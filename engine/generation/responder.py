@@ -44,7 +44,7 @@ class Responder(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Return what can be known of its replies."""
+        """Return the capabilities of its replies."""
 
     @property
     def is_loaded(self) -> bool:
@@ -56,7 +56,7 @@ class Responder(Protocol):
 
     @property
     def thinking_modes(self) -> tuple[ThinkingMode, ...]:
-        """Return what `thinking` may be beside "default"."""
+        """List the values of `thinking` beside "default"."""
 
     @property
     def stats(self) -> GenerationStats:
@@ -66,7 +66,7 @@ class Responder(Protocol):
         """Start counting anew."""
 
     def describe(self) -> dict[str, Any]:
-        """Return who answers, for JSON."""
+        """Name the responder, for JSON."""
 
     def generate(
         self,
@@ -116,7 +116,7 @@ class Responder(Protocol):
         tools: Sequence[Tool] = (),
         cancel: CancelToken | None = None,
     ) -> PromptFit:
-        """Return how much of these messages a reply would read; needs `counts`."""
+        """Forecast what a reply would read of these messages; needs `counts`."""
 
     def read_prompt(
         self,
@@ -126,7 +126,7 @@ class Responder(Protocol):
         reply_next: bool = True,
         cancel: CancelToken | None = None,
     ) -> ReadPrompt:
-        """Return what the target would read of these messages; needs `counts`."""
+        """Render these messages as the target would read them; needs `counts`."""
 
     def close(self) -> None:
         """End what is running, and free everything."""

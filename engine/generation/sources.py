@@ -64,7 +64,7 @@ class Proposing:
 
 
 def choose_proposing(reading: Reading, models: Models, seed: int) -> Proposing:
-    """Return who proposes. Raises ModelNotLoaded, NotAvailable, InvalidRequest."""
+    """Choose the sources. Raises ModelNotLoaded, NotAvailable, InvalidRequest."""
     request, target = reading.request, models.target
     speculation, greedy = request.speculation, request.sampling.greedy
     method, sources = choose_sources(speculation, models.sources)
@@ -171,7 +171,7 @@ def _lookahead(speculation: SpeculationConfig, sources: Sequence[Source]) -> Loo
 
 
 def _known(models: Models, sources: Sequence[Source]) -> PairKnowledge:
-    """Return what is known of the models."""
+    """Return the knowledge of the models."""
     known = models.knowledge or PairKnowledge()
     foreign = (source.method for source in sources if not source.method.automatic and not source.reads_states)
     if other := next((method.name for method in foreign), ""):
@@ -208,7 +208,7 @@ def _make_policy(
 
 
 def _cost(sources: Sequence[Source], request: GenerationRequest, models: Models) -> Callable[[int], float]:
-    """Return what a verification of n tokens costs, as it is known or was measured in earlier replies."""
+    """Return the cost of verifying n tokens, as known or measured in earlier replies."""
     if models.knowledge is not None:
         costs = models.knowledge.costs
         return lambda n: costs.verify(n) / costs.verify(1)

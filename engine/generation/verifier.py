@@ -270,7 +270,7 @@ class Verifier:
 
 
 def _node_of(draft: Draft, nodes: Sequence[int], token: int) -> int | None:
-    """Return which of the nodes proposes a token, or None."""
+    """Return the node that proposes a token, or None."""
     return next((node for node in nodes if draft.tokens[node] == token), None)
 
 

@@ -84,7 +84,7 @@ def file_name(small: Path, shape: GrownShape, kind: GrownKind, *more: object, no
 
 
 def writer_of(growth: Growing, kind: GrownKind) -> Callable[[Path], None]:
-    """Return what writes a file, or a folder, of that kind."""
+    """Return the writer of files, or folders, of that kind."""
     if kind == "transformers" and isinstance(growth, Growth):
         return partial(write_folder, growth)
     return partial(_write_gguf, growth, KINDS[kind][1])

@@ -74,7 +74,7 @@ def known_pace() -> MachinePace | None:
 
 
 def machine_pace(formats: Iterable[str] = (), cancel: CancelToken | None = None) -> MachinePace:
-    """Return what this machine does; what was not measured yet is measured now, which takes less than two seconds.
+    """Return this machine's pace; what was not measured yet is measured now, in less than two seconds.
 
     `formats`: of the models that are to be forecast. What was measured beside other programs is not kept. Raises
     LoadFailed, GrowthError, Cancelled.
@@ -124,7 +124,7 @@ def expected_speed(
 
 
 def _layer(flat: _Sample, flat_ms: Times, sample: _Sample, sample_ms: Times) -> Times:
-    """Return what a layer costs besides its matrices: two samples of one format that have many layers, and few."""
+    """Return the cost of a layer besides its matrices: two samples of one format that have many layers, and few."""
     read = _read(flat) / _read(sample)
     layers = flat.shape.layers - read * sample.shape.layers
     return {size: max(flat_ms[size] - read * sample_ms[size], 0.0) / layers for size in _SIZES}

@@ -127,7 +127,7 @@ def _config(growth: Growth) -> dict[str, Any]:
 
 
 def _tokenizer(small: SmallModel) -> dict[str, Any]:
-    """Return what tokenizer.json holds: byte-level BPE with GPT-2's splitting into words."""
+    """Return the content of tokenizer.json: byte-level BPE with GPT-2's splitting into words."""
     sort = small.value("tokenizer.ggml.model"), small.value("tokenizer.ggml.pre")
     if sort != ("gpt2", "gpt-2"):
         raise GrowthError(f"{small.path.name} has a tokenizer of another sort than the demo pair. Choose a GGUF kind.")

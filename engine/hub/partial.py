@@ -148,7 +148,7 @@ class PartialFile:
 
     @property
     def part(self) -> Path:
-        """Return where the bytes are."""
+        """Return the path of the bytes."""
         return self._part
 
     def finish(self, made: Path | None = None) -> None:
@@ -187,13 +187,13 @@ class PartialFile:
 
 
 def _place(folder: Path, path: Path) -> Path:
-    """Return where the part of a file is kept."""
+    """Return the path of a file's part."""
     key = hashlib.blake2b(os.fsencode(path.relative_to(folder)), digest_size=12).hexdigest()
     return folder / PARTIAL / f"{key}.part"
 
 
 def bytes_here(folder: Path, path: Path) -> int:
-    """Return how much of a file an earlier run left."""
+    """Return the size of the part that an earlier run left."""
     try:
         return _place(folder, path).stat().st_size
     except OSError:

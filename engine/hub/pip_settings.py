@@ -30,7 +30,7 @@ class PipSettings:
 
 
 def pip_settings() -> PipSettings:
-    """Return what pip would use; without an index where pip is told to use none."""
+    """Return the settings that pip would use; without an index where pip is told to use none."""
     told: dict[str, str] = {}
     for path in _files():
         told |= _read(path)

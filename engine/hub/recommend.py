@@ -126,7 +126,7 @@ def _judged(entry: dict[str, Any], known: dict[str, Any], machine: Machine) -> R
 
 
 def _work(entry: dict[str, Any], known: dict[str, Any]) -> ForwardWork:
-    """Return what a forward of an entry reads. The output layer of Q4_K_M is Q6_K; of Q4_0 too."""
+    """Return the bytes that a forward of an entry reads. The output layer of Q4_K_M is Q6_K; of Q4_0 too."""
     facts = _facts().get(entry["model"], {})
     rows = int(entry.get("rows") or facts["rows"]["value"]) * int(entry.get("width") or facts["width"]["value"])
     name = entry["quantisation"]

@@ -173,7 +173,7 @@ def refused(url: str, status: int, headers: HTTPMessage, body: bytes, what: str,
 
 
 def _words(headers: HTTPMessage, body: bytes) -> str:
-    """Return what a server says of a refusal: one line, not too long."""
+    """Return a server's reason for a refusal: one line, not too long."""
     told: object = headers.get("X-Error-Message") or ""
     if not told:
         try:

@@ -360,7 +360,7 @@ class _Told:
 
 
 def why_no_such_file(name: str, beginning: bytes) -> Translatable | None:
-    """Return what a file is instead, where its first bytes are not those of its kind; None where they are."""
+    """Name the true kind of a file whose first bytes are not those of its kind; None where they are."""
     lower = name.casefold()
     if lower.endswith(".gguf") and beginning.startswith(b"GGUF"):
         return None

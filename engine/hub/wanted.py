@@ -34,7 +34,7 @@ class Wanted:
 
 
 def read_wanted(text: str, files: Sequence[str] = ()) -> Wanted:
-    """Return what `OWNER/NAME`, `OWNER/NAME:QUANT` and `hf:OWNER/NAME:QUANT` mean. Raises InvalidRequest."""
+    """Parse `OWNER/NAME`, `OWNER/NAME:QUANT` and `hf:OWNER/NAME:QUANT`. Raises InvalidRequest."""
     name, _, quantisation = text.removeprefix("hf:").partition(":")
     check_name(name)
     if quantisation and not re.fullmatch(r"[\w.-]{1,40}", quantisation):
@@ -125,7 +125,7 @@ def _ends_with(path: str, name: str) -> bool:
 
 
 def _beside(repository: Repository, model: Sequence[HubFile]) -> list[HubFile]:
-    """Return what goes with a model: one projector, and the draft heads, each in the smallest good quantisation."""
+    """Choose the companions of a model: one projector, and the draft heads, each in the smallest good quantisation."""
     found = []
     gguf = [file for file in repository.files if file.path.lower().endswith(".gguf") and file not in model]
     projectors = [file for file in gguf if _PROJECTOR.search(PurePosixPath(file.path).name)]

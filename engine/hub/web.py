@@ -373,7 +373,7 @@ def retry_after(told: str | None) -> float | None:
 
 
 def _unfinished(url: str, error: Exception) -> Exception:
-    """Return what to raise for what a reader met."""
+    """Return the error to raise for a reader's."""
     if isinstance(error, DownloadFailed | Unfinished):
         return error
     if isinstance(error, ssl.SSLCertVerificationError):

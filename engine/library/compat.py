@@ -131,7 +131,7 @@ def _judge_vocabularies(target: Vocabulary, draft: Vocabulary) -> Fit:
 
 
 def check_vocabularies(target: Vocabulary, draft: Vocabulary) -> str | None:
-    """Return why the tokens of `draft` do not stand for the same text in `target`, as a clause, or None if they do."""
+    """Explain, as a clause, that tokens of `draft` stand for other text in `target`; None if they do not."""
     if target.digest == draft.digest:
         return None
     kinds = {target.kind, draft.kind} - {""}
@@ -188,7 +188,7 @@ def _described(vocabulary: Vocabulary) -> str:
 
 
 def _expectation(target: ModelFile, draft: ModelFile, fit: Fit) -> str:
-    """Return what speedup the sizes promise, in a sentence."""
+    """Say in a sentence the speedup that the sizes promise."""
     if draft.path == target.path:
         return Translatable("The draft is the target itself: no speedup.")
     ratio = _cost_ratio(target, draft)
@@ -235,7 +235,7 @@ def rank_drafts(target: ModelFile, candidates: Sequence[ModelFile]) -> list[tupl
 
 
 def _handicap(target: ModelFile, draft: ModelFile) -> float:
-    """Return how far a draft is from what it should be, 0 for the best. One unit is a factor of e in size."""
+    """Return the distance of a draft from the ideal size, 0 for the best. One unit is a factor of e in size."""
     least, most = _BEST_RATIOS
     too_large = max(0.0, math.log(least / _cost_ratio(target, draft)))
     too_small = max(0.0, math.log(_skill_ratio(target, draft) / most))
@@ -246,12 +246,12 @@ def _handicap(target: ModelFile, draft: ModelFile) -> float:
 
 
 def _cost_ratio(target: ModelFile, draft: ModelFile) -> float:
-    """Return how much longer a pass of the target takes: the bytes that it has to read."""
+    """Return the ratio of the bytes that a pass of target and draft reads."""
     return max(target.size_bytes, 1) / max(draft.size_bytes, 1)
 
 
 def _skill_ratio(target: ModelFile, draft: ModelFile) -> float:
-    """Return how much more the target knows.
+    """Return the ratio of their numbers of weights.
 
     Quantisation takes little of that, so parameters count where they are known.
     """

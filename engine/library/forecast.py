@@ -66,7 +66,7 @@ class MachinePace:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> MachinePace | None:
-        """Return what `to_json` described; None where it is something else."""
+        """Read the form of `to_json`; None where it is something else."""
         try:
             matrices = {str(name): _times(each) for name, each in data["matrices"].items()}
             return cls(matrices, _times(data["layer"]), _times(data["memory"])) if matrices else None

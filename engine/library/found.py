@@ -71,7 +71,7 @@ def find_elsewhere(*, cancel: CancelToken | None = None) -> tuple[FoundPlace, ..
 
 
 def described(models: tuple[NamedModel, ...], cancel: CancelToken | None = None) -> list[ModelFile]:
-    """Return what the headers of found models say, each under its name there. Raises Cancelled."""
+    """Read the headers of found models, each under its name there. Raises Cancelled."""
     found = []
     for model in models:
         if cancel is not None:
@@ -209,7 +209,7 @@ def _llama_cpp() -> Iterator[FoundPlace]:
 
 
 def _llama_cpp_models(folder: Path) -> Iterator[NamedModel]:
-    """Return what `-hf` has fetched: manifests name files, whose names begin with owner and repository."""
+    """List the downloads of `-hf`: manifests name files, whose names begin with owner and repository."""
     seen = set()
     for note in sorted(folder.glob("manifest=*.json"))[:_MOST_ENTRIES]:
         parts = note.stem.split("=")

@@ -41,7 +41,7 @@ class HeadFit:
 
 
 def judge_heads(target: ModelFile, models: Iterable[ModelFile]) -> list[HeadFit]:
-    """Return what was found of each head among the models, those that fit first, and of the target's own.
+    """Return the verdict on each head among the models, those that fit first, and on the target's own.
 
     Heads that cannot be used at all are left out: their own problem says why.
     """
@@ -90,7 +90,7 @@ def same_tokens(target: Vocabulary, head: Vocabulary) -> bool:
 
 
 def heads_near(target: Path) -> list[Path]:
-    """Return what may hold draft heads for a target: its own file, if there are MTP layers in it, then files beside it.
+    """List the files that may hold heads for a target: its own, if there are MTP layers in it, then files beside it.
 
     Of a target in a folder they are the folder itself and the folders with heads beside it and in it; of a GGUF file,
     also those with Medusa heads beside it. Only the beginnings of files are read; what cannot be read is left out.

@@ -46,13 +46,13 @@ def known_folders() -> list[Path]:
 
 
 def aliases() -> dict[str, str]:
-    """Return what a person calls models, and what is meant."""
+    """Return the aliases, and the models that they mean."""
     told = _kept().get("aliases")
     return {str(name): str(meant) for name, meant in told.items()} if isinstance(told, dict) else {}
 
 
 def meant_by(text: str) -> str:
-    """Return what an alias means, which may be another one; any other text as it is."""
+    """Resolve an alias, which may mean another one; any other text stays as it is."""
     told = aliases()
     while text in told:
         text = told.pop(text)
@@ -111,7 +111,7 @@ def called(text: str) -> Path | None:
 
 
 def _name(found: FoundModel) -> str:
-    """Return what a model is called: its title, its file's name without parts, or its repository's."""
+    """Return the name of a model: its title, its file's name without parts, or its repository's."""
     path = Path(found.path)
     if found.title:
         return found.title

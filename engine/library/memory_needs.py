@@ -57,7 +57,7 @@ def memory_needs(
     cache_type: CacheType | None = None,
     gpu_layers: int | None = None,
 ) -> MemoryNeeds:
-    """Return what a model takes when it is loaded like this. Arguments as in LoadConfig."""
+    """Return the memory that a model needs, loaded like this. Arguments as in LoadConfig."""
     context = model.context_held(context_length)
     kept = model.cache_elements * (4 if model.float32_cache else 2)
     scores = max(model.cache_per_token - kept, 0) if model.cache_elements else 0

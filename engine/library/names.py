@@ -274,7 +274,7 @@ def no_target(name: str) -> bool:
 
 
 def without_quantisation(file: Path) -> str:
-    """Return what files of one model in several quantisations have in common."""
+    """Return the common part of the names of a model's quantisations."""
     stem = title_stem(file)
     name = next((name for name in QUANTISATIONS if _has_quantisation(file, name)), "")
     return stem.casefold().removesuffix(name.casefold()).rstrip("-._")

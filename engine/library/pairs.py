@@ -50,7 +50,7 @@ class Pairs:
 
 
 def judge_models(models: Iterable[ModelFile]) -> Pairs:
-    """Return what can be paired with what. What is not a model by its role is left out."""
+    """Return the pairs. What is not a model by its role is left out."""
     candidates = [model for model in models if model.role == "model"]
     if len(candidates) <= MOST_LISTED:
         return _all_pairs(candidates)

@@ -128,7 +128,7 @@ def apply_preset(name: str, folder: Path | None = None) -> tuple[Path, Path | No
 
 
 def recommended_sampling(name: str | Path) -> SamplingConfig:
-    """Return how the makers of a model recommend to sample from it; `name`: as `resolve_source` takes it.
+    """Return the sampling that the makers of a model recommend; `name`: as `resolve_source` takes it.
 
     Raises NotAvailable where its files say nothing, LoadFailed and its kinds.
     """

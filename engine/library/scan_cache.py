@@ -60,7 +60,7 @@ class LibraryCache:
         self._vocabularies: dict[str, Vocabulary | None] = {}
 
     def entry(self, path: str, stamps: Stamps) -> Entry | None:
-        """Return what is known of a model whose files are still as they were; None if nothing is."""
+        """Return the entry of a model whose files are unchanged, or None."""
         if self._stored is None:
             self._stored = self._load()
         found = self._stored.get(path)

@@ -52,7 +52,7 @@ def convert_pickled(source: Path, out: Path, cancel: CancelToken) -> int:
 
 
 def _ask_child(source: Path, written: Path, cancel: CancelToken) -> dict[str, object]:
-    """Return what the child said; nothing where it ended before. Raises Cancelled."""
+    """Return the child's answer, empty where it ended before. Raises Cancelled."""
     asked = json.dumps({"path": os.fspath(source.absolute()), "out": os.fspath(written)})
     process = start_child(child_command(CONVERSION, asked))
     watch = MemoryWatch(process, _MEMORY + 4 * source.stat().st_size)

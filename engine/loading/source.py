@@ -125,7 +125,7 @@ def loads_alike(one: LoadConfig, other: LoadConfig) -> bool:
 
 
 def notes_on_models(target: Backend | None, sources: Sequence[Source]) -> dict[str, type[Warning]]:
-    """Return what a person should know of what is loaded: sentences, mostly none, with their category."""
+    """Return notes on the loaded models: sentences, mostly none, with their category."""
     notes: dict[str, type[Warning]] = {}
     for model in (target, *(source.model for source in sources)):
         notes |= {} if model is None else dict.fromkeys(model.notes, LoadWarning)

@@ -15,7 +15,7 @@ _MODULES = {"LlamaCppBackend": "engine.backends.llama_cpp.streams"}
 def open_pairs(
     target: Backend, draft: Backend | None, count: int
 ) -> tuple[Meeting, Sequence[tuple[Seat, Backend, Backend | None]]] | None:
-    """Return where streams of a target and its draft meet, and each one's seat and backends.
+    """Open streams of a target and its draft: their meeting point, and each one's seat and backends.
 
     None where there can be none.
     """

@@ -72,7 +72,7 @@ def check_model_file(
     progress: Callable[[float], None] | None = None,
     embeds: bool = False,
 ) -> None:
-    """Return when a model file may be loaded in this process with these settings, and compute. As `checked_file`."""
+    """Wait until a model file may be loaded in this process with these settings, and compute. As `checked_file`."""
     with checked_file(config, cancel=cancel, progress=progress, embeds=embeds):
         pass
 
@@ -119,7 +119,7 @@ def checked_file(
 
 
 def needs_of(model: ModelFile, config: LoadConfig) -> MemoryNeeds:
-    """Return what a model takes when it is loaded with these settings."""
+    """Return the memory needs of a model with these settings."""
     return memory_needs(
         model,
         context_length=config.context_length,
@@ -157,7 +157,7 @@ def _check_cache_type(config: LoadConfig, model: ModelFile) -> None:
 
 
 def check_model_header(path: Path, *, embeds: bool = False) -> ModelFile:
-    """Return what the header of a model file says. Raises ModelFileBroken, ModelNotSupported."""
+    """Read the header of a model file. Raises ModelFileBroken, ModelNotSupported."""
     model = known_model(path)
     if not model.usable and not (embeds and model.role == "embedding"):
         raise ModelNotSupported(path, as_clause(model.problem or Translatable("it is not a model.")))

@@ -148,7 +148,7 @@ class CostModel:
         return {size: own * self._common for size, own in self._own.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is known, for `from_json`: {"format", "verify_ms": {"1": …}, "draft_ms": … | null}."""
+        """Return the costs, for `from_json`: {"format", "verify_ms": {"1": …}, "draft_ms": … | null}."""
         draft = self.drafts.get(DRAFT_MODEL.name)
         return {"format": 1, "verify_ms": {str(n): ms for n, ms in self.measured.items()}, "draft_ms": draft}
 
@@ -161,7 +161,7 @@ class CostModel:
 
 
 def measured_cost(forwards_by_size: Sequence[int], target_ms_by_size: Sequence[float]) -> Callable[[int], float]:
-    """Return what a verification costs, from forwards of n tokens at n - 1 and their time (or cautious_cost)."""
+    """Return the cost of a verification, from forwards of n tokens at n - 1 and their time (or cautious_cost)."""
     pairs = enumerate(zip(forwards_by_size, target_ms_by_size, strict=True), 1)
     costs = CostModel({size: milliseconds / count for size, (count, milliseconds) in pairs if count > 2})
     return (lambda n: costs.verify(n) / costs.verify(1)) if costs.knows(1) else cautious_cost

@@ -88,7 +88,7 @@ class PairKnowledge:
         self._prompt = tuple(prompt)
 
     def acceptance(self, source: str, *, greedy: bool) -> AcceptanceModel:
-        """Return what was accepted of this source's proposals in this conversation, greedy and drawn tokens apart."""
+        """Return the acceptance of this source in this conversation, greedy and drawn tokens apart."""
         name = f"{source}, {'greedy' if greedy else 'drawn'}"
         if name not in self._conversation:
             pair = self._pair.setdefault(name, AcceptanceModel(memory=AcceptanceModel.LONG_MEMORY))
@@ -96,7 +96,7 @@ class PairKnowledge:
         return self._conversation[name]
 
     def claims(self, source: str, *, greedy: bool) -> ClaimModel:
-        """Return what the source's own estimates are worth in this conversation: texts differ in what they repeat."""
+        """Return the worth of the source's own estimates in this conversation: texts differ in what they repeat."""
         return self._claims[source, greedy]
 
     def go_on_from(self, guess: PairKnowledge) -> None:
@@ -114,7 +114,7 @@ class PairKnowledge:
             self._saved_at, self._saved = self._clock(), content
 
     def apart(self, name: str) -> PairKnowledge:
-        """Return what `name` (a stream, or who proposes in place of the draft) learns on its own; it is not saved."""
+        """Return the knowledge of `name` (a stream, or a source in place of the draft) apart; it is not saved."""
         if name not in self._apart:
             self._apart[name] = PairKnowledge(CostModel(self.costs.measured), acceptance=deepcopy(self._pair))
         return self._apart[name]
@@ -202,7 +202,7 @@ def remembered(key: str) -> CostModel | None:
 
 
 def remembered_part(key: str, name: str) -> dict[str, Any]:
-    """Return what `remember` was given under this name; empty where nothing is remembered."""
+    """Recall the value that `remember` was given under this name; empty where there is none."""
     found = read_json(costs_place(key)).get(name)
     return found if isinstance(found, dict) else {}
 

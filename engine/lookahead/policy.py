@@ -446,7 +446,7 @@ class AutoLookahead(LookaheadPolicy):
         return len(likely)
 
     def _find_out(self, chosen: int) -> int:
-        """Return what is tried in place of the best, or the best: where nothing pays, a short draft, new ones first.
+        """Choose a trial in place of the best, or the best: where nothing pays, a short draft, new ones first.
 
         Otherwise a source not used for long, or the next larger size, or after a surprise plain decoding (twice: the
         first such round takes longer).

@@ -243,7 +243,7 @@ def _unusable(said: str) -> InvalidRequest:
 def thought_of(
     tokenizer: Tokenizer, ends: Sequence[str], *, opened: bool, may_open: bool, opens: Callable[[str], bool]
 ) -> Thought:
-    """Return where the mask of a reply begins. `ends`: markers that end a thought; `opened`: the prompt began one.
+    """Find the beginning of a reply's mask. `ends`: markers that end a thought; `opened`: the prompt began one.
 
     `may_open`: the model may think by itself; `opens`: whether a text ends with a marker that opens a thought.
     """

@@ -74,7 +74,7 @@ class Message:
 
     @property
     def reasoning(self) -> str:
-        """Return what the model thought, "" where it did not."""
+        """Return the reasoning, "" where there is none."""
         return "\n".join(part.text for part in self.parts if isinstance(part, ReasoningPart))
 
     @property
@@ -84,7 +84,7 @@ class Message:
 
     @property
     def tool_result(self) -> ToolResult | None:
-        """Return what a tool gave back; None of any other message."""
+        """Return a tool's result; None of any other message."""
         return next((part for part in self.parts if isinstance(part, ToolResult)), None)
 
     @property
@@ -114,7 +114,7 @@ class Message:
         return self._told(self._content_told(), arguments_as_text=True)
 
     def as_template_dict(self) -> dict[str, Any]:
-        """Return what chat templates expect of a message: text, and the arguments of tool calls as objects.
+        """Convert a message for chat templates: text, and the arguments of tool calls as objects.
 
         The content is None where a model called tools and said nothing at all.
         """
@@ -166,7 +166,7 @@ def _check_parts(role: str, parts: tuple[Part, ...]) -> None:
 
 
 def _joined(parts: Sequence[Part]) -> str:
-    """Return what is said as one text: a line break between texts, an empty line around files."""
+    """Join what is said into one text: a line break between texts, an empty line around files."""
     joined, file_before = "", False
     for part in parts:
         is_file = isinstance(part, FilePart)

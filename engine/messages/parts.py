@@ -162,7 +162,7 @@ class OtherField:
 
     @property
     def value(self) -> Any:
-        """Return what it holds; whoever changes it changes a copy."""
+        """Return a copy of its content."""
         return _read(self.json)["value"]
 
     def to_dict(self) -> dict[str, Any]:

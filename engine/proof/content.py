@@ -72,13 +72,13 @@ class Proof:
         return found
 
     def config(self, part: str, path: Path) -> LoadConfig:
-        """Return how a model is loaded: as it was, where that makes a difference. Raises InvalidRequest."""
+        """Return the configuration of a model: as it was, where that makes a difference. Raises InvalidRequest."""
         told = self.model(part) or {}
         return LoadConfig(path, told.get("context_length"), dtype=told.get("dtype"), cache_type=told.get("cache_type"))
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Return which models are needed to compute it again: what drafted only where its guesses decide the draw."""
+        """List the models needed to compute it again: sources only where their guesses decide the draw."""
         methods = () if self.by_target_alone else map(find_method, self.content["sources"])
         needed = {"target", *(method.needs for method in methods if method is not None)}
         return tuple(part for part in PARTS if part in needed)
@@ -170,7 +170,7 @@ def _settings(request: GenerationRequest, result: GenerationResult) -> dict[str,
 
 
 def _model(backend: Backend | object | None, config: LoadConfig | None) -> dict[str, Any] | None:
-    """Return what is to be said of a loaded model, and where its files are."""
+    """Describe a loaded model, and return its files."""
     if backend is None:
         return None
     told: dict[str, Any] = {"name": str(getattr(backend, "name", ""))}
@@ -238,7 +238,7 @@ def checksums(path: Path, cancel: CancelToken | None = None) -> list[dict[str, A
 
 
 def find_models(proof: Proof, paths: Iterable[Path], cancel: CancelToken | None = None) -> dict[str, Path]:
-    """Return which of these models are those that a proof needs, by part; only files of the right size are read.
+    """Find the models of a proof among these, by part; only files of the right size are read.
 
     Raises Cancelled.
     """

@@ -75,7 +75,7 @@ def _begun(request: GenerationRequest) -> str:
 
 
 def _read(prompt: Any, begun: str) -> str | list[int]:
-    """Return what is read where there are no messages. Raises NotAvailable."""
+    """Return the text where there are no messages. Raises NotAvailable."""
     if isinstance(prompt, str):
         return prompt + begun
     if begun:
@@ -96,7 +96,7 @@ def _begin(messages: list[dict[str, Any]], begun: str) -> list[dict[str, Any]]:
 
 
 def _choice(request: GenerationRequest) -> dict[str, Any]:
-    """Return which of the tools must be called, and whether once."""
+    """Return the tool that must be called, and True if only once."""
     told: dict[str, Any] = {"parallel_tool_calls": False} if request.one_call else {}
     if len(request.must_call) == 1:
         told["tool_choice"] = {"type": "function", "function": {"name": request.must_call[0]}}

@@ -58,7 +58,7 @@ class RemoteDecoder:
 
     @property
     def address(self) -> str:
-        """Return where the server is."""
+        """Return the address of the server."""
         return str(self._connection.address)
 
     @property
@@ -68,7 +68,7 @@ class RemoteDecoder:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Return what can be known of its replies."""
+        """Return the capabilities of its replies."""
         return Capabilities(acceptance=self.kind.acceptance, plain=self.kind.plain)
 
     @property
@@ -82,7 +82,7 @@ class RemoteDecoder:
         return ()
 
     def describe(self) -> dict[str, Any]:
-        """Return who answers, for JSON."""
+        """Name the responder, for JSON."""
         return {"server": self.address, "server_kind": self.kind.name, "model": self.model}
 
     # Replies ----------------------------------------------------------------------------------------------------------

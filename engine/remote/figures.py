@@ -46,7 +46,7 @@ class Counters:
         return cls(values, tuple(places[index] for index in range(len(places))) if whole else ())
 
     def since(self, before: Counters) -> Counters:
-        """Return what was counted since an earlier moment."""
+        """Return the counts since an earlier moment."""
         values = {name: value - before.values.get(name, 0.0) for name, value in self.values.items()}
         earlier = (*before.by_position, *[0.0] * (len(self.by_position) - len(before.by_position)))
         return Counters(values, tuple(a - b for a, b in zip(self.by_position, earlier, strict=False)))
@@ -119,7 +119,7 @@ class _Drafted:
 
 
 def _drafted(heard: Heard, kind: ServerKind, counted: Counters | None, written: int | None) -> _Drafted | None:
-    """Return what the server told of its drafts; None where it told nothing."""
+    """Return the server's report of its drafts, or None."""
     timings, meta = heard.timings, heard.meta
     pairs = [
         (timings.get("draft_n"), timings.get("draft_n_accepted")),

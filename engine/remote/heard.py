@@ -102,12 +102,12 @@ class Heard:
 
     @property
     def text(self) -> str:
-        """Return what the reply says, without its reasoning."""
+        """Return the content of the reply, without its reasoning."""
         return "".join(self.content)
 
     @property
     def finish_reason(self) -> FinishReason:
-        """Return why the reply ended, in the engine's words."""
+        """Return the finish reason, in the engine's words."""
         return _REASONS.get(self.ended or "", "stop")
 
     def tool_calls(self) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:

@@ -52,7 +52,7 @@ class Connection:
         return bytes(found)
 
     def read_json(self, url: str, cancel: CancelToken) -> Any:
-        """Return what an answer says as JSON. Raises ServerFailed, Cancelled."""
+        """Parse an answer as JSON. Raises ServerFailed, Cancelled."""
         try:
             return json.loads(self.read(url, cancel))
         except (ValueError, RecursionError):

@@ -165,7 +165,7 @@ def _json(body: bytes) -> object:
 
 
 def _certificate_problem(error: BaseException | None) -> str | None:
-    """Return why a certificate was not trusted; None where that was not it."""
+    """Return the reason for distrusting a certificate; None for other errors."""
     for _ in range(8):
         if error is None:
             return None

@@ -80,7 +80,7 @@ class RemoteReply:
             raise broke_off(self._connection.address)
 
     def _pieces(self) -> Iterator[object]:
-        """Return what the server says, piece by piece. Raises ServerFailed, NotUnderstood, Cancelled."""
+        """Yield the server's answer, piece by piece. Raises ServerFailed, NotUnderstood, Cancelled."""
         address = self._connection.address
         url = address.base + ("/chat/completions" if self._body.chat else "/completions")
         with closing(self._connection.events(url, self._cancel, self._body.content)) as events:
@@ -127,7 +127,7 @@ class RemoteReply:
         return Counters.read(page.decode("utf-8", "replace"))
 
     def _counted(self, before: Counters) -> Counters | None:
-        """Return what vLLM counted since; it may know of the end of a reply a moment later."""
+        """Return vLLM's counts since; it may know of the end of a reply a moment later."""
         counted = None
         for wait in (0.0, _COUNTERS_S):
             sleep(wait)
@@ -154,7 +154,7 @@ class _Rounds:
             yield from self._until(proposed, accepted)
 
     def rest(self, stats: GenerationStats) -> Iterator[RoundEvent]:
-        """Return what was told at the end only."""
+        """Return the figures that came only at the end."""
         if "acceptance" not in stats.untold:
             yield from self._until(stats.proposed, stats.accepted)
 
@@ -173,7 +173,7 @@ def _text_event(added: Added, heard: Heard) -> TextEvent:
 
 
 def _progress(piece: object) -> Iterator[PromptProgress]:
-    """Return how far the prompt was read, where the server tells (llama.cpp)."""
+    """Return the progress of reading the prompt, where the server reports it (llama.cpp)."""
     told = piece.get("prompt_progress") if isinstance(piece, dict) else None
     if not isinstance(told, dict):
         return

@@ -56,7 +56,7 @@ def residual_distribution(target_probs: Distribution, draft_probs: Distribution)
 def accept_sibling(
     siblings: Iterable[tuple[int | None, Distribution, float]], target_probs: Distribution
 ) -> tuple[int | None, Distribution]:
-    """Return which of the tokens that were proposed for one place is kept, None for none, and what is left then.
+    """Return the kept token of those proposed for one place, or None, and the residual.
 
     A sibling is its index in the arrays (None: the target gives it no probability), the distribution that it was drawn
     from, given those before it, and a number uniform in [0, 1) of its own. All distributions have the shape of

@@ -115,7 +115,7 @@ def candidates(
     rows: Rows = NUMPY,
     mask: Mask | None = None,
 ) -> Candidates:
-    """Return what `distribution` does, up to the rounding of float32, in the form that is cheapest to draw from.
+    """Compute `distribution`, up to the rounding of float32, in the form that is cheapest to draw from.
 
     `size`: of the vocabulary that the token is for, where that is larger than the number of logits. `mask`: the tokens
     that may come (see engine.sampling.masking).

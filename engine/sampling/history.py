@@ -104,12 +104,12 @@ class History(Sequence[int]):
 
     @property
     def places(self) -> tuple[int, int, int]:
-        """Return how many tokens `counted` has, and where in memory its two arrays begin, for a compiled function."""
+        """Return the number of tokens in `counted` and the addresses of its arrays, for a compiled function."""
         return len(self._place), self._tokens.buffer_info()[0], self._counts.buffer_info()[0]
 
     @property
     def oldest(self) -> tuple[int, int]:
-        """Return where in memory the window's tokens begin, in order, and how many there are; (0, 0) without a window.
+        """Return the address of the window's tokens, in order, and their number; (0, 0) without a window.
 
         The first ones leave it next. Valid until the next change.
         """

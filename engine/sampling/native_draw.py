@@ -223,7 +223,7 @@ class NativeSampler:
 
 
 def records_of(probs: object, count: int) -> bytes | None:
-    """Return what `judge` is told of a draft's distributions; None unless such a sampler made all `count` of them."""
+    """Return the form of a draft's distributions for `judge`; None unless such a sampler made all `count` of them."""
     if not isinstance(probs, Drawn):
         return None
     try:

@@ -117,7 +117,7 @@ class Rows(Protocol):
         """
 
     def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0) -> Sampler | None:
-        """Return what draws and judges by these rules in one call, or None where nothing does.
+        """Return the compiled sampler for these rules, or None.
 
         `least`: a draft's token is not proposed where the likeliest one's probability is below it. `top`: how many of
         each judged row's best tokens are wanted.

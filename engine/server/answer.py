@@ -72,7 +72,7 @@ def _tell_left_out(request: Request, response: Response, left_out: Sequence[str]
 
 
 async def unless_gone(request: Request, work: Coroutine[Any, Any, Response], refusal: Refusal = error_body) -> Response:
-    """Return what `work` gives; it is cancelled where the client goes away before."""
+    """Run `work`, cancelled where the client goes away before."""
     began = perf_counter()
     task, gone = asyncio.create_task(work), asyncio.create_task(_gone(request))
     try:
@@ -165,7 +165,7 @@ async def _gone(request: Request) -> None:
 
 
 def client_of(request: Request) -> str:
-    """Return what tells clients apart: where they call from, and what they call themselves."""
+    """Return the identity of a client: its address, and the name that it gives itself."""
     host = "" if request.client is None else request.client.host
     return f"{host} {request.headers.get('x-client-id', '')} {request.headers.get('user-agent', '')}"[:200]
 

@@ -131,7 +131,7 @@ class Routes:
         return JSONResponse({"status": "ok"})
 
     async def metrics(self, _: Request) -> Response:
-        """Return what was done, for Prometheus."""
+        """Return the counters, for Prometheus."""
         turns = self._engine.turns
         text = self._engine.metrics.text(self._engine.shelf.loaded, turns.running, turns.waiting)
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
@@ -149,7 +149,7 @@ class Routes:
             return refuse(error)
 
     async def props(self, request: Request) -> Response:
-        """Return what the model and the server are, as llama.cpp's server tells it."""
+        """Describe the model and the server as llama.cpp's server does."""
         try:
             name = self._engine.shelf.find(request.query_params.get("model", ""))
         except EngineError as error:
@@ -234,7 +234,7 @@ class Routes:
         return JSONResponse({"models": [told_tag(shelf.describe(shelf.loaded))] if shelf.loaded else []})
 
     async def ollama_model(self, request: Request) -> Response:
-        """Return what is known of a model as Ollama tells it."""
+        """Describe a model as Ollama does."""
         shelf = self._engine.shelf
         try:
             body = read_json(await request.body())

@@ -22,7 +22,7 @@ Embed = Callable[[Path, CancelToken], Embedder]
 
 
 def folder_offers(folder: Path, load: Load, embed: Embed, *, drafts: bool = True) -> list[Offer]:
-    """Return what the models of a folder, and of those in it, offer.
+    """List the offers of a folder's models, and of the folders in it.
 
     A model is named by its file without its ending, or its folder of safetensors; two of one name by the folders around
     them too. `load` is given a target and, with `drafts`, the best draft of its vocabulary in the folder. A GGUF file

@@ -78,7 +78,7 @@ class LocalServer:
         self._engine.close()
 
     def figures(self) -> ServerFigures:
-        """Return what was done so far. From any thread."""
+        """Return the counters so far. From any thread."""
         turns = self._engine.turns
         return self._engine.metrics.figures(turns.running, turns.waiting)
 

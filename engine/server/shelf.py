@@ -102,7 +102,7 @@ class ModelShelf:
         return next((each.name for each in offers if each.load is not None), next(iter(self._offers), ""))
 
     def describe(self, name: str) -> dict[str, Any]:
-        """Return what lists of models tell of one. Raises NoSuchModel."""
+        """Describe a model for a list. Raises NoSuchModel."""
         if name not in self._offers:
             raise NoSuchModel(name, self._offers)
         told: dict[str, Any] = {"id": name, "object": "model", "created": 0, "owned_by": "outrider"}

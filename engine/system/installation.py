@@ -154,7 +154,7 @@ def _entries(files: Mapping[str, Any]) -> dict[str, _Expected]:
 
 
 def extra_advice() -> str:
-    """Return what is missing and what to do about it: nothing can be added to a frozen program."""
+    """Explain the missing part and its remedy: nothing can be added to a frozen program."""
     if installation_folder() is not None:
         return Translatable(
             "This build of Outrider does not include PyTorch and transformers. Install the full flavour of Outrider."

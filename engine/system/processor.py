@@ -32,7 +32,7 @@ def record_processor(features: Iterable[str]) -> None:
 
 
 def check_processor() -> None:
-    """Return where the installed llama.cpp runs on this processor, or where nothing is known. Raises NotAvailable."""
+    """Pass where the installed llama.cpp runs on this processor, or nothing is known. Raises NotAvailable."""
     lacking = _lacking()
     if not lacking:
         return
@@ -80,7 +80,7 @@ def library_folder() -> Path | None:
 
 
 def _identity(folder: Path) -> list[list[object]]:
-    """Return what tells these libraries from those of another installation."""
+    """Identify these libraries among those of other installations."""
     return _stamps(folder, "*ggml-cpu*")
 
 

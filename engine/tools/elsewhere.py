@@ -22,7 +22,7 @@ class ServersElsewhere:
 
 
 def servers_elsewhere() -> tuple[ServersElsewhere, ...]:
-    """Return what each program has that is found, and has any. Nothing is started."""
+    """Return the servers of each program that is found and has any. Nothing is started."""
     found = [_read(program, path) for program, path in _places() if path.is_file()]
     return tuple(each for each in found if each.servers or each.problems)
 
@@ -52,7 +52,7 @@ def _places() -> list[tuple[str, Path]]:
 
 
 def _settings() -> Path:
-    """Return where programs of this kind keep their settings."""
+    """Return the folder of settings of programs of this kind."""
     if sys.platform == "win32":
         return Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
     if sys.platform == "darwin":

@@ -178,7 +178,7 @@ _US = mcp_types.Implementation(name="outrider", version=__version__)
 
 
 async def _listed(ask: Callable[..., Any], name: str) -> list[Any]:
-    """Return what is listed on several pages, a little more than MOST_LISTED at most."""
+    """Gather a list of several pages, a little more than MOST_LISTED at most."""
     found: list[Any] = []
     cursor: str | None = None
     for _ in range(_PAGES):
@@ -196,7 +196,7 @@ def _is_task(tool: mcp_types.Tool) -> bool:
 
 
 def _told(tool: mcp_types.Tool) -> dict[str, Any] | None:
-    """Return what is kept of a tool; None where its name or parameters are out of bounds."""
+    """Read a tool; None where its name or parameters are out of bounds."""
     try:
         schema = json.dumps(tool.input_schema)
     except (ValueError, RecursionError):

@@ -47,7 +47,7 @@ class Permissions:
         self._chats: dict[str, str] = {}
 
     def given(self, tool: Tool) -> Permission | None:
-        """Return what was answered for the tool: chat, always or never; None: a person is to be asked."""
+        """Return the answer for the tool: chat, always or never; None: a person is to be asked."""
         kept = self._kept.get(tool.key, {})
         said = kept.get("permission")
         if said == Permission.never.value:

@@ -84,7 +84,7 @@ class Toolbox:
 
 
 def no_such_tool(name: str, toolbox: Toolbox) -> str:
-    """Return what a model reads that called a tool which there is not, or which is off."""
+    """Return the message for a model that called a missing tool, or one that is off."""
     there = ", ".join(toolbox.offered) or "none"
     return f"There is no tool {one_line(name, 64)}. There are: {there}."
 

@@ -41,12 +41,12 @@ class ContextUse:
 
     @property
     def fraction(self) -> float:
-        """Return how full it is, 0..1."""
+        """Return its filled share, 0..1."""
         return min(self.used / self.available, 1.0) if self.available > 0 else 1.0
 
 
 def use_of(fit: PromptFit) -> ContextUse:
-    """Return what the meter shows of a count."""
+    """Return the meter's view of a count."""
     return ContextUse(fit.tokens, fit.context_length, fit.typed, fit.dropped_turns, fit.fits, fit.kept_free)
 
 

@@ -37,7 +37,7 @@ class KeptDocument:
         return zlib.crc32(self.source, zlib.crc32(self.text, zlib.crc32(self.name.encode("utf-8", "replace"))))
 
     def read(self) -> Document:
-        """Return what was read of it. Raises ValueError where it makes no sense."""
+        """Return its text. Raises ValueError where it makes no sense."""
         try:
             unpack = zlib.decompressobj()
             data = unpack.decompress(self.text, _LARGEST_TEXT)

@@ -58,7 +58,7 @@ def take_road(exchange: Exchange, index: int, given: str | int, writer: Writer) 
 
 
 def steer(exchange: Exchange, words: str) -> Road:
-    """Return how a reply that was stopped goes on behind its end with words of the reader's."""
+    """Continue a stopped reply behind its end with words of the reader's."""
     trace, reply = exchange.trace, exchange.reply
     words = words if not reply or reply[-1:].isspace() or words[:1].isspace() else f" {words}"
     if trace is None or not reply.endswith(trace.text):

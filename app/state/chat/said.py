@@ -23,17 +23,17 @@ _GAP = "\n\n"
 
 
 def asked_messages(text: str, said: Said = ()) -> Said:
-    """Return what a model reads of a question."""
+    """Return a question as a model reads it."""
     return said or (Message("user", _typed(text)),)
 
 
 def reply_messages(text: str, said: Said = ()) -> Said:
-    """Return what a model reads of a reply that has ended."""
+    """Return an ended reply as a model reads it."""
     return tuple(map(_without_pictures, said)) or (Message("assistant", text),)
 
 
 def edited(said: Said, text: str) -> Said:
-    """Return what a question says with another text: what lies beside its text goes with it."""
+    """Replace the text of a question; the parts beside it stay."""
     kept: list[Message] = []
     for message in said:
         if message.role != "user":
@@ -92,7 +92,7 @@ def said_from_json(told: object) -> Said:
 
 
 def _without_pictures(message: Message) -> Message:
-    """Return what a tool gave back without pictures, which are for the reader alone."""
+    """Return a tool's result without pictures, which are for the reader alone."""
     if message.role != "tool" or not any(isinstance(part, ImagePart) for part in message.parts):
         return message
     return Message("tool", [part for part in message.parts if not isinstance(part, ImagePart)])

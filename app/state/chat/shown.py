@@ -44,7 +44,7 @@ class ShownReply:
 
 
 def shown_pieces(reply: str, shown: str) -> list[tuple[int, int, int]]:
-    """Return which parts of a reply are shown: where each begins in what is shown and in the reply, and its length.
+    """Map the shown parts of a reply: each one's beginning in the shown text and in the reply, its length.
 
     A thought that the engine parted from the answer has other markers there.
     """
@@ -63,7 +63,7 @@ def shown_pieces(reply: str, shown: str) -> list[tuple[int, int, int]]:
 
 
 def shown_until(reply: str, shown: str, place: int) -> str:
-    """Return what is shown of the first `place` characters of a reply."""
+    """Return the shown part of the first `place` characters of a reply."""
     if reply == shown:
         return shown[:place]
     end = 0
@@ -75,7 +75,7 @@ def shown_until(reply: str, shown: str, place: int) -> str:
 
 
 def said_of(result: GenerationResult, before: str = "") -> Said:
-    """Return what a reply says beside its text, `before` and that of the result: (), where they say everything."""
+    """Return the parts of a reply beside its text, `before` and the result's: () where they say everything."""
     if not (result.reasoning.strip() or result.content.strip() or result.tool_calls):
         return ()
     if not result.tool_calls and result.content.strip() == (before + result.text).strip():

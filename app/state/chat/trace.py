@@ -170,11 +170,11 @@ class TokenTrace:
         )
 
     def round(self, number: int) -> RoundRecord | None:
-        """Return what is known of the round of this number; None in records that were written before rounds were."""
+        """Return the round of this number; None in records from before rounds were kept."""
         return self._judged.find(number, self._names)
 
     def first_rounds(self, count: int) -> list[RoundRecord]:
-        """Return what is known of the first rounds, at most 20,000 of them."""
+        """Return the first rounds, at most 20,000 of them."""
         found = (self.round(number) for number in range(1, min(count, _MOST_ROUNDS) + 1))
         return [each for each in found if each is not None]
 

@@ -17,7 +17,7 @@ MOST = 10
 
 
 def doubt_of(trace: TokenTrace, index: int) -> Doubt:
-    """Return how unsure the target was of a token. Of one that nobody drew nothing is said."""
+    """Measure the target's doubt about a token; none for one that nobody drew."""
     if trace.origin(index) == "forced":
         return ""
     return DOUBTS[bisect_left(BOUNDS, exp(min(trace.logprob_of(index), 0.0)) + 1e-6)]

@@ -175,7 +175,7 @@ class CompareRun:
 
 
 def ways_to_compare(lookahead: Lookahead, *, has_draft: bool) -> tuple[Way, ...]:
-    """Return what to compare with plain decoding: the chosen lookahead, or auto if that is plain decoding itself."""
+    """Return the lookahead to compare with plain decoding: the chosen one, or auto if that is plain decoding itself."""
     return (lookahead,) if lookahead != 0 and has_draft else ("auto",)
 
 

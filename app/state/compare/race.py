@@ -36,7 +36,7 @@ class Lane:
         self._ends.append(len(self._text))
 
     def text(self, seconds: float | None = None) -> str:
-        """Return what was written by then; None: all that is written by now."""
+        """Return the text written by then; None: all by now."""
         if seconds is None:
             return self._text
         place = bisect_right(self._times, seconds)
@@ -49,11 +49,11 @@ class Lane:
 
     @property
     def times(self) -> list[float]:
-        """Return when its tokens came."""
+        """Return the times of its tokens."""
         return list(self._times)
 
     def clock(self, seconds: float | None = None) -> float:
-        """Return what its clock shows then: it stands still once the text is complete."""
+        """Return its clock at that time: it stands still once the text is complete."""
         return self.seconds if seconds is None else min(seconds, self.seconds)
 
 
@@ -89,7 +89,7 @@ class Race:
 
     @property
     def speedup(self) -> float | None:
-        """Return how much faster the speculative one wrote, in tokens/s; None before both are complete."""
+        """Return the speedup of the speculative one, in tokens/s; None before both are complete."""
         plain, other = (lane.speed for lane in self.lanes)
         return other / plain if self.over and plain and other else None
 

@@ -23,7 +23,7 @@ _LONGEST_SYSTEM = 100_000
 
 
 def source_of(layout: str, chat: BroughtChat) -> str:
-    """Return what is the same for the same chat, and another for one that went on since."""
+    """Fingerprint a chat: the same for the same chat, another for one that went on since."""
     told = hashlib.sha256()
     for node in chat.nodes:
         told.update(repr((node.id, node.parent, node.role, node.text)).encode())
@@ -124,7 +124,7 @@ class _Tree:
         return message.id
 
     def _current(self, known: dict[str, Node]) -> int | None:
-        """Return what became of the message that was on the screen, or of the nearest one above it."""
+        """Find the message that was on the screen, or the nearest one above it."""
         step, seen = self._chat.current, set[str]()
         while step is not None and step not in self._ids and step in known and step not in seen:
             seen.add(step)

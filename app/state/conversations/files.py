@@ -234,7 +234,7 @@ class _Reader:
         return Imported(conversation, self._traces)
 
     def _told(self, stream: JsonStream) -> dict[str, Any]:
-        """Return what stands beside the messages, which are added to the conversation as they come."""
+        """Read all but the messages, which are added to the conversation as they come."""
         told: dict[str, Any] = {}
         try:
             if stream.peek() == "[":
@@ -343,7 +343,7 @@ def _refuse() -> NoReturn:
 
 
 def _message_told(stream: JsonStream) -> object:
-    """Return what a file says of the next message: in one step, or member by member where it is large."""
+    """Read the next message of a file: in one step, or member by member where it is large."""
     try:
         return stream.value()
     except ValueTooLarge:

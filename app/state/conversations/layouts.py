@@ -121,7 +121,7 @@ def _joined(parts: Iterable[str]) -> str:
 
 
 def _note(kind: str, name: object = "") -> str:
-    """Return what stands for something that is no text. It can be no link, whatever its name is."""
+    """Make a stand-in for something that is no text. It can be no link, whatever its name is."""
     plain = "".join(sign if sign.isalnum() or sign in "._-:/" else " " for sign in _text(name)[:_LONGEST_NAME])
     plain = "" if plain.startswith("data:") else " ".join(plain.split())
     return f"[{kind}: {plain}]" if plain else f"[{kind}]"
@@ -139,7 +139,7 @@ def _fenced(text: object, language: str = "") -> str:
 
 
 def _called(name: object, form: object = None) -> str:
-    """Return what stands for the call of a tool."""
+    """Make a stand-in for the call of a tool."""
     if isinstance(form, dict | list):
         form = json.dumps(form, ensure_ascii=False)
     return _joined((_note("tool call", name), _fenced(_text(form)[:_LONGEST_FORM])))

@@ -64,7 +64,7 @@ def to_markdown(conversation: Conversation, words: Words | None = None) -> str:
 
 
 def _beside(message: StoredMessage, words: Words) -> list[str]:
-    """Return what a message says beside its text: named, what is long between fences."""
+    """Write the parts of a message beside its text: named, long ones between fences."""
     told = []
     for part in beside(message.said, message.text):
         match part:

@@ -64,7 +64,7 @@ def values_in(told: Mapping[str, Any], name: str) -> dict[str, Any] | None:
 
 
 def said_in(told: Mapping[str, Any]) -> Said:
-    """Return what a message says beside its text."""
+    """Read the parts of a message beside its text."""
     if told.get("messages") is None:
         return ()
     check_values(told["messages"], "messages")

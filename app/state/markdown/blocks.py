@@ -297,7 +297,7 @@ class MarkdownBlocks:
         self._starts.append(self._at + len(written) - len(text.removesuffix("\n")))
 
     def _places(self) -> tuple[tuple[int, int], ...]:
-        """Return where the pieces begin, in the block and in the source."""
+        """Return the beginnings of the pieces, in the block and in the source."""
         lengths = accumulate((len(line) for line in self._lines), initial=0)
         return tuple(zip(lengths, (*self._starts, self._at), strict=True))
 
@@ -359,7 +359,7 @@ class MarkdownBlocks:
 
 
 def _place_to_cut(text: str) -> int:
-    """Return where a paragraph is best cut: after a sentence, or between words, and within no bold text or code."""
+    """Find the best cut of a paragraph: after a sentence, or between words, and within no bold text or code."""
     ends = [match.end() for match in _ENDS.finditer(text)]
     spaces = [match.start() for match in re.finditer(" ", text)]
     whole = (at for at in [*reversed(ends), *reversed(spaces)] if at and _is_whole(text[:at]))

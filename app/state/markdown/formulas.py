@@ -70,7 +70,7 @@ def is_balanced(text: str) -> bool:
 
 
 def opens_display(line: str) -> str:
-    """Return how a displayed formula that begins with this line ends; '' where none begins."""
+    """Return the end mark of a displayed formula that begins with this line; '' where none begins."""
     found = _OPENING.match(line)
     if found is None:
         return ""
@@ -108,13 +108,13 @@ def _inline(state: StateInline, silent: bool) -> bool:
 
 
 def formula_end(text: str, at: int) -> int:
-    """Return where the formula ends that begins here; -1: none does."""
+    """Find the end of the formula that begins here; -1: none does."""
     found = _formula_at(text, at, len(text))
     return -1 if found is None else found[0]
 
 
 def _formula_at(text: str, at: int, most: int) -> tuple[int, str, bool] | None:
-    """Return where the formula that begins here ends, what is in it, and whether it is displayed."""
+    """Read the formula that begins here: its end, its content, True if it is displayed."""
     two = text[at : at + 2]
     if two == "\\(":
         return _between(text, at, most, "\\)", display=False)

@@ -33,7 +33,7 @@ class SourceFinder:
             self.at = found.end()
 
     def find(self, text: str) -> tuple[int, int]:
-        """Return where a text begins and ends that is written as it is shown; -1, -1 where it is not found."""
+        """Find the beginning and end of a text written as it is shown; -1, -1 where it is not found."""
         begin = self._source.find(text, self.at)
         if begin < 0:
             return -1, -1
@@ -82,7 +82,7 @@ class SourceFinder:
             yield plain, begun, at
 
     def lines_of(self, text: str, first: int) -> tuple[tuple[int, int], ...]:
-        """Return where the lines of a text begin, in it and in the source, where they stand from a line on."""
+        """Return the beginnings of a text's lines, in it and in the source, from a line on."""
         found = []
         place = 0
         for line in text.splitlines(keepends=True):
@@ -99,7 +99,7 @@ class SourceFinder:
 
 
 def source_of(lines: Sequence[tuple[int, int]], place: int) -> int:
-    """Return where a place of a text stands in its source, by where its lines begin; -1: nowhere."""
+    """Map a place of a text to its source, by the beginnings of its lines; -1: nowhere."""
     index = bisect_right(lines, (place, 2**62)) - 1
     if index < 0 or lines[index][1] < 0:
         return -1

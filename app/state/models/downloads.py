@@ -33,7 +33,7 @@ class Download:
 
     @property
     def fraction(self) -> float:
-        """Return how much of it is here, 0 to 1."""
+        """Return the share that is here, 0 to 1."""
         return self.done / self.total if self.total else 0.0
 
 

@@ -43,7 +43,7 @@ def is_near(draft: Path, target: Path) -> bool:
 
 
 def draft_label(draft: ModelFile, name: str, target: Path | None) -> str:
-    """Return what a draft is called in the picker: of heads it is said that they are some, and where."""
+    """Return the name of a draft in the picker; heads are called so, with their place."""
     if not draft.holds_heads_for(target):
         return name
     if draft.path == target:
@@ -52,7 +52,7 @@ def draft_label(draft: ModelFile, name: str, target: Path | None) -> str:
 
 
 def name_of_both(heads: ModelFile, model: ModelFile, models: Sequence[ModelFile], target: Path | None) -> str:
-    """Return what heads and a draft model are called together: without figures, where that is enough to know them."""
+    """Return the common name of heads and a draft model: without figures, where that is enough to know them."""
     names, often = labels(models), Counter(str(shown_name(each)) for each in models)
 
     def short(each: ModelFile) -> str:
@@ -62,5 +62,5 @@ def name_of_both(heads: ModelFile, model: ModelFile, models: Sequence[ModelFile]
 
 
 def names_of_drafts(names: Mapping[Path, str], models: Sequence[ModelFile], target: Path | None) -> dict[Path, str]:
-    """Return what the models are called as drafts for a target."""
+    """Return the names of the models as drafts for a target."""
     return {model.path: draft_label(model, names[model.path], target) for model in models}

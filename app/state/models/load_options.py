@@ -66,7 +66,7 @@ FIELDS: tuple[Field, ...] = get_args(Field)
 
 
 def check(field: Field, text: str) -> str | None:
-    """Return what is wrong with a typed option, in the engine's words; None if nothing. Empty is allowed."""
+    """Check a typed option; the engine's complaint, or None. Empty is allowed."""
     try:
         read(field, text)
     except InvalidRequest as error:

@@ -220,7 +220,7 @@ class ModelList:
         return [*special, *_grouped(_with_missing(listed, next(iter(chosen.sources), None)), both)]
 
     def best_sources(self) -> tuple[Path, ...]:
-        """Return what automatic picks: heads before a draft model.
+        """Choose the automatic draft: heads before a draft model.
 
         It is heads inside the target or beside it, and the best model that shares its vocabulary and pays, or only the
         one or the other. With a fixed lookahead heads draft alone, so no model is loaded beside them.

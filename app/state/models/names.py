@@ -15,7 +15,7 @@ _GROWN = "demo-target"
 
 
 def shown_name(model: ModelFile) -> str:
-    """Return what a model is called: as its file is, which a person gave it, without its quantisation and its part.
+    """Return the name of a model: its file's, without quantisation and part.
 
     What a file calls itself is often a hash, a path, or the same for hundreds; it counts where the file's name is a
     hash. The demo target that was grown to full size is called so.
@@ -133,7 +133,7 @@ def unread(path: Path) -> ModelFile:
 
 
 def identity(path: Path) -> str:
-    """Return what two names of one file have in common."""
+    """Return the common part of two names of one file."""
     try:
         return str(path.resolve())
     except (OSError, RuntimeError):  # a link that leads to itself

@@ -76,11 +76,11 @@ class Replay:
         return max(bisect_right(self._starts, token) - 1, 0)
 
     def seconds(self, index: int, pace: Pace) -> float:
-        """Return how long a round is shown."""
+        """Return the time for which a round is shown."""
         return self._times(index, pace)[-1]
 
     def scene(self, index: int, seconds: float, pace: Pace, *, still: bool = False) -> Scene:
-        """Return what is seen of a round so long after its beginning. `still`: nothing moves, states change at once."""
+        """Return the view of a round so long after its beginning. `still`: nothing moves, states change at once."""
         shown = self.rounds[index]
         appear, judge, strike, drop, end = self._times(index, pace)
         ghosts = shown.ghosts if appear <= 0 else min(int(seconds / appear * shown.ghosts) + 1, shown.ghosts)
@@ -93,7 +93,7 @@ class Replay:
                      seconds >= end)  # fmt: skip
 
     def _times(self, index: int, pace: Pace) -> tuple[float, float, float, float, float]:
-        """Return when the ghosts are all there, the target judges, strikes, writes, and when the round is over."""
+        """Return the times at which ghosts are there, the target judges, strikes, writes, and the round ends."""
         shown = self.rounds[index]
         if pace == "real":
             whole = (shown.milliseconds or 0.0) / 1000.0

@@ -286,7 +286,7 @@ class GenerationChoice:
 
     @property
     def thinking_options(self) -> dict[str, Any]:
-        """Return how it is to think, by name, as the engine takes it; nothing where that is left to the model."""
+        """Return the thinking option of the engine; none where it is left to the model."""
         return {} if self.thinking == "default" else {"thinking": self.thinking}
 
     @property
@@ -320,7 +320,7 @@ class GenerationChoice:
 
     @classmethod
     def from_mapping(cls, data: object, base: GenerationChoice | None = None) -> GenerationChoice:
-        """Return what was kept: what makes no sense, or is not there, is as in `base` (None: the default)."""
+        """Read a kept choice; what makes no sense, or is missing, is as in `base` (None: the default)."""
         choice = cls() if base is None else base
         if not isinstance(data, Mapping):
             return choice

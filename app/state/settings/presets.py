@@ -137,7 +137,7 @@ class Shelf(Generic[Item]):
         return self.words.get(item.key, item.name) if item.key else item.name
 
     def name_problem(self, name: str, *, besides: str | None = None) -> NameProblem | None:
-        """Return what is wrong with a name for another item; `besides`: the user's own item that gets it."""
+        """Check a name for another item; `besides`: the user's own item that gets it."""
         name = _tidy(name)
         if not name:
             return "empty"

@@ -34,7 +34,7 @@ def parse(name: str, text: str) -> Any:
 
 
 def check(name: str, text: str) -> str | None:
-    """Return what is wrong with the text of a field, by the engine's own checks. None: nothing."""
+    """Check the text of a field by the engine's own rules. None: it is right."""
     try:
         value = parse(name, text)
     except EngineError as error:

@@ -293,7 +293,7 @@ class Metrics:
 
     @property
     def untold(self) -> tuple[Untold, ...]:
-        """Return what the server that writes or wrote the reply does not tell, or not yet."""
+        """List the figures that the reply's server does not report, or not yet."""
         return self._untold if self._final is None else self._final.untold
 
     @property
@@ -310,7 +310,7 @@ class Metrics:
 
     @property
     def lookahead(self) -> LookaheadNote:
-        """Return what the lookahead does and why."""
+        """Explain the lookahead."""
         return self._lookahead.note
 
     @property

@@ -38,7 +38,7 @@ class ToolChoice:
 
     @classmethod
     def from_mapping(cls, data: object) -> ToolChoice:
-        """Return what was kept: what makes no sense, or is not there, is off."""
+        """Read a kept choice; what makes no sense, or is missing, is off."""
         if not isinstance(data, Mapping):
             return cls()
         limit = data.get("limit")

@@ -138,7 +138,7 @@ class Citations(QWidget):
 
 
 def part_text(source: CitedPart) -> str:
-    """Return what hovering shows of a part: where it stands, and how it begins."""
+    """Return the tooltip of a part: its place, and its beginning."""
     text = source.part.text
     return f"{source_words(source)}\n\n" + (text if len(text) <= _MOST_LETTERS else f"{text[:_MOST_LETTERS]}…")
 

@@ -263,7 +263,7 @@ class ExchangeView(EntryView):
 
     @property
     def folds(self) -> tuple[bool, ...]:
-        """Return which of the reply's thoughts are folded."""
+        """Return the folded thoughts of the reply."""
         return tuple(thought.folded for thought in self.reply.thoughts) if self.reply.is_settled else self._folds
 
     def fold_as(self, folds: tuple[bool, ...]) -> None:

@@ -102,7 +102,7 @@ class CompareDialog(RunDialog):
             self.show_figures()
 
     def advice(self) -> str:
-        """Return what it does."""
+        """Return the state of its run."""
         return self.tr(
             "Answers the prompt with plain and with speculative decoding, alternating. Messages that "
             "you send meanwhile wait."

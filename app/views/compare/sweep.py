@@ -58,7 +58,7 @@ class SweepDialog(RunDialog):
         return bool(pair.target and pair.draft)
 
     def advice(self) -> str:
-        """Return what it does."""
+        """Return the state of its run."""
         pattern = self.tr(
             "Answers the prompt with every lookahead from 0 to {most} and with auto, alternating. Needs a draft. "
             "Messages that you send meanwhile wait."

@@ -93,10 +93,10 @@ class SourceMap:
 
     @property
     def source_begin(self) -> int:
-        """Return where the first part begins in the source, -1 where there is none."""
+        """Return the beginning of the first part in the source, -1 where there is none."""
         return self._source_begins[0] if len(self) else -1
 
     @property
     def source_end(self) -> int:
-        """Return where the last part ends in the source, -1 where there is none."""
+        """Return the end of the last part in the source, -1 where there is none."""
         return self._source_ends[-1] if len(self) else -1

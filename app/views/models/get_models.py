@@ -141,7 +141,7 @@ class GetModelsDialog(Dialog):
         return part
 
     def _manner(self) -> QHBoxLayout:
-        """Return what holds for all downloads: how fast they may be, and a token for models behind terms."""
+        """Make the controls for all downloads: the speed limit, and a token for models behind terms."""
         self.limit = QDoubleSpinBox(self)
         self.limit.setRange(0.0, 1000.0)
         self.limit.setDecimals(1)

@@ -93,7 +93,7 @@ class ReplayLayout:
             yield paragraph
 
     def place_of(self, position: int) -> QRectF:
-        """Return where the next character stands that is written at this position: a line without width."""
+        """Return the rectangle of the next character at this position: a line without width."""
         paragraph = self.paragraphs[self._index_of(position)]
         inside = min(max(position - paragraph.start, 0), paragraph.length)
         line = paragraph.layout.lineForTextPosition(inside)
@@ -102,7 +102,7 @@ class ReplayLayout:
         return QRectF(x_of(line, inside), paragraph.top + line.y(), 0.0, line.ascent() + line.descent())
 
     def line_start(self, position: int) -> float:
-        """Return where the line of a character begins: left of it, or right where it is read from the right."""
+        """Return the beginning of a character's line: left, or right in a script from the right."""
         paragraph = self.paragraphs[self._index_of(position)]
         line = paragraph.layout.lineForTextPosition(min(max(position - paragraph.start, 0), paragraph.length))
         return x_of(line, line.textStart()) if line.isValid() else 0.0
@@ -141,7 +141,7 @@ class ReplayLayout:
 
 
 def x_of(line: QTextLine, position: int) -> float:
-    """Return where a character of the layout begins in its line."""
+    """Return the offset of a character in its line."""
     x: Any = line.cursorToX(position)  # a pair with the position, whatever the types say
     return float(x[0])
 

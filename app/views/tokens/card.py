@@ -61,7 +61,7 @@ def whence(record: TokenRecord) -> str:
 
 
 def wanted_words(guess: Guess | None) -> str:
-    """Return what the draft had guessed where the target wrote something else, or nothing where that is not known."""
+    """Return the draft's guess where the target wrote something else, empty where it is unknown."""
     if guess is None:
         return ""
     word = token_words(guess.token, guess.text)

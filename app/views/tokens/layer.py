@@ -112,11 +112,11 @@ class TokenLayer(QObject):
         return PagePlaces(page.writer.map, page.base, self._offsets, is_last=bool(pages) and pages[-1] is page)
 
     def painter_of(self, page: MarkdownPage) -> TokenPainter:
-        """Return what paints the tokens of a page, and knows where they are."""
+        """Return the layer that paints the tokens of a page."""
         return TokenPainter(page.document(), self._places(page), self._theme, self.look_of)
 
     def look_of(self, index: int) -> Look:
-        """Return how a token is painted: by its origin, or by how sure the target was of it."""
+        """Return the paint of a token: by its origin, or by how sure the target was of it."""
         trace = self.trace
         return DOUBT_LOOKS[doubt_of(trace, index)] if self._by_doubt else ORIGIN_LOOKS[trace.origin(index)]
 

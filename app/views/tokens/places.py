@@ -47,7 +47,7 @@ class TokenOffsets:
         return None
 
     def span(self, index: int) -> tuple[int, int]:
-        """Return where a token begins and ends in what is shown; at the same place, where it is not."""
+        """Return the beginning and end of a token in the shown text; equal where it is not shown."""
         begin = self._ends[index - 1] if index else self._head
         end = self._ends[index]
         last = 0

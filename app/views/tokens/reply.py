@@ -38,7 +38,7 @@ def _word(origin: Origin) -> str:
 
 
 def _doubts() -> tuple[tuple[Doubt, str], ...]:
-    """Return how unsure the target may be of a token, in words: by the probability that it gave it."""
+    """Describe the target's doubt about a token, by the probability that it gave it."""
     low, middle, high = (number(100 * bound) for bound in BOUNDS)
     between = QCoreApplication.translate("Tokens", "{low} to {high} %")
     return (

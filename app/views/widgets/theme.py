@@ -150,7 +150,7 @@ class Theme(QObject):
 
     @property
     def scale(self) -> float:
-        """Return how much larger the font is than the platform's."""
+        """Return the size of the font relative to the platform's."""
         return self.points / self._platform_font.pointSizeF()
 
     def set_font_points(self, points: int) -> None:

@@ -87,7 +87,7 @@ def ask_what_to_open(parent: QWidget, settings: Settings, title: str) -> Path | 
 
 
 def _folder(settings: Settings) -> Path:
-    """Return where to begin to look: where a file was chosen last, at first with the documents."""
+    """Return the folder to begin in: the last one used, at first the documents."""
     last = Path(settings.files_folder)
     if settings.files_folder and last.is_dir():
         return last

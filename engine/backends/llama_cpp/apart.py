@@ -245,7 +245,7 @@ class Child:
         self._reader.start()
 
     def wait_until_loaded(self, progress: Callable[[float], None] | None, cancel: CancelToken | None) -> dict[str, Any]:
-        """Return what the child tells of the model. Raises LoadFailed, Cancelled."""
+        """Read the child's description of the model. Raises LoadFailed, Cancelled."""
         greeted = False
         while True:
             answer = self._next(cancel, grace=0.0, limit=None if greeted else _GREETING_S)
@@ -335,7 +335,7 @@ def _read_answers(process: subprocess.Popen[bytes], answers: SimpleQueue[dict[st
 
 
 def _check_reachable(path: Path, address: str, cancel: CancelToken | None) -> None:
-    """Return where something answers at an address. Raises LoadFailed, Cancelled."""
+    """Wait until something answers at an address. Raises LoadFailed, Cancelled."""
     if cancel is not None:
         cancel.check("Loading the model")
     host, _, port = address.rpartition(":")

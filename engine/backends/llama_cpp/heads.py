@@ -241,7 +241,7 @@ class BlockHead(_Head, BlockLayers):
         return rows
 
     def _lattice(self, first: int, count: int) -> Lattice:
-        """Return what DFlash2 chose for each place, from where llama.cpp puts it: numbers of tokens, then scores."""
+        """Read DFlash2's choice for each place, as llama.cpp stores it: numbers of tokens, then scores."""
         most, end = self._candidates, self._candidates * (self._candidates + 1)
         rows = floats_at(self._call["get_embeddings_nextn"](self._context), count + 1, self._own_width)[1:]
         tokens = rows[:, :most].astype(np.int64)

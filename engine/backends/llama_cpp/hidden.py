@@ -87,7 +87,7 @@ def functions() -> Functions:
 
 
 def hidden_states(model: Any, context: Any) -> HiddenStates | None:
-    """Return which hidden states of a model can be read, None where none can."""
+    """Return the readable hidden states of a model, or None."""
     layers, width = int(llama_cpp.llama_model_n_layer(model)), int(llama_cpp.llama_model_n_embd(model))
     readable = readable_states(text_entry(model, "general.architecture"), layers)
     pooled = llama_cpp.llama_pooling_type(context) != llama_cpp.LLAMA_POOLING_TYPE_NONE

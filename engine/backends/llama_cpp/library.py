@@ -93,7 +93,7 @@ def prepare_library() -> LibraryLog:
 
 @cache
 def library_rows() -> Rows:
-    """Return what draws from the logits of models that this library runs: its own functions, where it has them."""
+    """Return the sampler for models of this library: its own functions, where it has them."""
     try:
         return NativeRows(processor_library())
     except OtherRules:
@@ -212,7 +212,7 @@ def _spare_software_driver() -> None:
 
 
 def _told_of_cards(function: str) -> list[str]:
-    """Return what one of ggml's functions, from a device to a text, says of each graphics card."""
+    """Ask one of ggml's functions, from a device to a text, about each graphics card."""
     tell = getattr(ggml_library(), function)
     tell.argtypes, tell.restype = [ctypes.c_void_p], ctypes.c_char_p
     return [tell(card).decode("utf-8", "replace") for card in _cards()]
@@ -283,7 +283,7 @@ def ggml_library() -> Any:
 
 @cache
 def base_library() -> Any:
-    """Return where functions of ggml's tensors are found: by way of libggml, which needs their library.
+    """Return the library with ggml's tensor functions: by way of libggml, which needs their library.
 
     On Windows a library has its own functions only. Elsewhere loading theirs by its path could load it twice.
     """

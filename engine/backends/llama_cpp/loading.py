@@ -232,12 +232,12 @@ def gpu_layers(config: LoadConfig) -> int:
 
 
 def device_name(config: LoadConfig) -> str:
-    """Return where a model is computed: "cpu", or the names of graphics cards or machines."""
+    """Name the device of a model: "cpu", or the names of graphics cards or machines."""
     return "+".join(config.rpc or card_names()) if gpu_layers(config) else "cpu"
 
 
 def notes_on(model: Any, config: LoadConfig) -> tuple[str, ...]:
-    """Return what a person should know of how the model is loaded: options that do nothing here, a slow build."""
+    """Return notes on the load: options that do nothing here, a slow build."""
     name, notes = config.path.stem, []
     wants_gpu = config.gpu_layers not in (None, 0) or (config.device or "").startswith(("cuda", "mps"))
     if wants_gpu and not gpu_library_installed():
@@ -261,7 +261,7 @@ def notes_on(model: Any, config: LoadConfig) -> tuple[str, ...]:
 
 
 def reason_of(config: LoadConfig, log: LibraryLog, otherwise: str) -> str:
-    """Return why llama.cpp refused, in its own words where it said any."""
+    """Return llama.cpp's reason for refusing, in its own words where it said any."""
     detail = log.error
     if detail and gpu_layers(config) and tells_of_no_memory(detail):
         return Translatable(

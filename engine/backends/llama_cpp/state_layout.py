@@ -39,7 +39,7 @@ def is_state_of(data: NDArray[np.uint8], first: int, count: int, caches: int) ->
 
 
 def _walk(content: memoryview, place: int, first: int, count: int) -> int:
-    """Return where a cache ends that begins at `place`. Raises struct.error, ValueError where it is none."""
+    """Find the end of a cache that begins at `place`. Raises struct.error, ValueError where it is none."""
     streams, cells = _CACHE.unpack_from(content, place)
     place += _CACHE.size
     if (streams, cells) != (1, count):

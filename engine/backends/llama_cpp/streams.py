@@ -185,7 +185,7 @@ class StreamContext:
         return taken
 
     def size(self, number: int) -> int:
-        """Return how large a copy of a stream's cache would be, in bytes; 0 where llama.cpp would leave some of it out.
+        """Return the size of a copy of a stream's cache, in bytes; 0 where llama.cpp would drop some of it.
 
         It does so with what lies behind a sliding window; the text could not go back there.
         """

@@ -14,7 +14,7 @@ from engine.backends.llama_cpp.library import processor_library
 
 @cache
 def _functions() -> tuple[Any, Any] | None:
-    """Return what tells the weights of an output layer, and what sets its wanted rows; None where they are lacking."""
+    """Return the functions for an output layer's weights and wanted rows; None where they are lacking."""
     try:
         library = processor_library()
         told, want = library.outrider_output_weights, library.outrider_want_rows

@@ -125,7 +125,7 @@ class TransformersBackend(Backend):
         return weight
 
     def normed(self, states: torch.Tensor) -> torch.Tensor:
-        """Return what leaves the last layer as the output layer reads it, for heads that read that."""
+        """Return the state that the output layer reads, for heads that read it."""
         normed: torch.Tensor = self._norm(states)
         return normed
 
@@ -357,7 +357,7 @@ def _threads(count: int) -> Iterator[None]:
 
 
 def _prepare(loaded: LoadedModel) -> CacheUse:
-    """Return how the model is fed; on a CPU its weights are laid out for that."""
+    """Return the function that feeds the model; on a CPU its weights are laid out for that."""
     model, on_processor = loaded.model, loaded.device.type == "cpu"
     if on_processor:
         share_keys(model)

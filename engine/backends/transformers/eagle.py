@@ -66,7 +66,7 @@ class EagleLayers(HeadLayers):
 
     @abstractmethod
     def _combined(self, given: torch.Tensor) -> torch.Tensor:
-        """Return what entries are made of, from the target's states."""
+        """Make entries from the target's states."""
 
     @abstractmethod
     def _hidden(
@@ -126,7 +126,7 @@ class EagleLayers(HeadLayers):
     def _layer(
         self, number: int, read: torch.Tensor, residual: torch.Tensor, places: torch.Tensor, mask: torch.Tensor
     ) -> torch.Tensor:
-        """Return what leaves a layer whose attention reads `read`."""
+        """Compute a layer whose attention reads `read`."""
         name = self.prefix.format(number)
         hidden = residual + self._attention(number, read, places, mask)
         inner = self._norm(hidden, f"{name}post_attention_layernorm.weight")

@@ -62,7 +62,7 @@ def decoder_layers(model: Any) -> list[Any]:
 
 
 def hidden_states(model: Any, layers: Sequence[Any]) -> HiddenStates | None:
-    """Return which hidden states can be read: all of a model whose layers are found."""
+    """Return the readable hidden states: all of a model whose layers are found."""
     width = getattr(model.config.get_text_config(decoder=True), "hidden_size", None)
     if not layers or not isinstance(width, int):
         return None

@@ -262,7 +262,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _template_file(folder: Path) -> object:
-    """Return what is in the file where models that also read images keep their chat template; None where nothing is."""
+    """Return the chat template of models that also read images, from its file, or None."""
     path = folder / "chat_template.json"
     try:
         return read_json(path).get("chat_template") if path.exists() else None
@@ -304,7 +304,7 @@ def _from_byte_token(text: str) -> str | bytes:
 
 
 def _decoding_steps(decoder: Any) -> list[_Step]:
-    """Return what a tokenizer's decoder does to each single token. Without a decoder, tokens stand apart."""
+    """Return the effect of a tokenizer's decoder on a single token. Without a decoder, tokens stand apart."""
     if decoder is None:
         return [lambda text: " " + text]
     found: list[_Step] = []

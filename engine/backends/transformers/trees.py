@@ -24,7 +24,7 @@ _COARSE = 0.1
 
 
 def ancestors(parents: Sequence[int]) -> NDArray[np.bool_]:
-    """Return which nodes each node of a tree sees, itself included: shape (nodes, nodes)."""
+    """Return the mask of the nodes that each node of a tree sees, itself included: shape (nodes, nodes)."""
     seen = np.eye(len(parents), dtype=np.bool_)
     for node, parent in enumerate(parents):
         if parent >= 0:

@@ -27,7 +27,7 @@ def read_told(text: str) -> str:
 
 
 def read_input() -> str:
-    """Return what standard input holds. Raises InvalidRequest."""
+    """Read standard input. Raises InvalidRequest."""
     try:
         return sys.stdin.buffer.read(_MOST_BYTES).decode("utf-8")
     except UnicodeDecodeError:

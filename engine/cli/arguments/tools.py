@@ -89,7 +89,7 @@ def opened_tools(named: NamedTools) -> Iterator[Toolbox]:
 
 
 def _named(told: list[str]) -> tuple[BuiltinChoice, dict[str, list[str]]]:
-    """Return which of our tools are named, and of which servers which tools: none of a server means all."""
+    """Parse the tools of ours and of servers; no tools of a server means all."""
     choice = BuiltinChoice()
     named: dict[str, list[str]] = {}
     for name in told:

@@ -69,7 +69,7 @@ class GgufFile:
         self._lists = lists
 
     def value(self, key: str) -> object:
-        """Return what stands at `key` by itself, or None."""
+        """Return the single value at `key`, or None."""
         value = self.metadata.get(key)
         return None if value is None else value.content
 

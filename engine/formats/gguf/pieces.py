@@ -80,7 +80,7 @@ class KnownPieces:
 
 
 def text_places(data: bytes, start: int, count: int) -> tuple[NDArray[np.int64], int]:
-    """Return where the texts of a list begin (their lengths, that is), shape (found,), and where the last of them ends.
+    """Find the lengths of a list's texts, shape (found,), and the end of the last text.
 
     Up to `count` texts from `start` on, those that lie whole in `data`. A length is eight bytes, so that of a text
     shorter than 256 bytes is one byte and seven zeros, and these are found all at once. Each is checked to lie where

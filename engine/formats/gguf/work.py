@@ -31,7 +31,7 @@ class ForwardWork:
 
 
 def forward_work(path: Path, cache: int = 0) -> ForwardWork:
-    """Return what a forward of one token reads of a model. Raises ModelFileBroken, ModelNotSupported.
+    """Return the bytes that a forward of one token reads. Raises ModelFileBroken, ModelNotSupported.
 
     Of the table of embeddings it reads a row, but where the table is the output layer too; of the experts as many as
     the header says are asked for each token.

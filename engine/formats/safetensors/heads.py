@@ -134,7 +134,7 @@ def pickled_head(path: Path) -> ModelNotSupported:
 
 
 def with_head(model: ModelFile) -> ModelFile:
-    """Return what is known of a folder, with the draft head in it; or why that cannot be used."""
+    """Describe a folder with a draft head, or the reason that it cannot be used."""
     if model.role != "draft-head":
         return model
     try:
@@ -305,7 +305,7 @@ def _short(name: str) -> str:
 
 
 def _layers_read(folder: Path, settings: Mapping[str, Any], target_layers: int | None) -> tuple[int, ...]:
-    """Return which states of the target it reads: those that it names, or early, middle and late ones (EAGLE-3)."""
+    """Return the target's states that it reads: those it names, or early, middle and late ones (EAGLE-3)."""
     named = settings.get("eagle_aux_hidden_state_layer_ids")
     inner = settings.get("eagle_config")
     if named is None and isinstance(inner, dict):

@@ -107,7 +107,7 @@ def read_safetensors_folder(folder: Path) -> ModelFile:
 
 
 def _outline(folder: Path) -> tuple[ModelFile, Config]:
-    """Return what the folder tells without the weights, and the configuration. Raises ModelFileBroken."""
+    """Read a folder without its weights, and its configuration. Raises ModelFileBroken."""
     model = ModelFile(folder, folder_name(folder), file_format="safetensors", size_bytes=_size(folder))
     if _is_adapter(folder):
         return replace(model, role="adapter", problem=ROLE_PROBLEMS["adapter"]), {}

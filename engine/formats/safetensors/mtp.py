@@ -96,7 +96,7 @@ def tells_of_mtp(folder: Path) -> bool:
 
 
 def with_inner_head(model: ModelFile) -> ModelFile:
-    """Return what is known of a target's folder, with the layers for later tokens in it, where these can be used."""
+    """Describe a target's folder, with its MTP layers where these can be used."""
     if model.role != "model" or not model.usable or model.file_format != "safetensors":
         return model
     try:
@@ -207,7 +207,7 @@ def _most_alike(block: Mapping[str, str], layers: Iterable[dict[str, str]]) -> d
 
 
 def _told_name(layer: MtpLayer, part: str) -> str:
-    """Return how the file would call a part that it lacks."""
+    """Return the name of a missing part in the file."""
     if layer.prefix.startswith(_APART):
         return next(name for name, short in _SHARED.items() if short == part)
     return layer.prefix + next(name for name, short in _OWN.items() if short == part)

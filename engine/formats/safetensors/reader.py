@@ -266,7 +266,7 @@ def _without_weights(folder: Path) -> str:
 
 
 def _weight_map(path: Path) -> dict[str, str]:
-    """Return which file each tensor is in, from an index; only files of the same folder."""
+    """Map each tensor to its file, from an index; only files of the same folder."""
     found = read_json(path).get("weight_map")
     if not isinstance(found, dict) or not found:
         raise ModelFileBroken(path, Translatable("it does not say where the tensors are. Download or copy it again."))

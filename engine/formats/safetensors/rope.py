@@ -31,7 +31,7 @@ class Rope:
 
 
 def read_rope(folder: Path, settings: Mapping[str, Any]) -> Rope:
-    """Return what a configuration says of it, each number checked. Raises ModelFileBroken, ModelNotSupported."""
+    """Read RoPE from a configuration, each number checked. Raises ModelFileBroken, ModelNotSupported."""
     inner = settings.get("rope_parameters") or settings.get("rope_scaling")
     told: Mapping[str, Any] = inner if isinstance(inner, dict) else {}
     kind = str(told.get("rope_type") or told.get("type") or "default")

@@ -73,7 +73,7 @@ class Form(ABC):
 
     @abstractmethod
     def pieces(self, index: int, event: Event) -> Iterator[bytes]:
-        """Return what an event of reply `index` adds to a stream."""
+        """Format an event of reply `index` for a stream."""
 
     @abstractmethod
     def end(self) -> Iterator[bytes]:
@@ -90,7 +90,7 @@ class Form(ABC):
 
 
 def error_body(message: str, kind: str = "invalid_request_error", code: str | None = None) -> dict[str, Any]:
-    """Return what says that a request failed, as OpenAI's interface has it."""
+    """Format a failure as OpenAI's interface has it."""
     return {"error": {"message": sayable(message), "type": kind, "param": None, "code": code}}
 
 
@@ -135,13 +135,13 @@ def cached_tokens(result: GenerationResult) -> int:
 
 
 def facts(result: GenerationResult) -> dict[str, Any]:
-    """Return what is told of a reply beside it: what it took, and what a person should know of it."""
+    """Return the timings and notes that go with a reply."""
     notes = [str(note) for note in result.notes]
     return {"timings": timings(result), **({"notes": notes} if notes else {})}
 
 
 def timings(result: GenerationResult) -> dict[str, Any]:
-    """Return what it took, with llama.cpp's names. Times in milliseconds."""
+    """Return the timings, with llama.cpp's names. Times in milliseconds."""
     stats = result.stats
     written_ms, read = stats.total_ms - stats.prompt_ms, result.prompt_evaluated
     return {

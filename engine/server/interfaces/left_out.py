@@ -82,7 +82,7 @@ class NotDone:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """Return what was noted, each once."""
+        """Return the notes, each once."""
         return tuple(self._told)
 
 

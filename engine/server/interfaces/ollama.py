@@ -29,7 +29,7 @@ _NS = 1_000_000
 
 
 def read_ollama_chat(body: Mapping[str, Any], defaults: Defaults) -> Asked:
-    """Return what a body of /api/chat asks for. Raises InvalidRequest and its kinds."""
+    """Parse a body of /api/chat. Raises InvalidRequest and its kinds."""
     told, options, left = _read(body)
     messages = told.get("messages")
     if not messages:  # It asks for the model to be loaded.
@@ -41,7 +41,7 @@ def read_ollama_chat(body: Mapping[str, Any], defaults: Defaults) -> Asked:
 
 
 def read_ollama_text(body: Mapping[str, Any], defaults: Defaults) -> Asked:
-    """Return what a body of /api/generate asks for. Raises InvalidRequest and its kinds."""
+    """Parse a body of /api/generate. Raises InvalidRequest and its kinds."""
     told, options, left = _read(body)
     prompt, suffix, system = (told.get(name) or "" for name in ("prompt", "suffix", "system"))
     if not all(isinstance(text, str) for text in (prompt, suffix, system)):
@@ -158,7 +158,7 @@ class OllamaForm(Form):
 
 
 def told_tag(described: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what lists of models tell of one, of what is known of it."""
+    """Describe a model for a list, by what is known of it."""
     name = described["id"]
     return {
         "name": name,
@@ -171,7 +171,7 @@ def told_tag(described: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def told_model(described: Mapping[str, Any], decoder: SpeculativeDecoder | None) -> dict[str, Any]:
-    """Return what is told of one model. `decoder` None: it is not loaded."""
+    """Describe one model. `decoder` None: it is not loaded."""
     target = None if decoder is None else decoder.target
     template = "" if target is None else target.tokenizer.chat_template or ""
     able = ["completion"] + (["tools"] if "tools" in template else [])

@@ -108,7 +108,7 @@ class ReplyForm(Form):
         return {**self._head(streamed=True), "choices": [choice]}
 
     def logprob(self, event: TokenEvent) -> dict[str, Any] | None:
-        """Return what is told of a token; None for one that is no text."""
+        """Format a token; None for one without text."""
         if not self.noted.pieces.get(event.token):
             return None
         return self._named(event.token, event.logprob) | {

@@ -251,7 +251,7 @@ def make_asked(
     logprobs: bool,
     known: AbstractSet[str],
 ) -> Asked:
-    """Return what a body asks for, of a prompt and the options of its request. Raises InvalidRequest and its kinds."""
+    """Parse the options of a body beside its prompt. Raises InvalidRequest and its kinds."""
     told = body.get("stream_options")
     usage = isinstance(told, Mapping) and read_flag(told, "include_usage")
     silent = options.get("max_tokens") == 0 and type(options["max_tokens"]) is int

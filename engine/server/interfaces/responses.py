@@ -129,7 +129,7 @@ def _says_something(message: Mapping[str, Any]) -> bool:
 
 
 def _output(given: object) -> object:
-    """Return what a tool gave back as a content: a text, a list of parts, or an object around either."""
+    """Read a tool's result as a content: a text, a list of parts, or an object around either."""
     if isinstance(given, Mapping):
         given = given["content"] if "content" in given else json.dumps(given, ensure_ascii=False)
     return "" if given is None else _content(given)

@@ -35,7 +35,7 @@ class Texts:
 
 
 def read_texts(body: Mapping[str, Any]) -> Texts:
-    """Return what a body of /tokenize asks for, with llama.cpp's names or vLLM's. Raises InvalidRequest."""
+    """Parse a body of /tokenize, with llama.cpp's names or vLLM's. Raises InvalidRequest."""
     messages = read_messages(body["messages"]) if body.get("messages") is not None else ()
     told = body.get("content", body.get("prompt", ""))
     texts = told if isinstance(told, list) else [told]
@@ -76,7 +76,7 @@ def told_tokens(wanted: Texts, decoder: SpeculativeDecoder) -> dict[str, Any]:
 
 
 def prompt_of(request: GenerationRequest, decoder: SpeculativeDecoder) -> ReadPrompt:
-    """Return what a model reads of a conversation. Raises what reading it raises."""
+    """Render a conversation as a model reads it. Raises as reading it does."""
     messages: Any = request.prompt
     options = {"thinking": request.thinking, "tools": request.tools, "template_options": request.template_options}
     return decoder.read_prompt(messages, **options)  # type: ignore[arg-type]
@@ -101,7 +101,7 @@ class Embeddings:
 
 
 def embedding_texts(body: Mapping[str, Any]) -> Embeddings:
-    """Return what a body of /v1/embeddings asks for. Raises InvalidRequest."""
+    """Parse a body of /v1/embeddings. Raises InvalidRequest."""
     given, form, dimensions = body.get("input"), body.get("encoding_format"), body.get("dimensions")
     texts = [given] if isinstance(given, str) or (given and _are_tokens(given)) else given
     if not isinstance(texts, list) or not texts or not all(text and _is_text(text) for text in texts):

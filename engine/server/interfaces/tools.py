@@ -106,7 +106,7 @@ def _name(told: Mapping[str, Any]) -> str:
 
 
 def _described(told: Mapping[str, Any]) -> str:
-    """Return what a model is told of a tool that takes a text, with the grammar of that text."""
+    """Describe a tool that takes a text, with the grammar of that text."""
     shape = told.get("format")
     shape = shape.get("grammar", shape) if isinstance(shape, Mapping) else {}
     definition = shape.get("definition") if isinstance(shape, Mapping) else None

@@ -42,7 +42,7 @@ class SearchChatsTool:
         self._search = search
 
     def call(self, arguments: Mapping[str, Any], _cancel: CancelToken, _timeout: float) -> ToolOutput:
-        """Return what was found as text. Raises ToolRefused, and what the search raises."""
+        """Return the results as text. Raises ToolRefused, and what the search raises."""
         words = text_argument(arguments, "words", most=500)
         if not any(sign.isalnum() for sign in words):
             raise ToolRefused('"words" must have letters or digits.')

@@ -181,7 +181,7 @@ def _read(answer: httpx.Response, url: str, ended: threading.Event, ends: float)
 
 
 def _apart(work: Callable[[threading.Event], _Page | str], cancel: CancelToken, seconds: float) -> _Page | str:
-    """Return what `work` gives, done on a thread that nobody waits for when it is cancelled. Raises as `work` does."""
+    """Run `work` on a thread that nobody waits for when it is cancelled. Raises as `work` does."""
     done: queue.SimpleQueue[_Page | str | Exception] = queue.SimpleQueue()
     ended = threading.Event()
 

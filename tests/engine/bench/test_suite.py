@@ -126,7 +126,7 @@ def test_a_part_without_room_is_not_begun(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def _told_commands(source: str) -> tuple[set[str], set[str]]:
-    """Return what a benchmark's docstring has people type: names behind `make bench`, and files behind `python`."""
+    """Return the commands of a benchmark's docstring: names behind `make bench`, files behind `python`."""
     text = ast.get_docstring(ast.parse(source)) or ""
     return set(re.findall(r'make bench ARGS="(\w+)', text)), set(re.findall(r"python (\S+\.py)", text))
 

@@ -99,7 +99,7 @@ ARM_TOOLS = ("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++", "qemu-aarch64")
 
 
 def lacks_arm_tools() -> str:
-    """Return which tools to compile for ARM and to emulate it are missing; empty where none is."""
+    """Name the missing tools to compile for ARM and emulate it; empty where none is."""
     return ", ".join(name for name in ARM_TOOLS if shutil.which(name) is None)
 
 

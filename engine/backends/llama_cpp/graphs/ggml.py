@@ -141,7 +141,7 @@ class Computation:
 
 
 def _processor() -> tuple[int, Any]:
-    """Return what computes on the processor, newly made, and the function that sets its threads."""
+    """Make a backend for the processor, and return the function that sets its threads."""
     library = ggml_library()
     library.ggml_backend_init_by_type.restype = library.ggml_backend_reg_by_name.restype = ctypes.c_void_p
     library.ggml_backend_init_by_type.argtypes = [ctypes.c_int, ctypes.c_char_p]

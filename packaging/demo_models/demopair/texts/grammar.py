@@ -40,7 +40,7 @@ class Conversation:
 
 
 def material(name: str) -> dict[str, Any]:
-    """Return what a grammar chooses from: `material/NAME.json`."""
+    """Read a grammar's material: `material/NAME.json`."""
     folder = Path(__file__).parent / "material"
     texts: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     return texts

@@ -199,7 +199,7 @@ def _tell_downloads(window: Window) -> None:
 
 
 def _notified(text: str, main: QWidget, window: Window, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return what the system is told."""
+    """Return the accessible text."""
     told: list[str] = []
     for name in ("isSystemTrayAvailable", "supportsMessages"):
         monkeypatch.setattr(QSystemTrayIcon, name, lambda: True)
