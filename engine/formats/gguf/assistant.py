@@ -44,7 +44,7 @@ def check_assistant(header: GgufFile) -> DraftHead:
 
 
 def shared_keys(header: GgufFile) -> tuple[tuple[int, int], ...]:
-    """Return the keys read of a target: key heads and their width, in the last layer with a window and the last full one.
+    """Return key heads and their width of a target, in its last layer with a window and its last full one.
 
     Nothing where the target is none for an assistant: llama.cpp takes its last two layers for these.
     """
