@@ -12,7 +12,6 @@ from pathlib import Path
 
 import icons
 import places  # noqa: F401 - it tells where the set-up's modules are
-import sizes
 import windows_setup
 from bundle_files import entries, whole_file
 from components import sbom
@@ -46,8 +45,6 @@ def _pack(program: Path, flavour: str) -> None:
     bill = DIST / f"{name}-{version()}-{_system()}.cdx.json"
     sbom.write_sbom(components, made, bill, version=version(), commit=commit(), timestamp=epoch())
     archive.write_checksums([*made, bill], DIST / f"SHA256SUMS-{name}-{_system()}")
-    say("")
-    say(sizes.report(program, archives=made))
 
 
 def _system() -> str:

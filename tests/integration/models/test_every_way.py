@@ -1,17 +1,17 @@
 """Greedy equality over all that can be combined: both backends, mixed, every source, overlap, recurrent models."""
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.config import LoadConfig
+from engine.config import LoadConfig, Prompt
 from engine.decoder import SpeculativeDecoder
 from engine.events import GenerationResult
 from helpers.decoding.invariants import check_counters
-from helpers.models.pairs import assert_same_greedy
+from helpers.models.pairs import CLOSE, assert_same_greedy, held_out_prompts, open_files, open_shared
 from helpers.seldom import often
 
 STARTS = (
@@ -38,6 +38,9 @@ WAYS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     "gguf-confidence": (ST, ST_DRAFT, {"min_draft_confidence": 0.5, "overlap": "on"}),
     "gguf-penalties": (ST, ST_DRAFT, {"repeat_penalty": 1.2, "frequency_penalty": 0.2, "overlap": "on"}),
     "quantised-target": ("gguf/stories260K-Q8_0.gguf", ST_DRAFT, {"overlap": "on"}),
+    "quantised-draft": (ST, "gguf/stories260K-Q8_0.gguf", {}),
+    "quantised-both": ("gguf/stories260K-Q4_0.gguf", ST_DRAFT, {}),
+    "larger-draft": (ST, "gguf/stories260K-4layers-F32.gguf", {}),
     "babyllama": (BABY, "gguf/babyllama105as361-F32.gguf", {}),
     "safetensors": (HF_ST, HF_ST_DRAFT, {}),
     "safetensors-overlap": (HF_ST, HF_ST_DRAFT, {"overlap": "on"}),
@@ -65,18 +68,18 @@ WAYS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     "recurrent-draft-mixed": (ST, HF_ST_MAMBA, {}),
     "rwkv-target": (RWKV, BYTES, {"overlap": "on"}),
     "rwkv-draft": (BYTES, RWKV, {}),
+    "rwkv7-target": ("gguf/rwkv7-834K-F32.gguf", BYTES, {}),
     "rwkv-draft-safetensors": (BYTES, HF_RWKV, {}),
     "rwkv-target-safetensors": (HF_RWKV, BYTES, {}),
 }
 TOKENS, FEWER = 60, 36
 OFTEN = (
+    *("gguf", "babyllama", "quantised-both", "recurrent-target", "rwkv-draft", "rwkv7-target"),
     *("gguf-overlap", "gguf-exact", "gguf-n1", "gguf-confidence", "gguf-penalties", "safetensors-overlap", "ngram"),
     *("safetensors-with-gguf", "ngram-before-draft-overlap", "other-tokenizer", "other-tokenizer-ngram"),
     *("recurrent-target-n1", "recurrent-draft", "rwkv-target", "rwkv-target-safetensors"),
 )
 """One of each kind, and each option of the loop; the others differ by a model."""
-COMPARED_ELSEWHERE = frozenset({"gguf", "babyllama", "recurrent-target", "rwkv-draft"})
-"""Ways that test_greedy_equality.py has, with these models and twice the lookaheads, in every run."""
 
 
 def _opened(shared_models: Path, name: str | None) -> LoadConfig | None:
@@ -133,7 +136,7 @@ def _check_done(name: str, replies: list[GenerationResult]) -> None:
         assert {"ngram", "draft-model"} <= methods
 
 
-@pytest.mark.parametrize("way", often((name for name in WAYS if name not in COMPARED_ELSEWHERE), *OFTEN), indirect=True)
+@pytest.mark.parametrize("way", often(WAYS, *OFTEN), indirect=True)
 def test_one_start(way: tuple[str, SpeculativeDecoder]) -> None:
     name, decoder = way
     starts = STARTS[:1] if "ngram" not in name else ("The dog ran to the dog and the dog ran to the",)
@@ -147,3 +150,46 @@ def test_thirty_starts(way: tuple[str, SpeculativeDecoder]) -> None:
     name, decoder = way
     replies = _compare(name, decoder, STARTS, 8)
     assert len(replies) == 30 * 4
+
+
+# The bundled pair, and the excuse -------------------------------------------------------------------------------------
+
+
+def _compare_chat(decoder: SpeculativeDecoder, prompts: list[Prompt], lookaheads: tuple[int, ...], most: int) -> None:
+    assert decoder.target is not None
+    for prompt in prompts:
+        plain = decoder.generate(prompt, lookahead=0, max_tokens=most)
+        tokens = list(decoder.target.tokens)[: plain.prompt_tokens]
+        assert len(tokens) == plain.prompt_tokens
+        for lookahead in lookaheads:
+            other = decoder.generate(prompt, lookahead=lookahead, max_tokens=most)
+            check_counters(other)
+            assert_same_greedy(decoder.target, tokens, plain, other)
+
+
+def test_bundled_pair(bundled_target: Path, bundled_draft: Path) -> None:
+    with open_files(bundled_target, bundled_draft, threads=1) as decoder:
+        _compare_chat(decoder, held_out_prompts(4), (1, 4, 32), most=80)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_bundled_pair_with_fifty_prompts(bundled_target: Path, bundled_draft: Path) -> None:
+    prompts = held_out_prompts(50)
+    assert len({str(prompt) for prompt in prompts}) == 50
+    with open_files(bundled_target, bundled_draft, threads=1) as decoder:
+        _compare_chat(decoder, prompts, (1, 2, 4, 8, 16, 32), most=200)
+
+
+def test_the_excuse_needs_a_gap(shared_gguf: Callable[[str], Path]) -> None:
+    """Two replies that differ where the target is sure are not excused."""
+    shared_gguf("stories260K-F32")
+    with open_shared("stories260K-F32", None) as decoder:
+        assert decoder.target is not None
+        tokens = decoder.target.tokenizer.encode(STARTS[0], add_special=True, parse_special=False)
+        plain = decoder.generate(tokens, max_tokens=12)
+        drawn = decoder.generate(tokens, max_tokens=12, temperature=3.0, seed=1)
+        assert plain.tokens != drawn.tokens
+        with pytest.raises(AssertionError, match="gap"):
+            assert_same_greedy(decoder.target, tokens, plain, drawn)
+        assert CLOSE == 1e-3

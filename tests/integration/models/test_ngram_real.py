@@ -36,14 +36,6 @@ REPEAT = (
     ),
 )
 """Texts to write again with one change."""
-PAIRS = [
-    ("stories260K-F32", "stories-draft43K-F32"),
-    ("stories260K-Q8_0", "stories-draft43K-F32"),
-    ("stories-mamba131K-F32", "stories-draft43K-F32"),
-    ("stories260K-F32", "stories-mamba131K-F32"),
-    ("rwkv5.2-730K-as-rwkv6-F32", "babyllama-byte256-F32"),
-]
-"""Attention and recurrent models as target and as draft."""
 
 
 @pytest.fixture
@@ -94,17 +86,6 @@ def test_free_prose_is_left_alone(demo: SpeculativeDecoder) -> None:
 def test_held_out_prompts(demo: SpeculativeDecoder, options: dict[str, Any]) -> None:
     for prompt in held_out_prompts(6):
         _plain_and_other(demo, prompt, 60, options)
-
-
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair[0]}-with-{pair[1]}")
-def test_every_kind_of_cache(pair: tuple[str, str], shared_gguf: Callable[[str], Path]) -> None:
-    for name in pair:
-        shared_gguf(name)
-    with open_shared(*pair) as decoder:
-        prompt = _tokens(decoder, STORY)
-        for options in (ALONE, BEFORE_DRAFT):
-            _, other = _plain_and_other(decoder, prompt, 50, options)
-            assert other.stats.proposed > 0
 
 
 def test_a_loop_is_ridden_to_its_end(shared_gguf: Callable[[str], Path]) -> None:

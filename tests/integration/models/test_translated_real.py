@@ -186,15 +186,3 @@ def test_next_turn_reads_only_what_is_new(opened: Open) -> None:
     drafter.begin([*prompt, *first.tokens], CancelToken())
     assert len(draft.tokens) > 10
     assert abs(len(draft.tokens) - held) < 6
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("text", [STORY, "The little dog", "She was very happy because", *ODD.values()])
-@pytest.mark.parametrize("names", PAIRS, ids="-with-".join)
-def test_greedy_text_at_length(opened: Open, names: tuple[str, str], text: str) -> None:
-    target, draft = map(opened, names)
-    prompt = _prompt(target, text)
-    plain = _reply(target, None, prompt, 0, length=200)
-    for lookahead in LOOKAHEADS:
-        assert_same_greedy(target, prompt, plain, _reply(target, draft, prompt, lookahead, length=200))
