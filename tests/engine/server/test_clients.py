@@ -26,7 +26,7 @@ from engine.server.interfaces.tools import read_tools
 from engine.server.kept import KeptResponses
 from engine.server.shelf import ModelShelf
 from engine.stats import GenerationStats
-from helpers.decoding.serving import NAME, asked, served
+from helpers.decoding.serving import NAME, asked, posted, served
 from helpers.models.calling import HERMES, write_calling_demo
 from helpers.models.pairs import open_files
 
@@ -71,10 +71,6 @@ def parser() -> None:
             pytest.skip("llama.cpp was compiled without the door")
     finally:
         render.let_go(posted)
-
-
-def posted(url: str, path: str, body: object) -> tuple[int, Any]:
-    return asked(url, path, json.dumps(body).encode())
 
 
 def told(url: str, path: str, body: object) -> tuple[Any, str]:

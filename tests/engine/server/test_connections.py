@@ -10,22 +10,14 @@ from typing import Any
 import pytest
 
 from engine.decoder import SpeculativeDecoder
-from engine.library.names import bundled_pair
 from engine.server.connection import ConnectionLimits
 from engine.server.guard import Limits
 from helpers.decoding.serving import asked, served
-from helpers.models.pairs import open_files
 
 LONG = {"prompt": "Once", "max_tokens": 1900, "logit_bias": {"4": -100}}
 HEAD = b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 GOOD = json.dumps({"prompt": "Once", "max_tokens": 2}).encode()
 MOST = 20
-
-
-@pytest.fixture(scope="module")
-def decoder() -> Iterator[SpeculativeDecoder]:
-    with open_files(*bundled_pair()) as loaded:
-        yield loaded
 
 
 @pytest.fixture(scope="module")

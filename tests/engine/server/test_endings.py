@@ -1,6 +1,5 @@
 """How replies of the server end: what broke off is never told as complete, and whose fault it was is told by status."""
 
-import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,10 +11,9 @@ import pytest
 
 from engine.decoder import SpeculativeDecoder
 from engine.errors import BackendFailure, EngineError, LoadFailed, ModelTooLarge
-from engine.library.names import bundled_pair
 from engine.server.guard import Limits
 from engine.server.shelf import ModelShelf, Offer
-from helpers.decoding.serving import NAME, asked, served
+from helpers.decoding.serving import NAME, posted, served
 from helpers.models.pairs import open_files
 
 QUESTION: Any = [{"role": "user", "content": "Tell me a story about a fox."}]
@@ -40,12 +38,6 @@ ENDS = (
     '"done":true',
 )
 """What clients take for the end of a reply."""
-
-
-@pytest.fixture(scope="module")
-def decoder() -> Iterator[SpeculativeDecoder]:
-    with open_files(*bundled_pair()) as loaded:
-        yield loaded
 
 
 @pytest.fixture(scope="module")
@@ -94,10 +86,6 @@ def changed_midway(decoder: SpeculativeDecoder) -> Iterator[None]:
     finally:
         over.set()
         thread.join(30)
-
-
-def posted(url: str, path: str, body: Any) -> tuple[int, Any]:
-    return asked(url, path, json.dumps(body).encode())
 
 
 def told(answer: Any) -> str:

@@ -13,23 +13,15 @@ import pytest
 from engine.cli.main import main
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest
-from engine.library.names import bundled_pair
 from engine.server.guard import Limits
 from engine.server.local import ServerAddress
 from engine.server.shelf import ModelShelf
 from engine.system import ports
 from helpers.decoding.serving import asked, served
-from helpers.models.pairs import open_files
 from helpers.paths import ROOT
 
 QUESTION: Any = [{"role": "user", "content": "Hi"}]
 HALF = "\ud83d"
-
-
-@pytest.fixture(scope="module")
-def decoder() -> Iterator[SpeculativeDecoder]:
-    with open_files(*bundled_pair()) as loaded:
-        yield loaded
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ from engine.server.interfaces.replies import ReplyForm
 from engine.server.interfaces.responses import ResponsesForm
 from engine.server.shelf import ModelShelf, Offer
 from engine.stats import GenerationStats
-from helpers.decoding.serving import NAME, asked, served
+from helpers.decoding.serving import NAME, posted, served
 from helpers.models.gguf_writer import Entry, GgufDraft
 from helpers.models.marked_models import write_marked_gguf
 from helpers.models.pairs import open_files
@@ -39,27 +39,11 @@ GAP = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
 
 
 @pytest.fixture(scope="module")
-def decoder() -> Iterator[SpeculativeDecoder]:
-    with open_files(*bundled_pair()) as loaded:
-        yield loaded
-
-
-@pytest.fixture(scope="module")
 def url(decoder: SpeculativeDecoder) -> Iterator[str]:
     with served(decoder, Limits()) as address:
         for path, body in (("/v1/completions", {"prompt": "a", "max_tokens": 1}), ("/tokenize", {"content": "a"})):
             assert posted(address, path, body)[0] == 200
         yield address
-
-
-@pytest.fixture
-def client(url: str) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as made:
-        yield made
-
-
-def posted(url: str, path: str, body: object) -> tuple[int, Any]:
-    return asked(url, path, json.dumps(body).encode())
 
 
 def events_of(text: str) -> list[dict[str, Any]]:

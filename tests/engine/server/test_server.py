@@ -35,22 +35,10 @@ REFUSED = {"type": "json_schema", "json_schema": {"schema": {"not": {}}}}
 
 
 @pytest.fixture(scope="module")
-def decoder() -> Iterator[SpeculativeDecoder]:
-    with open_files(*bundled_pair()) as loaded:
-        yield loaded
-
-
-@pytest.fixture(scope="module")
 def url(decoder: SpeculativeDecoder) -> Iterator[str]:
     with served(decoder, Limits(body_seconds=1.0, most_bytes=100_000)) as address:
         assert asked(address, "/v1/completions", b'{"prompt": "Once", "max_tokens": 1}')[0] == 200
         yield address
-
-
-@pytest.fixture
-def client(url: str) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as made:
-        yield made
 
 
 # What clients ask ---------------------------------------------------------------------------------------------------

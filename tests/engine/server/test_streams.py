@@ -4,7 +4,6 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -20,12 +19,6 @@ from helpers.decoding.serving import asked, served
 from helpers.models.pairs import open_files
 
 PROMPTS = ("A fox sat", "The rain in the mountains was", "Once upon a time there", "One, two,")
-
-
-@pytest.fixture(scope="module")
-def decoder() -> Iterator[SpeculativeDecoder]:
-    with open_files(*bundled_pair()) as loaded:
-        yield loaded
 
 
 def together(streams: tuple[SpeculativeDecoder, ...], **options: object) -> dict[str, list[int]]:

@@ -59,3 +59,8 @@ def asked(url: str, path: str, body: bytes | None = None, **headers: str) -> tup
         response = connection.getresponse()
         data, whole = response.read(), response.headers.get_content_type() == "application/json"
     return response.status, json.loads(data) if whole and data[:1] == b"{" else data.decode()
+
+
+def posted(url: str, path: str, body: object) -> tuple[int, Any]:
+    """Ask with a JSON body."""
+    return asked(url, path, json.dumps(body).encode())

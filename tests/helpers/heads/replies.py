@@ -14,6 +14,7 @@ from engine.decoder import SpeculativeDecoder
 from engine.events import GenerationResult, TokenEvent
 from helpers.decoding.invariants import follow
 from helpers.decoding.joint import Prefix, two_sample_p
+from helpers.models.pairs import CLOSE, assert_same_greedy
 
 PROMPT = [1, 40, 41, 42, 43, 44]
 SAMPLES = 400
@@ -54,6 +55,23 @@ def follow_heads(decoder: SpeculativeDecoder, prompt: list[int] = PROMPT, **opti
     assert list(heads.tokens) == text[: heads.length]
     assert heads.length >= len(text) - 2
     return seen.result
+
+
+def check_text(
+    decoder: SpeculativeDecoder, *ways: dict[str, Any], tokens: int = 40, least: int = 3, close: float = CLOSE
+) -> list[GenerationResult]:
+    """Return a reply in each way; all are the target's own, in one pass a round, with proposals of both ends."""
+    assert decoder.target is not None
+    assert decoder.heads is not None
+    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=tokens, lookahead=0)
+    found = [follow_heads(decoder, max_tokens=tokens, **way) for way in ways]
+    for result in found:
+        assert_same_greedy(decoder.target, PROMPT, plain, result, close=close)
+        assert result.method == decoder.heads.method
+        assert result.stats.accepted > least
+        assert result.stats.target_forwards == result.stats.rounds
+    assert sum(result.stats.rejected for result in found) > least * len(found)
+    return found
 
 
 class _Recorder:

@@ -15,10 +15,9 @@ from engine.formats.vocabulary import make_vocabulary
 from engine.library.heads import judge_heads
 from engine.library.scan import scan_folder
 from helpers.heads.medusa import MedusaReference, write_medusa
-from helpers.heads.replies import PROMPT, compare_proposals, draws_alike, follow_heads, open_in_folder
+from helpers.heads.replies import check_text, compare_proposals, draws_alike, open_in_folder
 from helpers.heads.rope import LLAMA3
 from helpers.heads.torch_eagle import TorchEagleReference, write_torch_eagle
-from helpers.models.pairs import assert_same_greedy
 from helpers.models.tiny_models import VOCABULARY
 
 ENOUGH = 0.001
@@ -39,16 +38,7 @@ def opened(request: pytest.FixtureRequest, target: Path, folder: Path) -> Iterat
 
 
 def test_the_text_is_the_targets(opened: tuple[SpeculativeDecoder, Path]) -> None:
-    decoder, _ = opened
-    assert decoder.target is not None
-    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=40, lookahead=0)
-    for lookahead in (1, 4):
-        result = follow_heads(decoder, lookahead=lookahead, max_tokens=40)
-        assert_same_greedy(decoder.target, PROMPT, plain, result)
-        assert result.method == "eagle3"
-        assert result.stats.accepted > 3
-        assert result.stats.rejected > 3
-        assert result.stats.target_forwards == result.stats.rounds
+    check_text(opened[0], {"lookahead": 1}, {"lookahead": 4})
 
 
 def test_proposals_agree_with_the_paper(
@@ -70,14 +60,7 @@ def test_medusa(target: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Its heads read the last state alone, so a draft has as many tokens as there are heads."""
     path = write_medusa(folder / "medusa", target)
     with open_in_folder(target, path) as decoder:
-        assert decoder.target is not None
-        plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=40, lookahead=0)
-        for lookahead in (1, 8):
-            result = follow_heads(decoder, lookahead=lookahead, max_tokens=40)
-            assert_same_greedy(decoder.target, PROMPT, plain, result)
-            assert result.method == "medusa"
-            assert result.stats.accepted > 3
-            assert result.stats.rejected > 3
+        for result in check_text(decoder, {"lookahead": 1}, {"lookahead": 8}):
             assert len(result.stats.proposed_by_position) <= 3
         compared, _ = compare_proposals(decoder, MedusaReference(path, target).chain, monkeypatch)
         assert compared > 10
