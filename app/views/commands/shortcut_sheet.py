@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.views.commands.commands import Commands
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.keys import Dialog
 
 _SIZE = QSize(760, 560)
@@ -44,14 +45,8 @@ class ShortcutSheet(Dialog):
         self._area.setWidget(self._make_page())
         self.close_button = QPushButton(self.tr("Close"), self)
         self.close_button.clicked.connect(self.close)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(self.close_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 16, 16, 16)
-        layout.setSpacing(12)
-        layout.addWidget(self._area, 1)
-        layout.addLayout(row)
+        row = in_row(..., self.close_button)
+        in_column(wide(self._area), row, margins=(16, 16, 16, 16), spacing=12, parent=self)
         room = parent.screen().availableSize()
         self.resize(_SIZE.boundedTo(QSize(room.width() - 40, room.height() - 80)))
         self.close_button.setFocus()

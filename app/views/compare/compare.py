@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from app.state.compare.compare import (
     AUTO,
@@ -22,6 +22,7 @@ from app.state.compare.text import compare_text
 from app.views.compare.dialog import RunDialog
 from app.views.compare.race import RaceView
 from app.views.compare.speed_bars import SpeedPair
+from app.views.widgets.boxes import in_row, wide
 from app.views.widgets.theme import Theme
 from app.words.compare import (
     doubts_words,
@@ -67,10 +68,7 @@ class CompareDialog(RunDialog):
             label.setObjectName("caption")
         for label in (self.verdict, self.verdict_help, self.doubts):
             label.setWordWrap(True)
-        row = QHBoxLayout()
-        row.setSpacing(12)
-        row.addWidget(self.speedup)
-        row.addWidget(self.outcome, 1)
+        row = in_row(self.speedup, wide(self.outcome), spacing=12)
         self.place.addWidget(self.race)
         self.place.addSpacing(8)
         self.place.addWidget(self.speeds)

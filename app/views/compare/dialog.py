@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.state.compare.compare import ComparedModels, CompareKind, CompareRun, CompareSettings
 from app.state.models.selection import PickerLine
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.keys import Dialog
 from app.views.widgets.picker import Picker
 from app.views.widgets.scroll_page import ScrollPage
@@ -139,19 +140,18 @@ class RunDialog(Dialog):
         self.place = QVBoxLayout(page)
         self.place.setContentsMargins(0, 0, 0, 0)
         self.place.setSpacing(8)
-        self.buttons = QHBoxLayout()
-        self.buttons.addWidget(self.copy_button)
-        self.buttons.addStretch(1)
-        self.buttons.addWidget(self.close_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(24, 24, 24, 16)
-        layout.setSpacing(12)
-        layout.addLayout(top)
-        layout.addWidget(self.bar)
-        layout.addWidget(self.word)
-        layout.addWidget(self.problem)
-        layout.addWidget(area, 1)
-        layout.addLayout(self.buttons)
+        self.buttons = in_row(self.copy_button, ..., self.close_button)
+        in_column(
+            top,
+            self.bar,
+            self.word,
+            self.problem,
+            wide(area),
+            self.buttons,
+            margins=(24, 24, 24, 16),
+            spacing=12,
+            parent=self,
+        )
 
     # Intents ----------------------------------------------------------------------------------------------------------
 

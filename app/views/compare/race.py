@@ -8,10 +8,11 @@ from time import perf_counter
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QFontMetricsF, QImage, QPainter, QPaintEvent, QTextLayout, QTextOption
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from app.state.compare.animation import HOLD_MS, Frame
 from app.state.compare.race import Race
+from app.views.widgets.boxes import in_column
 from app.views.widgets.theme import RADIUS, Theme
 from app.words.compare import clock_words, race_words
 
@@ -192,12 +193,7 @@ class RaceView(QWidget):
         row.addWidget(self.told, 1)
         row.addWidget(self.picture)
         row.addWidget(self.animation)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addWidget(self.field)
-        layout.addWidget(self.outcome)
-        layout.addLayout(row)
+        in_column(self.field, self.outcome, row, margins=(0, 0, 0, 0), spacing=8, parent=self)
 
     def show_race(self, race: Race | None, names: tuple[str, str], *, sampled: bool, free: bool) -> None:
         """Show a race as far as it is; `free`: nothing is being measured that watching it again would disturb."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
+from app.views.widgets.boxes import in_row, wide
 from app.views.widgets.theme import Theme
 from app.words.compare import between, speed_words
 from engine import Spread, WayFigures
@@ -88,11 +89,7 @@ class SpeedPair(QWidget):
         super().__init__(parent)
         self.plain = SpeedColumn(theme, "muted", self)
         self.speculative = SpeedColumn(theme, "accent", self)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(24)
-        layout.addWidget(self.plain, 1)
-        layout.addWidget(self.speculative, 1)
+        in_row(wide(self.plain), wide(self.speculative), margins=(0, 0, 0, 0), spacing=24, parent=self)
 
     def show_ways(self, names: tuple[str, str], plain: WayFigures | None, other: WayFigures | None) -> None:
         """Show both; None: not measured yet."""

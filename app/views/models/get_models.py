@@ -29,6 +29,7 @@ from PySide6.QtWidgets import (
 from app.state.models.downloads import Download, DownloadsShown
 from app.state.models.names import file_size
 from app.system.translation import say
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.keys import Dialog
 from app.views.widgets.labels import ltr
 from app.words.get_models import by_hand, facts, needed_words, progress, stored_words, title
@@ -119,12 +120,8 @@ class GetModelsDialog(Dialog):
         )
         self.check_button.clicked.connect(self.check_wanted)
         self.suits_words = self._words(box)
-        row = QHBoxLayout()
-        row.addWidget(self.suits_words, 1)
-        row.addWidget(self.check_button)
-        column = QVBoxLayout(box)
-        column.addLayout(self._cards)
-        column.addLayout(row)
+        row = in_row(wide(self.suits_words), self.check_button)
+        in_column(self._cards, row, parent=box)
         return box
 
     def _by_hand(self) -> QWidget:
@@ -134,10 +131,7 @@ class GetModelsDialog(Dialog):
             self.tr("For a computer that reaches no hub: the exact names of the files, and where they go, as text")
         )
         self.copy_button.clicked.connect(self._copy)
-        row = QHBoxLayout(part)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addStretch(1)
-        row.addWidget(self.copy_button)
+        in_row(..., self.copy_button, margins=(0, 0, 0, 0), parent=part)
         return part
 
     def _manner(self) -> QHBoxLayout:
@@ -201,12 +195,8 @@ class GetModelsDialog(Dialog):
         self.remove_button = self._button(self.tr("Move to the bin"), box)
         self.stored.itemSelectionChanged.connect(self._show_needed)
         self.remove_button.clicked.connect(self._remove)
-        row = QHBoxLayout()
-        row.addWidget(self.needed, 1)
-        row.addWidget(self.remove_button)
-        column = QVBoxLayout(box)
-        column.addWidget(self.stored, 1)
-        column.addLayout(row)
+        row = in_row(wide(self.needed), self.remove_button)
+        in_column(wide(self.stored), row, parent=box)
         self._show_needed()
         return box
 
@@ -251,10 +241,7 @@ class GetModelsDialog(Dialog):
         below.addWidget(self.message, 1)
         below.addWidget(self.quantisation)
         below.addWidget(self.download_button)
-        column = QVBoxLayout(box)
-        column.addLayout(top)
-        column.addWidget(self.results, 1)
-        column.addLayout(below)
+        in_column(top, wide(self.results), below, parent=box)
         return box
 
     # State ------------------------------------------------------------------------------------------------------------

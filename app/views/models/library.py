@@ -9,12 +9,10 @@ from PySide6.QtCore import QModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -26,6 +24,7 @@ from app.views.models.folders import FolderList
 from app.views.models.narrowing import NarrowingBar
 from app.views.models.rows import LibraryFilter, LibraryModel
 from app.views.models.table import LibraryTable
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.flow_layout import FlowLayout
 from app.views.widgets.icons import icon, icon_button, keep_icon
 from app.views.widgets.keys import Dialog
@@ -133,34 +132,28 @@ class LibraryDialog(Dialog):
         self._copy.triggered.connect(self.details.copy_path)
 
     def _lay_out(self) -> None:
-        tools = QHBoxLayout()
-        tools.setSpacing(8)
-        tools.addWidget(self.search, 1)
-        tools.addWidget(self.sort_label)
-        tools.addWidget(self.sorting)
-        tools.addWidget(self.direction)
+        tools = in_row(wide(self.search), self.sort_label, self.sorting, self.direction, spacing=8)
         self.pages = QStackedWidget(self)
         self.pages.addWidget(self.table)
         self.pages.addWidget(self.empty)
-        self._middle = QHBoxLayout()
-        self._middle.setSpacing(16)
-        self._middle.addWidget(self.pages, 1)
-        self._middle.addWidget(self.details)
+        self._middle = in_row(wide(self.pages), self.details, spacing=16)
         buttons = FlowLayout()
         for button in (self.target_button, self.draft_button, self.load_button, self.options_button):
             buttons.addWidget(button)
         buttons.add_stretch()
         buttons.addWidget(self.close_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 16, 16, 12)
-        layout.setSpacing(8)
-        layout.addWidget(self.folders)
-        layout.addLayout(tools)
-        layout.addWidget(self.narrowing)
-        layout.addLayout(self._middle, 1)
-        layout.addWidget(self.announcement)
-        layout.addWidget(self.strip)
-        layout.addLayout(buttons)
+        in_column(
+            self.folders,
+            tools,
+            self.narrowing,
+            wide(self._middle),
+            self.announcement,
+            self.strip,
+            buttons,
+            margins=(16, 16, 16, 12),
+            spacing=8,
+            parent=self,
+        )
         self._place_details()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name

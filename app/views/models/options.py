@@ -8,11 +8,9 @@ from itertools import pairwise
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -20,6 +18,7 @@ from app.state.models.load_options import Field, LoadChoice, check, needs_with, 
 from app.state.models.names import file_size, shown_name
 from app.state.models.selection import PickerLine
 from app.system.translation import fill, say
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.keys import Dialog
 from app.views.widgets.picker import PATH_ROLE, Picker
 from app.views.widgets.plain_style import plain_title
@@ -159,18 +158,8 @@ class ModelOptionsDialog(Dialog):
     def _lay_out(self) -> None:
         area = ScrollPage(self)
         self._make_page(area)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        buttons.addWidget(self.reset)
-        buttons.addStretch(1)
-        buttons.addWidget(self.cancel)
-        buttons.addWidget(self.save)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(24, 24, 24, 16)
-        layout.setSpacing(12)
-        layout.addWidget(area, 1)
-        layout.addWidget(self.needs)
-        layout.addLayout(buttons)
+        buttons = in_row(self.reset, ..., self.cancel, self.save, spacing=8)
+        in_column(wide(area), self.needs, buttons, margins=(24, 24, 24, 16), spacing=12, parent=self)
         order = [*(self.edits.get(field, self.cache) for field in self._words), self.reset, self.cancel, self.save]
         for before, after in pairwise(order):
             self.setTabOrder(before, after)

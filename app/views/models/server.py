@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QPushButton, QWidget
 
 from app.state.models.selection import PickerLine
 from app.state.models.servers import Server, short_model
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.keys import Dialog
 from app.views.widgets.picker import PATH_ROLE, Picker
 
@@ -82,18 +83,8 @@ class ServerDialog(Dialog):
             widget.setAccessibleName(word)
             grid.addWidget(label, row, 0)
             grid.addWidget(widget, row, 1)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        buttons.addWidget(self.test)
-        buttons.addStretch(1)
-        buttons.addWidget(self.cancel)
-        buttons.addWidget(self.add)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(24, 24, 24, 16)
-        layout.setSpacing(12)
-        layout.addLayout(grid)
-        layout.addWidget(self.status, 1)
-        layout.addLayout(buttons)
+        buttons = in_row(self.test, ..., self.cancel, self.add, spacing=8)
+        in_column(grid, wide(self.status), buttons, margins=(24, 24, 24, 16), spacing=12, parent=self)
 
     # Testing ----------------------------------------------------------------------------------------------------------
 

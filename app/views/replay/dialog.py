@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from app.state.replay.timeline import Replay
 from app.views.replay.player import ReplayPlayer
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.keys import Dialog
 from app.views.widgets.plain_style import plain_title
 from app.views.widgets.theme import Theme
@@ -32,15 +33,8 @@ class ReplayDialog(Dialog):
         close = QPushButton(self.tr("Close"), self)
         close.setAutoDefault(False)
         close.clicked.connect(self.close)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(close)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(24, 24, 24, 16)
-        layout.setSpacing(12)
-        layout.addWidget(heading)
-        layout.addWidget(self.player, 1)
-        layout.addLayout(buttons)
+        buttons = in_row(..., close)
+        in_column(heading, wide(self.player), buttons, margins=(24, 24, 24, 16), spacing=12, parent=self)
         self.resize(_SIZE.boundedTo(self.screen().availableSize()))
         self.player.show_replay(replay)
 

@@ -6,10 +6,11 @@ from time import perf_counter
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QHideEvent, QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSlider, QStyle, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSlider, QStyle, QToolButton, QWidget
 
 from app.state.replay.timeline import PACES, Pace, Replay
 from app.views.replay.text import ReplayText
+from app.views.widgets.boxes import in_column, wide
 from app.views.widgets.icons import keep_icon
 from app.views.widgets.theme import Theme
 from app.words.replay import pace_words, place_words, round_words
@@ -106,13 +107,7 @@ class ReplayPlayer(QWidget):
         under.setSpacing(12)
         under.addWidget(self.sentence, 1)
         under.addWidget(self.place, 0, Qt.AlignmentFlag.AlignTop)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addWidget(self.text, 1)
-        layout.addLayout(controls)
-        layout.addLayout(under)
-        layout.addWidget(self.note)
+        in_column(wide(self.text), controls, under, self.note, margins=(0, 0, 0, 0), spacing=8, parent=self)
 
     # Intents ----------------------------------------------------------------------------------------------------------
 

@@ -6,10 +6,8 @@ from typing import Literal
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QPushButton,
     QTabWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -20,6 +18,7 @@ from app.views.settings.generation import GenerationPage
 from app.views.settings.option_page import OptionPage
 from app.views.settings.server import ServerPage
 from app.views.settings.tools import ToolsPage
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.keys import Dialog
 from app.views.widgets.scroll_page import ScrollPage
 from app.views.widgets.theme import Theme
@@ -87,17 +86,8 @@ class SettingsDialog(Dialog):
         self.close_button = QPushButton(self.tr("Close"), self)
         self.close_button.setAutoDefault(False)
         self.close_button.clicked.connect(self.close)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(12)
-        buttons.addWidget(self.reset_button)
-        buttons.addWidget(self.undo_button)
-        buttons.addStretch(1)
-        buttons.addWidget(self.close_button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(24, 16, 24, 16)
-        column.setSpacing(12)
-        column.addWidget(self.tabs, 1)
-        column.addLayout(buttons)
+        buttons = in_row(self.reset_button, self.undo_button, ..., self.close_button, spacing=12)
+        in_column(wide(self.tabs), buttons, margins=(24, 16, 24, 16), spacing=12, parent=self)
         self._fit_font()
         theme.changed.connect(self._fit_font)
         self.resize(_SIZE.boundedTo(self.screen().availableSize()))

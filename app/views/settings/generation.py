@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QButtonGroup, QGridLayout, QHBoxLayout, QLabel, QRadioButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QGridLayout, QLabel, QRadioButton, QVBoxLayout, QWidget
 
 from app.state.settings.generation import CONVERSATION, GENERATION, GenerationChoice
 from app.state.settings.presets import GenerationPreset, Shelf, SystemPrompt, applied, fits
 from app.views.settings.fields import Field
 from app.views.settings.shelf import ShelfBar
+from app.views.widgets.boxes import in_column, in_row
 from app.views.widgets.theme import Theme
 from app.words.settings import drawing_words, prompt_text
 
@@ -58,23 +59,21 @@ class GenerationPage(QWidget):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        which = QHBoxLayout()
-        which.setSpacing(16)
-        which.addWidget(self.own)
-        which.addWidget(self.new)
-        which.addStretch(1)
+        which = in_row(self.own, self.new, ..., spacing=16)
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(12)
         self._grid.setVerticalSpacing(4)
         self._grid.setColumnMinimumWidth(0, _LABELS)
         self._grid.setColumnStretch(2, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 12, 12, 12)
-        column.setSpacing(12)
-        column.addLayout(which)
-        column.addWidget(self._title(self.tr("Sampling")))
-        column.addWidget(self.presets)
-        column.addWidget(self.drawing)
+        column = in_column(
+            which,
+            self._title(self.tr("Sampling")),
+            self.presets,
+            self.drawing,
+            margins=(0, 12, 12, 12),
+            spacing=12,
+            parent=self,
+        )
         # Empty as yet: PySide keeps wrappers of the items that it finds in a layout that is added, folding deletes
         # those items, and a widget that Qt then puts at the same address would be taken for the item.
         column.addLayout(self._grid)

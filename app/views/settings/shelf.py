@@ -6,11 +6,12 @@ from typing import Any
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
 
 from app.state.models.selection import PickerLine
 from app.state.settings.presets import Shelf
 from app.views.settings.fields import mark
+from app.views.widgets.boxes import in_column
 from app.views.widgets.icons import icon_button
 from app.views.widgets.keys import keeps_escape
 from app.views.widgets.picker import PATH_ROLE, Picker
@@ -103,12 +104,7 @@ class ShelfBar(QWidget):
         row.addWidget(self.picker, 1)
         for button in (self.save, self.rename, self.delete, self.take, self.give):
             row.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addLayout(row)
-        column.addWidget(self.naming)
-        column.addWidget(self.said)
+        in_column(row, self.naming, self.said, margins=(0, 0, 0, 0), spacing=4, parent=self)
 
     def show_shelf(self, current: str | None, missing: str, *, can_save: bool = True) -> None:
         """Show what there is.

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QTimer, Signal
 from PySide6.QtGui import QPixmap
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QLabel, QMenu, QToolButton, QWidget
 
+from app.views.widgets.boxes import in_column, in_row
 from app.views.widgets.icons import icon_button, keep_icon
 from app.views.widgets.keys import settle_hover
 from app.views.widgets.theme import Theme
@@ -47,17 +48,8 @@ class PanelTools(QWidget):
         self.said.setWordWrap(True)
         self.said.setObjectName("caption")
         self.said.hide()
-        row = QHBoxLayout()
-        row.setSpacing(4)
-        row.addWidget(title)
-        row.addStretch(1)
-        row.addWidget(self.pause_button)
-        row.addWidget(self.save_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addLayout(row)
-        layout.addWidget(self.said)
+        row = in_row(title, ..., self.pause_button, self.save_button, spacing=4)
+        in_column(row, self.said, margins=(0, 0, 0, 0), spacing=4, parent=self)
 
     def _pause(self, paused: bool) -> None:
         words = self.tr("Resume the plots") if paused else self.tr("Pause the plots")

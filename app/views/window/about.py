@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 from app.system.licences import Component, components, text_of, versions
 from app.system.resources import ResourceDamaged, read_bytes
 from app.system.translation import say_error
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.keys import Dialog
 from app.views.widgets.theme import keep_fixed
 
@@ -77,16 +78,8 @@ class AboutDialog(Dialog):
     # Building ---------------------------------------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
-        buttons = QHBoxLayout()
-        buttons.addWidget(self.copy_button)
-        buttons.addStretch(1)
-        buttons.addWidget(self.close_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(24, 24, 24, 16)
-        layout.setSpacing(16)
-        layout.addLayout(self._make_header())
-        layout.addWidget(self.tabs, 1)
-        layout.addLayout(buttons)
+        buttons = in_row(self.copy_button, ..., self.close_button)
+        in_column(self._make_header(), wide(self.tabs), buttons, margins=(24, 24, 24, 16), spacing=16, parent=self)
         room = self.screen().availableSize()
         self.resize(_SIZE.boundedTo(room))
 
@@ -198,11 +191,7 @@ class AboutDialog(Dialog):
         self.text.setTabChangesFocus(True)
         keep_fixed(self.text)
         self.text.setAccessibleName(self.tr("Licence text"))
-        layout = QVBoxLayout(reader)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addWidget(self.licence)
-        layout.addWidget(self.home)
+        layout = in_column(self.licence, self.home, margins=(0, 0, 0, 0), spacing=4, parent=reader)
         layout.addSpacing(4)
         layout.addWidget(self.text, 1)
         return reader

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QWidget
 
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.keys import Dialog
 from app.views.widgets.theme import keep_fixed
 
@@ -46,18 +47,8 @@ class ErrorDialog(Dialog):
         self.copy_button.setDefault(True)
         self.log_button = QPushButton(self.tr("Open the log folder"), self)
         self.close_button = QPushButton(self.tr("Close"), self)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(self.log_button)
-        row.addStretch(1)
-        row.addWidget(self.copy_button)
-        row.addWidget(self.close_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 16, 16, 16)
-        layout.setSpacing(12)
-        layout.addWidget(text)
-        layout.addWidget(self.report, 1)
-        layout.addLayout(row)
+        row = in_row(self.log_button, ..., self.copy_button, self.close_button, spacing=8)
+        in_column(text, wide(self.report), row, margins=(16, 16, 16, 16), spacing=12, parent=self)
         self.copy_button.clicked.connect(self._copy)
         self.log_button.clicked.connect(self.log_wanted)
         self.close_button.clicked.connect(self.close)

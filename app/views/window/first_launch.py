@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QBoxLayout, QGridLayout, QPushButton, QSizePolicy,
 
 from app.state.replay.timeline import Replay
 from app.views.replay.player import ReplayPlayer
+from app.views.widgets.boxes import in_column
 from app.views.widgets.keys import keeps_escape
 from app.views.widgets.scroll_page import ColumnPage
 from app.views.widgets.theme import Theme
@@ -134,11 +135,13 @@ class FirstLaunchView(ColumnPage):
         (self.demo if self.demo.isEnabled() else self.folder).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _fill(self, theme: Theme, *, has_demo: bool) -> None:
-        layout = QVBoxLayout(self.column)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addStretch(1)
-        layout.addWidget(self._label(self.tr("Two models, one text"), "welcome", centre=True))
+        layout = in_column(
+            ...,
+            self._label(self.tr("Two models, one text"), "welcome", centre=True),
+            margins=(0, 0, 0, 0),
+            spacing=8,
+            parent=self.column,
+        )
         layout.addWidget(
             self._label(
                 self.tr("The text is exactly what the large model would have written alone. Only the wait is shorter."),

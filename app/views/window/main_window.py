@@ -31,6 +31,7 @@ from app.views.prompt.box import PromptBox
 from app.views.prompt.context_meter import ContextMeter
 from app.views.prompt.waiting import WaitingView
 from app.views.speculation.panel import SpeculationPanel
+from app.views.widgets.boxes import in_column, wide
 from app.views.widgets.keys import presses_button
 from app.views.widgets.notices import ContextNotice, DeleteNotice, NoticeBar, PairNotice
 from app.views.widgets.paint_budget import PaintBudget
@@ -110,11 +111,7 @@ class MainWindow(QMainWindow):
             self.splitter.setStretchFactor(index, int(index == 1))
         self._panels = SidePanels(self.splitter, self.left, self.panel, self._settings, self._theme, MINIMUM[0])
         central = QWidget(self)
-        layout = QVBoxLayout(central)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.bar)
-        layout.addWidget(self.splitter, 1)
+        in_column(self.bar, wide(self.splitter), margins=(0, 0, 0, 0), spacing=0, parent=central)
         self.setCentralWidget(central)
 
     def _make_chat(self) -> QWidget:
@@ -126,16 +123,18 @@ class MainWindow(QMainWindow):
         self._pages.addWidget(self.transcript)
         below = QWidget(chat)
         below.setMaximumWidth(COLUMN + 24)
-        column = QVBoxLayout(below)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addWidget(self.notice)
-        column.addWidget(self.context_notice)
-        column.addWidget(self.pair_notice)
-        column.addWidget(self.question)
-        column.addWidget(self.strip)
-        column.addWidget(self.waiting)
-        column.addWidget(self.prompt)
+        column = in_column(
+            self.notice,
+            self.context_notice,
+            self.pair_notice,
+            self.question,
+            self.strip,
+            self.waiting,
+            self.prompt,
+            margins=(0, 0, 0, 0),
+            spacing=4,
+            parent=below,
+        )
         column.addWidget(self.meter, 0, Qt.AlignmentFlag.AlignTrailing)
         layout = QVBoxLayout(chat)
         layout.setContentsMargins(12, 0, 12, 12)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QGuiApplication, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QTextEdit, QWidget
 
 from app.system.translation import number
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.keys import Dialog
 from app.views.widgets.theme import Theme, keep_fixed
 from engine import ReadPrompt
@@ -44,17 +45,8 @@ class PromptDialog(Dialog):
         self.copy_button.setObjectName("primary")
         self.copy_button.setDefault(True)
         self.close_button = QPushButton(self.tr("Close"), self)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addStretch(1)
-        row.addWidget(self.copy_button)
-        row.addWidget(self.close_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 16, 16, 16)
-        layout.setSpacing(12)
-        layout.addWidget(introduction)
-        layout.addWidget(self.text, 1)
-        layout.addLayout(row)
+        row = in_row(..., self.copy_button, self.close_button, spacing=8)
+        in_column(introduction, wide(self.text), row, margins=(16, 16, 16, 16), spacing=12, parent=self)
         self.copy_button.clicked.connect(self._copy)
         self.close_button.clicked.connect(self.close)
         theme.changed.connect(self._mark)

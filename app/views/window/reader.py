@@ -7,18 +7,17 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QPixmap, QShowEvent, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QLabel,
     QPlainTextEdit,
     QPushButton,
     QScrollArea,
     QSplitter,
     QTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.state.chat.citations import CitedPart
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.icons import icon_button
 from app.views.widgets.keys import Dialog
 from app.views.widgets.theme import Theme
@@ -94,11 +93,7 @@ class Reader(Dialog):
         QTimer.singleShot(0, self, lambda: self._show_picture(self.place))
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(8)
-        head.addWidget(self.title, 1)
-        head.addWidget(self.back)
-        head.addWidget(self.forward)
+        head = in_row(wide(self.title), self.back, self.forward, spacing=8)
         split = QSplitter(self)
         split.setChildrenCollapsible(False)
         split.addWidget(self.area)
@@ -107,15 +102,8 @@ class Reader(Dialog):
         split.setStretchFactor(1, 1)
         self.area.setMinimumWidth(_LEAST_WIDTH)
         split.setSizes([_WITH_PICTURE.width() // 2] * 2)
-        foot = QHBoxLayout()
-        foot.addStretch(1)
-        foot.addWidget(self.close_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 16, 16, 16)
-        layout.setSpacing(12)
-        layout.addLayout(head)
-        layout.addWidget(split, 1)
-        layout.addLayout(foot)
+        foot = in_row(..., self.close_button)
+        in_column(head, wide(split), foot, margins=(16, 16, 16, 16), spacing=12, parent=self)
 
     @property
     def place(self) -> str:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSizePolicy, QVB
 
 from app.system.resources import StarterPrompt
 from app.views.chat.transcript import COLUMN
+from app.views.widgets.boxes import in_column
 from app.views.widgets.scroll_page import ColumnPage
 
 _MARGIN = 24
@@ -68,12 +69,14 @@ class WelcomeView(ColumnPage):
         text = self.tr(
             "A small draft model rides ahead, and the target confirms. Watch it happen in the Speculation panel."
         )
-        layout = QVBoxLayout(self.column)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addStretch(1)
-        layout.addWidget(self._label(self.tr("What would you like to talk about?"), "welcome", centre=True))
-        layout.addWidget(self._label(text, "hint", centre=True))
+        layout = in_column(
+            ...,
+            self._label(self.tr("What would you like to talk about?"), "welcome", centre=True),
+            self._label(text, "hint", centre=True),
+            margins=(0, 0, 0, 0),
+            spacing=8,
+            parent=self.column,
+        )
         layout.addSpacing(16)
         self._grid = QGridLayout()
         self._grid.setSpacing(8)

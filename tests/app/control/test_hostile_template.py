@@ -6,7 +6,6 @@ from time import perf_counter
 
 import pytest
 
-from helpers.campaigns import Campaign
 from helpers.models.hostile_templates import HOSTILE, WORD, write_hostile
 from helpers.window.app_window import OpenWindow, Window
 from helpers.window.gap_probe import GapProbe
@@ -48,31 +47,3 @@ def test_it_is_one_clear_error(open_hostile: Callable[[str], Window], name: str)
     assert exchange.problem is not None
     assert exchange.problem.text.startswith("The model's chat template failed: ")
     assert window.main.isEnabled()
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(3_600)
-def test_hostile_templates_in_the_window(
-    open_hostile: Callable[[str], Window], bundled_draft: Path, tmp_path: Path, campaign: Campaign
-) -> None:
-    slowest = longest = (0.0, "")
-    window = open_hostile("words")
-    for number, name in enumerate(campaign.draw(HOSTILE)):
-        window.models.choose_target(write_hostile(bundled_draft, tmp_path / f"{number}.gguf", HOSTILE[name]))
-        # Some of them can hardly be read, and fail each question, or those asked while the machine is busy.
-        harmless = window.ask("Hi").status
-        assert harmless in {"done", "failed"}, name
-        probe = GapProbe()
-        probe.start()
-        began = perf_counter()
-        exchange = window.ask(f"Open {WORD}")
-        slowest = max(slowest, (perf_counter() - began, name))
-        probe.stop()
-        assert slowest[0] < 6.0, name
-        assert exchange.status in {"done", "failed"}, name
-        longest = max(longest, (max(probe.work), name))
-        assert longest[0] < 100, name
-        assert window.ask("And now?").status in {"done", harmless}, name
-    window.models.choose_target(bundled_draft)
-    assert window.ask("And now?").status == "done"
-    campaign.note(slowest=f"{slowest[0]:.1f} s ({slowest[1]})", longest_stop=f"{longest[0]:.0f} ms ({longest[1]})")
