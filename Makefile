@@ -100,7 +100,7 @@ lint: $(READY)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/python packaging/check_functions.py
-	@$(BIN)/mypy engine app resources packaging tests benchmarks docs
+	@$(BIN)/mypy engine app resources packaging recipes tests benchmarks docs
 	@$(BIN)/lint-imports
 
 # New texts are unfinished in the .ts files then; Qt Linguist, or any editor, finishes them, and this makes the .qm.

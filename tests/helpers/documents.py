@@ -14,7 +14,7 @@ _BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^()\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _PATH = re.compile(
-    r"(?:(?<![\w./~-])|(?<=\$PWD/))(?:engine|app|benchmarks|docs|packaging|resources|tests)/[\w./-]*[\w/]"
+    r"(?:(?<![\w./~-])|(?<=\$PWD/))(?:engine|app|benchmarks|docs|packaging|recipes|resources|tests)/[\w./-]*[\w/]"
 )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.resources
 import itertools
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,20 +13,18 @@ import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-RECIPE = Path(__file__).resolve().parents[2] / "packaging" / "demo_models"
-sys.path.insert(0, str(RECIPE))
 
-import torch  # noqa: E402
-from demopair import corpus, export  # noqa: E402
-from demopair.texts.grammar import Conversation  # noqa: E402
-from demopair.training import batches, grow, tokenizer, train  # noqa: E402
-from demopair.training.model import DRAFT_SHAPE, TARGET_SHAPE, DemoLlama, ModelShape  # noqa: E402
-from tokenizers import Tokenizer  # noqa: E402
-from torch.nn import functional  # noqa: E402
+import torch
+from demopair import corpus, export
+from demopair.texts.grammar import Conversation
+from demopair.training import batches, grow, tokenizer, train
+from demopair.training.model import DRAFT_SHAPE, TARGET_SHAPE, DemoLlama, ModelShape
+from tokenizers import Tokenizer
+from torch.nn import functional
 
-from engine import bundled_pair  # noqa: E402
-from engine.backends.llama_cpp.backend import LlamaCppBackend  # noqa: E402
-from engine.config import LoadConfig  # noqa: E402
+from engine import bundled_pair
+from engine.backends.llama_cpp.backend import LlamaCppBackend
+from engine.config import LoadConfig
 
 SEED = 5
 TEXTS = [

@@ -27,7 +27,7 @@ PAIRS = [
 ]
 """Target and draft: names of shared GGUF files. Attention and recurrent models, good drafts and poor ones."""
 
-HELD_OUT = ROOT / "packaging" / "demo_models" / "heldout.json"
+HELD_OUT = ROOT / "recipes" / "demo_models" / "heldout.json"
 CLOSE = 1e-3
 """Where the two best logits lie closer than this, batches of different size may choose differently."""
 

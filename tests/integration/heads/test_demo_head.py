@@ -1,7 +1,6 @@
 """The head that ships for the demo target, and the code that trained it."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +79,9 @@ def test_a_fixed_chain_is_as_long_in_every_round(bundled_target: Path, *, ignore
         assert found > 2
 
 
-def test_what_is_trained_is_what_is_run(bundled_target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_trained_is_what_is_run(bundled_target: Path, tmp_path: Path) -> None:
     """In the training and from the written file, one head gives the same logits behind the same states."""
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
     from demopair.heads import eagle, files, target  # noqa: PLC0415 - the recipe is no package of the program
 
     torch.manual_seed(0)
@@ -106,9 +104,8 @@ def test_what_is_trained_is_what_is_run(bundled_target: Path, tmp_path: Path, mo
     assert np.isneginf(wanted[:, 1::2]).all()
 
 
-def test_a_wider_head_begins_as_the_small_one_inside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wider_head_begins_as_the_small_one_inside_it() -> None:
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
     from demopair.heads import eagle, widen  # noqa: PLC0415 - the recipe is no package of the program
 
     torch.manual_seed(0)
@@ -126,10 +123,9 @@ def test_a_wider_head_begins_as_the_small_one_inside_it(monkeypatch: pytest.Monk
     assert (guesses[0] - guesses[1]).abs().max() < 5e-3
 
 
-def test_chains_that_go_on_are_not_changed_by_those_that_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chains_that_go_on_are_not_changed_by_those_that_end() -> None:
     """Three pairs behind each other: with some chains ended after each step as with all of them to the end."""
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
     from demopair.heads import eagle  # noqa: PLC0415 - the recipe is no package of the program
 
     torch.manual_seed(0)
@@ -157,7 +153,6 @@ def test_chains_that_go_on_are_not_changed_by_those_that_end(monkeypatch: pytest
 def test_the_loss_asks_as_far_as_chains_get(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At the first depth only where no token would be accepted, and at each where all would."""
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
     from demopair.heads import eagle, own_text, target  # noqa: PLC0415 - the recipe is no package of the program
     from demopair.training.tokenizer import ASSISTANT, special_ids  # noqa: PLC0415 - as above
 
@@ -182,9 +177,8 @@ def test_the_loss_asks_as_far_as_chains_get(bundled_target: Path, monkeypatch: p
     assert asked[1:] == [learned - ahead for ahead in range(eagle.AHEAD)]
 
 
-def test_chains_go_on_as_often_as_tokens_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chains_go_on_as_often_as_tokens_are_accepted() -> None:
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
     from demopair.heads import eagle  # noqa: PLC0415 - the recipe is no package of the program
 
     torch.manual_seed(0)
@@ -199,10 +193,9 @@ def test_chains_go_on_as_often_as_tokens_are_accepted(monkeypatch: pytest.Monkey
     assert (shares[3], shares[4], shares[5], shares[4095]) == (1.0, 0.0, 1.0, 0.0)
 
 
-def test_replies_in_a_prompt_are_learned_too(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replies_in_a_prompt_are_learned_too(bundled_target: Path) -> None:
     """Each place that a token of a reply follows, and its end; without `earlier` those of the last reply only."""
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
     from demopair.heads import own_text, target  # noqa: PLC0415 - the recipe is no package of the program
     from demopair.training.tokenizer import ASSISTANT, special_ids  # noqa: PLC0415 - as above
 
@@ -224,9 +217,8 @@ def test_replies_in_a_prompt_are_learned_too(bundled_target: Path, monkeypatch: 
     assert learned(earlier=False) == "Me.<|end|>"
 
 
-def test_the_target_is_read_back(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_target_is_read_back(bundled_target: Path) -> None:
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
     from demopair.heads import target  # noqa: PLC0415 - the recipe is no package of the program
 
     model, words = target.read_model(bundled_target), target.read_tokenizer(bundled_target)
@@ -250,7 +242,6 @@ def test_the_targets_own_text_is_what_it_writes_alone(bundled_target: Path, monk
     torch = pytest.importorskip("torch")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # Two wait for each other where other tests run.
-    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
     from demopair.heads import own_text, target  # noqa: PLC0415 - the recipe is no package of the program
 
     model, words = target.read_model(bundled_target), target.read_tokenizer(bundled_target)

@@ -1,7 +1,6 @@
 """The demo target's sibling with a layer for later tokens, and the code that trained it."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +33,9 @@ def test_the_sibling_finds_its_own_layer_and_writes_what_it_would_alone() -> Non
     assert emitted / rounds > 2.0
 
 
-def test_what_is_trained_is_what_is_run(bundled_target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_trained_is_what_is_run(bundled_target: Path, tmp_path: Path) -> None:
     """In the training and from the written file, the sibling gives the same logits, and so does its layer."""
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
     from demopair.heads import mtp, sibling, sibling_file, target  # noqa: PLC0415 - the recipe is no package of the program
 
     torch.manual_seed(0)
@@ -64,10 +62,9 @@ def test_what_is_trained_is_what_is_run(bundled_target: Path, tmp_path: Path, mo
     assert np.abs(proposed - wanted).max() < 0.05 * np.abs(proposed).max()
 
 
-def test_the_steps_of_the_training_are_those_of_the_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_steps_of_the_training_are_those_of_the_use() -> None:
     """What the layer gives behind its own state is the same in one step more and with the text one token longer."""
     torch = pytest.importorskip("torch")
-    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
     from demopair.heads import mtp, sibling  # noqa: PLC0415 - the recipe is no package of the program
     from demopair.training.model import ModelShape  # noqa: PLC0415
 

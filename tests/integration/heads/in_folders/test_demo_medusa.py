@@ -1,7 +1,6 @@
 """The Medusa heads that ship for the demo target, on both backends."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -26,10 +25,9 @@ def on_llama(bundled_target: Path) -> Path:
 
 
 @pytest.fixture
-def on_transformers(bundled_target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def on_transformers(bundled_target: Path, tmp_path: Path) -> Path:
     """The demo target in a folder."""
     pytest.importorskip("transformers")
-    monkeypatch.setattr(sys, "path", [*sys.path, str(HELD_OUT.parent)])
     from demopair import export  # noqa: PLC0415 - the recipe is no package of the program
     from demopair.heads import target  # noqa: PLC0415
 

@@ -31,10 +31,10 @@ The system turn may be left out. `<|end|>` ends every turn and every reply.
 ## How they were made
 
 All text comes from the project's own grammars and templates; no text, weights or outputs of other models were used. The
-recipe is in `packaging/demo_models` (its README explains it), one command:
+recipe is in `recipes/demo_models` (its README explains it), one command:
 
 ```
-python packaging/demo_models/build.py --out build/demo-models
+python recipes/demo_models/build.py --out build/demo-models
 ```
 
 A *seedling* of the draft's size learns the corpus and then, with drills, to copy from the prompt. The target grows out of the
@@ -49,7 +49,7 @@ exactly reproducible; the weights only on the same kind of processor with the sa
 ## Figures
 
 Measured with Outrider's engine through llama.cpp, greedy, lookahead {lookahead}, on {count} held-out prompts. They are listed in
-`packaging/demo_models/heldout.json` and are not part of the corpus.
+`recipes/demo_models/heldout.json` and are not part of the corpus.
 Acceptance rate = accepted / proposed.
 
 | category | prompts | ended on its own | acceptance rate | mean length |
