@@ -41,9 +41,9 @@ class ModelNotLoaded(EngineError):
 
     def __init__(self, what: str = "target") -> None:
         self.what = what
-        said = Translatable("No {what} model is loaded. Load one first with attach_{what}() or load().", what=what)
+        said = Translatable("No {what} model is loaded. Choose one first.", what=what)
         if what == "heads":
-            said = Translatable("No heads are loaded. Load some first with attach_heads().")
+            said = Translatable("No draft heads are loaded. Choose some first.")
         super().__init__(said)
 
 

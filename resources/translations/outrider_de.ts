@@ -6218,12 +6218,12 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>{name} prüft nur Ketten: Es werden keine Bäume vorgeschlagen.</translation>
         </message>
         <message>
-            <source>No {what} model is loaded. Load one first with attach_{what}() or load().</source>
-            <translation>Es ist kein Modell ({what}) geladen. Laden Sie zuerst eines mit attach_{what}() oder load().</translation>
+            <source>No {what} model is loaded. Choose one first.</source>
+            <translation>Es ist kein Modell ({what}) geladen. Wählen Sie zuerst eines.</translation>
         </message>
         <message>
-            <source>No heads are loaded. Load some first with attach_heads().</source>
-            <translation>Es sind keine Köpfe geladen. Laden Sie zuerst welche mit attach_heads().</translation>
+            <source>No draft heads are loaded. Choose some first.</source>
+            <translation>Es sind keine Entwurfsköpfe geladen. Wählen Sie zuerst welche.</translation>
         </message>
         <message>
             <source>Cannot load {name}: {reason}</source>

@@ -33,7 +33,7 @@ from engine.errors import (
 from engine.translatable import Translatable
 
 EXAMPLES = [
-    (ModelNotLoaded(), "No target model is loaded. Load one first with attach_target() or load()."),
+    (ModelNotLoaded(), "No target model is loaded. Choose one first."),
     (LoadFailed("/models/a.gguf", "it is broken."), "Cannot load a.gguf: it is broken."),
     (
         ModelTooLarge("/models/a.gguf", 3 * 2**30, 2**30),

@@ -182,7 +182,7 @@ def test_nobody_pays_who_does_not_ask(decoder: SpeculativeDecoder) -> None:
 def test_what_belongs_together(decoder: SpeculativeDecoder, target: Path, head: Path) -> None:
     heads = decoder.heads
     assert heads is not None
-    with pytest.raises(ModelNotLoaded, match="attach_heads"), open_with_heads(target, None) as bare:
+    with pytest.raises(ModelNotLoaded, match="Choose some first"), open_with_heads(target, None) as bare:
         bare.generate(PROMPT, method="eagle3")
     decoder.attach_target(LoadConfig(target, threads=1, trusted=True))
     assert decoder.heads is None
