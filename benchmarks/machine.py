@@ -25,7 +25,7 @@ def say(text: str) -> None:
 
 
 def has_own_kernels() -> bool:
-    """Whether the llama.cpp that is installed has the products of llama_cpp/kernels compiled in."""
+    """True if the llama.cpp that is installed has the products of llama_cpp/kernels compiled in."""
     folder = Path(str(distribution("llama-cpp-python").locate_file("llama_cpp"))) / "lib"
     libraries = [path for path in folder.glob("*ggml-cpu*") if path.is_file()]
     return bool(libraries) and all(_RENAMED in path.read_bytes() for path in libraries)

@@ -28,7 +28,7 @@ class Must:
 
     @property
     def met(self) -> bool:
-        """Whether none falls short; so it is where no set is concerned."""
+        """True if none falls short; so it is where no set is concerned."""
         return not self.misses
 
 

@@ -116,7 +116,7 @@ class DraftModelDrafter(Drafter):
         self._history = History(sampling.penalty_window)
         self._penalised, self._draws = sampling.penalised, not sampling.greedy
         self._counted = False
-        """Whether the history is that of this round's last proposal (with a sampler: of this round)."""
+        """True if the history is that of this round's last proposal (with a sampler: of this round)."""
         self._live: list[Proposal] = []
         self._ahead: list[int] = []
         """The tokens of the live proposals; a new list wherever any of them go."""

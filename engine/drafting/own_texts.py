@@ -53,7 +53,7 @@ class OwnTextsDrafter(NgramDrafter):
 
     @property
     def _goes_by_corpus(self) -> bool:
-        """Whether the corpus goes on, and the text at hand knows nothing likelier."""
+        """True if the corpus goes on, and the text at hand knows nothing likelier."""
         far, match = self._far, self._match
         if far is None:
             return False

@@ -79,7 +79,7 @@ class PredictionDrafter(NgramDrafter):
 
     @property
     def _predicts(self) -> bool:
-        """Whether the prediction goes on, and nothing else is likelier."""
+        """True if the prediction goes on, and nothing else is likelier."""
         place, match = self._place, self._match
         if place is None or place >= len(self._prediction):
             return False

@@ -44,7 +44,7 @@ class TreePrices:
     def __init__(self, beside: Callable[[str], Chances]) -> None:
         self._of_source = beside
         self.promising = False
-        """Whether a token beside the first path may be worth its cost in this round."""
+        """True if a token beside the first path may be worth its cost in this round."""
 
     def begin(
         self, rate: float, verify: Callable[[int], float], draft_ms: float, path: Chances, source: str, length: int

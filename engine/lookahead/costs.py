@@ -76,7 +76,7 @@ class CostModel:
 
     @property
     def knows_draft(self) -> bool:
-        """Whether a token of the draft model was measured."""
+        """True if a token of the draft model was measured."""
         return DRAFT_MODEL.name in self.drafts
 
     def _fill(self) -> list[float]:

@@ -63,7 +63,7 @@ class _Delta:
     name: str
     arguments: str
     begins: bool
-    """Whether the server marked it as the begin of a call: OpenAI's interface tells the type with it."""
+    """True if the server marked it as the begin of a call: OpenAI's interface tells the type with it."""
 
     @property
     def says_nothing(self) -> bool:

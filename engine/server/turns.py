@@ -29,7 +29,7 @@ class Turns:
         self._most, self._together = most, together
         self._queues: OrderedDict[str, deque[tuple[asyncio.Future[bool], Callable[[], bool]]]] = OrderedDict()
         self._shared = False
-        """Whether those that run can be had beside each other."""
+        """True if those that run can be had beside each other."""
         self.waiting = self.running = 0
 
     @asynccontextmanager

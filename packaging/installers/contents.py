@@ -103,7 +103,7 @@ def excluded_modules(flavour: str, *, window: bool) -> list[str]:
 
 
 def keeps_library(place: str, system: str) -> bool:
-    """Whether a library or extension belongs into the program. `place`: its path there; `system`: sys.platform."""
+    """True if a library or extension belongs into the program. `place`: its path there; `system`: sys.platform."""
     path = place.replace("\\", "/")
     if _is_a_test_of_torch(path):
         return False
@@ -132,7 +132,7 @@ def _is_a_test_of_torch(path: str) -> bool:
 
 
 def keeps_data(place: str) -> bool:
-    """Whether a data file belongs into the program."""
+    """True if a data file belongs into the program."""
     path = place.replace("\\", "/")
     if _is_a_test_of_torch(path):
         return False

@@ -51,7 +51,7 @@ def freeze(python: Path, flavour: str, llama_source: Path) -> Path:
 
 
 def _check(program: Path) -> None:
-    """Whether the program would find itself whole. Raises SetupError."""
+    """True if the program would find itself whole. Raises SetupError."""
     sys.path.insert(1, str(ROOT))
     from engine import Installation, InstallationDamaged  # noqa: PLC0415 - needs nothing that is not here
 

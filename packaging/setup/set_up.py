@@ -90,7 +90,7 @@ def _lock(descriptor: int) -> None:
 
 
 def _is_ready() -> bool:
-    """Whether a set-up that we waited for has done the work."""
+    """True if a set-up that we waited for has done the work."""
     if _kind() != _kind_there() or not READY.is_file() or READY.read_text(encoding="utf-8") != _stamp():
         return False
     sources = [ROOT / "pyproject.toml", CONSTRAINTS, *Path(__file__).parent.glob("*.*"), llama_build.SETTINGS]
@@ -139,7 +139,7 @@ def _make_environment() -> None:
 
 
 def _works() -> bool:
-    """Whether the environment that is there has a supported Python that runs, here, with pip."""
+    """True if the environment that is there has a supported Python that runs, here, with pip."""
     code = "import sys, pip; print(sys.prefix, *sys.version_info[:2], sep='\\n')"
     try:
         done = subprocess.run([str(PYTHON), "-c", code], capture_output=True, text=True, check=False)

@@ -135,7 +135,7 @@ def _has_compiler() -> bool:
 
 
 def loads(library: str) -> bool:
-    """Whether a library of this name is found and fits."""
+    """True if a library of this name is found and fits."""
     try:
         ctypes.CDLL(library)
     except OSError:

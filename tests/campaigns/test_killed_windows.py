@@ -143,7 +143,7 @@ def _differs_by_one(found: Found, told: Any) -> bool:
 
 
 def _fits(found: Found, told: Any, then: Any) -> bool:
-    """Whether all is there that was told, and nothing but that and what was told then.
+    """True if all is there that was told, and nothing but that and what was told then.
 
     What is being imported is kept before it is shown.
     """
@@ -156,7 +156,7 @@ def _fits(found: Found, told: Any, then: Any) -> bool:
 
 
 def _is_there(kept: list[list[str]], told: list[list[str]]) -> bool:
-    """Whether what was told is kept; its last text, and what came after it, may have grown since."""
+    """True if what was told is kept; its last text, and what came after it, may have grown since."""
     same = [*told]
     last = [same.pop()] if same else []
     grown = kept[len(same) : len(told)]

@@ -103,7 +103,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_the_same(line: dict[str, Any], config: pytest.Config) -> bool:
-    """Whether what is told in this line is what would be done again; tests that are no campaigns have no share."""
+    """True if what is told in this line is what would be done again; tests that are no campaigns have no share."""
     if line["share"] is None:
         return True
     seed = config.getoption("--seed")

@@ -123,7 +123,7 @@ def _all(data: bytes, word: bytes) -> Iterator[int]:
 
 
 def is_version(offset: int) -> bool:
-    """Whether the number of the store's version is there: a changed one may look like a newer program's."""
+    """True if the number of the store's version is there: a changed one may look like a newer program's."""
     return 60 <= offset < 64
 
 

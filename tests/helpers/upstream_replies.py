@@ -54,7 +54,7 @@ class UpstreamCase:
     partial: bool = False
     prefill: Expected | None = None
     special: bool = False
-    """Whether it needs a schema, a choice of tools or messages that a reply alone does not tell."""
+    """True if it needs a schema, a choice of tools or messages that a reply alone does not tell."""
 
 
 class _Reader:

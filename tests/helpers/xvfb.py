@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 def available() -> bool:
-    """Whether an X server can be started here."""
+    """True if an X server can be started here."""
     return shutil.which("Xvfb") is not None
 
 

@@ -41,7 +41,7 @@ def memory_of(process: psutil.Process) -> int:
 
 
 def renders(process: psutil.Process) -> bool:
-    """Whether a template has been at work for a while, other than that of the trial."""
+    """True if a template has been at work for a while, other than that of the trial."""
     with suppress(psutil.Error):
         for each in process.children():
             if RENDERING in each.cmdline() and each.cpu_times().user > 0.4:

@@ -84,7 +84,7 @@ def licence_files(found: Distribution) -> list[tuple[str, Path]]:
 
 
 def belongs_to_python(source: Path) -> bool:
-    """Whether a file is part of the Python that runs this: its library, its extensions, its own shared library."""
+    """True if a file is part of the Python that runs this: its library, its extensions, its own shared library."""
     places = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")]
     if Path(sys.base_prefix).as_posix() not in _SHARED_PREFIXES:
         places.append(Path(sys.base_prefix).resolve())

@@ -50,7 +50,7 @@ def heldout_prompts(path: Path = HELDOUT) -> Banned:
 
 
 def holds_banned(made: Conversation, banned: Banned) -> bool:
-    """Whether the conversation has a held-out prompt, or the user turns of a held-out conversation in a row."""
+    """True if the conversation has a held-out prompt, or the user turns of a held-out conversation in a row."""
     asked = [normal(text) for text in made.user_turns()]
     sizes = {len(turns) for turns in banned}
     return any(tuple(asked[at : at + size]) in banned for size in sizes for at in range(len(asked) - size + 1))

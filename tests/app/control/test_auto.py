@@ -29,7 +29,7 @@ def said(window: Window) -> str:
 
 
 def measuring(window: Window) -> bool:
-    """Whether the window says that it measures, with a button to stop it."""
+    """True if the window says that it measures, with a button to stop it."""
     strip = window.main.strip
     return strip.isVisible() and strip.word.text() == "Measuring this pair (only once)…" and strip.button.isVisible()
 

@@ -50,7 +50,7 @@ announced: list[str] = []
 
 
 def waits_for_the_load(window: Window) -> bool:
-    """Whether the question waits for the load that choosing began."""
+    """True if the question waits for the load that choosing began."""
     running = window.controller.replies.running
     return running is not None and running.job is not None
 

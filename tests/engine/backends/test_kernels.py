@@ -118,7 +118,7 @@ def packs() -> None:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether llama.cpp was allowed to put weights into other buffers, of each model that was loaded."""
+    """True if llama.cpp was allowed to put weights into other buffers, of each model that was loaded."""
     found: list[bool] = []
     really = llama_cpp.llama_model_load_from_file
 

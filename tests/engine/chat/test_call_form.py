@@ -72,7 +72,7 @@ def constraint_of(form: CallForm, **options: Any) -> Constraint:
 
 
 def fits(constraint: Constraint, text: str) -> bool:
-    """Whether a text is what the constraint wants, and whole."""
+    """True if a text is what the constraint wants, and whole."""
     masks = ReplyMasks(constraint, PieceTokenizer(LETTERS), len(LETTERS), frozenset({0}))
     tokens = [*text.encode()]
     return masks.fitting(0, [*tokens, 0]) == len(tokens) + 1

@@ -76,7 +76,7 @@ def _reference(logits: Logits, config: SamplingConfig) -> list[float]:
 
 
 def _clear_cut(logits: Logits, config: SamplingConfig) -> bool:
-    """Whether no rule's limit falls on a boundary, where rounding decides."""
+    """True if no rule's limit falls on a boundary, where rounding decides."""
     nudged = [
         SamplingConfig(
             config.temperature,

@@ -45,7 +45,7 @@ def request(body: Any) -> bytes:
 
 
 def is_over(connection: socket.socket) -> bool:
-    """Whether the server ends a connection, with or without a word."""
+    """True if the server ends a connection, with or without a word."""
     with suppress(ConnectionError):
         while connection.recv(65_536):
             pass

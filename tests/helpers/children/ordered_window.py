@@ -68,7 +68,7 @@ class OrderedWindow:
             self.tell()
 
     def _at_work(self) -> bool:
-        """Whether something is going on that does not wait for the disk."""
+        """True if something is going on that does not wait for the disk."""
         conversations = self.program.conversations
         filed = conversations.files.activity.work != "idle" and not conversations.store.writer.failing
         return self.program.controller.busy or filed

@@ -42,7 +42,7 @@ class Gemma:
     context: int = 512
 
     def window(self, layer: int) -> bool:
-        """Whether a layer has a window."""
+        """True if a layer has a window."""
         return layer % 2 == 0
 
     def shapes(self, layer: int) -> tuple[int, int]:

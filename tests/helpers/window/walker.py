@@ -131,7 +131,7 @@ class Walker:
         return [part for part in self.look() if all(getattr(part, key) == value for key, value in wanted.items())]
 
     def sees(self, name: str | None = None, **more: object) -> bool:
-        """Whether it is there."""
+        """True if it is there."""
         return bool(self.all(name, **more))
 
     def find(self, name: str | None = None, **more: object) -> Part:
@@ -210,7 +210,7 @@ class Walker:
         self.wait(lambda: not any(part.window == title for part in self.look()), f"{title} closed")
 
     def _popup(self) -> bool:
-        """Whether the dialog's list of completions is open: the first key is for that."""
+        """True if the dialog's list of completions is open: the first key is for that."""
         return any(part.kind == "QCompleterListView" or part.object == "completer" for part in self.look())
 
     def _focus(self) -> None:

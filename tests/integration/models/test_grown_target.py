@@ -101,7 +101,7 @@ def test_of_another_width_it_writes_the_same_but_for_rounding(grown: Grown, kind
 
 
 def _same_but_for_rounding(small: SpeculativeDecoder, large: SpeculativeDecoder, prompt: Any, most: int) -> bool:
-    """Whether the replies are the same; if not, shows that the small one's two best lay too close to tell."""
+    """True if the replies are the same; if not, shows that the small one's two best lay too close to tell."""
     ours, theirs = (decoder.generate(prompt, max_tokens=most) for decoder in (small, large))
     if ours.tokens == theirs.tokens:
         return True

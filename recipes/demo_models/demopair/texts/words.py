@@ -12,7 +12,7 @@ _FEMALE: frozenset[str] = frozenset(_TEXTS["female"])
 
 
 def is_female(name: str) -> bool:
-    """Whether stories speak of this name as "she"; invented names go by their last letter."""
+    """True if stories speak of this name as "she"; invented names go by their last letter."""
     return name in _FEMALE or (name.endswith("a") and name not in {"Joshua", "Luca", "Nikita"})
 
 

@@ -144,7 +144,7 @@ def test_ctrl_t_switches_all_replies_and_is_remembered(open_window: OpenWindow) 
 
 
 def longer(exchange: Exchange, length: int) -> bool:
-    """Whether the reply has more characters than this."""
+    """True if the reply has more characters than this."""
     return len(exchange.reply) > length
 
 

@@ -39,7 +39,7 @@ def told(exchange: Exchange) -> tuple[object, ...]:
 
 
 def drawn(view: ExchangeView) -> bool:
-    """Whether all of its reply is drawn."""
+    """True if all of its reply is drawn."""
     return not view.exchange.reply or view.reply.is_settled
 
 
