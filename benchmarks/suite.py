@@ -60,15 +60,6 @@ class Part:
 PARTS = (
     Part("overhead", "What a round of our loop costs", "overhead", "overhead", 0.5),
     Part(
-        "experts",
-        "What a mixture of experts costs by the tokens of a forward",
-        "experts",
-        "experts --models qwen3-q4_k --layers 1 --sweeps 1 --patience 0",
-        2,
-        5,
-        3,
-    ),
-    Part(
         "long",
         "Long prompts",
         "long --lengths 2000,10000",
@@ -96,7 +87,6 @@ PARTS = (
     Part("long_reply", "A long reply in the whole window", "long_reply", "long_reply --runs 1 --tokens 2000", 2),
     Part("conversation", "A long conversation in the window", "conversation", "conversation --opens 1", 2),
     Part("replay", "The replay of a long reply", "replay", "replay --seconds 1", 1),
-    Part("library", "How long a scan takes", "library", "library --models 50 --runs 1", 1, 1, 8),
 )
 ORDER = tuple(part.name for part in PARTS)
 

@@ -29,15 +29,7 @@ class ExpertShape:
     vocabulary: int = 32_000
     context: int = 4096
 
-    @property
-    def expert_weights(self) -> int:
-        """Number of weights of all experts."""
-        return 3 * self.layers * self.experts * self.width * self.inner
 
-
-GPT_OSS = ExpertShape("gpt-oss", 24, 2880, 2880, 32, 4, 64, 8, 64)
-QWEN3 = ExpertShape("qwen3moe", 48, 2048, 768, 128, 8, 32, 4, 128)
-"""gpt-oss-20b and Qwen3-30B-A3B, but for the vocabulary."""
 TINY_GPT_OSS = ExpertShape("gpt-oss", 2, 256, 256, 8, 2, 4, 2, 32, 320, 512)
 TINY_QWEN3 = ExpertShape("qwen3moe", 2, 256, 256, 8, 3, 4, 2, 32, 320, 512)
 
