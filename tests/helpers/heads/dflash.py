@@ -8,6 +8,7 @@ import gguf
 import numpy as np
 from numpy.typing import NDArray
 
+from helpers.heads.formulas import attention, heads_of, inside, normed, plain_speeds, read_gguf, silu, spread, turned
 from helpers.heads.layouts import floats_of, instead, number_of, scaled, some_tokens, write_gguf
 
 Array = NDArray[np.float32]
@@ -125,9 +126,7 @@ class DFlashReference:
     """One head without a cache. Source of the formulas: arXiv:2602.06036; its layers are Qwen3's, looking both ways."""
 
     def __init__(self, path: Path) -> None:
-        reader = gguf.GGUFReader(path)
-        self.tensors = {tensor.name: floats_of(tensor) for tensor in reader.tensors}
-        entries = {name: field.contents() for name, field in reader.fields.items()}
+        self.tensors, entries = read_gguf(path)
         self.depth, self.block = int(entries["dflash.block_count"]), int(entries["dflash.block_size"])
         self.candidates = int(entries.get("dflash.selector_top_k", 0))
         self.markov = "markov_w1.weight" in self.tensors
@@ -139,12 +138,10 @@ class DFlashReference:
         rows = count if self.anchored else count + 1
         block = [tokens[-1], *[MASK] * (rows - 1)]
         x = self.tensors["token_embd.weight"][block]
-        given = _normed(states @ self.tensors["fc.weight"].T, self.tensors["enc.output_norm.weight"])
+        given = normed(states @ self.tensors["fc.weight"].T, self.tensors["enc.output_norm.weight"])
         for layer in range(self.depth):
-            x = self._layer(
-                {n.split(".", 2)[2]: t for n, t in self.tensors.items() if n.startswith(f"blk.{layer}.")}, x, given
-            )
-        left = _normed(x, self.tensors["output_norm.weight"])
+            x = self._layer(inside(self.tensors, f"blk.{layer}."), x, given)
+        left = normed(x, self.tensors["output_norm.weight"])
         logits = self._spread(left @ self.tensors["output.weight"].T, -np.inf)
         if self.candidates:
             return self._chosen(logits, left, [tokens[-1], *proposed])
@@ -180,49 +177,31 @@ class DFlashReference:
         return found
 
     def _spread(self, rows: Array, otherwise: float) -> Array:
-        table = self.tensors.get("d2t")
-        if table is None:
-            return rows
-        found = np.full((len(rows), len(self.tensors["token_embd.weight"])), otherwise, np.float32)
-        found[:, table.astype(np.int64)] = rows
-        return found
+        return spread(rows, self.tensors.get("d2t"), len(self.tensors["token_embd.weight"]), otherwise)
 
     def _layer(self, layer: dict[str, Array], x: Array, given: Array) -> Array:
-        inner, count = _normed(x, layer["attn_norm.weight"]), len(given)
+        inner, count = normed(x, layer["attn_norm.weight"]), len(given)
         dynamic: dict[str, Array] = {}
         if self.candidates:
             dynamic["attn"] = inner @ layer["attn_conv_proj.weight"].T
             inner = self._blended(inner, dynamic["attn"], layer["attn_conv_base"], 0)
-        query = _turned(_normed(inner @ layer["attn_q.weight"].T, layer["attn_q_norm.weight"]), count)
         both = np.concatenate([given, inner])
-        key = _turned(_normed(both @ layer["attn_k.weight"].T, layer["attn_k_norm.weight"]), 0)
-        scores = query @ key.T / np.sqrt(key.shape[1])
-        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-        weights /= weights.sum(axis=1, keepdims=True)
-        mixed = (weights @ (both @ layer["attn_v.weight"].T)) @ layer["attn_output.weight"].T
+        query = normed(inner @ layer["attn_q.weight"].T, layer["attn_q_norm.weight"])[:, None]
+        key = normed(both @ layer["attn_k.weight"].T, layer["attn_k_norm.weight"])[:, None]
+        speeds = plain_speeds(key.shape[2])
+        query, key = turned(query, speeds, count + np.arange(len(x))), turned(key, speeds)
+        mixed = attention(query, key, heads_of(both, layer["attn_v.weight"], 1), key.shape[2] ** -0.5, seen=True)
+        mixed = mixed @ layer["attn_output.weight"].T
         if self.candidates:
             mixed = self._blended(mixed, dynamic["attn"], layer["attn_conv_base"], 1)
         x = x + mixed
-        inner = _normed(x, layer["ffn_norm.weight"])
+        inner = normed(x, layer["ffn_norm.weight"])
         if self.candidates:
             dynamic["ffn"] = inner @ layer["ffn_conv_proj.weight"].T
             inner = self._blended(inner, dynamic["ffn"], layer["ffn_conv_base"], 0)
         gate = inner @ layer["ffn_gate.weight"].T
-        passed = gate / (1 + np.exp(-gate)) * (inner @ layer["ffn_up.weight"].T)
+        passed = silu(gate) * (inner @ layer["ffn_up.weight"].T)
         passed = passed @ layer["ffn_down.weight"].T
         if self.candidates:
             passed = self._blended(passed, dynamic["ffn"], layer["ffn_conv_base"], 1)
         return np.asarray(x + passed, np.float32)
-
-
-def _turned(x: Array, first: int) -> Array:
-    half = x.shape[1] // 2
-    angles = (first + np.arange(len(x)))[:, None] * 10000.0 ** (-np.arange(half) / half)
-    left, right = x[:, :half], x[:, half:]
-    cos, sin = np.cos(angles), np.sin(angles)
-    return np.concatenate([left * cos - right * sin, left * sin + right * cos], axis=1).astype(np.float32)
-
-
-def _normed(x: Array, weight: Array) -> Array:
-    scale = 1 / np.sqrt(np.mean(x.astype(np.float64) ** 2, axis=1, keepdims=True) + 1e-5)
-    return np.asarray(x * scale * weight, np.float32)

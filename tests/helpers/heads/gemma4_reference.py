@@ -5,15 +5,16 @@ of its own, reads those of the target's last layers, and makes all its tokens fr
 (src/models/gemma4.cpp, gemma4-assistant.cpp).
 """
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 
-import gguf
 import numpy as np
 
+from helpers.heads.formulas import attention, inside, normed, plain_speeds, read_gguf, turned
 from helpers.heads.gemma4 import BASE, BASE_IN_WINDOW, EPSILON, WINDOW, Array, Gemma
-from helpers.heads.layouts import floats_of
 
+_normed = functools.partial(normed, epsilon=EPSILON)
 Keys = tuple[Array, Array]
 
 
@@ -22,7 +23,7 @@ class AssistantReference:
 
     def __init__(self, target: Path, assistant: Path, size: Gemma) -> None:
         self.size = size
-        self.target, self.own = _tensors(target), _tensors(assistant)
+        self.target, self.own = read_gguf(target)[0], read_gguf(assistant)[0]
         self._known: tuple[list[int], tuple[Array, Keys, Keys]] | None = None
         self.layers = 1 + max(int(name.split(".")[1]) for name in self.own if name.startswith("blk."))
 
@@ -95,11 +96,9 @@ class AssistantReference:
         return self._turned(_normed(query, block["attn_q_norm"]), places, tensors, window=window)
 
     def _turned(self, x: Array, places: np.ndarray, tensors: dict[str, Array], *, window: bool) -> Array:
-        half = x.shape[2] // 2
-        slower = np.ones(half) if window else tensors["rope_freqs.weight"].astype(np.float64)
-        angles = places[:, None, None] * (BASE_IN_WINDOW if window else BASE) ** (-np.arange(half) / half) / slower
-        first, second, cos, sin = x[..., :half], x[..., half:], np.cos(angles), np.sin(angles)
-        return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=2).astype(np.float32)
+        speeds = plain_speeds(x.shape[2], BASE_IN_WINDOW if window else BASE)
+        slower = 1.0 if window else tensors["rope_freqs.weight"].astype(np.float64)
+        return turned(x, speeds / slower, places)
 
     def _beside(self, tokens: Sequence[int], x: Array) -> Array:
         """What each layer takes of the tokens beside the text's states. Shape (tokens, layers, numbers)."""
@@ -111,26 +110,14 @@ class AssistantReference:
         return np.asarray(both / np.sqrt(2), np.float32)
 
 
-def _tensors(path: Path) -> dict[str, Array]:
-    return {tensor.name: floats_of(tensor) for tensor in gguf.GGUFReader(path).tensors}
-
-
 def _block(tensors: dict[str, Array], layer: int) -> dict[str, Array]:
-    start, end = f"blk.{layer}.", ".weight"
-    return {name[len(start) : -len(end)]: each for name, each in tensors.items() if name.startswith(start)}
+    return {name.removesuffix(".weight"): each for name, each in inside(tensors, f"blk.{layer}.").items()}
 
 
 def _attention(query: Array, key: Array, value: Array, places: np.ndarray, *, window: bool) -> Array:
     """Gemma 4 does not scale its products."""
-    group = query.shape[1] // key.shape[1]
-    scores = np.einsum("ihd,jhd->hij", query, np.repeat(key, group, axis=1))
     behind = places[:, None] - np.arange(len(key))
-    seen = (behind >= 0) & ((behind < WINDOW) | (not window))
-    scores = np.where(seen, scores, -np.inf)
-    weights = np.exp(scores - scores.max(axis=2, keepdims=True))
-    weights /= weights.sum(axis=2, keepdims=True)
-    mixed = np.einsum("hij,jhd->ihd", weights, np.repeat(value, group, axis=1))
-    return np.asarray(mixed.reshape(len(query), -1), np.float32)
+    return attention(query, key, value, 1.0, (behind >= 0) & ((behind < WINDOW) | (not window)))
 
 
 def _feed_forward(x: Array, block: dict[str, Array]) -> Array:
@@ -144,9 +131,3 @@ def _gelu(x: Array) -> Array:
     near = x.astype(np.float16).astype(np.float32)
     found = 0.5 * near * (1 + np.tanh(np.sqrt(2 / np.pi) * (near + 0.044715 * near**3)))
     return np.where(x <= -10, 0, np.where(x >= 10, x, found.astype(np.float16))).astype(np.float32)
-
-
-def _normed(x: Array, weight: Array) -> Array:
-    exact = x.astype(np.float64)
-    scale = 1 / np.sqrt(np.mean(exact**2, axis=-1, keepdims=True) + EPSILON)
-    return np.asarray(exact * scale * weight, np.float32)

@@ -8,6 +8,17 @@ import gguf
 import numpy as np
 from numpy.typing import NDArray
 
+from helpers.heads.formulas import (
+    attention,
+    heads_of,
+    inside,
+    normed,
+    plain_speeds,
+    read_gguf,
+    rows_of_a_chain,
+    silu,
+    turned,
+)
 from helpers.heads.layouts import close_written, write_gguf
 from helpers.models.hybrid_model import ARCHITECTURES, Size, Tensors
 
@@ -127,13 +138,11 @@ class MtpReference:
     """
 
     def __init__(self, path: Path) -> None:
-        reader = gguf.GGUFReader(path)
-        tensors = {each.name: gguf.dequantize(each.data, each.tensor_type) for each in reader.tensors}
-        entries = {name: field.contents() for name, field in reader.fields.items()}
+        tensors, entries = read_gguf(path)
         layer = int(entries["qwen35.block_count"]) - 1
         self.embedding, self.output = tensors["token_embd.weight"], tensors["output.weight"]
         self.norm = tensors["output_norm.weight"]
-        self.layer = {name.split(".", 2)[2]: each for name, each in tensors.items() if name.startswith(f"blk.{layer}.")}
+        self.layer = inside(tensors, f"blk.{layer}.")
         self.heads = int(entries["qwen35.attention.head_count"])
         self.shared = int(entries["qwen35.attention.head_count_kv"])
         self.width = int(entries["qwen35.attention.key_length"])
@@ -145,49 +154,27 @@ class MtpReference:
         Shape (proposed, vocabulary).
         """
         given = np.concatenate([np.zeros((1, states.shape[1]), np.float32), states])
-        text, rows = list(tokens), []
-        for token in proposed:
-            hidden = self._hidden(text, given)
-            rows.append(hidden[-1] @ self.output.T)
-            given = np.concatenate([given, hidden[-1:]])
-            text.append(token)
-        return np.stack(rows)
+        return rows_of_a_chain(self._hidden, self.output, tokens, given, proposed)
 
     def _hidden(self, tokens: Sequence[int], states: Array) -> Array:
         layer = self.layer
-        embedded = _normed(self.embedding[list(tokens)], layer["nextn.enorm.weight"])
-        pair = np.concatenate([embedded, _normed(states, layer["nextn.hnorm.weight"])], axis=1)
+        embedded = normed(self.embedding[list(tokens)], layer["nextn.enorm.weight"])
+        pair = np.concatenate([embedded, normed(states, layer["nextn.hnorm.weight"])], axis=1)
         x = pair @ layer["nextn.eh_proj.weight"].T
-        x = x + self._attention(_normed(x, layer["attn_norm.weight"]))
-        inner = _normed(x, layer["post_attention_norm.weight"])
+        x = x + self._attention(normed(x, layer["attn_norm.weight"]))
+        inner = normed(x, layer["post_attention_norm.weight"])
         gate = inner @ layer["ffn_gate.weight"].T
-        x = x + (gate / (1 + np.exp(-gate)) * (inner @ layer["ffn_up.weight"].T)) @ layer["ffn_down.weight"].T
-        return _normed(x, self.norm)
+        x = x + (silu(gate) * (inner @ layer["ffn_up.weight"].T)) @ layer["ffn_down.weight"].T
+        return normed(x, self.norm)
 
     def _attention(self, x: Array) -> Array:
         layer, count = self.layer, len(x)
         both = (x @ layer["attn_q.weight"].T).reshape(count, self.heads, 2, self.width)
         query, gate = both[:, :, 0], both[:, :, 1].reshape(count, -1)
-        key = (x @ layer["attn_k.weight"].T).reshape(count, self.shared, self.width)
-        value = (x @ layer["attn_v.weight"].T).reshape(count, self.shared, self.width)
-        query = self._rotated(_normed(query, layer["attn_q_norm.weight"]))
-        key = self._rotated(_normed(key, layer["attn_k_norm.weight"]))
-        group = self.heads // self.shared
-        scores = np.einsum("ihd,jhd->hij", query, np.repeat(key, group, axis=1)) / np.sqrt(self.width)
-        scores = np.where(np.tril(np.ones((count, count), bool)), scores, -np.inf)
-        weights = np.exp(scores - scores.max(axis=2, keepdims=True))
-        weights /= weights.sum(axis=2, keepdims=True)
-        mixed = np.einsum("hij,jhd->ihd", weights, np.repeat(value, group, axis=1)).reshape(count, -1)
+        key = heads_of(x, layer["attn_k.weight"], self.shared)
+        value = heads_of(x, layer["attn_v.weight"], self.shared)
+        speeds = plain_speeds(self.width, self.base)
+        query = turned(normed(query, layer["attn_q_norm.weight"]), speeds)
+        key = turned(normed(key, layer["attn_k_norm.weight"]), speeds)
+        mixed = attention(query, key, value, self.width**-0.5)
         return np.asarray((mixed / (1 + np.exp(-gate))) @ layer["attn_output.weight"].T, np.float32)
-
-    def _rotated(self, x: Array) -> Array:
-        half = self.width // 2
-        angles = np.arange(len(x))[:, None, None] * self.base ** (-np.arange(half) / half)
-        first, second = x[..., :half], x[..., half:]
-        cos, sin = np.cos(angles), np.sin(angles)
-        return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=2).astype(np.float32)
-
-
-def _normed(x: Array, weight: Array) -> Array:
-    scale = 1 / np.sqrt(np.mean(x.astype(np.float64) ** 2, axis=-1, keepdims=True) + 1e-5)
-    return np.asarray(x * scale * weight, np.float32)

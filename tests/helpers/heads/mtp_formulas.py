@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from helpers.heads.formulas import attention, normed, plain_speeds, silu, turned
 from helpers.heads.torch_mtp import Array, names_of, read_tensors
 
 
@@ -64,29 +65,29 @@ class FolderMtpReference:
         key = self._times(x, f"{at}k_proj").reshape(count, self.shared, -1)
         value = self._times(x, f"{at}v_proj").reshape(count, self.shared, -1)
         width = query.shape[2]
-        turned = int(width * self.part)
+        part = int(width * self.part)
         query, key = (
-            np.concatenate([_halves(each[..., :turned], self.base), each[..., turned:]], axis=2)
+            np.concatenate([turned(each[..., :part], plain_speeds(part, self.base)), each[..., part:]], axis=2)
             for each in (self._normed(query, f"{at}q_norm"), self._normed(key, f"{at}k_norm"))
         )
-        group = self.heads // self.shared
-        mixed = _mixed(query, np.repeat(key, group, axis=1), np.repeat(value, group, axis=1), width**-0.5)
+        mixed = attention(query, key, value, width**-0.5)
         return self._times(mixed * gate, f"{at}o_proj")
 
     def _latent(self, at: str, x: Array) -> Array:
         """Attention whose keys and values come from a short vector, with a turned part that all heads share."""
         count, config = len(x), self.config
-        turned, rest, value = (int(config[name]) for name in ("qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim"))
+        part, rest, value = (int(config[name]) for name in ("qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim"))
         short = self._normed(self._times(x, f"{at}q_a_proj"), f"{at}q_a_layernorm", 1e-6)
-        query = self._times(short, f"{at}q_b_proj").reshape(count, self.heads, rest + turned)
+        query = self._times(short, f"{at}q_b_proj").reshape(count, self.heads, rest + part)
         both = self._times(x, f"{at}kv_a_proj_with_mqa")
         rank = int(config["kv_lora_rank"])
         latent = self._normed(both[:, :rank], f"{at}kv_a_layernorm", 1e-6)
         kept = self._times(latent, f"{at}kv_b_proj").reshape(count, self.heads, rest + value)
-        common = np.repeat(_pairs(both[:, None, rank:], self.base), self.heads, axis=1)
+        speeds = plain_speeds(part, self.base)
+        common = np.repeat(turned(both[:, None, rank:], speeds, pairs=True), self.heads, axis=1)
         key = np.concatenate([kept[..., :rest], common], axis=2)
-        query = np.concatenate([query[..., :rest], _pairs(query[..., rest:], self.base)], axis=2)
-        return self._times(_mixed(query, key, kept[..., rest:], (rest + turned) ** -0.5), f"{at}o_proj")
+        query = np.concatenate([query[..., :rest], turned(query[..., rest:], speeds, pairs=True)], axis=2)
+        return self._times(attention(query, key, kept[..., rest:], (rest + part) ** -0.5), f"{at}o_proj")
 
     def _feed_forward(self, at: str, x: Array) -> Array:
         if f"{at}gate.weight" not in self.tensors:
@@ -125,38 +126,10 @@ class FolderMtpReference:
 
     def _gated(self, at: str, x: Array) -> Array:
         gate = self._times(x, f"{at}gate_proj")
-        return self._times(gate / (1 + np.exp(-gate)) * self._times(x, f"{at}up_proj"), f"{at}down_proj")
+        return self._times(silu(gate) * self._times(x, f"{at}up_proj"), f"{at}down_proj")
 
     def _times(self, x: Array, name: str) -> Array:
         return np.asarray(x @ self.tensors[f"{name}.weight"].T, np.float32)
 
     def _normed(self, x: Array, name: str, epsilon: float | None = None) -> Array:
-        exact = x.astype(np.float64)
-        scale = 1 / np.sqrt(np.mean(exact**2, axis=-1, keepdims=True) + (epsilon or self.epsilon))
-        return np.asarray(exact * scale * (self.plus + self.tensors[f"{name}.weight"]), np.float32)
-
-
-def _mixed(query: Array, key: Array, value: Array, scale: float) -> Array:
-    """Causal attention of shape (tokens, heads, width), all heads side by side."""
-    count = len(query)
-    scores = np.einsum("ihd,jhd->hij", query, key) * scale
-    scores = np.where(np.tril(np.ones((count, count), bool)), scores, -np.inf)
-    weights = np.exp(scores - scores.max(axis=2, keepdims=True))
-    weights /= weights.sum(axis=2, keepdims=True)
-    return np.asarray(np.einsum("hij,jhd->ihd", weights, value).reshape(count, -1), np.float32)
-
-
-def _halves(x: Array, base: float) -> Array:
-    """Turn the halves of each head, by its token's place."""
-    half = x.shape[2] // 2
-    angles = np.arange(len(x))[:, None, None] * base ** (-np.arange(half) / half)
-    first, second, cos, sin = x[..., :half], x[..., half:], np.cos(angles), np.sin(angles)
-    return np.concatenate([first * cos - second * sin, first * sin + second * cos], axis=2).astype(np.float32)
-
-
-def _pairs(x: Array, base: float) -> Array:
-    """Turn neighbours of each head, by its token's place."""
-    half = x.shape[2] // 2
-    angles = np.arange(len(x))[:, None, None] * base ** (-np.arange(half) / half)
-    turned = (x[..., 0::2] + 1j * x[..., 1::2]) * np.exp(1j * angles)
-    return np.stack([turned.real, turned.imag], axis=3).reshape(x.shape).astype(np.float32)
+        return normed(x, self.plus + self.tensors[f"{name}.weight"], epsilon or self.epsilon)

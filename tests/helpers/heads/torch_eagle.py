@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from helpers.heads.eagle_reference import EagleReference
+from helpers.heads.formulas import turned
 from helpers.heads.layouts import scaled, some_tokens, write_folder
 from helpers.heads.rope import turning_speeds
 from helpers.models.tiny_models import VOCABULARY, write_tiny
@@ -147,9 +148,5 @@ class TorchEagleReference(EagleReference):
         self.normed, self.normed_fc = settings["norm_before_residual"], settings["norm_before_fc"]
 
     def _rotated(self, x: Array) -> Array:
-        half = x.shape[2] // 2
-        speeds, stretch = turning_speeds(self.config, half)
-        angles = np.arange(x.shape[1])[:, None] * speeds
-        left, right = x[:, :, :half], x[:, :, half:]
-        cos, sin = stretch * np.cos(angles), stretch * np.sin(angles)
-        return np.concatenate([left * cos - right * sin, left * sin + right * cos], axis=2).astype(np.float32)
+        speeds, stretch = turning_speeds(self.config, x.shape[2] // 2)
+        return turned(x, speeds, by=stretch)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from helpers.heads.formulas import attention, heads_of, inside, normed, rows_of_a_chain, silu, turned
 from helpers.heads.layouts import scaled, write_folder
 from helpers.heads.rope import turning_speeds
 from helpers.models.tiny_models import VOCABULARY
@@ -102,61 +103,33 @@ class TorchEagle2Reference:
 
         `states`: of all tokens but the last, as they leave the target's last layer.
         """
-        features, text, rows = _normed(states, self.last_norm, self.last_epsilon), list(tokens[1:]), []
-        for token in proposed:
-            hidden = self._head(text, features)
-            rows.append(self.output @ hidden[-1])
-            features = np.concatenate([features, hidden[-1:]])
-            text.append(token)
-        return np.stack(rows)
+        features = normed(states, self.last_norm, self.last_epsilon)
+        return rows_of_a_chain(self._head, self.output, tokens[1:], features, proposed)
 
     def _head(self, tokens: Sequence[int], features: Array) -> Array:
         x = np.concatenate([self.embedding[list(tokens)], features], axis=1)
         hidden: Array = x @ self.tensors["fc.weight"].T + self.tensors.get("fc.bias", np.float32(0))
         epsilon = self.config["rms_norm_eps"]
         for layer in range(self.config["num_hidden_layers"]):
-            mine = {
-                name.removeprefix(f"layers.{layer}."): each
-                for name, each in self.tensors.items()
-                if name.startswith(f"layers.{layer}.")
-            }
-            read = _normed(hidden, mine["input_layernorm.weight"], epsilon) if layer else hidden
+            mine = inside(self.tensors, f"layers.{layer}.")
+            read = normed(hidden, mine["input_layernorm.weight"], epsilon) if layer else hidden
             hidden = hidden + self._attention(mine, read)
-            inner = _normed(hidden, mine["post_attention_layernorm.weight"], epsilon)
+            inner = normed(hidden, mine["post_attention_layernorm.weight"], epsilon)
             gate = inner @ mine["mlp.gate_proj.weight"].T
             up = inner @ mine["mlp.up_proj.weight"].T
-            hidden = hidden + (gate / (1 + np.exp(-gate)) * up) @ mine["mlp.down_proj.weight"].T
+            hidden = hidden + (silu(gate) * up) @ mine["mlp.down_proj.weight"].T
         return hidden
 
     def _attention(self, mine: dict[str, Array], x: Array) -> Array:
         heads = self.config["num_attention_heads"]
         shared = self.config.get("num_key_value_heads", heads)
-        width = len(mine["self_attn.q_proj.weight"]) // heads
 
         def split(name: str, count: int) -> Array:
-            found = x @ mine[f"self_attn.{name}_proj.weight"].T
-            found = found + mine.get(f"self_attn.{name}_proj.bias", np.float32(0))
-            return found.reshape(len(x), count, width).transpose(1, 0, 2)
+            at = f"self_attn.{name}_proj"
+            return heads_of(x, mine[f"{at}.weight"], count, mine.get(f"{at}.bias", 0.0))
 
-        query, key, value = self._rotated(split("q", heads)), self._rotated(split("k", shared)), split("v", shared)
-        key, value = (np.repeat(each, heads // shared, axis=0) for each in (key, value))
-        scores = query @ key.transpose(0, 2, 1) / np.sqrt(width)
-        scores = np.where(np.tril(np.ones((len(x), len(x)), bool)), scores, -np.inf)
-        weights = np.exp(scores - scores.max(axis=2, keepdims=True))
-        mixed = weights / weights.sum(axis=2, keepdims=True) @ value
-        found: Array = mixed.transpose(1, 0, 2).reshape(len(x), -1) @ mine["self_attn.o_proj.weight"].T
-        return found.astype(np.float32)
-
-    def _rotated(self, x: Array) -> Array:
-        half = x.shape[2] // 2
-        speeds, stretch = turning_speeds(self.config, half)
-        angles = np.arange(x.shape[1])[:, None] * speeds
-        left, right = x[:, :, :half], x[:, :, half:]
-        cos, sin = stretch * np.cos(angles), stretch * np.sin(angles)
-        return np.concatenate([left * cos - right * sin, left * sin + right * cos], axis=2).astype(np.float32)
-
-
-def _normed(x: Array, weight: Array, epsilon: float) -> Array:
-    scale = 1 / np.sqrt(np.mean(x.astype(np.float64) ** 2, axis=1, keepdims=True) + epsilon)
-    normed: Array = (x * scale * weight).astype(np.float32)
-    return normed
+        query, key, value = split("q", heads), split("k", shared), split("v", shared)
+        speeds, stretch = turning_speeds(self.config, query.shape[2] // 2)
+        query, key = (turned(each, speeds, by=stretch) for each in (query, key))
+        mixed = attention(query, key, value, query.shape[2] ** -0.5)
+        return np.asarray(mixed @ mine["self_attn.o_proj.weight"].T, np.float32)
