@@ -1,4 +1,4 @@
-"""RESULTS.md: a head that describes the machine, and a section for each part of the suite."""
+"""results.md: a head that describes the machine, and a section for each part of the suite."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

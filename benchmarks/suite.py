@@ -1,7 +1,7 @@
-"""All benchmarks, one after the other, each in a process of its own; writes RESULTS.md.
+"""All benchmarks, one after the other, each in a process of its own; writes results.md.
 
     make bench                                        all of it, a quarter of an hour on two cores
-    make bench ARGS="suite --only overhead,real"      these parts; the other sections of RESULTS.md stay
+    make bench ARGS="suite --only overhead,real"      these parts; the other sections of results.md stay
     make bench ARGS="suite --quick"                   a short look at each part, which is printed and not kept
     make bench ARGS="suite --list"                    the parts, their commands and about how long they take
 
@@ -122,7 +122,7 @@ def main() -> int:
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", type=lambda text: text.split(","), metavar="NAME,…", help=f"of {', '.join(ORDER)}")
-    parser.add_argument("--quick", action="store_true", help="tiny sizes; RESULTS.md stays as it is")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes; results.md stays as it is")
     parser.add_argument("--list", action="store_true", help="only say what there is")
     args = parser.parse_args()
     if args.only and not set(args.only) <= set(ORDER):
@@ -153,7 +153,7 @@ def keep(name: str, text: str, setting: Setting) -> None:
     results.write_whole(SECTIONS / f"{name}.md", text)
     files = [SECTIONS / f"{name}.md" for name in ORDER]
     sections = [file.read_text(encoding="utf-8").strip() for file in files if file.exists()]
-    results.write_whole(FOLDER / "RESULTS.md", "\n\n".join([results.make_head(setting).strip(), *sections]) + "\n")
+    results.write_whole(FOLDER / "results.md", "\n\n".join([results.make_head(setting).strip(), *sections]) + "\n")
 
 
 def run_part(part: Part, options: str, setting: Setting) -> Outcome:

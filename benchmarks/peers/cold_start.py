@@ -129,7 +129,7 @@ def _must(name: str) -> float:
 
 
 def table(reports: list[dict[str, Any]]) -> str:
-    """The figures for people, and for RESULTS.md."""
+    """The figures for people, and for results.md."""
     lines = [
         "## From the start to the first token",
         "",

@@ -106,7 +106,7 @@ def measure(case: str, args: argparse.Namespace, environment: dict[str, str]) ->
 
 
 def table(report: dict[str, Any]) -> str:
-    """The figures for people, and for RESULTS.md."""
+    """The figures for people, and for results.md."""
     rows = report["cases"]
     lines = [
         "## What the idle program takes",

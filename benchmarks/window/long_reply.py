@@ -134,7 +134,7 @@ def main() -> int:
 
 
 def table(tokens: int, runs: list[dict[str, Any]]) -> str:
-    """The figures for people, and for RESULTS.md."""
+    """The figures for people, and for results.md."""
     names = list(runs[0]["gaps_ms"])
     said = (
         f"{tokens:,} tokens of Markdown from a scripted decoder; window, panel and store as always. Gaps of a 10 ms "

@@ -114,7 +114,7 @@ def profile(folder: Path, environment: dict[str, str]) -> str:
 
 
 def table(report: dict[str, Any]) -> str:
-    """The figures for people, and for RESULTS.md."""
+    """The figures for people, and for results.md."""
     names = {"program": "Outrider", "empty": "an empty window with a plot"}
     lines = [
         "## From start to first paint",

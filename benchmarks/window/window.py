@@ -132,7 +132,7 @@ def main() -> int:
 
 
 def table(report: dict[str, Any]) -> str:
-    """The figures for people, and for RESULTS.md."""
+    """The figures for people, and for results.md."""
     gaps = report["gaps_ms"]
     inside, alone = (", ".join(f"{value:,.0f}" for value in values) for values in report["tokens_per_second"].values())
     lines = [

@@ -187,14 +187,11 @@ def test_the_tree_names_every_folder() -> None:
 
 def test_the_tree_names_no_file_that_is_gone() -> None:
     tree = next(block for block in BY_NAME["ARCHITECTURE.md"].blocks("text") if block.startswith("engine/"))
-    folder, named = ROOT, []
+    named = []
     for line in tree.splitlines():
-        first = line.split(maxsplit=1)[0] if line.strip() else ""
-        if line and not line.startswith(" "):
-            folder = ROOT / first
-            assert folder.is_dir(), first
-        elif first:
-            named.append(folder / first)
+        folder, told = line.split(maxsplit=1)
+        assert (ROOT / folder).is_dir(), folder
+        named += [ROOT / folder / name for name in re.findall(r"[\w/]+\.(?:py|md)\b", told)]
     assert named
     assert [path for path in named if not path.exists()] == []
 

@@ -52,7 +52,7 @@ def test_a_section_is_renewed_in_its_place_and_the_others_stay(tmp_path: Path, m
     monkeypatch.setattr(suite, "SECTIONS", tmp_path / "sections")
     for name, text in ((ORDER[1], "## B"), (ORDER[0], "## A"), ("gone", "## C"), (ORDER[1], "## B anew")):
         suite.keep(name, text, SETTING)
-    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    page = (tmp_path / "results.md").read_text(encoding="utf-8")
     assert page.endswith("\n\n## A\n\n## B anew\n")
     assert page.startswith("# What was measured")
 
@@ -157,8 +157,9 @@ def test_every_part_is_a_benchmark_that_takes_its_options() -> None:
 
 
 def _suite(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, BENCH, "suite", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(
+        [sys.executable, BENCH, "suite", *arguments], capture_output=True, text=True, check=False, timeout=120
+    )
 
 
 def test_the_command() -> None:

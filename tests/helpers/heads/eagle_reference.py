@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from helpers.heads.formulas import Array, attention, heads_of, normed, plain_speeds, read_gguf, silu, spread, turned
+from helpers.heads.formulas import Array, attention, gated, heads_of, normed, plain_speeds, read_gguf, spread, turned
 
 
 class EagleReference:
@@ -32,9 +32,7 @@ class EagleReference:
         normed = self._norm(states, "blk.0.attn_norm_2.weight")
         hidden = (normed if self.normed else states) + self._attention(np.concatenate([embedded, normed], axis=1))
         inner = self._norm(hidden, "blk.0.ffn_norm.weight")
-        gate = inner @ self.tensors["blk.0.ffn_gate.weight"].T
-        up = inner @ self.tensors["blk.0.ffn_up.weight"].T
-        hidden = hidden + (silu(gate) * up) @ self.tensors["blk.0.ffn_down.weight"].T
+        hidden = hidden + gated(inner, *(self.tensors[f"blk.0.ffn_{part}.weight"] for part in ("gate", "up", "down")))
         drafted = self._norm(hidden, "output_norm.weight") @ self.tensors["output.weight"].T
         return spread(drafted, self.tensors.get("d2t"), len(self.tensors["token_embd.weight"])), hidden
 

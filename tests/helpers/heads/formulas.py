@@ -37,6 +37,11 @@ def silu(x: Array) -> Array:
     return np.asarray(x / (1 + np.exp(-x)), np.float32)
 
 
+def gated(x: Array, gate: Array, up: Array, down: Array) -> Array:
+    """Pass states through a feed-forward layer."""
+    return np.asarray((silu(x @ gate.T) * (x @ up.T)) @ down.T, np.float32)
+
+
 def heads_of(x: Array, weight: Array, heads: int, bias: Array | float = 0.0) -> Array:
     """Project to heads, shape (tokens, heads, width)."""
     return np.asarray(x @ weight.T + bias, np.float32).reshape(len(x), heads, -1)

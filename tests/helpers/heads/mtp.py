@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from helpers.heads.formulas import (
     attention,
+    gated,
     heads_of,
     inside,
     normed,
     plain_speeds,
     read_gguf,
     rows_of_a_chain,
-    silu,
     turned,
 )
 from helpers.heads.layouts import close_written, write_gguf
@@ -163,8 +163,7 @@ class MtpReference:
         x = pair @ layer["nextn.eh_proj.weight"].T
         x = x + self._attention(normed(x, layer["attn_norm.weight"]))
         inner = normed(x, layer["post_attention_norm.weight"])
-        gate = inner @ layer["ffn_gate.weight"].T
-        x = x + (silu(gate) * (inner @ layer["ffn_up.weight"].T)) @ layer["ffn_down.weight"].T
+        x = x + gated(inner, *(layer[f"ffn_{part}.weight"] for part in ("gate", "up", "down")))
         return normed(x, self.norm)
 
     def _attention(self, x: Array) -> Array:

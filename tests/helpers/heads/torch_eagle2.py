@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from helpers.heads.formulas import attention, heads_of, inside, normed, rows_of_a_chain, silu, turned
+from helpers.heads.formulas import attention, gated, heads_of, inside, normed, rows_of_a_chain, turned
 from helpers.heads.layouts import scaled, write_folder
 from helpers.heads.rope import turning_speeds
 from helpers.models.tiny_models import VOCABULARY
@@ -75,7 +75,7 @@ def _settings(width: int, heads: int, shared: int | None, layers: int) -> dict[s
     return {
         "architectures": ["LlamaForCausalLM"],
         "model_type": "llama",
-        "hidden_act": "silu",
+        "hidden_act": "gated",
         "hidden_size": width,
         "intermediate_size": 2 * width,
         "num_attention_heads": heads,
@@ -115,9 +115,7 @@ class TorchEagle2Reference:
             read = normed(hidden, mine["input_layernorm.weight"], epsilon) if layer else hidden
             hidden = hidden + self._attention(mine, read)
             inner = normed(hidden, mine["post_attention_layernorm.weight"], epsilon)
-            gate = inner @ mine["mlp.gate_proj.weight"].T
-            up = inner @ mine["mlp.up_proj.weight"].T
-            hidden = hidden + (silu(gate) * up) @ mine["mlp.down_proj.weight"].T
+            hidden = hidden + gated(inner, *(mine[f"mlp.{part}_proj.weight"] for part in ("gate", "up", "down")))
         return hidden
 
     def _attention(self, mine: dict[str, Array], x: Array) -> Array:
