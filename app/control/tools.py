@@ -123,7 +123,7 @@ class ToolDesk(QObject):
         return Toolbox(self._hosts(), self._off() | self.off_in(conversation))
 
     def functions(self) -> list[dict[str, Any]]:
-        """Return what a model is told of the tools of the conversation on the screen."""
+        """Describe the tools of the conversation on the screen for a model."""
         return self.toolbox(self._conversations.open).functions()
 
     def all_tools(self) -> tuple[HostShown, ...]:

@@ -63,7 +63,7 @@ def _chosen(names: list[str]) -> list[OtherProgram]:
 
 
 def _place(args: argparse.Namespace) -> ServerPlace:
-    """Return where the server is, and the model: its own where it runs and has one alone, or any name."""
+    """Return the server's address, and the model: its own where it runs and has one alone, or any name."""
     root, key = read_address(args.url).root, ""
     if args.api_key_file is not None:
         key = read_text(args.api_key_file).strip()

@@ -27,7 +27,7 @@ _ERRORS = {
 
 
 def read_conversation(body: Mapping[str, Any], defaults: Defaults) -> Asked:
-    """Return what a body of /v1/messages asks for. Raises InvalidRequest and its kinds."""
+    """Read a body of /v1/messages. Raises InvalidRequest and its kinds."""
     left = NotDone()
     told = tidied(body, left)
     options = read_common(told, _KNOWN, left)
@@ -47,7 +47,7 @@ def read_conversation(body: Mapping[str, Any], defaults: Defaults) -> Asked:
 
 
 def _thinking(body: Mapping[str, Any], left: NotDone) -> dict[str, Any]:
-    """Return whether and how hard is to be thought."""
+    """Read the effort of thinking."""
     told, output = body.get("thinking"), body.get("output_config")
     effort = output.get("effort") if isinstance(output, Mapping) else None
     if isinstance(told, Mapping) and told.get("type") == "disabled":

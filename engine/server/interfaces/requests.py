@@ -113,7 +113,7 @@ class Defaults:
 
 
 def read_chat(body: Mapping[str, Any], defaults: Defaults) -> Asked:
-    """Return what a body of /v1/chat/completions asks for. Raises InvalidRequest and its kinds."""
+    """Read a body of /v1/chat/completions. Raises InvalidRequest and its kinds."""
     left = NotDone()
     told = tidied(body, left)
     options = read_common(told, _CHAT, left)
@@ -161,7 +161,7 @@ def continues(body: Mapping[str, Any], messages: Sequence[Message]) -> bool:
 
 
 def read_completion(body: Mapping[str, Any], defaults: Defaults) -> Asked:
-    """Return what a body of /v1/completions asks for. Raises InvalidRequest and its kinds."""
+    """Read a body of /v1/completions. Raises InvalidRequest and its kinds."""
     left = NotDone()
     told = tidied(body, left)
     options = read_common(told, _COMPLETION, left) | {"raw": True}
@@ -220,7 +220,7 @@ def _gap(prompt: str | tuple[int | str, ...], suffix: object) -> Infill:
 
 
 def read_infill(body: Mapping[str, Any], defaults: Defaults) -> Asked:
-    """Return what a body of /infill asks for. Raises InvalidRequest and its kinds."""
+    """Read a body of /infill. Raises InvalidRequest and its kinds."""
     left = NotDone()
     told = tidied(body, left)
     asked = make_asked([0], read_common(told, _INFILL, left), told, defaults, left, logprobs=False, known=_INFILL)
@@ -295,7 +295,7 @@ def read_common(body: Mapping[str, Any], known: AbstractSet[str], left: NotDone)
 
 
 def read_top(value: object, left: NotDone) -> int:
-    """Return how many alternatives a token are asked for. Raises InvalidRequest."""
+    """Read the number of alternatives a token. Raises InvalidRequest."""
     top = 0 if value is None else value
     if type(top) is not int or top < 0:
         raise InvalidRequest('"top_logprobs" must be a whole number.')
@@ -350,7 +350,7 @@ def _prediction(told: object) -> dict[str, Any]:
 
 
 def _constraint(body: Mapping[str, Any], left: NotDone) -> dict[str, Any]:
-    """Return what the reply must be, by OpenAI's name or llama.cpp's. Raises InvalidRequest."""
+    """Read the constraint, by OpenAI's name or llama.cpp's. Raises InvalidRequest."""
     constraint = read_format(body.get("response_format"), left)
     schema, grammar = body.get("json_schema"), body.get("grammar")
     if constraint is None and schema is not None:

@@ -33,7 +33,7 @@ _SAID_NOTHING = {"role": "user", "content": ""}
 
 
 def read_responses(body: Mapping[str, Any], defaults: Defaults) -> Asked:
-    """Return what a body of /v1/responses asks for; what went before is in its input. Raises InvalidRequest."""
+    """Read a body of /v1/responses, whose input has what went before. Raises InvalidRequest."""
     left = NotDone()
     told = tidied(body, left)
     options = read_common(told, _KNOWN, left)

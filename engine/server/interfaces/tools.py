@@ -118,7 +118,7 @@ def _described(told: Mapping[str, Any]) -> str:
 
 
 def _wish(choice: object, left: NotDone) -> tuple[str, tuple[str, ...]]:
-    """Return whether tools may, must or must not be called, and which, by name; () any. Raises InvalidRequest."""
+    """Read the choice of tools: may, must or must not be called, and which, by name; () any. Raises InvalidRequest."""
     if choice is None:
         return "auto", ()
     kind = choice.get("type") if isinstance(choice, Mapping) else choice

@@ -1,4 +1,4 @@
-"""The window answers while a reply streams at full speed. Precise figures: tests/benchmarks/window/window.py."""
+"""The window answers while a reply streams at full speed. Precise figures: benchmarks/window/window.py."""
 
 from pathlib import Path
 
