@@ -593,7 +593,7 @@ class SpeculativeDecoder:
         tools: Sequence[Tool] = (),
         cancel: CancelToken | None = None,
     ) -> PromptFit:
-        """Return how much of these messages a reply of `max_tokens` would read, and what is left out. Reads nothing.
+        """Measure the part of these messages that a reply of `max_tokens` would read, and what is dropped. Reads nothing.
 
         `thinking` and `tools` as in GenerationRequest. Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed,
         TextNotEncodable, Cancelled.
@@ -605,7 +605,7 @@ class SpeculativeDecoder:
         return measure_turns(told, target.tokenizer, target.context_length, max_tokens, cancel, given)
 
     def count(self, text: str) -> int:
-        """Return how many tokens of the target a text has. Raises ModelNotLoaded, InvalidRequest, TextNotEncodable."""
+        """Count the tokens of the target in a text. Raises ModelNotLoaded, InvalidRequest, TextNotEncodable."""
         return len(self.encode(text))
 
     def encode(self, text: str, *, add_special: bool = False, parse_special: bool = False) -> list[int]:
@@ -662,7 +662,7 @@ class SpeculativeDecoder:
 
     @property
     def thinking(self) -> ThinkingSwitch:
-        """Return how the target is told to think: "on-off", "effort" (low, medium, high) or "none": it cannot be told.
+        """Return the way to tell the target to think: "on-off", "effort" (low, medium, high) or "none": it cannot be told.
 
         It is found out by rendering the chat template. Raises ModelNotLoaded.
         """
@@ -670,7 +670,7 @@ class SpeculativeDecoder:
 
     @property
     def thinking_modes(self) -> tuple[ThinkingMode, ...]:
-        """Return what `thinking` may be for the target, beside "default"; () where it cannot be told.
+        """List the values of `thinking` for the target, beside "default"; () where it cannot be told.
 
         Raises ModelNotLoaded.
         """
@@ -686,7 +686,7 @@ class SpeculativeDecoder:
         reply_next: bool = True,
         cancel: CancelToken | None = None,
     ) -> ReadPrompt:
-        """Return what the target would read of these messages, all of them. Reads nothing.
+        """Show the text that the target would read of all these messages. Reads nothing.
 
         `thinking`, `tools` and `template_options` as in GenerationRequest.
         `reply_next`: it is to reply now, or to go on with the last message if that is its own; False: they end there.

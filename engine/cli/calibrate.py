@@ -168,7 +168,7 @@ def best_lookahead(costs: CostModel, acceptance: float, *, drafted: bool) -> tup
 
 
 def make_report(decoder: SpeculativeDecoder, result: _Result) -> dict[str, Any]:
-    """Return what --json prints (see the module)."""
+    """Make the object that --json prints (see the module)."""
     loaded, costs = _loaded(decoder), result.costs
     target, draft = decoder.config_of("target"), decoder.config_of("draft")
     one = costs.verify(1)

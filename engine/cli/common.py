@@ -90,7 +90,7 @@ def load_named(
 
 
 def shown_in(status: Status) -> Callable[[LoadProgress], None]:
-    """Return what shows how far a load is."""
+    """Return the display of a load's progress."""
     return lambda progress: status.update(
         f"{progress.stage.capitalize()} the {progress.part}… {100 * progress.fraction:.0f} %"
     )

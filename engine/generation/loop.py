@@ -166,7 +166,7 @@ class GenerationLoop:
         return draft
 
     def _guessed(self, guess: CallGuess) -> Draft:
-        """Return what must come next of the call that the reply is in, if it is in one."""
+        """Return the forced rest of the call that the reply is in, if it is in one."""
         parted, room = self._reading.parted, min(self._plan.room(self._emitted), MAX_LOOKAHEAD)
         kind: CallKind | None = "marked" if parted.channel == "tool" else "bare" if parted.in_bare_call else None
         if not kind:

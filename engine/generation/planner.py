@@ -48,12 +48,12 @@ class Plan:
         return most is not None and perf_counter() >= self.started + most
 
     def left(self, emitted: int) -> int | None:
-        """Return how many tokens the reply may have beside those emitted so far, None where there is no limit."""
+        """Return the number of tokens that the reply may have beside those emitted so far, None where there is no limit."""
         most = self.reading.request.max_tokens
         return None if most is None else most - emitted
 
     def room(self, emitted: int) -> int:
-        """Return how many tokens a draft may have: what is left of the reply, of the context, of a window to go back.
+        """Return the most tokens of a draft: what is left of the reply, of the context, of a window to go back.
 
         It may be less than 1.
         """

@@ -90,7 +90,7 @@ class Reading:
 def read_with_room(
     request: GenerationRequest, target: Backend, sources: Sequence[Source], cancel: CancelToken
 ) -> Reading:
-    """Return what the target reads; where it has no room for it, in a larger context, if it can have one.
+    """Make the prompt that the target reads; where it has no room for it, in a larger context, if it can have one.
 
     Raises what `read_request` raises.
     """
