@@ -593,7 +593,7 @@ class SpeculativeDecoder:
         tools: Sequence[Tool] = (),
         cancel: CancelToken | None = None,
     ) -> PromptFit:
-        """Measure the part of these messages that a reply of `max_tokens` would read, and what is dropped. Reads nothing.
+        """Measure what a reply of `max_tokens` would read of these messages, and what is dropped. Reads nothing.
 
         `thinking` and `tools` as in GenerationRequest. Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed,
         TextNotEncodable, Cancelled.
@@ -662,7 +662,7 @@ class SpeculativeDecoder:
 
     @property
     def thinking(self) -> ThinkingSwitch:
-        """Return the way to tell the target to think: "on-off", "effort" (low, medium, high) or "none": it cannot be told.
+        """Return the way to tell the target to think: "on-off", "effort" (low, medium, high), or "none" without one.
 
         It is found out by rendering the chat template. Raises ModelNotLoaded.
         """

@@ -90,7 +90,7 @@ class Projects(QObject):
 
     @staticmethod
     def choice_of(project: Conversation | None) -> ProjectChoice:
-        """Return what a project shares."""
+        """Return the settings that a project shares."""
         return ProjectChoice() if project is None else ProjectChoice.from_mapping(project.settings)
 
     def _changed(self, project: int) -> None:

@@ -110,7 +110,7 @@ def _bring(
 
 
 def _sources(store: Store) -> dict[str, int]:
-    """Return which chats of other files are there, each with 0, and which projects, with their ids."""
+    """Return the chats of other files that are there, each with 0, and the projects, with their ids."""
     rows = store.connection.execute(
         "SELECT 0, messages.settings FROM messages JOIN conversations ON conversations.id = messages.conversation "
         "WHERE messages.parent IS NULL AND messages.settings LIKE ?1 AND conversations.deleted IS NULL UNION ALL "

@@ -40,7 +40,7 @@ from app.state.chat.kept_document import KeptDocument
 from app.state.chat.transcript import Exchange
 from app.state.models.selection import Lookahead
 from app.state.settings.generation import CHOSEN
-from benchmarks.peers.server_options import say
+from benchmarks.machine import say
 from benchmarks.real.real_models import RealPair, find_pairs, models_folder
 from engine import Document, Section
 from engine.bench.runs import balanced_order

@@ -89,7 +89,7 @@ class AsyncReply(AsyncGenerator[Event, None]):
 
 
 async def on_own_thread(write: Callable[[], GenerationResult], token: CancelToken) -> GenerationResult:
-    """Run `write` on a thread of its own and return its result; `token` cancels that with the task that waits for it."""
+    """Run `write` on a thread of its own; `token` cancels that with the task that waits for it."""
     with ThreadPoolExecutor(1, "outrider-agenerate") as thread:
         work = asyncio.get_running_loop().run_in_executor(thread, write)
         try:

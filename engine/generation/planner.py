@@ -48,7 +48,7 @@ class Plan:
         return most is not None and perf_counter() >= self.started + most
 
     def left(self, emitted: int) -> int | None:
-        """Return the number of tokens that the reply may have beside those emitted so far, None where there is no limit."""
+        """Return the number of tokens that the reply may still have, None where there is no limit."""
         most = self.reading.request.max_tokens
         return None if most is None else most - emitted
 

@@ -210,7 +210,7 @@ class Belief:
         return name, name != self.follower and now - self.used.get(name, -_TRY_EVERY) >= _TRY_EVERY
 
     def best_size(self, chances: Iterable[float], draft_ms: float, begun: int = 0) -> tuple[int, float]:
-        """Return the number of tokens behind `begun` that, by their `chances`, give the most per millisecond, and that rate."""
+        """Return the best number of tokens behind `begun` by their `chances`, and its tokens per millisecond."""
         costs, best, rate, reach = self.costs, 0, 0.0, 1.0
         tokens, spent = (0.0, costs.verify(begun + 1)) if begun else (1.0, -costs.rest[1])
         for k, chance in enumerate(chances, 1):
@@ -417,7 +417,7 @@ class AutoLookahead(LookaheadPolicy):
         self._plan_at = self._round + _AHEAD
 
     def _look_at_index(self, index: Index) -> int:
-        """Return the number of tokens of the index to take; 0 where it does not promise a rate that is clearly better."""
+        """Return the tokens of the index to take; 0 where it does not promise a rate that is clearly better."""
         belief, trial = self._belief, self._trial
         index.dozing = index.trying = False
         promised = index.promise(MAX_LOOKAHEAD)

@@ -46,7 +46,7 @@ class ProjectChoice:
 
     @classmethod
     def from_mapping(cls, told: Mapping[str, Any]) -> ProjectChoice:
-        """Return what was kept; what makes no sense is as at the beginning."""
+        """Read the kept ones; what makes no sense is as at the beginning."""
         sources, files = told.get("sources"), told.get("files")
         return cls(
             _text(told.get("instructions"), LONGEST_SYSTEM),
