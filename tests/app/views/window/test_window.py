@@ -124,7 +124,7 @@ def test_a_word_that_is_being_composed_goes_with_a_click(
         field.clear()
         compose(field)
         window.qtbot.keyClick(field, Qt.Key.Key_Return)  # type: ignore[no-untyped-call]
-        window.wait(lambda: window.program.conversations.list.rows[1].title == gives)
+        window.wait(lambda: window.program.conversations.list.rows[1].title == gives)  # type: ignore[union-attr]
     editor.deleteLater()
 
 
