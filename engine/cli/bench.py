@@ -47,9 +47,9 @@ from engine.bench.prompts import BenchPrompt, bundled_prompts, read_prompts
 from engine.bench.runs import DEFAULT_LOOKAHEADS, LeftOut, PreparedPrompt, Reply, Sizes, drafting_method, make_ways
 from engine.cancel import CancelToken
 from engine.cli.common import (
-    DRAFT_GPU_LAYERS,
     EXIT_CANCELLED,
     EXIT_DONE,
+    add_loading_options,
     add_sampling_options,
     attach_named_heads,
     load_named,
@@ -79,14 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="like --target; without one, and without --heads, only plain decoding and n-gram are measured",
     )
     models.add_argument("--heads", metavar="PATH", help="GGUF file or folder with draft heads for the target")
-    models.add_argument("-c", "--ctx", type=int, metavar="N", help="context length in tokens")
-    models.add_argument(
-        "-t", "--threads", type=int, metavar="N", help="for both models (default: the fastest measured for each)"
-    )
-    models.add_argument("--gpu-layers", type=int, metavar="N", help="number of layers computed on the GPU; -1 = all")
-    models.add_argument("--draft-gpu-layers", type=int, metavar="N", help=DRAFT_GPU_LAYERS)
-    models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps (default: auto)")
-    models.add_argument("--dtype", metavar="F", help="float32, bfloat16 or float16; only for safetensors models")
+    add_loading_options(models.add_argument)
     add = parser.add_argument_group("measurement").add_argument
     add(
         "--prompts",

@@ -33,7 +33,7 @@ from rich.table import Table
 from engine.backends.base import Backend
 from engine.bench.figures import count_threads
 from engine.cancel import CancelToken
-from engine.cli.common import DRAFT_GPU_LAYERS, load_named, run_cancellable, shown_in
+from engine.cli.common import add_loading_options, load_named, run_cancellable, shown_in
 from engine.decoder import SpeculativeDecoder
 from engine.errors import BackendFailure, Cancelled, InvalidRequest, PairWarning
 from engine.lookahead.calibration import calibrate, free_models
@@ -60,18 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-m", "--target", metavar="T", help="as for generate (default: the bundled pair)")
     add("-d", "--draft", metavar="D", help="like --target, or none")
-    add(
-        "-c",
-        "--ctx",
-        type=int,
-        metavar="N",
-        help="context length in tokens (default: the model's, as a tenth of the memory holds)",
-    )
-    add("-t", "--threads", type=int, metavar="N", help="for both models (default: the fastest measured for each)")
-    add("--gpu-layers", type=int, metavar="N", help="number of layers computed on the GPU; -1 = all")
-    add("--draft-gpu-layers", type=int, metavar="N", help=DRAFT_GPU_LAYERS)
-    add("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps (default: auto)")
-    add("--dtype", metavar="F", help="float32, bfloat16 or float16; only for safetensors models")
+    add_loading_options(add)
     add(
         "--budget",
         type=float,

@@ -26,7 +26,20 @@ if TYPE_CHECKING:
     from rich.status import Status
 
 EXIT_DONE, EXIT_UNUSABLE, EXIT_CANCELLED = 0, 2, 130
-DRAFT_GPU_LAYERS = "the draft's, where it is not --gpu-layers; 0 = the draft on the processor"
+
+
+def add_loading_options(
+    add: Callable[..., object], threads: str = "for both models (default: the fastest measured for each)"
+) -> None:
+    """Add the options that say how models are loaded. `threads`: what --threads means."""
+    ctx = "context length in tokens (default: the model's, as a tenth of the memory holds)"
+    add("-c", "--ctx", type=int, metavar="N", help=ctx)
+    add("-t", "--threads", type=int, metavar="N", help=threads)
+    add("--gpu-layers", type=int, metavar="N", help="number of layers computed on the GPU; -1 = all")
+    draft = "the draft's, where it is not --gpu-layers; 0 = the draft on the processor"
+    add("--draft-gpu-layers", type=int, metavar="N", help=draft)
+    add("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps (default: auto)")
+    add("--dtype", metavar="F", help="float32, bfloat16 or float16; only for safetensors models")
 
 
 def add_sampling_options(parser: argparse.ArgumentParser) -> None:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from engine.cancel import CancelToken
 from engine.errors import InvalidRequest, LoadFailed, ModelFileBroken, ModelNotSupported, NotAvailable
-from engine.system.child import MemoryWatch, child_command, end_child, start_child
+from engine.system.child import ask_child, child_command
 from engine.system.hidden_commands import CONVERSION
 from engine.system.installation import extra_advice
 from engine.translatable import Translatable
 
-_POLL_S = 0.1
 _MEMORY = 4 * 2**30
 """Bytes for the library, where the child cannot limit itself."""
 
@@ -54,21 +52,11 @@ def convert_pickled(source: Path, out: Path, cancel: CancelToken) -> int:
 def _ask_child(source: Path, written: Path, cancel: CancelToken) -> dict[str, object]:
     """Return the child's answer, empty where it ended before. Raises Cancelled."""
     asked = json.dumps({"path": os.fspath(source.absolute()), "out": os.fspath(written)})
-    process = start_child(child_command(CONVERSION, asked))
-    watch = MemoryWatch(process, _MEMORY + 4 * source.stat().st_size)
+    memory = _MEMORY + 4 * source.stat().st_size
+    line = ask_child(child_command(CONVERSION, asked), memory, cancel.check)
+    if line is None:
+        return {"problem": "memory"}
     try:
-        while True:
-            cancel.check()
-            if watch.exceeded():
-                return {"problem": "memory"}
-            try:
-                line, _ = process.communicate(timeout=_POLL_S)
-            except subprocess.TimeoutExpired:
-                continue
-            try:
-                return dict(json.loads(line))
-            except (ValueError, TypeError):
-                return {}
-    finally:
-        end_child(process)
-        watch.close()
+        return dict(json.loads(line))
+    except (ValueError, TypeError):
+        return {}

@@ -10,12 +10,14 @@ import ctypes
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from engine.system.child_side import LIMITS_ITSELF
 
+_POLL_S = 0.05
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     "from engine.system.hidden_commands import run_hidden_command; sys.exit(run_hidden_command(sys.argv[1:]))"
@@ -55,6 +57,29 @@ def end_child(process: subprocess.Popen[bytes]) -> None:
         if pipe is not None:
             with suppress(OSError):  # What was still to be written cannot be.
                 pipe.close()
+
+
+def ask_child(command: list[str], memory: int, check: Callable[[], None], request: bytes | None = None) -> bytes | None:
+    """Return all that a child says until it ends; None where it took more memory than so many bytes.
+
+    `request`: what it is told; `check`: called all the time, and may raise an error, which ends it. Raises OSError
+    where it cannot be started.
+    """
+    process = start_child(command)
+    watch = MemoryWatch(process, memory)
+    try:
+        while not watch.exceeded():
+            try:
+                return process.communicate(request, timeout=_POLL_S)[0]
+            except BrokenPipeError:
+                return b""
+            except subprocess.TimeoutExpired:
+                request = None
+            check()
+        return None
+    finally:
+        end_child(process)
+        watch.close()
 
 
 class MemoryWatch:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from rich.console import Console
 
 from engine.cancel import CancelToken
-from engine.cli.common import DRAFT_GPU_LAYERS, attach_named_heads, load_named, shown_in
+from engine.cli.common import add_loading_options, attach_named_heads, load_named, shown_in
 from engine.config import CACHE_TYPES, Lookahead, SamplingConfig, SpeculationConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidLookahead, InvalidRequest, PairWarning
@@ -50,25 +50,9 @@ def add_models(parser: argparse.ArgumentParser, *, or_server: bool = False) -> N
     if or_server:
         models.add_argument("--model", metavar="NAME", help="which model of a server (default: its only one)")
     models.add_argument("-d", "--draft", metavar="D", help="like --target, or none")
-    models.add_argument(
-        "-c",
-        "--ctx",
-        type=int,
-        metavar="N",
-        help="context length in tokens (default: the model's, as a tenth of the memory holds)",
-    )
-    models.add_argument(
-        "-t",
-        "--threads",
-        type=int,
-        metavar="N",
-        help="default: with lookahead auto the fastest measured, otherwise one per physical core, one for a tiny model",
-    )
-    models.add_argument("--gpu-layers", type=int, metavar="N", help="number of layers computed on the GPU; -1 = all")
-    models.add_argument("--draft-gpu-layers", type=int, metavar="N", help=DRAFT_GPU_LAYERS)
+    threads = "with lookahead auto the fastest measured, otherwise one per physical core, one for a tiny model"
+    add_loading_options(models.add_argument, f"default: {threads}")
     models.add_argument("--cache-type", metavar="F", help=f"{', '.join(CACHE_TYPES)}; only for GGUF models")
-    models.add_argument("--device", metavar="D", help="auto, cpu, cuda, cuda:1 or mps (default: auto)")
-    models.add_argument("--dtype", metavar="F", help="float32, bfloat16 or float16; only for safetensors models")
     models.add_argument(
         "--rpc",
         metavar="LIST",

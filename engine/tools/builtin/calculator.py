@@ -7,14 +7,12 @@ drawn here from the numbers that come back (plot_svg.py); nothing that a model w
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping
-from contextlib import suppress
 from time import monotonic
 from typing import Any
 
 from engine.cancel import CancelToken
-from engine.system.child import MemoryWatch, child_command, end_child, start_child
+from engine.system.child import ask_child, child_command
 from engine.system.hidden_commands import CALCULATION
 from engine.tools.builtin.base import ToolRefused, own_tool, text_argument
 from engine.tools.builtin.plot_svg import curves_of, plot_svg, said_of
@@ -26,7 +24,6 @@ _CLOCK_S = 30.0
 _MEMORY_BYTES = 400 * 2**20
 """The whole child, where it cannot limit itself."""
 _MOST_BYTES = 8 * 2**20
-_POLL_S = 0.05
 _LONGEST_CODE = 50_000
 
 
@@ -78,16 +75,20 @@ def run_code(code: str, cancel: CancelToken, timeout: float) -> dict[str, Any]:
 
     Raises ToolRefused, Cancelled.
     """
+    ends = monotonic() + min(timeout, _CLOCK_S)
+
+    def check() -> None:
+        cancel.check()
+        if monotonic() > ends:
+            raise ToolRefused("The calculation took too long.")
+
+    request = json.dumps({"code": code, "seconds": LIMIT_S}).encode()
     try:
-        child = start_child(child_command(CALCULATION))
+        data = ask_child(child_command(CALCULATION), _MEMORY_BYTES, check, request)
     except OSError as error:
         raise ToolRefused(f"The process that calculates cannot be started ({error.strerror or error}).") from None
-    watch = MemoryWatch(child, _MEMORY_BYTES)
-    try:
-        data = _answer(child, watch, json.dumps({"code": code, "seconds": LIMIT_S}).encode(), cancel, timeout)
-    finally:
-        end_child(child)
-        watch.close()
+    if data is None:
+        raise ToolRefused("The calculation takes too much memory.")
     try:
         said = json.loads(data[:_MOST_BYTES])
     except ValueError:
@@ -95,23 +96,3 @@ def run_code(code: str, cancel: CancelToken, timeout: float) -> dict[str, Any]:
     if not isinstance(said, dict) or "problem" in said:
         raise ToolRefused(str(said.get("problem", "")) if isinstance(said, dict) else "It said nothing.")
     return said
-
-
-def _answer(
-    child: subprocess.Popen[bytes], watch: MemoryWatch, request: bytes, cancel: CancelToken, timeout: float
-) -> bytes:
-    """Return all that the child says until it ends; it says little. Raises ToolRefused, Cancelled."""
-    ends = monotonic() + min(timeout, _CLOCK_S)
-    asked: bytes | None = request
-    while True:
-        try:
-            with suppress(BrokenPipeError):
-                return child.communicate(asked, timeout=_POLL_S)[0]
-            return b""
-        except subprocess.TimeoutExpired:
-            asked = None
-        cancel.check()
-        if monotonic() > ends:
-            raise ToolRefused("The calculation took too long.")
-        if watch.exceeded():
-            raise ToolRefused("The calculation takes too much memory.")

@@ -23,6 +23,7 @@ from engine.methods import DRAFT_MODEL
 def test_fixed_stays(lookahead: int) -> None:
     policy = make_policy(SpeculationConfig(lookahead=lookahead))
     assert isinstance(policy, FixedLookahead)
+    assert (policy.follower, policy.resting) == (None, False)
     for accepted in range(lookahead + 1):
         policy.observe(lookahead, accepted, 1.0, 1.0)
         assert policy.choose() == lookahead
