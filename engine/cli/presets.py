@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from engine.cli.models import shown
 from engine.library.presets import Preset, PresetFiles, all_presets, match_presets
 from engine.sampling_rules import RULES
 
@@ -62,7 +62,7 @@ def _to_dict(item: PresetFiles) -> dict[str, Any]:
 
 def _table(found: Sequence[PresetFiles], folder: str | Path | None) -> Table:
     where = "the Hugging Face cache" if folder is None else str(folder)
-    table = Table(title=f"Presets, with the models in {_shown(where)}", title_justify="left")
+    table = Table(title=f"Presets, with the models in {shown(where)}", title_justify="left")
     table.add_column("preset", no_wrap=True)
     for column in ("target ← draft", "can be run"):
         table.add_column(column, overflow="fold")
@@ -70,19 +70,15 @@ def _table(found: Sequence[PresetFiles], folder: str | Path | None) -> Table:
         preset = item.preset
         if item.problem is None:
             files = " ← ".join(path.name for path in (item.target, item.draft) if path is not None)
-            state = f"[green]yes[/green]\n[dim]{_shown(files)}[/dim]"
+            state = f"[green]yes[/green]\n[dim]{shown(files)}[/dim]"
         else:
-            state = _shown(item.problem.partition(" Download it")[0])
+            state = shown(item.problem.partition(" Download it")[0])
         if preset.note:
-            state += f"\n[dim]{_shown(preset.note)}[/dim]"
+            state += f"\n[dim]{shown(preset.note)}[/dim]"
         table.add_row(preset.name, _pair(preset), state)
     return table
 
 
 def _pair(preset: Preset) -> str:
     draft = "n-gram index" if preset.draft is None else preset.draft.short_name
-    return _shown(f"{preset.target.short_name} ← {draft}")
-
-
-def _shown(text: str) -> str:
-    return escape("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))
+    return shown(f"{preset.target.short_name} ← {draft}")

@@ -167,23 +167,37 @@ def refused(url: str, status: int, headers: HTTPMessage, body: bytes, what: str,
             server=server,
             what=what,
             status=status,
-            words=_quoted(_words(headers, body)),
+            words=quoted(_words(headers, body)),
         )
     return DownloadFailed(said, status)
 
 
 def _words(headers: HTTPMessage, body: bytes) -> str:
-    """Return a server's reason for a refusal: one line, not too long."""
-    told: object = headers.get("X-Error-Message") or ""
-    if not told:
-        try:
-            read = json.loads(body[:65536])
-            told = read.get("error", "") if isinstance(read, dict) else ""
-        except (ValueError, RecursionError):
-            told = ""
-    line = " ".join("".join(c if c.isprintable() else " " for c in str(told)[: 4 * _LONGEST]).split())
+    """Return a server's reason for a refusal."""
+    return message_of({"error": headers.get("X-Error-Message")}) or message_in(body[:65536])
+
+
+def message_of(told: object) -> str:
+    """Return the words of a server's error, whatever form it has: one line, not too long."""
+    found: object = told
+    for _ in range(3):
+        if not isinstance(found, dict):
+            break
+        found = next((found[name] for name in ("error", "message", "detail") if found.get(name)), "")
+    if not isinstance(found, str):
+        return ""
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in found[: 4 * _LONGEST]).split())
     return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
-def _quoted(words: str) -> str:
+def message_in(body: bytes) -> str:
+    """Return the words of the error that a body is."""
+    try:
+        return message_of(json.loads(body))
+    except (ValueError, RecursionError):
+        return ""
+
+
+def quoted(words: str) -> str:
+    """Return the words of a server behind a sentence of ours, which they end."""
     return "." if not words else ": " + (words if words[-1] in ".!?…" else words + ".")

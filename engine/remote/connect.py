@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig
 from engine.errors import InvalidRequest, ServerFailed
+from engine.hub.refusals import message_of
 from engine.remote.address import read_address
 from engine.remote.client import RemoteDecoder
 from engine.remote.http import Connection, Patience
 from engine.remote.keys import key_to_send
 from engine.remote.kinds import UNKNOWN, ServerKind, kind_of
-from engine.remote.refusals import message_of, not_understood
+from engine.remote.refusals import not_understood
 from engine.translatable import Translatable
 
 _MOST_MODELS = 10_000

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import ssl
 from http.client import HTTPException
 
 from engine.errors import ServerFailed
+from engine.hub.refusals import message_in, message_of, quoted
 from engine.remote.address import Address
 from engine.translatable import Translatable
 
-_LONGEST = 300
 _AGAIN = Translatable("What it wrote stays. Ask again to go on.")
 
 
@@ -92,13 +91,13 @@ def not_understood(address: Address, reason: str) -> ServerFailed:
 
 def failed_midway(address: Address, told: object) -> ServerFailed:
     """Return the error for a server that reports one instead of going on. `told`: its words."""
-    said = Translatable("The server at {address} failed{words}", address=str(address), words=_quoted(message_of(told)))
+    said = Translatable("The server at {address} failed{words}", address=str(address), words=quoted(message_of(told)))
     return ServerFailed(str(address), said)
 
 
 def refused(address: Address, status: int, retry_after: str, body: bytes, *, with_key: bool) -> ServerFailed:
     """Return the error for an answer with another status than 200, or of another kind than was asked for."""
-    words = _quoted(message_of(_json(body)))
+    words = quoted(message_in(body))
     place = str(address)
     if status == 200:
         return not_understood(address, Translatable("it is neither a stream nor JSON"))
@@ -136,32 +135,6 @@ def refused(address: Address, status: int, retry_after: str, body: bytes, *, wit
             "The server at {address} refuses the request ({status}){words}", address=place, status=status, words=words
         )
     return ServerFailed(place, said, status)
-
-
-def message_of(told: object) -> str:
-    """Return the words of a server's error, whatever form it has: one line, not too long."""
-    found: object = told
-    for _ in range(3):
-        if not isinstance(found, dict):
-            break
-        found = next((found[name] for name in ("error", "message", "detail") if found.get(name)), "")
-    if not isinstance(found, str):
-        return ""
-    line = " ".join("".join(letter if letter.isprintable() else " " for letter in found[: 4 * _LONGEST]).split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
-
-
-def _quoted(words: str) -> str:
-    if not words:
-        return "."
-    return ": " + (words if words[-1] in ".!?…" else words + ".")
-
-
-def _json(body: bytes) -> object:
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _certificate_problem(error: BaseException | None) -> str | None:
