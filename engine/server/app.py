@@ -51,6 +51,7 @@ from engine.server.kept import KeptResponses
 _log = logging.getLogger("outrider.server")
 _Read = Callable[[Mapping[str, Any], Defaults], Asked]
 _Make = Callable[[str, Noted, Asked], Form]
+_Question = Callable[[SpeculativeDecoder], dict[str, Any]]
 
 
 def make_app(engine: EngineThread, defaults: Defaults, limits: Limits, *, ollama: bool = False) -> Starlette:
@@ -261,67 +262,50 @@ class Routes:
 
     async def count_tokens(self, request: Request) -> Response:
         """Count the tokens of a conversation, as Anthropic's interface does."""
-        try:
-            body = read_json(await request.body())
+
+        def read(body: Mapping[str, Any]) -> _Question:
             asked = read_conversation({"max_tokens": 1, **body}, self._defaults)
-            model = self._model(asked.body)
-        except EngineError as error:
-            return refuse(error, MessageForm.refusal)
+            return lambda decoder: {"input_tokens": _prompt(asked, decoder).tokens}
 
-        async def work() -> Response:
-            read = await self._read_prompt(request, asked, model)
-            return JSONResponse({"input_tokens": read.tokens})
-
-        return await unless_gone(request, work(), MessageForm.refusal)
+        return await self._ask(request, read, MessageForm.refusal)
 
     async def apply_template(self, request: Request) -> Response:
         """Return the text that a model reads of a conversation, with the texts of its control tokens."""
-        try:
-            asked = read_chat(read_json(await request.body()), self._defaults)
-            model = self._model(asked.body)
-        except EngineError as error:
-            return refuse(error)
 
-        async def work() -> Response:
-            return JSONResponse({"prompt": (await self._read_prompt(request, asked, model)).text})
+        def read(body: Mapping[str, Any]) -> _Question:
+            asked = read_chat(body, self._defaults)
+            return lambda decoder: {"prompt": _prompt(asked, decoder).text}
 
-        return await unless_gone(request, work())
-
-    async def _read_prompt(self, request: Request, asked: Asked, model: str) -> ReadPrompt:
-        def read(decoder: SpeculativeDecoder) -> ReadPrompt:
-            return prompt_of(within_reach(asked.request, decoder, Noted()), decoder)
-
-        return await self._engine.ask(model, client_of(request), read)
+        return await self._ask(request, read)
 
     async def tokenize(self, request: Request) -> Response:
         """Return the tokens of a text or of a conversation."""
-        try:
-            body = read_json(await request.body())
-            texts = read_texts(body)
-            model = self._model(body)
-        except EngineError as error:
-            return refuse(error)
-
-        async def work() -> Response:
-            # Also to write them down takes its time: not on the event loop.
-            return await self._engine.ask(model, client_of(request), lambda d: JSONResponse(told_tokens(texts, d)))
-
-        return await unless_gone(request, work())
+        return await self._ask(request, lambda body: partial(told_tokens, read_texts(body)))
 
     async def detokenize(self, request: Request) -> Response:
         """Return the text of tokens."""
+
+        def read(body: Mapping[str, Any]) -> _Question:
+            tokens = read_tokens(body)
+            return lambda decoder: dict.fromkeys(("content", "prompt"), decoder.decode(tokens))
+
+        return await self._ask(request, read)
+
+    async def _ask(
+        self,
+        request: Request,
+        read: Callable[[Mapping[str, Any]], _Question],
+        refusal: Callable[..., dict[str, Any]] = error_body,
+    ) -> Response:
+        """Answer what a body asks of a decoder, which `read` makes of it."""
         try:
             body = read_json(await request.body())
-            tokens = read_tokens(body)
-            model = self._model(body)
+            question, model = read(body), self._model(body)
         except EngineError as error:
-            return refuse(error)
-
-        async def work() -> Response:
-            text = await self._engine.ask(model, client_of(request), lambda d: d.decode(tokens))
-            return JSONResponse({"content": text, "prompt": text})
-
-        return await unless_gone(request, work())
+            return refuse(error, refusal)
+        # Also to write the answer down takes its time: not on the event loop.
+        work = self._engine.ask(model, client_of(request), lambda decoder: JSONResponse(question(decoder)))
+        return await unless_gone(request, work, refusal)
 
     async def embeddings(self, request: Request) -> Response:
         """Return vectors of texts."""
@@ -336,6 +320,10 @@ class Routes:
             return JSONResponse(told_embeddings(wanted, model, vectors, count))
 
         return await unless_gone(request, work())
+
+
+def _prompt(asked: Asked, decoder: SpeculativeDecoder) -> ReadPrompt:
+    return prompt_of(within_reach(asked.request, decoder, Noted()), decoder)
 
 
 def _ollama_form(kind: OllamaKind, model: str, noted: Noted, asked: Asked) -> Form:
