@@ -83,7 +83,8 @@ RULES := sampling/acceptance sampling/distribution sampling/rows sampling/cuts l
 	drafting/ngram library/compat
 RULE_TESTS := sampling/test_acceptance sampling/test_distribution sampling/test_candidates sampling/test_rows \
 	lookahead/test_auto lookahead/test_auto_beginning lookahead/test_auto_sources lookahead/test_auto_two_sources \
-	lookahead/test_acceptance lookahead/test_costs \
+	lookahead/test_acceptance lookahead/test_costs lookahead/test_knowledge \
+	generation/test_trees generation/test_late_reading masks/test_reply_masks \
 	drafting/test_ngram drafting/test_ngram_odds library/test_compat
 COMMA := ,
 EMPTY :=

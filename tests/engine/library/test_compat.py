@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from engine.errors import VocabularyMismatch
+from engine.formats.draft_head import DraftHead
 from engine.formats.gguf import types
 from engine.formats.gguf.reader import read_gguf
 from engine.formats.gguf.vocabulary import vocabulary_of_file
@@ -398,6 +399,12 @@ def test_chat_models_are_preferred_for_chat_models(large: ModelFile) -> None:
     chat, base = _draft(large, "Own2-0.5B-chat"), _draft(large, "Own2-0.5B-base", has_chat_template=False)
     assert _ranked(large, [base, chat])[0] == chat.name
     assert _ranked(replace(large, has_chat_template=False), [base, chat])[0] == base.name
+
+
+def test_layers_of_its_own_fit(large: ModelFile) -> None:
+    model = replace(large, head=DraftHead("mtp", (8,), 64))
+    fit = judge_pair(model, model)
+    assert (fit.fits, fit.head) == (True, "mtp")
 
 
 def test_nothing_to_rank(large: ModelFile) -> None:
