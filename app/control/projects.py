@@ -38,7 +38,7 @@ Refused = list[tuple[str, str]]
 
 
 @dataclass(slots=True)
-class Found:
+class FilesIn:
     """Hold what was found in a folder: its folders, its files by name, and all that is there now.
 
     `refused`: files that cannot be read, and why; `left_out`: how many are too many.
@@ -202,7 +202,7 @@ class Projects(QObject):
         self._reading, self._again = True, False
         store, known = self._conversations.store, dict(self.choice_of(project).files)
 
-        def work() -> Found | None:
+        def work() -> FilesIn | None:
             found = files_in(folder)
             if found is not None:
                 fresh = {name: path for name, path in found.paths.items() if known.get(name) != found.stamps[name]}
@@ -214,7 +214,7 @@ class Projects(QObject):
 
         self._documents.aside(work, lambda found: self._looked(project, folder, known, found))
 
-    def _looked(self, project: Conversation, folder: Path, known: Mapping[str, object], found: Found | None) -> None:
+    def _looked(self, project: Conversation, folder: Path, known: Mapping[str, object], found: FilesIn | None) -> None:
         self._reading = False
         if found is None:
             self._note(self.tr("The folder {folder} of this project is not there.").format(folder=folder))
@@ -241,14 +241,14 @@ class Projects(QObject):
             self.noted.emit(text)
 
 
-def files_in(folder: Path) -> Found | None:
+def files_in(folder: Path) -> FilesIn | None:
     """Return the files in a folder and below that may be documents; None where there is no such folder.
 
     No links are followed; what is hidden is left out.
     """
     if not folder.is_dir():
         return None
-    found, size, seen = Found([], {}, {}, []), 0, 0
+    found, size, seen = FilesIn([], {}, {}, []), 0, 0
     for where, folders, names in os.walk(folder, followlinks=False):
         folders[:] = sorted(each for each in folders if not each.startswith("."))
         found.folders.append(where)
