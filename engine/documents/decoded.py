@@ -73,8 +73,9 @@ def _as_it_looks(data: bytes) -> str:
     if best is None:
         raise TextRefused("binary" if wide else "encoding")
     # Of a few letters it can't tell; most such files are Latin-1, or its superset.
-    latin = (each for each in found if _LATIN in each.could_be_from_charset)
-    return str(next((each for each in latin if (each.chaos, each.coherence) == (best.chaos, best.coherence)), best))
+    even = sorted((each for each in found if each.chaos == best.chaos), key=lambda each: -each.coherence) or [best]
+    latin = (each for each in even if _LATIN in each.could_be_from_charset)
+    return str(next((each for each in latin if each.coherence == even[0].coherence), even[0]))
 
 
 def _western(data: bytes) -> str:

@@ -91,8 +91,8 @@ def fill(monkeypatch: pytest.MonkeyPatch, seed: int, words: tuple[str, ...]) -> 
     def some(least: int, most: int) -> str:
         return " ".join(draw.choices(bag, k=draw.randint(least, most)))
 
-    paragraphs = tuple(some(20, 90) + "." for _ in range(40))
-    rows = [(f"Row {n}", str(draw.randrange(10**6)), some(1, 4).replace("|", "/")) for n in range(6)]
+    paragraphs = tuple(f"So {some(20, 90)}." for _ in range(40))  # What begins with = is a formula in a sheet.
+    rows = [(f"Row {n}", str(draw.randrange(10**6)), f"is {some(1, 4)}".replace("|", "/")) for n in range(6)]
     monkeypatch.setattr(written, "HEADING", f"Heading {seed} of this")
     monkeypatch.setattr(written, "PARAGRAPHS", paragraphs)
     monkeypatch.setattr(written, "ROWS", (("Name", "Number", "Words"), *rows))
