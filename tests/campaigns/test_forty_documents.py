@@ -92,7 +92,7 @@ def fill(monkeypatch: pytest.MonkeyPatch, seed: int, words: tuple[str, ...]) -> 
         return " ".join(draw.choices(bag, k=draw.randint(least, most)))
 
     paragraphs = tuple(f"So {some(20, 90)}." for _ in range(40))  # What begins with = is a formula in a sheet.
-    rows = [(f"Row {n}", str(draw.randrange(10**6)), f"is {some(1, 4)}".replace("|", "/")) for n in range(6)]
+    rows = [(f"Row {n}", str(draw.randrange(10**6)), f"is {some(1, 2)}".replace("|", "/")) for n in range(6)]
     monkeypatch.setattr(written, "HEADING", f"Heading {seed} of this")
     monkeypatch.setattr(written, "PARAGRAPHS", paragraphs)
     monkeypatch.setattr(written, "ROWS", (("Name", "Number", "Words"), *rows))
@@ -123,7 +123,7 @@ def check(document: Document, name: str, *, ordered: bool = True) -> None:
     """Compare what was read with what was written: the words in their order, and each row of the table."""
     texts = [each.text for each in document.sections]
     body = [written.HEADING, *written.PARAGRAPHS, *(" ".join(row) for row in written.ROWS)]
-    table_first = name.endswith((".xlsx", ".ods"))
+    table_first = name.endswith((".xlsx", ".ods", ".xls"))
     wanted = [*body[len(written.PARAGRAPHS) + 1 :], *body[: len(written.PARAGRAPHS) + 1]] if table_first else body
     if name == "a.eml":
         wanted = [*written.PARAGRAPHS, *wanted]
@@ -200,7 +200,9 @@ def test_a_pdf_of_libreoffice_keeps_columns_ligatures_and_directions(
     fill(monkeypatch, 11, LATIN if kind == "columns" else WIDE[8:10])
     paragraphs = written.PARAGRAPHS[:12]
     document = read_document(convert(tmp_path, "a.odt", in_columns(paragraphs), "pdf"), "a.pdf")
-    read = plain(each.text for each in document.sections)
-    share = differing(plain([written.HEADING, *paragraphs]), read, ordered=kind == "columns")
+    wanted, read = plain([written.HEADING, *paragraphs]), plain(each.text for each in document.sections)
+    if kind != "columns":  # In a paragraph of both directions a full stop has more than one place.
+        wanted, read = ([word.strip(".") for word in words if word.strip(".")] for words in (wanted, read))
+    share = differing(wanted, read, ordered=kind == "columns")
     print(f"{kind}: {share:.4f} of the characters differ")
     assert share <= SHARE

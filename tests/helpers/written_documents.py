@@ -11,7 +11,7 @@ import docx
 import openpyxl
 import pptx
 from odf.opendocument import OpenDocumentSpreadsheet, OpenDocumentText
-from odf.table import Table, TableCell, TableRow
+from odf.table import Table, TableCell, TableColumn, TableRow
 from odf.text import H, P
 from pptx.util import Inches
 from reportlab.lib import colors
@@ -133,6 +133,7 @@ def odt() -> bytes:
     for text in PARAGRAPHS:
         made.text.addElement(P(text=text))
     table = Table(name="People")
+    table.addElement(TableColumn(numbercolumnsrepeated=len(ROWS[0])))
     for cells in ROWS:
         row = TableRow()
         for cell in cells:

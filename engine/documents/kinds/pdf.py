@@ -307,13 +307,20 @@ def _paragraphs(lines: list[_Run]) -> Iterator[str]:
             yield text.replace("\x02", "-") if text.endswith("\x02") else text.replace("\x02", "")
             text = words
         elif text.endswith("\x02"):
-            text = text[:-1] + words
+            text = _without_break(text[:-1], words)
         else:
             edge = max(edges.get(_column(last) + step, 0.0) for step in (-1, 0, 1))
             full = last.right > last.left + _FULL * (edge - last.left)
             text += (" " if full else "\n") + words
         last = line
     yield text.replace("\x02", "-") if text.endswith("\x02") else text.replace("\x02", "")
+
+
+def _without_break(text: str, words: str) -> str:
+    """Join a text that ends in a hyphen with the next line: without it, but where the word has one of its own."""
+    before, after = text.rsplit(" ", 1)[-1], words.split(" ", 1)[0]
+    own = "-" in before + after or len(before) < 2 or not after[:1].islower()
+    return f"{text}{'-' if own else ''}{words}"
 
 
 def _column(line: _Run) -> int:

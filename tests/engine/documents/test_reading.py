@@ -9,6 +9,7 @@ import pytest
 from engine import Document, DocumentRefused, page_picture, read_document
 from engine.documents import kinds
 from engine.documents.document import table
+from engine.documents.kinds.pdf import _without_break
 from engine.documents.refused import NotReadable
 from helpers import written_documents as written
 
@@ -60,6 +61,12 @@ def test_cells_of_several_lines_and_columns_stay_whole() -> None:
     assert f"| Lamp | {long} | 12.50 |\n| Rope | {long} | 7.00 |" in text
     assert f"{written.PARAGRAPHS[1]} {written.PARAGRAPHS[1]}" in text
     assert text.index("left") < text.index(written.PARAGRAPHS[1]) < text.index("right")
+
+
+def test_a_word_keeps_a_hyphen_of_its_own_at_the_end_of_a_line() -> None:
+    joined = (("a state-of", "the-art lamp"), ("an e", "mail"), ("in West", "Berlin"), ("the light", "house"))
+    said = [_without_break(text, words) for text, words in joined]
+    assert said == ["a state-of-the-art lamp", "an e-mail", "in West-Berlin", "the lighthouse"]
 
 
 def test_a_line_break_in_a_cell_joins_no_words() -> None:
