@@ -41,7 +41,7 @@ class ArgumentField(QPlainTextEdit):
         self.setTabChangesFocus(True)
         self.setFont(fixed_font())
         lines = min(max(shown.text.count("\n") + 1, len(shown.text) // _LINE + 1), _MOST_LINES)
-        frame = 2 * (self.document().documentMargin() + self.frameWidth() + 2)
+        frame = 2 * (self.document().documentMargin() + self.frameWidth() + 7)
         self.setFixedHeight(int(lines * self.fontMetrics().lineSpacing() + frame))
 
     def changed(self) -> dict[str, Any]:
