@@ -75,7 +75,7 @@ def _settings(width: int, heads: int, shared: int | None, layers: int) -> dict[s
     return {
         "architectures": ["LlamaForCausalLM"],
         "model_type": "llama",
-        "hidden_act": "gated",
+        "hidden_act": "silu",
         "hidden_size": width,
         "intermediate_size": 2 * width,
         "num_attention_heads": heads,
