@@ -75,6 +75,7 @@ HOMES = {
         "ToolResult",
     ),
     "engine.messages.read": ("parts_from_json",),
+    "engine.chat.own_template": ("read_template", "template_names"),
     "engine.chat.thinking": ("ThinkingSwitch",),
     "engine.generation.questions": ("Infill", "ReadPrompt"),
     "engine.loading.source": ("Source",),

@@ -17,6 +17,8 @@ from .bench.recommended import recommended as recommended
 from .bench.runs import Equality as Equality
 from .cancel import CancelToken as CancelToken
 from .chat.context_fit import PromptFit as PromptFit
+from .chat.own_template import read_template as read_template
+from .chat.own_template import template_names as template_names
 from .chat.thinking import ThinkingSwitch as ThinkingSwitch
 from .config import CACHE_TYPES as CACHE_TYPES
 from .config import DEFAULT_LOOKAHEAD as DEFAULT_LOOKAHEAD

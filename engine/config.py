@@ -32,6 +32,8 @@ from engine.sampling_rules import RULES
 from engine.translatable import Translatable
 
 MAX_LOOKAHEAD = 32
+LONGEST_TEMPLATE = 500_000
+"""Characters of a chat template that somebody gives."""
 DEFAULT_LOOKAHEAD = DRAFT_MODEL.lookahead
 MAX_TOP = 20
 DTYPES = ("auto", "float32", "bfloat16", "float16")
@@ -216,7 +218,8 @@ class LoadConfig:
     and round more; None: float16, or float32 for a model whose weights are. `despite_memory`: try it although memory
     seems too short. `in_memory`: read the weights whole into memory, where there is room, instead of mapping the file
     (GGUF models): a disk that is pulled out or a file that is overwritten then does no harm.
-    `rpc`: machines that compute the layers, "host:port" of an rpc-server each (GGUF models). Raises InvalidRequest.
+    `rpc`: machines that compute the layers, "host:port" of an rpc-server each (GGUF models). `chat_template`: how chats
+    are written (Jinja), in place of the file's own template; None: by that. Raises InvalidRequest.
     """
 
     path: Path
@@ -230,6 +233,7 @@ class LoadConfig:
     despite_memory: bool = False
     in_memory: bool = False
     rpc: str | Sequence[str] = ()
+    chat_template: str | None = None
 
     if TYPE_CHECKING:  # A path may be given as text; it is a Path from then on.
 
@@ -246,6 +250,7 @@ class LoadConfig:
             despite_memory: bool = False,
             in_memory: bool = False,
             rpc: str | Sequence[str] = (),
+            chat_template: str | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -284,6 +289,12 @@ class LoadConfig:
                     dtypes=", ".join(DTYPES),
                     dtype=self.dtype,
                 )
+            )
+        own = self.chat_template
+        letters = len(own.strip()) if isinstance(own, str) else 0
+        if own is not None and not 0 < letters <= LONGEST_TEMPLATE:
+            raise InvalidRequest(
+                Translatable("A chat template must have 1 to {most:,} characters.", most=LONGEST_TEMPLATE)
             )
         if self.cache_type is not None and self.cache_type not in CACHE_TYPES:
             raise InvalidRequest(

@@ -869,7 +869,7 @@ def load(
 
     `cache_folder`: keep there what the models have read (see `SpeculativeDecoder.keep_caches`).
     `corpus`: texts of the user's own to draft from (see `SpeculativeDecoder.attach_corpus`).
-    `options`: the fields of LoadConfig by name, for both models; `rpc` for the target alone.
+    `options`: the fields of LoadConfig by name, for both models; `rpc` and `chat_template` for the target alone.
     Raises InvalidRequest, LoadFailed and its kinds, VocabularyMismatch, Cancelled.
 
     >>> from engine import bundled_pair, load

@@ -109,6 +109,7 @@ class LoadOptions(TypedDict, total=False):
     despite_memory: bool
     in_memory: bool
     rpc: str | Sequence[str]
+    chat_template: str | None
 
 
 def load_config(model: str | Path, options: LoadOptions, *, here: bool = False) -> LoadConfig:
@@ -120,7 +121,7 @@ def load_config(model: str | Path, options: LoadOptions, *, here: bool = False) 
         raise InvalidRequest(f"A model must be a path, a name, a LoadConfig or a Backend, not {type(model).__name__}.")
     check_names(options, LoadOptions.__annotations__)
     config = LoadConfig(Path(model), **options)
-    return replace(config, rpc=()) if here else config
+    return replace(config, rpc=(), chat_template=None) if here else config
 
 
 def check_names(options: Iterable[str], known: Iterable[str]) -> None:

@@ -10,6 +10,9 @@ from engine.messages.message import Message
 _REASONING = ("reasoning_content", "thinking", "reasoning")
 """Names under which templates look for the reasoning of an earlier reply; the first is the usual one."""
 
+ALWAYS_GIVEN = frozenset({"messages", "tools", "documents", "bos_token", "eos_token", "add_generation_prompt"})
+"""The variables that every template is given."""
+
 TemplateMessage = Mapping[str, object]
 """One message as a template reads it: role, content, and what else its part of the conversation has."""
 

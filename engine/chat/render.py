@@ -14,11 +14,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import Any
 
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.chat import limited_child
-from engine.chat.inputs import PLAIN_INPUT, TemplateMessage, letters_in
+from engine.chat.inputs import ALWAYS_GIVEN, PLAIN_INPUT, TemplateMessage, letters_in
 from engine.chat.limited_child import OutOfTime
 from engine.errors import BackendClosed, ChatTemplateFailed
 from engine.messages.message import Message
@@ -99,20 +100,30 @@ class Renderer:
             _kept.keep(key, text)
         return text
 
+    def names(self, template: str) -> tuple[str, ...]:
+        """Return the variables of a template that not every one is given, such as enable_thinking.
+
+        Raises Refused for what is no template, ChatTemplateFailed, Cancelled.
+        """
+        said = self._said(lambda seconds: json.dumps({"names": template, "seconds": seconds}).encode(), len(template))
+        return tuple(name for name in said["names"] if name not in ALWAYS_GIVEN)
+
     def _ask(self, asked: Rendering) -> str:
+        return str(self._said(asked.request, asked.letters)["text"])
+
+    def _said(self, request: Callable[[float], bytes], letters: int) -> dict[str, Any]:
         try:
             with limited_child.pool.lent() as child:
                 child.wait_until_ready(self._cancel)
-                left = LIMIT_S + asked.letters / _LETTERS_PER_S - self._used_s
-                said = child.ask(asked.request, left, self._cancel)
+                said = child.ask(request, LIMIT_S + letters / _LETTERS_PER_S - self._used_s, self._cancel)
                 self._used_s += float(said["used"])
         except OutOfTime:
             self.timed_out = True
             raise ChatTemplateFailed(_ENDLESS) from None
-        if "text" in said:
-            return str(said["text"])
-        kind = Refused if "raised" in said else ChatTemplateFailed
-        raise kind(unpacked(said["reason"]))
+        if "reason" in said:
+            kind = Refused if "raised" in said else ChatTemplateFailed
+            raise kind(unpacked(said["reason"]))
+        return said
 
 
 def keep_warm(owner: object) -> None:

@@ -54,6 +54,8 @@ def _answer(data: bytes) -> dict[str, Any]:
         limit_seconds(asked["seconds"])
         if "reply" in asked:
             return door_child.answer(asked)
+        if "names" in asked:
+            return {"names": sandbox.names(asked["names"])}
         text = sandbox.render(asked["template"], asked["variables"])
         if len(text) <= asked["letters"]:
             return {"text": text}

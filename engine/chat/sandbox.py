@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, NoReturn
 
 import jinja2
+from jinja2 import meta
 from jinja2.ext import Extension
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -26,6 +27,12 @@ def render(template: str, variables: Mapping[str, object]) -> str:
     Raises what the template makes it raise, of any kind.
     """
     return _compiled(template).render(**variables, range=_Range())
+
+
+def names(template: str) -> list[str]:
+    """Return the names that a template looks up: its own variables, and those that it is given. Raises as `render`."""
+    environment = _environment()
+    return sorted(meta.find_undeclared_variables(environment.parse(template)) - environment.globals.keys())
 
 
 class _Range:
@@ -87,11 +94,15 @@ class _Generation(Extension):
 
 @lru_cache(maxsize=8)
 def _compiled(template: str) -> jinja2.Template:
+    return _environment().from_string(template)
+
+
+def _environment() -> _Sandbox:
     environment = _Sandbox(trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, "jinja2.ext.loopcontrols"])
     environment.globals["raise_exception"] = _raise_exception
     environment.globals["strftime_now"] = _strftime_now
     environment.filters["tojson"] = _to_json
-    return environment.from_string(template)
+    return environment
 
 
 def _raise_exception(message: str) -> NoReturn:

@@ -94,7 +94,8 @@ def load_named(
     given = vars(args)
     asked: Any = {name: given[name] for name in ("threads", "gpu_layers", "device", "dtype")}
     asked |= {"context_length": args.ctx, "cache_type": given.get("cache_type")}
-    there: Any = {"rpc": given.get("rpc") or ()}
+    own = given.get("chat_template")
+    there: Any = {"rpc": given.get("rpc") or (), "chat_template": None if own is None else read_text(own)}
     layers = asked["gpu_layers"] if args.draft_gpu_layers is None else args.draft_gpu_layers
     apart = None if draft is None else load_config(draft, asked | {"gpu_layers": layers})
     decoder = load(target, apart, **asked, **there, **how)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from engine.cancel import CancelToken
+from engine.translatable import Translatable
 
 MOST_RESULT_BYTES = 32_000
 """UTF-8 bytes of a result that a model reads; the rest is cut off, and that is told."""
@@ -49,7 +50,9 @@ class Tool:
         except ValueError:
             host = ""
         name = one_line(host, 100) or "?"
-        return replace(self, name=f"{self.name} {name}", title=f"{self.title}: {name}")
+        return replace(
+            self, name=f"{self.name} {name}", title=Translatable("{title}: {name}", title=self.title, name=name)
+        )
 
     @property
     def key(self) -> str:

@@ -96,7 +96,9 @@ class ApartBackend(Backend):
         except BaseException:
             child.end()
             raise
-        return cls(config, child, facts, model)
+        backend = cls(config, child, facts, model)
+        backend._tokenizer.use_template(config.chat_template)
+        return backend
 
     def _share(self) -> Logits:
         """Return the memory for rows of logits, which the child maps too."""

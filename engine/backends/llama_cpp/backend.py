@@ -142,6 +142,7 @@ class LlamaCppBackend(Backend):
         device = device_name(config)
         backend = cls(model, context, config.path.stem, context_length, batch_size, device, vocabulary=vocabulary)
         backend.notes, backend.config, backend.vocabulary = notes_on(model, config), config, vocabulary
+        backend._tokenizer.use_template(config.chat_template)
         backend._follower = backend.follow_machine()
         backend.hidden_states = with_shared_keys(backend.hidden_states, model, config.path)
         return backend

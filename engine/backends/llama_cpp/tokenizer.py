@@ -116,6 +116,10 @@ class LlamaCppTokenizer:
             return None
         return found[0], found[1], found[2]
 
+    def use_template(self, template: str | None) -> None:
+        """Write chats by this template, in place of those in the file; None: by those."""
+        self._templates = None if template is None else {"default": template}
+
     @property
     def chat_template(self) -> str | None:
         """Return the usual one of the chat templates, or None. Raises BackendClosed."""

@@ -46,7 +46,7 @@ _LONG = 32
 class TransformersBackend(Backend):
     """Run a model of transformers with its cache (see engine.backends.base.Backend). Make one with `open`."""
 
-    def __init__(self, loaded: LoadedModel, threads: int | None) -> None:
+    def __init__(self, loaded: LoadedModel, threads: int | None, template: str | None = None) -> None:
         self.parameters = sum(weight.numel() for weight in loaded.model.parameters())
         self.weight_bytes = sum(weight.numel() * weight.element_size() for weight in loaded.model.parameters())
         self.threads = threads or default_threads(self.weight_bytes)
@@ -61,7 +61,7 @@ class TransformersBackend(Backend):
         self.name = folder_name(loaded.folder)
         self.vocab_size = way.vocab_size
         self.context_length = loaded.context_length
-        self.tokenizer = open_tokenizer(loaded.folder, loaded.config, way.vocab_size)
+        self.tokenizer = open_tokenizer(loaded.folder, loaded.config, way.vocab_size, template)
         self.eos_token_ids = end_tokens(loaded, self.tokenizer.eos_token_ids, way.vocab_size)
         self.rewind = Rewind("any") if way.memory.can_crop else Rewind("snapshots", 1)
         self.device = str(loaded.device)
@@ -90,7 +90,7 @@ class TransformersBackend(Backend):
         """
         with quiet():
             loaded = load_model(Path(config.path), config, progress, cancel)
-            return cls(loaded, config.threads)
+            return cls(loaded, config.threads, config.chat_template)
 
     @property
     def length(self) -> int:

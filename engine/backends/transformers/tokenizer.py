@@ -38,10 +38,11 @@ class ModelTokenizer(Tokenizer, Protocol):
         """Return ids of the tokenizer's own end token, if it has one."""
 
 
-def open_tokenizer(folder: Path, config: Any, vocab_size: int) -> ModelTokenizer:
+def open_tokenizer(folder: Path, config: Any, vocab_size: int, template: str | None = None) -> ModelTokenizer:
     """Return the tokenizer in a folder. `config`: the model's configuration; `vocab_size`: rows of its logits.
 
-    Raises ModelFileBroken where there is one that cannot be read.
+    `template`: a chat template in place of those in the folder. Raises ModelFileBroken where its tokenizer cannot be
+    read.
     """
     try:
         present = sorted(_FILES & {entry.name for entry in folder.iterdir()})
@@ -71,7 +72,7 @@ def open_tokenizer(folder: Path, config: Any, vocab_size: int) -> ModelTokenizer
         kind = type(tokenizer).__name__
         reason = Translatable("{kind} is not one of Hugging Face's fast tokenizers", kind=kind)
         return NoTokenizer(reason, vocab_size)
-    return TransformersTokenizer(tokenizer, tokenizer.chat_template or _template_file(folder), vocab_size)
+    return TransformersTokenizer(tokenizer, template or tokenizer.chat_template or _template_file(folder), vocab_size)
 
 
 def _open_fast(folder: Path, config: Any, *, own_class: bool) -> Any:

@@ -23,7 +23,10 @@ from engine.system.files import expanded
 if TYPE_CHECKING:
     from engine.remote.client import RemoteDecoder
 
-_LOCAL = ("ctx", "threads", "gpu_layers", "draft_gpu_layers", "cache_type", "device", "dtype", "heads", "rpc")
+_LOCAL = (
+    *("ctx", "threads", "gpu_layers", "draft_gpu_layers", "cache_type", "device", "dtype", "heads", "rpc"),
+    "chat_template",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,12 @@ def add_models(parser: argparse.ArgumentParser, *, or_server: bool = False) -> N
         metavar="LIST",
         help="machines that compute the target's layers: host:port of an rpc-server each, with commas; what is sent "
         "there is not encrypted",
+    )
+    models.add_argument(
+        "--chat-template",
+        type=Path,
+        metavar="FILE",
+        help="write chats by this template (Jinja) instead of the target's own",
     )
     models.add_argument(
         "--heads",

@@ -138,7 +138,7 @@ def _with_weights(model: ModelFile, config: Config) -> ModelFile:
         size_bytes=weights.size_bytes,
         has_chat_template=_has_chat_template(folder),
         recommended=_recommended(folder),
-        thinks=any(map(thinks, _templates(folder))),
+        thinks=any(map(thinks, chat_templates(folder))),
         vocabulary=_vocabulary(folder, _number(text, "vocab_size")),
         tokens=_number(text, "vocab_size"),
         cache_per_token=cache,
@@ -208,7 +208,7 @@ def _has_chat_template(folder: Path) -> bool:
     return bool(_small(folder / "tokenizer_config.json").get("chat_template"))
 
 
-def _templates(folder: Path) -> Iterator[object]:
+def chat_templates(folder: Path) -> Iterator[object]:
     """Yield the chat templates, as far as they can be read."""
     path = folder / "chat_template.jinja"
     with suppress(OSError):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
+from engine.chat.inputs import ALWAYS_GIVEN
 from engine.config import MAX_TOP, GenerationRequest, SamplingConfig, SpeculationConfig
 from engine.constraint import Constraint, lark_of_gbnf
 from engine.decoder import SpeculativeDecoder
@@ -28,7 +29,6 @@ _EFFORTS = {"none": "off", "minimal": "low", "low": "low", "medium": "medium", "
 _EFFORTS |= dict.fromkeys(("xhigh", "max", "maximum"), "high")
 _MOST_COPIES = 16
 _MOST_REPLIES = 128
-_RESERVED = frozenset({"messages", "tools", "documents", "bos_token", "eos_token", "add_generation_prompt"})
 """Variables of chat templates that a request says in other ways."""
 _PLAIN = ("max_tokens", "min_tokens", "ignore_eos", "stop_tokens", "stop", "lookahead")
 """Options of the engine that are fields of a body by the same names."""
@@ -286,9 +286,9 @@ def read_common(body: Mapping[str, Any], known: AbstractSet[str], left: NotDone)
         options["max_time"] = late / 1000
     variables = body.get("chat_template_kwargs")
     if isinstance(variables, Mapping):
-        for name in sorted(_RESERVED & variables.keys()):
+        for name in sorted(ALWAYS_GIVEN & variables.keys()):
             left.note(f"chat_template_kwargs {name}")
-        options["template_options"] = {name: variables[name] for name in variables if name not in _RESERVED}
+        options["template_options"] = {name: variables[name] for name in variables if name not in ALWAYS_GIVEN}
     elif variables is not None:
         left.note("chat_template_kwargs: it is no object")
     return options

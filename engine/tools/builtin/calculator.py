@@ -17,6 +17,7 @@ from engine.system.hidden_commands import CALCULATION
 from engine.tools.builtin.base import ToolRefused, own_tool, text_argument
 from engine.tools.builtin.plot_svg import curves_of, plot_svg, said_of
 from engine.tools.tool import ToolOutput, one_line
+from engine.translatable import Translatable
 
 LIMIT_S = 5.0
 """Processor time of a calculation."""
@@ -32,7 +33,7 @@ class CalculateTool:
 
     tool = own_tool(
         "calculate",
-        "Calculate",
+        Translatable("Calculate"),
         "Run JavaScript and give the value of its last expression, and what console.log printed. "
         "There are no files and no network.",
         code={"type": "string", "description": "JavaScript, such as (17.5 * 12) / 7"},
@@ -49,7 +50,7 @@ class PlotTool:
 
     tool = own_tool(
         "plot",
-        "Plot",
+        Translatable("Plot"),
         "Draw a line plot for the user. The last expression of the JavaScript must be the data: a list of [x, y] "
         "pairs, or an object that gives several such lists by their names.",
         code={

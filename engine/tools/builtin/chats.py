@@ -10,6 +10,7 @@ from typing import Any
 from engine.cancel import CancelToken
 from engine.tools.builtin.base import ToolRefused, own_tool, text_argument
 from engine.tools.tool import ToolOutput, one_line
+from engine.translatable import Translatable
 
 MOST_CHATS = 10
 _LONGEST = 600
@@ -33,7 +34,7 @@ class SearchChatsTool:
 
     tool = own_tool(
         "search_chats",
-        "Search my chats",
+        Translatable("Search my chats"),
         "Search the user's earlier chats. Gives the title, the date and a passage of each chat that has all the words.",
         words={"type": "string", "description": "A few words that must all occur."},
     )

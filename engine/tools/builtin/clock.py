@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from engine.cancel import CancelToken
 from engine.tools.builtin.base import ToolRefused, own_tool, text_argument
 from engine.tools.tool import ToolOutput, one_line
+from engine.translatable import Translatable
 
 _ZONE = {
     "type": "string",
@@ -21,7 +22,9 @@ _ZONE = {
 class ClockTool:
     """Tell date and time."""
 
-    tool = own_tool("current_time", "The time", "Tell the current date, weekday and time.", time_zone=_ZONE)
+    tool = own_tool(
+        "current_time", Translatable("The time"), "Tell the current date, weekday and time.", time_zone=_ZONE
+    )
 
     def call(self, arguments: Mapping[str, Any], _cancel: CancelToken, _timeout: float) -> ToolOutput:
         """Return the time as ISO 8601 with the weekday before it. Raises ToolRefused."""

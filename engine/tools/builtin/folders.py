@@ -17,6 +17,7 @@ from typing import Any
 from engine.cancel import CancelToken
 from engine.tools.builtin.base import BuiltinTool, ToolRefused, number_argument, own_tool, text_argument
 from engine.tools.tool import Tool, ToolOutput, one_line
+from engine.translatable import Translatable
 
 _MOST_BYTES = 4 * 2**20
 """Of a file that is read."""
@@ -106,7 +107,7 @@ class ListFolderTool:
         self.tool = _tool(
             folders,
             "list_folder",
-            "List a folder",
+            Translatable("List a folder"),
             "List the files and folders in a folder.",
             path={"type": "string", "description": "The folder; left out: all folders.", "optional": True},
         )
@@ -147,7 +148,7 @@ class ReadFileTool:
         self.tool = _tool(
             folders,
             "read_file",
-            "Read a file",
+            Translatable("Read a file"),
             "Read a text file.",
             path={"type": "string", "description": "The file, as list_folder and search_files name it."},
             first_line={"type": "integer", "description": "The line to begin with, from 1.", "optional": True},
@@ -176,7 +177,7 @@ class SearchFilesTool:
         self.tool = _tool(
             folders,
             "search_files",
-            "Search files",
+            Translatable("Search files"),
             "Find files by their name, or the lines of text files that contain a text.",
             text={"type": "string", "description": "Text that a line contains.", "optional": True},
             name={"type": "string", "description": "A file name, with * for anything.", "optional": True},

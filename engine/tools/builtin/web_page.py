@@ -61,7 +61,7 @@ class FetchPageTool:
     tool = replace(
         own_tool(
             "fetch_page",
-            "Fetch a page",
+            Translatable("Fetch a page"),
             "Fetch a page of the web by its address and give its text.",
             url={"type": "string", "description": "The address, with https:// in front."},
         ),
