@@ -28,11 +28,11 @@ _EXCLUDED = (
     # Of Pygments the languages of LEXER_MODULES are enough.
     *("pygments.cmdline", "pygments.formatters", "pygments.sphinxext", "pygments.styles"),
 )
-FORMULA_PACKAGES = ("ziamath", "ziafont", "latex2mathml")
-"""They read fonts and tables of symbols from beside their code."""
+WITH_FONTS = ("fontpkg_inter", "ziamath", "ziafont", "latex2mathml")
+"""Their fonts and tables of symbols are read from beside their code."""
 _EXCLUDED_ENGINE = (
     *("PySide6", "app", "markdown_it", "pygments", "pyqtgraph", "qasync", "qtawesome", "qtpy", "shiboken6"),
-    *FORMULA_PACKAGES,
+    *WITH_FONTS,
 )
 """The command line does without the window."""
 # Nothing in the standard flavour opens a terminal. The local server speaks no TLS, but what it is made of imports it.

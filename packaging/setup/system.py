@@ -49,10 +49,7 @@ LIBRARIES = {
 # Only tests of the real window want these; they skip without.
 TEST_TOOLS = {"Xvfb": "xvfb", "xdotool": "xdotool"}
 
-FONTS = {
-    "fonts-noto-color-emoji": "truetype/noto/NotoColorEmoji.ttf",
-    "fonts-inter": "*/inter*",
-}
+FONTS = {"fonts-noto-color-emoji": "truetype/noto/NotoColorEmoji.ttf"}
 FONT_ROOT = Path("/usr/share/fonts")
 
 

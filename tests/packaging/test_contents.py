@@ -133,6 +133,7 @@ def test_libraries(place: str, kept: bool) -> None:
     [
         ("qtawesome/fonts/phosphor-1.3.0.ttf", True),
         ("qtawesome/fonts/remixicon-2.5.0.ttf", False),
+        ("fontpkg_inter/files/Inter[opsz,wght].ttf", True),
         ("PySide6/Qt/translations/qtbase_de.qm", True),
         ("PySide6\\translations\\qtbase_de.qm", True),
         ("PySide6/Qt/translations/qtbase_fr.qm", False),

@@ -15,6 +15,7 @@ from components.licences import Component, MissingLicence, check, gather, unknow
 from components.texts import UNKNOWN, lgpl_notice, licence_words
 
 SITE = Path(sysconfig.get_path("purelib"))
+FONT = ("fontpkg_inter/files/Inter[opsz,wght].ttf", str(SITE / "fontpkg_inter/files/Inter[opsz,wght].ttf"))
 MODULES = [
     "jinja2.sandbox",
     "numpy",
@@ -52,7 +53,7 @@ def fake_distribution(site: Path, name: str, metadata: str, files: dict[str, str
 def test_what_is_really_installed(tmp_path: Path) -> None:
     qt = next(SITE.glob("PySide6/QtCore*"))
     binaries = [("PySide6/QtCore.abi3.so", str(qt)), ("llama_cpp/lib/libllama.so", str(tmp_path / "libllama.so"))]
-    found = by_name(gather(MODULES, binaries, SITE, tmp_path / "out", llama_source=llama_source(tmp_path)))
+    found = by_name(gather(MODULES, binaries, SITE, tmp_path / "out", llama_source=llama_source(tmp_path), data=[FONT]))
     assert {"Jinja2", "numpy", "PySide6_Essentials", "QtAwesome", "Phosphor Icons", "Outrider", "Python"} <= set(found)
     assert found["numpy"].licence.startswith("BSD-3-Clause")
     notice, lesser, general, inside, *_ = found["PySide6_Essentials"].files
@@ -66,6 +67,9 @@ def test_what_is_really_installed(tmp_path: Path) -> None:
     assert (found["llama.cpp"].version, len(found["llama.cpp"].files)) == ("0.5.2", 2)
     assert "PYTHON SOFTWARE FOUNDATION LICENSE" in (tmp_path / "out" / found["Python"].files[0]).read_text()
     assert found["Outrider demo models"].kind == "model"
+    letters = found["fontpkg-inter"]
+    assert letters.licence == "OFL-1.1"
+    assert "SIL OPEN FONT LICENSE" in (tmp_path / "out" / letters.files[0]).read_text(encoding="utf-8")
 
 
 def test_whatever_may_go_in_has_a_licence_and_its_text(tmp_path: Path) -> None:

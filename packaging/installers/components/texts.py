@@ -29,8 +29,9 @@ STANDARD_TEXTS: dict[str, tuple[str, ...]] = {
 }
 """Texts that are the same for every holder, for packages that come without. One with a name in it has to be found."""
 
-MIT_COPYRIGHTS = {"latex2mathml": "Copyright (c) 2016 Ronie Martinez"}
-"""Of packages under the MIT licence that come without its text. Source: the LICENSE of each one's repository."""
+MIT_COPYRIGHTS = {"fontpkg": "Copyright (c) Evan Jones", "latex2mathml": "Copyright (c) 2016 Ronie Martinez"}
+"""Of packages under the MIT licence that come without its text. Source: the LICENSE of each one's repository, else its
+metadata."""
 
 _GCC = "GPL-3.0-or-later WITH GCC-exception-3.1"
 SYSTEM_LICENCES = {

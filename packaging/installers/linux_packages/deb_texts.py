@@ -12,7 +12,7 @@ import places
 
 # Addresses under .invalid reach nobody, on purpose (RFC 2606): this package is from no distribution.
 MAINTAINER = "Outrider contributors <noreply@outrider.invalid>"
-RECOMMENDS = ("fonts-inter", "fonts-noto-color-emoji", "hicolor-icon-theme", "shared-mime-info")
+RECOMMENDS = ("fonts-noto-color-emoji", "hicolor-icon-theme", "shared-mime-info")
 _SUMMARY = {
     "standard": "chat with language models that run on this computer",
     "full": "chat with language models that run on this computer (with PyTorch)",
