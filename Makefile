@@ -72,7 +72,8 @@ SOAK_SHARE := 0.2
 soak: $(READY)
 	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m soak --share $(SOAK_SHARE) $(ARGS)
 
-# The walk of a new user, which is a test, with its pictures. Wants Xvfb and xdotool.
+# The walk of a new user, which is a test, with its pictures. Wants Xvfb and xdotool; those of the README, which show a
+# published pair, want the two files of Qwen2.5-Coder (1.5B and 0.5B, Instruct) in $$REAL_MODELS or ~/.cache/real-models.
 screenshots: $(READY)
 	@rm -rf build/screenshots
 	@OUTRIDER_SCREENSHOTS=build/screenshots $(BIN)/python -m pytest -m "soak or not soak" \

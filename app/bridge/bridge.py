@@ -272,10 +272,23 @@ class EngineBridge(Responders):
         """
 
         def work(cancel: CancelToken) -> engine.ReadPrompt:
-            told = choice.messages(messages)
-            return self._answering.read_prompt(told, reply_next=reply_next, cancel=cancel, **choice.thinking_options)
+            told, how = choice.messages(messages), choice.template_options | choice.thinking_options
+            return self._answering.read_prompt(told, reply_next=reply_next, cancel=cancel, **how)
 
         return self._worker.submit(Job(self._loop, work, background=True))
+
+    def read_template(self, path: Path, own: str) -> Job[tuple[str, tuple[str, ...]]]:
+        """Return the chat template of a model file, and the variables of `own`, or of that where it is blank.
+
+        Raises LoadFailed and its kinds, ChatTemplateFailed, Cancelled.
+        """
+
+        def work(cancel: CancelToken) -> tuple[str, tuple[str, ...]]:
+            text = engine.read_template(path)
+            used = own if own.strip() else text
+            return text, engine.template_names(used, cancel=cancel) if used else ()
+
+        return self._counter.submit(Job(self._loop, work))
 
     def measure_ways(self, request: CompareRequest, note: Callable[[CompareProgress], None]) -> Job[WaysReport]:
         """Answer a prompt in several ways in turns, with the models that are loaded; a reply waits until it is over.

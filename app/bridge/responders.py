@@ -36,6 +36,7 @@ class Responders:
         self.loaded = Loaded()
         self.facts: tuple[ModelFacts, ...] = ()
         self.progress: LoadProgress | None = None
+        self.checked = ""
         self.token_names: dict[int, str] = {}
         self.thinking_modes: tuple[ThinkingMode, ...] = ()
         self.servers: tuple[Server, ...] = ()
@@ -85,7 +86,7 @@ class Responders:
         try:
             decoder.attach(anew, sources, progress=self._note_progress, cancel=cancel)
         finally:
-            self.progress = None
+            self.progress, self.checked = None, ""
             if (decoder.target, decoder.sources) != before:
                 self._note_loaded(target, how, *before)
         self._leave_server()
@@ -159,3 +160,5 @@ class Responders:
 
     def _note_progress(self, progress: LoadProgress) -> None:
         self.progress = progress
+        if progress.stage == "checking":
+            self.checked = progress.part

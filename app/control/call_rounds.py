@@ -20,6 +20,7 @@ from app.control.tools import ToolDesk
 from app.state.chat.tool_use import ToolQuestion, fields_of, open_calls, results_in
 from app.state.chat.transcript import Exchange
 from app.state.conversations.conversation import Conversation
+from app.system.translation import say
 from engine import (
     CALL_REFUSED,
     Cancelled,
@@ -116,7 +117,7 @@ class CallRounds(QObject):
             elif toolbox.tools:
                 self._show(exchange, ToolQuestion("unknown", planned.call.name))
         elif made >= limit:
-            self._show(exchange, ToolQuestion("limit", planned.tool.title, planned.tool.server, made=made))
+            self._show(exchange, ToolQuestion("limit", say(planned.tool.title), planned.tool.server, made=made))
         else:
             given = self._desk.given(planned.tool, conversation) if fresh else None
             if given is None:
@@ -188,7 +189,7 @@ class CallRounds(QObject):
             return
         fields, more = fields_of(planned.call.arguments)
         answers = self._desk.permissions.choices(tool)
-        self._show(exchange, ToolQuestion("asking", tool.title, tool.server, fields, more, answers))
+        self._show(exchange, ToolQuestion("asking", say(tool.title), tool.server, fields, more, answers))
 
     def _decide(
         self,
@@ -204,7 +205,7 @@ class CallRounds(QObject):
         fields, more = fields_of(planned.call.arguments)
         job = self._desk.run(planned, toolbox)
         self._running[id(exchange)] = _Running(exchange, conversation, job)
-        self._show(exchange, ToolQuestion("running", planned.tool.title, planned.tool.server, fields, more))
+        self._show(exchange, ToolQuestion("running", say(planned.tool.title), planned.tool.server, fields, more))
         self.running_changed.emit()
         job.result.add_done_callback(lambda done: self._ended(exchange, planned, done))
 

@@ -95,6 +95,7 @@ class ChatController(QObject):
         self.waiting = WaitingMessages(conversations)
         self.replies = ReplyQueue(loop, bridge, models, self._selection)
         choices.changed.connect(self.replies.note_choice)
+        models.variables_changed.connect(choices.read_again)
         models.selection_changed.connect(self._note_target)
         models.list_changed.connect(self._note_target)
         self._messages = KeptMessages(conversations)

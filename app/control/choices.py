@@ -34,8 +34,9 @@ class Choices(QObject):
     Where nobody chose a sampling, a model that thinks is sampled as it recommends: several of them repeat themselves
     without end where each token is the most likely one.
 
-    Attributes: defaults (the settings that new chats start with), own (the settings for the next reply of the shown
-    chat), read (the same with the instructions of its project, as the model reads them). Signal: changed().
+    Attributes: defaults (the settings that new chats start with), of_model (those that new chats with the chosen model
+    start with, None where nobody chose them), own (the settings for the next reply of the shown chat), read (the same
+    with the instructions of its project, as the model reads them). Signal: changed().
     """
 
     changed = Signal()
@@ -69,7 +70,7 @@ class Choices(QObject):
         """Ask the next replies of the chat on the screen with this; its speculation is that of all chats."""
         shown = self._conversations.open
         told = self._told(choice, self.own, self._base, self._is_chosen(shown))
-        if choice is self.defaults:
+        if choice is self._start:
             told = self._begins_with()
         if shown is not None:
             told = {**told, **{name: shown.settings[name] for name in (THINKING, TOOLS_OFF) if name in shown.settings}}
@@ -85,6 +86,16 @@ class Choices(QObject):
             choice, self.defaults, self.defaults, bool(self._settings.sampling.get(CHOSEN))
         )
         self.choose_speculation(choice)
+
+    def choose_for_model(self, choice: GenerationChoice) -> None:
+        """Begin new conversations with the chosen model with this; where it is as of other new ones, with those."""
+        own = {self._model: {**choice.to_mapping(), CHOSEN: True}} if self._told_differs(choice) else {}
+        others = {path: each for path, each in self._settings.model_choices.items() if path != self._model}
+        self._settings.model_choices = {**own, **others}
+        self.choose_speculation(choice)
+
+    def _told_differs(self, choice: GenerationChoice) -> bool:
+        return bool(self._model) and choice.to_mapping() != self.defaults.to_mapping()
 
     def choose_speculation(self, choice: GenerationChoice) -> None:
         """Choose only how it speculates, in all chats."""
@@ -102,13 +113,16 @@ class Choices(QObject):
         """Build what is kept anew: something else is chosen, or another conversation is open."""
         speculation = {name: getattr(self._settings, name) for name in SPECULATION}
         self.defaults = GenerationChoice.from_mapping({**self._settings.sampling, **speculation})
+        for_model = self._settings.model_choices.get(self._model)
+        self.of_model = None if for_model is None else GenerationChoice.from_mapping(for_model, self.defaults)
         shown = self._conversations.open
         kept = self._settings.next_sampling if shown is None else shown.settings
         told = {name: kept[name] for name in CONVERSATION if name in kept}
-        self._base = self.own = GenerationChoice.from_mapping(told, self.defaults)
+        self._base = self.own = GenerationChoice.from_mapping(told, self._start)
         if not self._is_chosen(shown) and _same_sampling(self._base, GenerationChoice()):
             self.own = self._as_recommended(self._base)
-        self.own = replace(self.own, thinking=self.thinking)
+        variables = self._settings.template_variables.get(self._model, {})
+        self.own = replace(self.own, thinking=self.thinking, variables=variables)
         project = self._conversations.project
         before = "" if project is None else ProjectChoice.from_mapping(project.settings).instructions.strip()
         system = "\n\n".join(filter(None, (before, self.own.system.strip())))
@@ -166,6 +180,16 @@ class Choices(QObject):
             self.changed.emit()
 
     @property
+    def _model(self) -> str:
+        """Return the path of the model that is to answer; "" for none that is here."""
+        return "" if self._target is None else str(self._target.path)
+
+    @property
+    def _start(self) -> GenerationChoice:
+        """Return what a new conversation begins with."""
+        return self.defaults if self.of_model is None else self.of_model
+
+    @property
     def recommended(self) -> GenerationChoice | None:
         """Apply the sampling that the answering model recommends; None where it recommends none."""
         sampling = None if self._target is None else self._target.recommended_sampling
@@ -182,11 +206,11 @@ class Choices(QObject):
         if shown is not None:
             return bool(shown.settings.get(CHOSEN))
         kept = self._settings.next_sampling
-        return bool((kept or self._settings.sampling).get(CHOSEN))
+        return bool((kept or self._begins_with()).get(CHOSEN))
 
     def _begins_with(self) -> dict[str, Any]:
-        chosen = {CHOSEN: True} if self._settings.sampling.get(CHOSEN) else {}
-        return {**self.defaults.to_mapping(), **chosen}
+        chosen = {CHOSEN: True} if self.of_model is not None or self._settings.sampling.get(CHOSEN) else {}
+        return {**self._start.to_mapping(), **chosen}
 
     def _told(
         self, choice: GenerationChoice, shown: GenerationChoice, base: GenerationChoice, chosen: bool

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QMetaMethod, QObject, Signal
 
@@ -38,13 +39,15 @@ class ModelController(QObject):
     Attributes: models (the state that the pickers show), library (the same as a table), settings, loader,
     keep_elsewhere (keeps what is chosen in place of the settings; None: they do).
     Signals: list_changed() (other models, or something else is known of them), selection_changed() (something else is
-    chosen), loaded_changed() (a load is over, or the models were unloaded), failed(Problem), working() (something
-    began), announce(words): a load waits, as it would not fit in memory, until `load_anyway` or `decline_load`; without
-    words that is over; folder_added(FolderPair): what was found in a folder that was just added.
+    chosen), variables_changed() (of a model's chat template), loaded_changed() (a load is over, or the models were
+    unloaded), failed(Problem), working() (something began), announce(words): a load waits, as it would not fit in
+    memory, until `load_anyway` or `decline_load`; without words that is over; folder_added(FolderPair): what was found
+    in a folder that was just added.
     """
 
     list_changed = Signal()
     selection_changed = Signal()
+    variables_changed = Signal()
     loaded_changed = Signal()
     failed = Signal(object)
     working = Signal()
@@ -111,12 +114,18 @@ class ModelController(QObject):
             self._tasks.start(self._judge())
 
     def choose_target(self, target: Target) -> None:
-        """Use this target, and load it now, with the draft that fits it; after a reply that is being written."""
+        """Use this target, and load it now, with the draft that was chosen for it last, or else one that fits.
+
+        A reply that is being written comes first.
+        """
         self._opened = self._wish = None
         self._costs.cancel()
         self.list.choose(target=target)
-        if self.list.selection.drafting == "automatic" or isinstance(target, Server):
-            self.list.choose_drafting("automatic")
+        before = self._memory.draft_of(target)
+        if before is not None and before[0] == "model":
+            self.list.choose(sources=before[1])
+        elif before is not None or self.list.selection.drafting == "automatic" or isinstance(target, Server):
+            self.list.choose_drafting("automatic" if before is None else before[0])
         self._remember()
         self._tasks.start(self._load_judged(target))
 
@@ -135,6 +144,7 @@ class ModelController(QObject):
         else:
             self.list.choose_drafting(draft or "none")
         self._remember()
+        self._memory.keep_draft()
         self.load_now()
 
     def choose_lookahead(self, lookahead: Lookahead) -> None:
@@ -180,6 +190,16 @@ class ModelController(QObject):
         self._memory.keep_options(path, options)
         self.loader.weigh()
         self.list_changed.emit()
+
+    def set_variables(self, path: Path, values: Mapping[str, Any]) -> None:
+        """Give the chat template of a model these variables, from the next message on and in later runs."""
+        others = {name: each for name, each in self.settings.template_variables.items() if name != str(path)}
+        self.settings.template_variables = {**({str(path): dict(values)} if values else {}), **others}
+        self.variables_changed.emit()
+
+    def read_template(self, path: Path, own: str) -> Job[tuple[str, tuple[str, ...]]]:
+        """Return the chat template of a model file, and the variables of `own`, or of that where it is blank."""
+        return self._bridge.read_template(path, own)
 
     def lengthen_context(self, tokens: int) -> None:
         """Load the chosen target with so many tokens of context from the next message on."""

@@ -65,9 +65,18 @@ def _loading(bridge: EngineBridge, models: ModelController) -> Activity | None:
         return None
     if progress is None:
         return Activity("loading", models.name_of(state.wanted.target))
-    sources = state.wanted.sources if progress.part == "draft" else ()
-    name = models.name_of(sources[-1] if sources else state.wanted.target)
-    return Activity(progress.stage, name, progress.fraction)
+    files = [state.wanted.target, *state.wanted.sources]
+    there = bridge.kept(state.wanted, models.loader.ways(state.wanted))
+    here = len(files) - 1 if progress.part == "draft" else 0
+    found = [None if known else models.list.by_path(path) for path, known in zip(files, there, strict=True)]
+    sizes = [0 if model is None else model.size_bytes for model in found]
+    share = progress.fraction
+    if bridge.checked == progress.part:
+        share = (share + (progress.stage == "loading")) / 2
+    if total := sum(sizes):
+        share = (sum(sizes[:here]) + share * sizes[here]) / total
+    # The whole is there when the next thing is text, and then there is no bar.
+    return Activity(progress.stage, models.name_of(files[here]), min(share, 0.99), target_there=here > 0)
 
 
 def _in_background(bridge: EngineBridge, models: ModelController) -> Activity:

@@ -20,6 +20,7 @@ from app.settings.settings import Settings
 from app.state.conversations.conversation import Conversation
 from app.state.tools.choice import TOOLS_OFF, Builtin, ToolChoice, tools_off
 from app.state.tools.shown import HostShown, HostStage, ToolShown
+from app.system.translation import say
 from engine import (
     BuiltinChoice,
     Cancelled,
@@ -348,7 +349,7 @@ class ToolDesk(QObject):
     def _shown(self, tool: Tool) -> ToolShown:
         return ToolShown(
             tool.key,
-            tool.title,
+            say(tool.title),
             tool.description,
             tool.key not in self._off(),
             tool.writes,

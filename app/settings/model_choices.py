@@ -7,8 +7,8 @@ from pathlib import Path
 from app.settings.settings import Settings
 from app.state.models.load_options import LoadChoice
 from app.state.models.models import ModelList
-from app.state.models.selection import Loaded
-from app.state.models.servers import write_target
+from app.state.models.selection import DRAFTINGS, Drafting, Loaded
+from app.state.models.servers import Target, write_target
 from engine import GenerationStats
 
 _RECENT = 20
@@ -30,6 +30,25 @@ class ModelMemory:
         self.settings.target = "" if chosen.target in (None, own.target) else write_target(chosen.target)
         self.settings.sources = None if own.sources == chosen.sources != () else [*map(str, chosen.sources)]
         self.settings.drafting = chosen.drafting
+
+    def keep_draft(self) -> None:
+        """Choose this draft again with this target."""
+        chosen = self.models.selection
+        if isinstance(chosen.target, Path):
+            kept = {name: each for name, each in self.settings.drafts.items() if name != str(chosen.target)}
+            own = {"drafting": chosen.drafting, "sources": [*map(str, chosen.sources)]}
+            self.settings.drafts = {str(chosen.target): own, **kept}
+
+    def draft_of(self, target: Target) -> tuple[Drafting, tuple[Path, ...]] | None:
+        """Return how this target was drafted for last, and by what; None where nobody chose, or it is not there."""
+        told = self.settings.drafts.get(str(target), {})
+        drafting, sources = told.get("drafting"), told.get("sources")
+        if drafting not in DRAFTINGS or not isinstance(sources, list):
+            return None
+        files = tuple(Path(each) for each in sources if isinstance(each, str))
+        if drafting == "model" and not (files and all(map(self.models.can_be_used, files))):
+            return None
+        return drafting, files
 
     def keep_folders(self) -> None:
         """Look there for models in the next run too."""

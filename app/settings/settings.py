@@ -77,7 +77,12 @@ def _speculation(name: str) -> Mapping[str, Setting]:
 
 
 _SYSTEM = Translatable("Follow system")
-_THEMES = (Option("system", _SYSTEM), Option("light", Translatable("Light")), Option("dark", Translatable("Dark")))
+_THEMES = (
+    Option("system", _SYSTEM),
+    Option("light", Translatable("Light")),
+    Option("dark", Translatable("Dark")),
+    Option("contrast", Translatable("High contrast")),
+)
 _LANGUAGES = (Option("", _SYSTEM), *(Option(code, each.name) for code, each in LANGUAGES.items()))
 _SIZES = (Option(0, _SYSTEM), *(Option(size, _points(size)) for size in _LISTED_POINTS))
 _NOTIFY = (
@@ -103,11 +108,12 @@ class Settings:
     `models_folders`: in their order; `favourites`, `recent_models`: paths of models, those loaded last first;
     `files_folder`: where a file was opened or saved last;
     `servers`: those that can be the target (app.state.models.servers), without keys;
-    `measured_speeds`: tokens/s of a target by its path, plain and drafted;
-    `load_options`: how a model is loaded, `thinking`: how it is to think, by its path; `geometry` is Qt's own form in
-    base64; `left_width`,
-    `right_width` in pixels; `conversation` is the number of the one that is open, 0 for none; `font_points` 0: the
-    platform's size; `language` "": the system's; `notify`: when a long reply has ended behind other windows;
+    `measured_speeds`: tokens/s of a target by its path, plain and drafted; `drafts`: what drafted for it last;
+    `load_options`: how a model is loaded, `thinking`: how it is to think, `model_choices`: what new conversations with
+    it begin with (GenerationChoice.to_mapping), `template_variables`: of its chat template; all by its path;
+    `geometry` is Qt's own form in base64; `left_width`, `right_width` in pixels; `conversation` is the number of the
+    one that is open, 0 for none; `font_points` 0: the platform's size; `language` "": the system's; `notify`: when a
+    long reply has ended behind other windows;
     `own_texts`: whether replies are drafted from the chats that are kept;
     `keep_caches`: whether what models have read of chats is kept on disk;
     `first_launch`: the program was never used; `method`, `acceptance`, `overlap`: of every reply; `sampling`: what new
@@ -131,8 +137,12 @@ class Settings:
     files_folder: str = field(default="", metadata=kept(path_text))
     load_options: dict[str, dict[str, Any]] = field(default_factory=dict, metadata=kept(options_by_path))
     measured_speeds: dict[str, dict[str, Any]] = field(default_factory=dict, metadata=kept(options_by_path))
+    drafts: dict[str, dict[str, Any]] = field(default_factory=dict, metadata=kept(options_by_path))
+    model_choices: dict[str, dict[str, Any]] = field(default_factory=dict, metadata=kept(options_by_path))
+    template_variables: dict[str, dict[str, Any]] = field(default_factory=dict, metadata=kept(options_by_path))
     theme: str = field(
-        default="system", metadata=shown("general", one_of("system", "light", "dark"), Translatable("Theme"), _THEMES)
+        default="system",
+        metadata=shown("general", one_of(*(each.value for each in _THEMES)), Translatable("Theme"), _THEMES),
     )
     language: str = field(
         default="",

@@ -217,8 +217,26 @@ def _register_proof(program: Program, windows: Windows) -> None:
     )
 
 
+def _register_themes(program: Program) -> None:
+    window, tr = program.window, program.window.tr
+    words = {
+        "system": tr("Theme: follow system"),
+        "light": tr("Theme: light"),
+        "dark": tr("Theme: dark"),
+        "contrast": tr("Theme: high contrast"),
+    }
+    for mode, word in words.items():
+        window.commands.add(
+            f"view.theme-{mode}",
+            word,
+            lambda mode=mode: window.choose_theme(mode),  # type: ignore[misc]
+            section=VIEW,
+            checked=lambda mode=mode: program.theme.mode == mode,  # type: ignore[misc]
+        )
+
+
 def _register_view(program: Program) -> None:
-    window, theme = program.window, program.theme
+    window = program.window
     add, tr = window.commands.add, window.tr
     add(
         "view.left",
@@ -252,15 +270,7 @@ def _register_view(program: Program) -> None:
         section=VIEW,
         checked=lambda: window.marks_doubt,
     )
-    words = {"system": tr("Theme: follow system"), "light": tr("Theme: light"), "dark": tr("Theme: dark")}
-    for mode, word in words.items():
-        add(
-            f"view.theme-{mode}",
-            word,
-            lambda mode=mode: window.choose_theme(mode),  # type: ignore[misc]
-            section=VIEW,
-            checked=lambda mode=mode: theme.mode == mode,  # type: ignore[misc]
-        )
+    _register_themes(program)
     larger: Sequence[Keys] = [QKeySequence.StandardKey.ZoomIn, "Ctrl+="]
     smaller = QKeySequence.StandardKey.ZoomOut
     sizes: Sequence[tuple[str, str, int, Keys | Sequence[Keys]]] = (

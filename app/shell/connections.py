@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
@@ -51,6 +52,7 @@ def connect(program: Program) -> None:
     _connect_compare(program, windows.compare)
     program.autosave.trouble.connect(lambda trouble: program.window.notice.show_trouble(trouble_words(trouble)))
     _connect_models(program, windows.library, windows.proofs)
+    windows.library.chats_wanted.connect(partial(windows.settings.open_generation, of_model=True))
     FolderOffer(program)
     program.window.closed.connect(windows.get_models.close)
     program.window.bar.server_wanted.connect(windows.servers.open)

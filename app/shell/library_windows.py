@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Future
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from app.control.models import ModelController
 from app.state.chat.activity import Activity
 from app.state.models.load_options import LoadChoice
 from app.state.models.servers import Target
+from app.system.translation import say_error
 from app.views.widgets.notices import LoadNotice
 from app.views.widgets.theme import Theme
 from app.views.window.file_dialogs import ask_for_models_folder
@@ -26,9 +28,11 @@ if TYPE_CHECKING:
 class LibraryWindows(QObject):
     """Hold the library window, which is made on first use.
 
-    Attributes: library, options (the one that is open). Signals: dropped(Dropped) (onto the library), foreign().
+    Attributes: library, options (the one that is open). Signals: dropped(Dropped) (onto the library), foreign(),
+    chats_wanted() (the settings of chats with the chosen target).
     """
 
+    chats_wanted = Signal()
     dropped = Signal(object)
     foreign = Signal()
 
@@ -71,13 +75,33 @@ class LibraryWindows(QObject):
         if model is None or not model.usable:
             return
         shown = self.library if self.library is not None and self.library.isVisible() else self._window
-        dialog = ModelOptionsDialog(model, models.options(model.path), models.free, self._theme, shown)
+        told = self._models.settings.template_variables.get(str(model.path), {})
+        dialog = ModelOptionsDialog(model, models.options(model.path), models.free, self._theme, shown, variables=told)
         dialog.chosen.connect(lambda options: self._set_options(model.path, options))
+        dialog.variables_chosen.connect(lambda values: self._models.set_variables(model.path, values))
+        dialog.template.wanted.connect(lambda text: self._find_names(dialog, model.path, text))
+        dialog.chats.setVisible(models.selection.target == model.path)
+        dialog.chats_wanted.connect(self.chats_wanted)
+        dialog.template.ask()
         if self.options is not None:
             self.options.close()
         self.options = dialog
         dialog.destroyed.connect(lambda: self._forget(dialog))
         dialog.show()
+
+    def _find_names(self, dialog: ModelOptionsDialog, path: Path, text: str) -> None:
+        """Tell the dialog which variables a template has."""
+
+        def show(done: Future[tuple[str, tuple[str, ...]]]) -> None:
+            error = None if done.cancelled() else done.exception()
+            if done.cancelled() or self.options is not dialog or text != dialog.template.template.toPlainText():
+                return
+            if error is not None:
+                dialog.template.show_names("", (), say_error(error))
+            else:
+                dialog.template.show_names(*done.result(), "")
+
+        self._models.read_template(path, text).result.add_done_callback(show)
 
     def show_activity(self) -> None:
         """Show that something began or goes on."""

@@ -12,7 +12,10 @@ from app.shell.program import Program
 from app.state.conversations.conversation import Conversation
 
 _MOST = 100
-_BESIDE = ("sampling", "next_sampling", "presets", "prompts", "server_on", "server_host", "server_port", "server_names")
+_BESIDE = (
+    *("sampling", "next_sampling", "model_choices", "presets", "prompts"),
+    *("server_on", "server_host", "server_port", "server_names"),
+)
 _NAMES = (*(name for name, each in SETTINGS.items() if each.page is not None), *_BESIDE)
 
 

@@ -26,6 +26,7 @@ from engine import write_whole
 
 if TYPE_CHECKING:
     from app.views.settings.dialog import PageName, SettingsDialog
+    from app.views.settings.generation import GenerationPage
     from app.views.settings.shelf import ShelfBar
 
 
@@ -56,9 +57,11 @@ class SettingsWindows(QObject):
             self._connect(self.dialog)
         self.dialog.open_at(page)
 
-    def open_generation(self) -> None:
-        """Show what the replies of this conversation are asked with."""
+    def open_generation(self, *, of_model: bool = False) -> None:
+        """Show what the replies of this conversation are asked with, or those of new ones with the chosen model."""
         self.open("generation")
+        if of_model and self.dialog is not None:
+            self.dialog.generation.model.setChecked(True)
 
     def _close(self) -> None:
         if self.dialog is not None:
@@ -77,6 +80,7 @@ class SettingsWindows(QObject):
         self.server.attach(dialog.server)
         dialog.shown.connect(self.server.follow)
         page.own_changed.connect(choices.choose)
+        page.model_changed.connect(choices.choose_for_model)
         page.defaults_changed.connect(choices.choose_defaults)
         page.presets.save_wanted.connect(lambda name: self._save(page.presets, _preset(name, page.choice)))
         page.prompts.save_wanted.connect(lambda name: self._save(page.prompts, SystemPrompt(name, page.choice.system)))
@@ -103,7 +107,7 @@ class SettingsWindows(QObject):
             self.dialog.show_settings(self._program.settings)
             choices = self._program.controller.choices
             with_recommended(self.dialog.generation.presets.shelf, choices.recommended)
-            self.dialog.show_choices(choices.own, choices.defaults, anew=True)
+            self._show_own(self.dialog.generation, anew=True)
 
     def _show_settings(self) -> None:
         if self.dialog is not None and self.dialog.isVisible():
@@ -113,7 +117,13 @@ class SettingsWindows(QObject):
         if self.dialog is not None and self.dialog.isVisible():
             choices = self._program.controller.choices
             with_recommended(self.dialog.generation.presets.shelf, choices.recommended)
-            self.dialog.show_choices(choices.own, choices.defaults)
+            self._show_own(self.dialog.generation)
+
+    def _show_own(self, page: GenerationPage, *, anew: bool = False) -> None:
+        models, choices = self._program.models, self._program.controller.choices
+        target = models.list.selection.target
+        page.name_model(models.name_of(target) if isinstance(target, Path) else "")
+        page.show_choices(choices.own, choices.defaults, choices.of_model, anew=anew)
 
     # Presets and prompts ----------------------------------------------------------------------------------------------
 

@@ -55,11 +55,6 @@ def speed(tokens_per_second: float | None) -> str:
     return QCoreApplication.translate("Figures", "{speed} tok/s").format(speed=figure)
 
 
-def not_told() -> str:
-    """Return the placeholder of a figure that a server does not report."""
-    return QCoreApplication.translate("Figures", "not told")
-
-
 def percent(rate: float | None) -> str:
     """Return a rate 0..1: 72 %."""
     if rate is None:
@@ -116,8 +111,6 @@ def summary(exchange: Exchange) -> str:
             parts += [tokens(stats.emitted), speed(stats.tokens_per_second)]
         if stats.proposed > _FEW * stats.emitted:
             parts.append(accepted(stats.acceptance_rate))
-        elif "acceptance" in stats.untold:
-            parts.append(QCoreApplication.translate("Figures", "acceptance not told"))
         parts.append(duration(stats.total_ms / 1000.0))
         if stats.speedup is not None and stats.proposed:
             parts.append(times(stats.speedup))
@@ -159,6 +152,9 @@ def activity_word(activity: Activity) -> str:
         "exporting": QCoreApplication.translate("Activity", "Exporting {subject}"),
         "queued": QCoreApplication.translate("Activity", "Waiting for the reply in another chat"),
     }
+    if activity.target_there:
+        patterns["checking"] = QCoreApplication.translate("Activity", "The target is loaded. Checking {subject}")
+        patterns["loading"] = QCoreApplication.translate("Activity", "The target is loaded. Loading {subject}")
     word = patterns.get(activity.work, "").format(subject=activity.subject)
     if word and activity.fraction is not None:
         word += SEPARATOR + percent(activity.fraction)

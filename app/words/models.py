@@ -11,7 +11,8 @@ from PySide6.QtCore import QCoreApplication
 from app.state.models.names import file_size
 from app.state.models.selection import PickerLine
 from app.state.models.servers import ADD_SERVER
-from app.system.translation import say
+from app.system.translation import fill, number, say
+from app.words.figures import SEPARATOR, speed
 from engine import DRAFT_METHODS
 
 if TYPE_CHECKING:
@@ -41,7 +42,23 @@ def worded(choice: PickerLine) -> PickerLine:
     elif choice.shortage is not None:
         # A target can be loaded all the same: before that is tried, the user is asked.
         hint += "\n" + shortage_words(*choice.shortage)
-    return replace(choice, label=label, problem=None if problem is None else say(problem), hint=hint)
+    figures = figures_words(choice)
+    return replace(choice, label=label, problem=None if problem is None else say(problem), hint=hint, figures=figures)
+
+
+def figures_words(choice: PickerLine) -> str:
+    """Say what is known of a model by figures: 1.1 GB · context 8,192 · 24 tok/s, 32 with a draft."""
+    tr, (plain, drafted) = QCoreApplication.translate, choice.measured
+    parts = [say(file_size(choice.size))]
+    if choice.context:
+        parts.append(fill(tr("Models", "context {context:,}"), context=choice.context))
+    if plain and drafted:
+        words = tr("Models", "{plain}, {drafted} with a draft")
+        parts.append(words.format(plain=speed(plain), drafted=number(drafted, 1 if drafted < 10 else 0)))
+    elif plain or drafted:
+        words = "{speed}" if plain else tr("Models", "{speed} with a draft")
+        parts.append(words.format(speed=speed(plain or drafted)))
+    return SEPARATOR.join(filter(None, parts))
 
 
 def _special_words(choice: PickerLine) -> tuple[str, str]:

@@ -134,6 +134,14 @@
             <source>Waiting for the reply in another chat</source>
             <translation>Wartet auf die Antwort in einem anderen Chat</translation>
         </message>
+        <message>
+            <source>The target is loaded. Checking {subject}</source>
+            <translation>Das Zielmodell ist geladen. {subject} wird geprüft</translation>
+        </message>
+        <message>
+            <source>The target is loaded. Loading {subject}</source>
+            <translation>Das Zielmodell ist geladen. {subject} wird geladen</translation>
+        </message>
     </context>
     <context>
         <name>Attachments</name>
@@ -948,10 +956,6 @@
             <translation>{speed} Tok/s</translation>
         </message>
         <message>
-            <source>not told</source>
-            <translation>nicht mitgeteilt</translation>
-        </message>
-        <message>
             <source>{rate} accepted</source>
             <translation>{rate} angenommen</translation>
         </message>
@@ -961,10 +965,6 @@
                 <numerusform>ohne die älteste Nachricht</numerusform>
                 <numerusform>ohne die %Ln ältesten Nachrichten</numerusform>
             </translation>
-        </message>
-        <message>
-            <source>acceptance not told</source>
-            <translation>Annahmequote nicht mitgeteilt</translation>
         </message>
         <message>
             <source>cancelled</source>
@@ -1178,6 +1178,10 @@
         <message>
             <source>System prompt</source>
             <translation>System-Prompt</translation>
+        </message>
+        <message>
+            <source>New chats with {model}</source>
+            <translation>Neue Chats mit {model}</translation>
         </message>
         <message>
             <source>Custom values</source>
@@ -1947,6 +1951,22 @@
             <translation>Letzte Antwort wiederholen</translation>
         </message>
         <message>
+            <source>Theme: follow system</source>
+            <translation>Erscheinungsbild: Systemeinstellung</translation>
+        </message>
+        <message>
+            <source>Theme: light</source>
+            <translation>Erscheinungsbild: hell</translation>
+        </message>
+        <message>
+            <source>Theme: dark</source>
+            <translation>Erscheinungsbild: dunkel</translation>
+        </message>
+        <message>
+            <source>Theme: high contrast</source>
+            <translation>Erscheinungsbild: hoher Kontrast</translation>
+        </message>
+        <message>
             <source>Show the chat list</source>
             <translation>Chatliste anzeigen</translation>
         </message>
@@ -1961,18 +1981,6 @@
         <message>
             <source>Mark where the model was unsure</source>
             <translation>Markieren, wo das Modell unsicher war</translation>
-        </message>
-        <message>
-            <source>Theme: follow system</source>
-            <translation>Erscheinungsbild: Systemeinstellung</translation>
-        </message>
-        <message>
-            <source>Theme: light</source>
-            <translation>Erscheinungsbild: hell</translation>
-        </message>
-        <message>
-            <source>Theme: dark</source>
-            <translation>Erscheinungsbild: dunkel</translation>
         </message>
         <message>
             <source>Zoom in</source>
@@ -2358,12 +2366,20 @@
             <translation>Alle Optionen auf automatisch setzen</translation>
         </message>
         <message>
+            <source>System prompt and sampling…</source>
+            <translation>System-Prompt und Sampling …</translation>
+        </message>
+        <message>
             <source>Cancel</source>
             <translation>Abbrechen</translation>
         </message>
         <message>
             <source>Save</source>
             <translation>Speichern</translation>
+        </message>
+        <message>
+            <source>Chat template</source>
+            <translation>Chatvorlage</translation>
         </message>
         <message>
             <source>It was trained for {most:,} tokens and cannot use more.</source>
@@ -2395,6 +2411,18 @@
         <message>
             <source>It needs about {needed} of memory; {free} are free beside the target.</source>
             <translation>Es braucht etwa {needed} Arbeitsspeicher; neben dem Zielmodell sind {free} frei.</translation>
+        </message>
+        <message>
+            <source>context {context:,}</source>
+            <translation>Kontext {context:,}</translation>
+        </message>
+        <message>
+            <source>{plain}, {drafted} with a draft</source>
+            <translation>{plain}, {drafted} mit Entwurf</translation>
+        </message>
+        <message>
+            <source>{speed} with a draft</source>
+            <translation>{speed} mit Entwurf</translation>
         </message>
         <message>
             <source>Same tokenizer</source>
@@ -4104,6 +4132,33 @@
         </message>
     </context>
     <context>
+        <name>TemplateForm</name>
+        <message>
+            <source>Chat template</source>
+            <translation>Chatvorlage</translation>
+        </message>
+        <message>
+            <source>As in its file</source>
+            <translation>Wie in der Datei</translation>
+        </message>
+        <message>
+            <source>Start from the file’s template</source>
+            <translation>Mit der Vorlage der Datei beginnen</translation>
+        </message>
+        <message>
+            <source>How chats are written for this model (Jinja). Empty: as in its file.</source>
+            <translation>Wie Chats für dieses Modell geschrieben werden (Jinja). Leer: wie in der Datei.</translation>
+        </message>
+        <message>
+            <source>What its template asks for. JSON, or else text. Empty: as the template does.</source>
+            <translation>Wonach die Vorlage fragt. JSON oder sonst Text. Leer: wie die Vorlage es macht.</translation>
+        </message>
+        <message>
+            <source>automatic</source>
+            <translation>automatisch</translation>
+        </message>
+    </context>
+    <context>
         <name>ThinkingButton</name>
         <message>
             <source>Thinking</source>
@@ -4746,6 +4801,10 @@
         <message>
             <source>Dark</source>
             <translation>Dunkel</translation>
+        </message>
+        <message>
+            <source>High contrast</source>
+            <translation>Hoher Kontrast</translation>
         </message>
         <message>
             <source>When a long reply finishes in the background</source>
@@ -5948,6 +6007,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>The number format must be one of {dtypes}, not {dtype!r}.</source>
             <translation>Das Zahlenformat muss eines von {dtypes} sein, nicht {dtype!r}.</translation>
+        </message>
+        <message>
+            <source>A chat template must have 1 to {most:,} characters.</source>
+            <translation>Eine Chatvorlage muss 1 bis {most:,} Zeichen haben.</translation>
         </message>
         <message>
             <source>The cache type must be one of {cache_types}, not {cache_type!r}.</source>
@@ -8040,6 +8103,38 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>llama.cpp was compiled on another computer, for a processor with instructions that this one lacks ({names}). Install Outrider again on this computer (from its sources: make setup).</source>
             <translation>llama.cpp wurde auf einem anderen Computer kompiliert, für einen Prozessor mit Befehlen, die diesem fehlen ({names}). Installieren Sie Outrider auf diesem Computer neu (aus den Quellen: make setup).</translation>
+        </message>
+        <message>
+            <source>Calculate</source>
+            <translation>Rechnen</translation>
+        </message>
+        <message>
+            <source>Plot</source>
+            <translation>Zeichnen</translation>
+        </message>
+        <message>
+            <source>Search my chats</source>
+            <translation>Meine Chats durchsuchen</translation>
+        </message>
+        <message>
+            <source>The time</source>
+            <translation>Die Zeit</translation>
+        </message>
+        <message>
+            <source>List a folder</source>
+            <translation>Einen Ordner auflisten</translation>
+        </message>
+        <message>
+            <source>Read a file</source>
+            <translation>Eine Datei lesen</translation>
+        </message>
+        <message>
+            <source>Search files</source>
+            <translation>Dateien durchsuchen</translation>
+        </message>
+        <message>
+            <source>Fetch a page</source>
+            <translation>Eine Seite holen</translation>
         </message>
         <message>
             <source>install selectolax: pip install selectolax</source>

@@ -8,15 +8,17 @@ import shutil
 from pathlib import Path
 
 import pytest
-from platformdirs import user_cache_path
 
 from helpers import xvfb
 from helpers.paths import ROOT
-from helpers.window.walk import CODE, STORY, Walk
+from helpers.window.walk import STORY, Walk
 from helpers.window.walker import Walker
 
 PICTURES = os.environ.get("OUTRIDER_SCREENSHOTS", "")
-GROWN = user_cache_path("outrider") / "benchmarks"
+REAL = Path(os.environ.get("REAL_MODELS", "~/.cache/real-models")).expanduser()
+PAIR = ("qwen2.5-coder-1.5b-instruct", "qwen2.5-coder-0.5b-instruct")
+MERGE = "Write a Python function that merges overlapping intervals, with a short example."
+WHY = "Why are the intervals sorted first? Answer in two sentences."
 LOOKS = [
     pytest.param("light", 1, id="light-1x"),
     pytest.param("dark", 2, id="dark-2x", marks=pytest.mark.soak),
@@ -92,32 +94,32 @@ def test_walk(theme: str, scale: int, models: Path, home: Path, pictures: Path |
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_pictures_of_a_large_target(theme: str, tmp_path: Path, home: Path, pictures: Path | None) -> None:
-    grown = sorted(GROWN.glob(f"demo-target-22x2048x5632-q8_0-{'?' * 12}.gguf"))
-    if pictures is None or not grown:
-        pytest.skip("only for pictures, and where the grown target is that `make bench` makes")
+def test_pictures_of_a_published_pair(theme: str, tmp_path: Path, home: Path, pictures: Path | None) -> None:
+    files = [path for name in PAIR for path in REAL.glob(f"{name}*.gguf")]
+    if pictures is None or len(files) != len(PAIR):
+        pytest.skip("only for pictures, and where REAL_MODELS has the pair")
     folder = tmp_path / "models"
     folder.mkdir()
-    (folder / "demo-target-1.1B.gguf").symlink_to(grown[-1])
+    for file in files:
+        (folder / file.name).symlink_to(file)
     with xvfb.x_server("1280x800x24") as display:
-        walker = Walker(display, home, patience=60.0)
-        walk = Walk(walker, folder, pictures, f"large-{theme}-1x")
+        walker = Walker(display, home, patience=240.0)
+        walk = Walk(walker, folder, pictures, f"published-{theme}-1x")
         try:
             walker.start("--models-folder", str(folder))
             walk.welcome(theme)
-            walk.pick("Target", "1.1B Q8_0")
-            walk.pick("Draft", "demo-draft")
+            walk.pick("Target", PAIR[0])
+            walk.pick("Draft", PAIR[1])
             walk.pick("Lookahead", "4")
-            walk.ask(STORY)
-            walk.compare(3, 120.0)
-            walk.regenerate(STORY, 1)
+            walk.ask(MERGE)
+            walker.move(5, 5)
+            walk.shot(4, "chat")
             walk.colors()
             walk.plain_text()
-            walk.ask(CODE)
-            walker.reads("return count")
-            walker.find("Send")
+            walk.compare(3, 400.0, MERGE)
+            walk.ask(WHY, 2)
             walker.move(5, 5)
             walk.shot(10, "code")
             walk.quit()

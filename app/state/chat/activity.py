@@ -26,9 +26,11 @@ Work = Literal[
 class Activity:
     """Name the work that is going on.
 
-    `fraction` 0..1, None if not known; `subject`: name of the model, folder or file.
+    `fraction` 0..1, None if not known; `subject`: name of the model, folder or file. `target_there`: of a pair the
+    target is loaded already.
     """
 
     work: Work = "idle"
     subject: str = ""
     fraction: float | None = None
+    target_there: bool = False

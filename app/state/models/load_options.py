@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -13,15 +14,16 @@ from engine import CacheType, InvalidRequest, LoadConfig
 if TYPE_CHECKING:
     from engine import MemoryNeeds, ModelFile
 
-Field = Literal["gpu_layers", "threads", "context", "cache_type", "rpc"]
-_TEXTS = ("cache_type", "rpc")
+Field = Literal["gpu_layers", "threads", "context", "cache_type", "rpc", "template"]
+_TEXTS = ("cache_type", "rpc", "template")
 
 
 @dataclass(frozen=True, slots=True)
 class LoadChoice:
     """Hold load options. None: the engine chooses.
 
-    `context`: tokens; `gpu_layers` -1: all; `rpc`: addresses of machines, with commas; others as in LoadConfig.
+    `context`: tokens; `gpu_layers` -1: all; `rpc`: addresses of machines, with commas; `template`: how chats are
+    written; others as in LoadConfig.
     """
 
     gpu_layers: int | None = None
@@ -29,6 +31,7 @@ class LoadChoice:
     context: int | None = None
     cache_type: CacheType | None = None
     rpc: str | None = None
+    template: str | None = None
 
     @classmethod
     def from_mapping(cls, data: object) -> LoadChoice:
@@ -58,6 +61,7 @@ class LoadChoice:
             despite_memory=despite_memory,
             in_memory=True,
             rpc=self.rpc or (),
+            chat_template=self.template,
         )
 
 
@@ -87,6 +91,20 @@ def read(field: Field, text: str) -> Any:
             value = text
     replace(LoadChoice(), **{field: value}).config(Path())  # type: ignore[arg-type]
     return value
+
+
+def read_value(text: str) -> Any:
+    """Return the value of a template's variable that was typed: as JSON says it, or else the text itself."""
+    try:
+        return json.loads(text, parse_constant=str)
+    except (ValueError, RecursionError):
+        return text
+
+
+def show_value(value: object) -> str:
+    """Return a value as it is typed."""
+    plain = isinstance(value, str) and read_value(value) == value
+    return str(value) if plain else json.dumps(value, ensure_ascii=False)
 
 
 def needs_with(model: ModelFile, options: LoadChoice) -> MemoryNeeds:

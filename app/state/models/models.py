@@ -175,6 +175,9 @@ class ModelList:
                 with_recommendation(model),
                 shortage=self._shortage(model),
                 away=self._is_out_of_reach(model.path),
+                size=model.size_bytes,
+                context=self.needs(model).context_length if model.usable else 0,
+                measured=self.measured.get(model.path, (0.0, 0.0)),
             )
             for model in self.models
         ]
@@ -282,7 +285,9 @@ class ModelList:
         slower = fit is not None and fit.through_text
         said = Translatable("{file}\n{fit}", file=hint(model), fit=more) if more else hint(model)
         away = self._is_out_of_reach(model.path)
-        return PickerLine(model.path, name, problem, said, "model", slower, shortage, away, beside=True)
+        line = PickerLine(model.path, name, problem, said, "model", slower, shortage, away, beside=True)
+        context = self.needs(model).context_length if model.usable else 0
+        return replace(line, size=model.size_bytes, context=context)
 
     def _is_out_of_reach(self, path: Path) -> bool:
         return self.is_away(path) and path not in (self.loaded.target, *self.loaded.sources)

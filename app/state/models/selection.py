@@ -76,6 +76,8 @@ class PickerLine:
     picked, or, where that is no model, `hint`; or the heading of a group, which cannot be chosen. `slower`: proposals
     go through text. `shortage`: bytes needed and free, of what memory is too short for; `beside`: as a draft, beside
     the target; `away`: its folder is not there at present; `others`: the sources that draft together with `path`.
+    `size`: bytes of its file; `context`: tokens that it is loaded with; `measured`: tokens/s, plain and with a draft;
+    0 is unknown. `figures`: these in words.
     """
 
     path: Target | None
@@ -88,6 +90,10 @@ class PickerLine:
     away: bool = False
     beside: bool = False
     others: tuple[Path, ...] = ()
+    size: int = 0
+    context: int = 0
+    measured: tuple[float, float] = (0.0, 0.0)
+    figures: str = ""
 
     @property
     def key(self) -> DraftKey | Server:

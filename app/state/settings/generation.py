@@ -84,6 +84,7 @@ class GenerationChoice:
     the model is told before everything else, "": nothing; `schema`: the JSON schema that a reply is held to (see
     constraint_of). `method`, `acceptance`, `overlap` as in SpeculationConfig.
     `thinking`: as in GenerationRequest; it is chosen beside the prompt, for a model and for a conversation.
+    `variables`: further ones of the chat template, chosen for a model.
     Raises InvalidRequest and its kinds, UnknownMethod.
     """
 
@@ -255,6 +256,7 @@ class GenerationChoice:
         default="auto", metadata=described("speculation", "option", Translatable("Overlap"), options=OVERLAPS)
     )
     thinking: ThinkingMode = "default"
+    variables: Mapping[str, Any] = field(default_factory=dict, hash=False)
     _sampling: SamplingConfig = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -281,8 +283,14 @@ class GenerationChoice:
             "overlap": "off" if self.repeats and self.overlap == "auto" else self.overlap,
             "lookahead": lookahead,
             **({"constraint": constraint_of(self.schema)} if self.schema.strip() else {}),
+            **self.template_options,
             **self.thinking_options,
         }
+
+    @property
+    def template_options(self) -> dict[str, Any]:
+        """Return the further variables of the chat template, by name, as the engine takes them; nothing for none."""
+        return {"template_options": dict(self.variables)} if self.variables else {}
 
     @property
     def thinking_options(self) -> dict[str, Any]:

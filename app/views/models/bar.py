@@ -23,6 +23,7 @@ _MENU = (
     "view.theme-system",
     "view.theme-light",
     "view.theme-dark",
+    "view.theme-contrast",
     "",
     "proof.compare",
     "proof.sweep",

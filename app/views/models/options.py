@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
@@ -18,6 +20,7 @@ from app.state.models.load_options import Field, LoadChoice, check, needs_with, 
 from app.state.models.names import file_size, shown_name
 from app.state.models.selection import PickerLine
 from app.system.translation import fill, say
+from app.views.models.template import TemplateForm
 from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.keys import Dialog
 from app.views.widgets.picker import PATH_ROLE, Picker
@@ -26,18 +29,31 @@ from app.views.widgets.scroll_page import ScrollPage
 from app.views.widgets.theme import Theme
 from engine import ModelFile, gpu_offload, usable_cache_types
 
-_SIZE = QSize(560, 420)
+_SIZE = QSize(600, 640)
 _TYPED: tuple[Field, ...] = ("context", "threads", "gpu_layers", "rpc")
 _SHOWN: dict[Field, str] = {"context": "{value:,}", "threads": "{value}", "gpu_layers": "{value}", "rpc": "{value}"}
 
 
 class ModelOptionsDialog(Dialog):
-    """Show the options of a model. Signal: chosen(LoadChoice)."""
+    """Show the options of a model.
+
+    Attributes: template (how chats are written), chats (the button that leads to their settings).
+    Signals: chosen(LoadChoice), variables_chosen(dict), chats_wanted().
+    """
 
     chosen = Signal(object)
+    variables_chosen = Signal(object)
+    chats_wanted = Signal()
 
     def __init__(
-        self, model: ModelFile, options: LoadChoice, free: int, theme: Theme, parent: QWidget | None = None
+        self,
+        model: ModelFile,
+        options: LoadChoice,
+        free: int,
+        theme: Theme,
+        parent: QWidget | None = None,
+        *,
+        variables: Mapping[str, Any] | None = None,
     ) -> None:
         """Build the dialog. `free`: bytes of memory that are free, 0 where nobody looked."""
         super().__init__(parent)
@@ -47,7 +63,9 @@ class ModelOptionsDialog(Dialog):
         self._model = model
         self._free = free
         self._theme = theme
-        self._before = options
+        self._before, self._variables = options, dict(variables or {})
+        self.template = TemplateForm(options.template or "", self._variables, self)
+        self.template.changed.connect(self._show_needs)
         self.edits: dict[Field, QLineEdit] = {}
         self.problems: dict[Field, QLabel] = {}
         self._make_fields()
@@ -117,13 +135,15 @@ class ModelOptionsDialog(Dialog):
         self.needs.setWordWrap(True)
         self.reset = QPushButton(self.tr("Reset"), self)
         self.reset.setToolTip(self.tr("Set all options to automatic"))
-        self.reset.clicked.connect(lambda: self._fill(LoadChoice()))
+        self.reset.clicked.connect(self._reset)
+        self.chats = QPushButton(self.tr("System prompt and sampling…"), self)
+        self.chats.clicked.connect(self.chats_wanted)
         self.cancel = QPushButton(self.tr("Cancel"), self)
         self.cancel.clicked.connect(self.reject)
         self.save = QPushButton(self.tr("Save"), self)
         self.save.setObjectName("primary")
         self.save.clicked.connect(self._save)
-        for button in (self.reset, self.cancel):
+        for button in (self.reset, self.chats, self.cancel):
             button.setAutoDefault(False)
         self.save.setDefault(True)
 
@@ -153,14 +173,20 @@ class ModelOptionsDialog(Dialog):
             for row, part in enumerate((widget, problem, text)):
                 grid.addWidget(part, 4 * place + row, 1)
             grid.setRowMinimumHeight(4 * place + 3, 12)
-        grid.setRowStretch(4 * len(self._words), 1)
+        name = QLabel(self.tr("Chat template"), page)
+        name.setBuddy(self.template.template)
+        grid.addWidget(name, 4 * len(self._words), 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(self.template, 4 * len(self._words), 1)
+        grid.setRowStretch(4 * len(self._words) + 1, 1)
 
     def _lay_out(self) -> None:
         area = ScrollPage(self)
         self._make_page(area)
-        buttons = in_row(self.reset, ..., self.cancel, self.save, spacing=8)
+        buttons = in_row(self.reset, self.chats, ..., self.cancel, self.save, spacing=8)
         in_column(wide(area), self.needs, buttons, margins=(24, 24, 24, 16), spacing=12, parent=self)
-        order = [*(self.edits.get(field, self.cache) for field in self._words), self.reset, self.cancel, self.save]
+        fields = (self.edits.get(field, self.cache) for field in self._words)
+        order: list[QWidget] = [*fields, self.template.template, self.template.fill_button, self.reset, self.chats]
+        order += [self.cancel, self.save]
         for before, after in pairwise(order):
             self.setTabOrder(before, after)
 
@@ -194,10 +220,11 @@ class ModelOptionsDialog(Dialog):
     @property
     def options(self) -> LoadChoice | None:
         """Return the chosen options; None while one is invalid."""
-        if any(self._problem(field, edit.text()) for field, edit in self.edits.items()):
+        wrong = any(self._problem(field, edit.text()) for field, edit in self.edits.items())
+        if wrong or self.template.problem.text() or check("template", self.template.own or ""):
             return None
         values = {field: read(field, edit.text()) for field, edit in self.edits.items()}
-        return LoadChoice(**values, cache_type=self.cache.currentData(PATH_ROLE))
+        return LoadChoice(**values, cache_type=self.cache.currentData(PATH_ROLE), template=self.template.own)
 
     def _show_needs(self) -> None:
         options = self.options
@@ -217,10 +244,16 @@ class ModelOptionsDialog(Dialog):
 
     # Intents ----------------------------------------------------------------------------------------------------------
 
+    def _reset(self) -> None:
+        self.template.clear()
+        self._fill(LoadChoice())
+
     def _save(self) -> None:
         options = self.options
         if options is None:
             return
         if options != self._before:
             self.chosen.emit(options)
+        if self.template.variables != self._variables:
+            self.variables_chosen.emit(self.template.variables)
         self.accept()

@@ -32,7 +32,7 @@ class LibraryTable(QTableView):
         self.setWordWrap(False)
         self.setCornerButtonEnabled(False)
         self.setSortingEnabled(True)
-        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setItemDelegateForColumn(COLUMNS.index("memory"), MemoryDelegate(theme, self))

@@ -107,13 +107,14 @@ class ReplayText(QAbstractScrollArea):
             return False
         bar, line = self.verticalScrollBar(), self._layout.line_height
         top = self._layout.place_of(self._layout.starts[self._round.end]).top() + _MARGIN
-        before, low = bar.value(), int(top + 2.5 * line - self.viewport().height())
+        height = self.viewport().height()
+        before, low = bar.value(), int(top + 2.5 * line - height)
+        high = top - min(line, max(height - line, 0.0))  # The line of writing comes before the one above it.
         if before < low:
             # By several lines at once: a text that moves with each line cannot be read.
-            # Not past the line itself, where there is room for few.
-            bar.setValue(int(min(low + 0.35 * self.viewport().height(), top - line)))
-        elif before > top - line:
-            bar.setValue(int(top - 2 * line))
+            bar.setValue(int(min(low + 0.35 * height, high)))
+        elif before > high:
+            bar.setValue(int(max(top - 2 * line, min(low, high))))
         return bar.value() != before
 
     @property

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
 )
 
 from app.settings.settings import Settings
-from app.state.settings.generation import GenerationChoice
 from app.state.settings.presets import GenerationPreset, Shelf, SystemPrompt
 from app.views.settings.generation import GenerationPage
 from app.views.settings.option_page import OptionPage
@@ -107,10 +106,6 @@ class SettingsDialog(Dialog):
             self.tabs.setCurrentIndex(PAGES.index(page))
         self.show()
         self.activateWindow()
-
-    def show_choices(self, own: GenerationChoice, defaults: GenerationChoice, *, anew: bool = False) -> None:
-        """Show what replies are asked with. `anew`: also in fields in which something wrong stands."""
-        self.generation.show_choices(own, defaults, anew=anew)
 
     def show_settings(self, settings: Settings) -> None:
         """Show the settings of the pages that are made of the register."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QGridLayout, QLabel, QRadioButton, QVBoxLayout, QWidget
 
@@ -14,23 +14,25 @@ from app.views.widgets.boxes import in_column, in_row
 from app.views.widgets.theme import Theme
 from app.words.settings import drawing_words, prompt_text
 
-_LABELS = 140
+_LABELS, _LONGEST_NAME = 140, 200
 _NUMBERS = tuple(name for name in CONVERSATION if GENERATION[name].kind in ("number", "whole"))
 _NARROW = 85
 """Characters."""
 
 
 class GenerationPage(QWidget):
-    """Show the options of this conversation, or of new ones.
+    """Show the options of this conversation, of new ones with the chosen model, or of new ones.
 
     Attributes: presets, prompts (the shelves' bars), fields (by name). Signals: own_changed(GenerationChoice),
-    defaults_changed(GenerationChoice), replacing(words), replaced() (before and after a preset or a prompt is taken).
+    model_changed(GenerationChoice), defaults_changed(GenerationChoice), replacing(words), replaced() (before and
+    after a preset or a prompt is taken).
     """
 
     replacing = Signal(str)
     replaced = Signal()
 
     own_changed = Signal(object)
+    model_changed = Signal(object)
     defaults_changed = Signal(object)
     _narrow: bool | None = None
 
@@ -39,13 +41,16 @@ class GenerationPage(QWidget):
     ) -> None:
         super().__init__(parent)
         self._own = self._defaults = GenerationChoice()
+        self._of_model: GenerationChoice | None = None
         self.own = QRadioButton(self.tr("This chat"), self)
+        self.model = QRadioButton(self)
         self.new = QRadioButton(self.tr("New chats"), self)
         self.own.setChecked(True)
         self._which = QButtonGroup(self)
-        for button in (self.own, self.new):
+        for button in (self.own, self.model, self.new):
             self._which.addButton(button)
-        self.own.toggled.connect(lambda: self._show(anew=True))
+        self.name_model("")
+        self._which.buttonToggled.connect(lambda: self._show(anew=True))
         self.presets = ShelfBar(theme, presets, self.tr("Preset"), self)
         self.presets.chosen.connect(self._take_preset)
         self.prompts = ShelfBar(theme, prompts, self.tr("Library"), self)
@@ -59,7 +64,7 @@ class GenerationPage(QWidget):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        which = in_row(self.own, self.new, ..., spacing=16)
+        which = in_row(self.own, self.model, self.new, ..., spacing=16)
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(12)
         self._grid.setVerticalSpacing(4)
@@ -129,16 +134,38 @@ class GenerationPage(QWidget):
     @property
     def choice(self) -> GenerationChoice:
         """Return the choice that the fields show."""
-        return self._own if self.own.isChecked() else self._defaults
+        if self.own.isChecked():
+            return self._own
+        return self._start if self.model.isChecked() else self._defaults
 
-    def show_choices(self, own: GenerationChoice, defaults: GenerationChoice, *, anew: bool = False) -> None:
+    @property
+    def _start(self) -> GenerationChoice:
+        return self._defaults if self._of_model is None else self._of_model
+
+    def name_model(self, name: str) -> None:
+        """Say which model is chosen; "": none that is here."""
+        shown = self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, _LONGEST_NAME)
+        self.model.setText(self.tr("New chats with {model}").format(model=shown.replace("&", "&&")))
+        self.model.setVisible(bool(name))
+        if not name and self.model.isChecked():
+            self.new.setChecked(True)
+
+    def show_choices(
+        self,
+        own: GenerationChoice,
+        defaults: GenerationChoice,
+        of_model: GenerationChoice | None = None,
+        *,
+        anew: bool = False,
+    ) -> None:
         """Show what replies are asked with. `anew`: also in fields in which something wrong stands."""
-        self._own, self._defaults = own, defaults
+        self._own, self._defaults, self._of_model = own, defaults, of_model
         self._show(anew=anew)
 
     def reset(self) -> None:
-        """Reset all as where nothing was chosen; of this conversation: as new ones are."""
-        self._emit(self._defaults if self.own.isChecked() else GenerationChoice())
+        """Reset all as where nothing was chosen; of this conversation, and those with a model: as new ones are."""
+        start = self._start if self.own.isChecked() else self._defaults
+        self._emit(GenerationChoice() if self.new.isChecked() else start)
         self._show(anew=True)
 
     def show_shelves(self) -> None:
@@ -184,6 +211,9 @@ class GenerationPage(QWidget):
         if self.own.isChecked():
             self._own = choice
             self.own_changed.emit(choice)
+        elif self.model.isChecked():
+            self._of_model = choice
+            self.model_changed.emit(choice)
         else:
             self._defaults = choice
             self.defaults_changed.emit(choice)

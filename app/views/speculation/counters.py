@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.state.speculation.metrics import Metrics
 from app.system.translation import number
-from app.words.figures import UNKNOWN, duration, named, not_told
+from app.words.figures import UNKNOWN, duration, named
 
 _TOLD_WITH = {"rounds": "rounds", "length": "rounds", "proposed": "acceptance", "accepted": "acceptance"}
 
@@ -34,6 +34,7 @@ class CounterGrid(QWidget):
         grid.setVerticalSpacing(4)
         grid.setColumnStretch(0, 1)
         self.values: dict[str, QLabel] = {}
+        self._rows: dict[str, tuple[QLabel, QLabel]] = {}
         for row, (key, (word, help_text)) in enumerate(names.items()):
             name, value = QLabel(word, self), QLabel(self)
             name.setObjectName("counterName")
@@ -44,8 +45,7 @@ class CounterGrid(QWidget):
             grid.addWidget(name, row, 0)
             grid.addWidget(value, row, 1)
             self.values[key] = value
-            if key == "own":
-                self._own = name, value
+            self._rows[key] = name, value
         self._names = {key: word for key, (word, _) in names.items()}
 
     def draw(self, metrics: Metrics) -> None:
@@ -59,11 +59,9 @@ class CounterGrid(QWidget):
             "own": number(metrics.from_texts),
             "first": UNKNOWN if metrics.first_token_ms is None else duration(metrics.first_token_ms / 1000.0),
         }
-        for key, group in _TOLD_WITH.items():
-            if group in untold:
-                texts[key] = not_told()
-        for label in self._own:
-            label.setVisible(metrics.from_texts > 0)
+        for key, row in self._rows.items():
+            for label in row:
+                label.setVisible(_TOLD_WITH.get(key) not in untold and (key != "own" or metrics.from_texts > 0))
         for key, text in texts.items():
             if self.values[key].text() != text:
                 self.values[key].setText(text)

@@ -106,19 +106,18 @@ class SpeculationPanel(ScrollPage):
 
     def _make_charts(self, layout: QVBoxLayout) -> None:
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
+        layout.setSpacing(12)
+        self._rate = self._section(layout, 1)
         self.rate_figure, self._rate_place = self._plot_place(
-            layout,
+            self._rate,
             self.tr("Acceptance rate"),
             self.tr("Dots: single rounds. Line: the last rounds together."),
         )
-        layout.addSpacing(12)
         self.speed_figure, self._speed_place = self._plot_place(
-            layout,
+            self._section(layout, 1),
             self.tr("Tokens per second"),
             self.tr("Line: over the last second. Dashed: the same target without a draft, once that was measured."),
         )
-        layout.addSpacing(12)
         self._counters = CounterGrid()
         self.counters = self._counters.values
         self.positions, self.times = PositionBars(self._theme), TimeBar(self._theme)
@@ -137,11 +136,21 @@ class SpeculationPanel(ScrollPage):
         ):
             caption = QLabel(title)
             caption.setObjectName("caption")
-            layout.addSpacing(12)
-            layout.addWidget(caption)
-            layout.addWidget(bars)
-            layout.addWidget(self._sentence(told))
+            section = self._section(layout)
+            section.addWidget(caption)
+            section.addWidget(bars)
+            section.addWidget(self._sentence(told))
         layout.addStretch(1)
+
+    @staticmethod
+    def _section(layout: QVBoxLayout, stretch: int = 0) -> QVBoxLayout:
+        """Return the layout of a part that can be folded."""
+        holder = QWidget()
+        inside = QVBoxLayout(holder)
+        inside.setContentsMargins(0, 0, 0, 0)
+        inside.setSpacing(4)
+        layout.addWidget(holder, stretch)
+        return inside
 
     def _make_lookahead(self, layout: QVBoxLayout) -> None:
         """Make the line that says what the lookahead does and why, and where the proposals come from."""
@@ -258,9 +267,21 @@ class SpeculationPanel(ScrollPage):
         self._charts.setVisible(not metrics.empty)
         self.hint.setVisible(metrics.empty)
         self._figures = metrics.figures()
+        self._fold()
         self._write_figures()
         self._left = [self._draw_bars, self._draw_rate, self._draw_speed]
         self._draw_next()
+
+    def _fold(self) -> None:
+        """Fold what a reply has no figures for. One that is being written may still have them: its parts stay."""
+        metrics = self._metrics
+        for part, told in (
+            (self._rate.parentWidget(), metrics.proposed > 0),
+            (self.positions.parentWidget(), metrics.proposed > 0 and bool(self._figures.positions)),
+            (self.times.parentWidget(), self._figures.times.total_ms > 0),
+        ):
+            if part is not None and (told or not metrics.running):
+                part.setVisible(told)
 
     def _draw_next(self) -> None:
         """Draw one thing after another, each in a turn of its own: together they would hold up the window.

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QIconEngine, QPainter, QPixmap
 from PySide6.QtWidgets import QAbstractButton, QToolButton, QWidget
 
-from app.views.widgets.theme import Theme
+from app.views.widgets.theme import Theme, package_folder
 
 if TYPE_CHECKING:
     import qtawesome  # noqa: F401 - only its fonts are used; what makes installers looks here for what to take along
@@ -39,9 +37,7 @@ def _font() -> tuple[str, dict[str, str]]:
 
     The package itself is not imported: that takes longer than the whole window.
     """
-    found = find_spec("qtawesome")
-    places = [] if found is None else found.submodule_search_locations or []
-    fonts = Path(next(iter(places))) / "fonts"
+    fonts = package_folder("qtawesome") / "fonts"
     shapes, names = (next(fonts.glob(pattern)) for pattern in ("phosphor-*.ttf", "phosphor-charmap-*.json"))
     number = QFontDatabase.addApplicationFont(str(shapes))
     return QFontDatabase.applicationFontFamilies(number)[0], json.loads(names.read_text(encoding="utf-8"))

@@ -127,7 +127,7 @@ def _more(line: PickerLine) -> str:
         return line.problem
     if line.kind != "model":
         return line.hint
-    return "" if line.shortage is None else shortage_words(*line.shortage)
+    return line.figures if line.shortage is None else shortage_words(*line.shortage)
 
 
 __all__ = ["DIM_ROLE", "MORE_ROLE", "PATH_ROLE", "Picker", "shortened", "small_font"]
@@ -137,6 +137,8 @@ _PAD_X, _PAD_Y, _BETWEEN = 8, 5, 2
 _SMALL = 0.92
 _FIGURES, _AND = " · ", " + "
 _WRAP = int(Qt.TextFlag.TextWordWrap)
+_LEAST_NAME = 12
+"""Letters of a name that are left beside its figures."""
 _TYPING_S = 1.0
 """Letters that come faster than this belong to one word."""
 _AROUND = 40
@@ -144,18 +146,20 @@ _AROUND = 40
 
 
 def shortened(text: str, metrics: QFontMetrics, width: int) -> str:
-    """Return a text that fits: whole, else without its last figures (what follows a ` · `), else cut in the middle.
+    """Return a text that fits: whole, else cut in the middle of its name, before its figures (what follows a ` · `).
 
-    Models of one family begin and end alike: what is between tells them apart least. Of two names the end is cut.
+    Size and quantisation tell files of one model apart; the beginning and the end of a name tell models of one family
+    apart. Where they leave too little of the name the figures go. Of two names the end is cut.
     """
-    while metrics.horizontalAdvance(text) > width and _FIGURES in text:
-        before, last = text.rsplit(_FIGURES, 1)
-        if _AND in last:
-            return metrics.elidedText(text, Qt.TextElideMode.ElideRight, width)
-        text = before
     if metrics.horizontalAdvance(text) <= width:
         return text
-    return metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, max(width, 0))
+    name, dot, figures = text.rpartition(_FIGURES)
+    if _AND in figures:
+        return metrics.elidedText(text, Qt.TextElideMode.ElideRight, width)
+    room = width - metrics.horizontalAdvance(dot + figures)
+    if not name or room < _LEAST_NAME * metrics.averageCharWidth():
+        return metrics.elidedText(name or text, Qt.TextElideMode.ElideMiddle, max(width, 0))
+    return metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, room) + dot + figures
 
 
 class ChoiceDelegate(QStyledItemDelegate):
@@ -185,7 +189,8 @@ class ChoiceDelegate(QStyledItemDelegate):
         painter.setPen(drawn.palette.color(QPalette.ColorRole.Text) if enabled else muted)
         height = QFontMetrics(drawn.font).height()
         side = QStyle.visualAlignment(drawn.direction, Qt.AlignmentFlag.AlignLeft)
-        self._draw(painter, QRect(place.left(), place.top(), place.width(), height), side, str(index.data() or ""))
+        name = shortened(str(index.data() or ""), painter.fontMetrics(), place.width())
+        self._draw(painter, QRect(place.left(), place.top(), place.width(), height), side, name)
         more = index.data(MORE_ROLE)
         if more:
             font = small_font(drawn.font)

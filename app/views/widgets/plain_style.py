@@ -1,13 +1,15 @@
-"""Keep text what it is: no label and no tooltip of the program reads its text as HTML."""
+"""Keep text what it is: no label and no tooltip of the program reads its text as HTML. Tooltips have short lines."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QLabel, QProxyStyle
 
 _INSTALLED = "plainStyle"
+_TIP = 70
+"""Letters in a line of a tooltip."""
 _WORD_JOINER = "\N{WORD JOINER}"
 
 
@@ -25,7 +27,18 @@ class PlainStyle(QProxyStyle):
         """Prepare a widget before it is shown (or the palette, or the application)."""
         if isinstance(what, QLabel) and what.textFormat() == Qt.TextFormat.AutoText:
             what.setTextFormat(Qt.TextFormat.PlainText)
+            if what.inherits("QTipLabel"):
+                what.installEventFilter(self)
         return super().polish(what)
+
+    def eventFilter(self, tip: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        """Break the lines of a tooltip: Qt leaves a plain text as wide as the screen."""
+        if event.type() == QEvent.Type.Resize and isinstance(tip, QLabel):
+            most = _TIP * tip.fontMetrics().averageCharWidth()
+            if tip.width() > most:
+                tip.setWordWrap(True)
+                tip.resize(most, tip.heightForWidth(most))
+        return False
 
 
 def use_plain_style(app: QApplication) -> None:

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
 from string import Template
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.settings.settings import Settings
 from app.views.widgets.plain_style import use_plain_style
 
+if TYPE_CHECKING:
+    import fontpkg_inter  # noqa: F401 - only its fonts are used; what makes installers looks here for what to take along
+
 RADIUS = 8
 LINE_HEIGHT = 145
 """Per cent, in replies."""
+_NOBODYS = frozenset({"Bitstream Vera Sans", "DejaVu Sans", "Helvetica", "Sans", "Sans Serif"})
+"""Families that Qt takes where no desktop has told it of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +99,28 @@ DARK = Tokens(
     code_type="#7DC9CB",
 )
 
+LIGHT_CONTRAST = replace(
+    LIGHT,
+    background="#FFFFFF",
+    border="#000000",
+    text="#000000",
+    muted="#000000",
+    accent="#0B4A3A",
+    danger="#8A1209",
+)
+DARK_CONTRAST = replace(
+    DARK,
+    background="#000000",
+    surface="#000000",
+    raised="#1E1D1A",
+    border="#FFFFFF",
+    text="#FFFFFF",
+    muted="#FFFFFF",
+    accent="#8FE8C8",
+    danger="#FFA79F",
+)
+"""For who needs it, or whose system asks for it: no greys, and each line as clear as a text."""
+
 
 class Theme(QObject):
     """Hold the theme in use: its colours and font size follow the settings.
@@ -110,14 +140,17 @@ class Theme(QObject):
         super().__init__()
         self._settings = Settings() if settings is None else settings
         self._platform_font = _platform_font(app)
-        self._applied: tuple[bool, QFont] | None = None
+        self._applied: tuple[Tokens, QFont] | None = None
         self._icon_folder = icon_folder
         self._scheme: str | None = None
         self.tokens = LIGHT
         self._app = app
         use_plain_style(app)
         self._template = Template(style_sheet)
-        app.styleHints().colorSchemeChanged.connect(self._apply)
+        self._hints = app.styleHints()  # Held, both: PySide deletes what it hands out with the last name for it.
+        self._access = self._hints.accessibility()
+        self._hints.colorSchemeChanged.connect(self._apply)
+        self._access.contrastPreferenceChanged.connect(self._apply)
         self.refresh()
 
     @property
@@ -139,7 +172,7 @@ class Theme(QObject):
         self._apply()
 
     def set_mode(self, mode: str) -> None:
-        """Use light, dark, or what the system uses; remembered."""
+        """Use light, dark, high contrast, or what the system uses; remembered."""
         self._settings.theme = mode
         self.refresh()
 
@@ -161,12 +194,18 @@ class Theme(QObject):
     @property
     def dark(self) -> bool:
         """Return True if the dark theme is in use."""
-        if self.mode == "system":
-            return self._system_is_dark()
-        return self.mode == "dark"
+        return self._system_is_dark() if self.mode in ("system", "contrast") else self.mode == "dark"
 
     def _system_is_dark(self) -> bool:
         return self._app.styleHints().colorScheme() == Qt.ColorScheme.Dark
+
+    def _system_wants_contrast(self) -> bool:
+        return self._access.contrastPreference() == Qt.ContrastPreference.HighContrast
+
+    def _tokens(self) -> Tokens:
+        if self.mode == "contrast" or self._system_wants_contrast():
+            return DARK_CONTRAST if self.dark else LIGHT_CONTRAST
+        return DARK if self.dark else LIGHT
 
     def color(self, name: str) -> QColor:
         """Return a token as a colour."""
@@ -174,11 +213,11 @@ class Theme(QObject):
 
     def _apply(self) -> None:
         """Make the window look so, unless it does."""
-        wanted = (self.dark, self._font())
+        wanted = (self._tokens(), self._font())
         if wanted == self._applied:
             return
         self._applied = wanted
-        self.tokens = DARK if self.dark else LIGHT
+        self.tokens = wanted[0]
         self._app.setPalette(_palette(self.tokens))
         if wanted[1] != self._app.font():
             self._app.setFont(wanted[1])
@@ -204,9 +243,21 @@ def _platform_font(app: QApplication) -> QFont:
     """Return the font as it was before anybody chose a size; a theme that is made later (in tests) sees the same."""
     name = "platformFont"
     if app.property(name) is None:
-        app.setProperty(name, app.font())
+        font = app.font()
+        if not _NOBODYS.isdisjoint({font.family(), QFontInfo(font).family()}):
+            for path in package_folder("fontpkg_inter").glob("files/*.ttf"):
+                QFontDatabase.addApplicationFont(str(path))
+            font.setFamilies(["Inter", font.family()])
+        app.setProperty(name, font)
     font = app.property(name)
     return QFont(font)
+
+
+def package_folder(name: str) -> Path:
+    """Return the folder of an installed package that brings fonts. It is not imported: that takes longer."""
+    found = find_spec(name)
+    places = None if found is None else found.submodule_search_locations
+    return Path(next(iter(places or [])))
 
 
 def fixed_font() -> QFont:

@@ -135,7 +135,7 @@ class FirstLaunchView(ColumnPage):
         (self.demo if self.demo.isEnabled() else self.folder).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _fill(self, theme: Theme, *, has_demo: bool) -> None:
-        layout = in_column(
+        layout = self._parts = in_column(
             ...,
             self._label(self.tr("Two models, one text"), "welcome", centre=True),
             margins=(0, 0, 0, 0),
@@ -239,8 +239,7 @@ class FirstLaunchView(ColumnPage):
             button.setAutoDefault(False)
             buttons.addWidget(button)
         buttons.addStretch(1)
-        rows = QVBoxLayout()
-        rows.setSpacing(8)
+        rows = self._rows = QVBoxLayout()
         rows.addLayout(buttons)
         self.small_model.setAutoDefault(False)
         rows.addWidget(self.small_model, 0, Qt.AlignmentFlag.AlignHCenter)
@@ -257,12 +256,18 @@ class FirstLaunchView(ColumnPage):
         return rows
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Place the buttons one below the other where the letters are large and the window is narrow."""
+        """Place the buttons one below the other where the letters are large and the window is narrow.
+
+        In a low one all stands closer.
+        """
         hints = [button.sizeHint().width() for button in (self.demo, self.full_size, self.folder, self.close_button)]
         wanted = sum(hints) + self._buttons.spacing() * (len(hints) + 1)
         fits = wanted <= min(event.size().width() - 2 * _MARGIN, _WIDE)
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
         self._buttons.setDirection(across if fits else down)
+        roomy = event.size().height() >= _ROOMY * self.fontMetrics().lineSpacing()
+        for layout in (self._parts, self._rows):
+            layout.setSpacing(8 if roomy else 4)
         if not self.player.isHidden():
             self._fit_replay()
         super().resizeEvent(event)

@@ -69,6 +69,29 @@ def test_automatic_follows_the_target(open_window: OpenWindow, demo_pair: Pair, 
     )
 
 
+def test_the_pair_that_was_used_last_for_a_target_comes_back(
+    open_window: OpenWindow, demo_pair: Pair, story_pair: Pair
+) -> None:
+    window = open_window(pair=demo_pair, models_folder=story_pair[0].parent)
+    models, settings = window.models, window.program.settings
+
+    def choose(target: Path) -> Selection:
+        models.choose_target(target)
+        window.wait(lambda: models.settled)
+        return models.list.selection
+
+    choose(story_pair[0])
+    models.choose_draft(story_pair[1])
+    assert choose(demo_pair[0]).drafting == "automatic"
+    models.choose_draft("ngram")
+    assert choose(story_pair[0]) == Selection(story_pair[0], story_pair[1:], "auto", "model")
+    assert models.list.loaded == Loaded(story_pair[0], story_pair[1:])
+    assert choose(demo_pair[0]).drafting == "ngram"
+    settings.drafts = {str(story_pair[0]): {"drafting": "model", "sources": [str(story_pair[1]) + ".gone"]}}
+    models.choose_draft("automatic")
+    assert choose(story_pair[0]).drafting == "automatic", "what is gone is not waited for"
+
+
 def test_automatic_takes_no_draft_of_the_target_before(
     open_window: OpenWindow, demo_pair: Pair, story_pair: Pair
 ) -> None:

@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from app.control.replies import current_activity
 from app.settings.settings import Settings
 from app.state.models.load_options import FIELDS, LoadChoice, check, read
+from app.state.models.load_state import LoadState
 from app.state.models.selection import Loaded
-from engine import InvalidRequest, ModelFileBroken
+from app.words.figures import activity_word
+from engine import InvalidRequest, LoadProgress, ModelFileBroken
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
 
@@ -178,6 +181,31 @@ def test_a_load_shows_progress_and_can_be_cancelled(open_window: OpenWindow, tmp
     window.wait(lambda: window.models.settled)
     assert window.models.list.loaded == before
     assert window.notices() == []
+
+
+def test_the_bar_says_which_part_is_done_and_is_never_full(open_window: OpenWindow, demo_pair: Pair) -> None:
+    """The target is nine times as large as its draft; both are tried before they are loaded."""
+    window = open_window(Script(), pair=demo_pair)
+    bridge, models = window.program.bridge, window.models
+    bridge._local = Loaded()
+    models.loader.state = LoadState("loading", Loaded(demo_pair[0], demo_pair[1:]))
+    told = []
+    for part in ("target", "draft"):
+        for stage in ("checking", "loading"):
+            for fraction in (0.0, 0.5, 1.0):
+                bridge._note_progress(LoadProgress(part, stage, fraction))
+                told.append(current_activity(bridge, models, None, None))
+    shares = [each.fraction or 0.0 for each in told]
+    assert shares == sorted(shares)
+    assert shares[0] == 0.0
+    assert 0.9 < shares[6] < 0.98, "the target is there"
+    assert shares[-1] == 0.99
+    assert [activity_word(told[at]).split(" · ")[0] for at in (0, 3, 6, 9)] == [
+        "Checking demo-target",
+        "Loading demo-target",
+        "The target is loaded. Checking demo-draft",
+        "The target is loaded. Loading demo-draft",
+    ]
 
 
 def test_what_cannot_be_loaded_is_not_tried_again_at_the_next_start(

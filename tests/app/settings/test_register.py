@@ -20,7 +20,7 @@ NONSENSE = "\0"
 
 def test_every_field_is_in_the_register() -> None:
     assert [each.name for each in fields(Settings)] == [*SETTINGS, "listener"]
-    assert [each.name for each in fields(GenerationChoice) if each.init] == [*FIELDS, "thinking"]
+    assert [each.name for each in fields(GenerationChoice) if each.init] == [*FIELDS, "thinking", "variables"]
     assert set(SAMPLING) <= {each.name for each in fields(SamplingConfig)}
     assert {name: getattr(Settings(), name) for name in SPECULATION} == {
         name: getattr(GenerationChoice(), name) for name in SPECULATION

@@ -13,7 +13,7 @@ from app.control.problems import describe
 from app.settings.settings import Settings
 from app.system.translation import LANGUAGES, choose, fill, install, number, say
 from app.words import figures as words
-from engine import FolderUnreadable, ModelFileBroken, Translatable
+from engine import BuiltinChoice, FolderUnreadable, ModelFileBroken, Translatable, builtin_host
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
 
@@ -137,3 +137,12 @@ def test_the_window_in_german(german: None, open_window: OpenWindow) -> None:
     window = open_window(Script(), settings=Settings(language="de"))
     assert window.prompt.edit.placeholderText() == "Fragen Sie etwas…"
     assert window.ask("Hallo").reply == "All right."
+
+
+@pytest.mark.usefixtures("german")
+def test_the_tools_that_come_along_have_german_titles(tmp_path: Path) -> None:
+    host = builtin_host(BuiltinChoice(True, True, True, (tmp_path,), lambda _words, _most: ()))
+    for tool in host.tools():
+        asked = tool.asked_about({"url": "https://example.org/a"})
+        assert say(tool.title) != tool.title
+        assert say(asked.title).startswith(say(tool.title))

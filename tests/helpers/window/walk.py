@@ -158,12 +158,12 @@ class Walk:
         walker.click("Colour tokens")
         walker.wait(lambda: all(part.kind != "TokenLegend" for part in walker.look()), "replies without colours")
 
-    def compare(self, turns: int = 15, seconds: float = 40.0) -> None:
+    def compare(self, turns: int = 15, seconds: float = 40.0, prompt: str = STORY) -> None:
         """Plain against speculative; both say the same."""
         walker = self.walker
         walker.key("ctrl+shift+c")
         title = "Compare plain and speculative decoding"
-        walker.find("Prompt", window=title, text=STORY)
+        walker.find("Prompt", window=title, text=prompt)
         self.pick("Runs: how often each mode answers the prompt", str(turns))
         walker.click("Start", window=title)
         walker.wait(lambda: walker.sees("Copy as text", on=True), "the end of the comparison", seconds)

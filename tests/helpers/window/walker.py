@@ -16,11 +16,6 @@ from typing import Any
 from helpers.paths import ROOT, TESTS
 
 PATIENCE_S = 15.0
-_FONTS = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig>
-  <alias binding="strong"><family>sans-serif</family><prefer><family>Inter</family></prefer></alias>
-</fontconfig>
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +46,6 @@ class Walker:
     ) -> None:
         self.home = home
         self.patience = patience
-        fonts = home / "config" / "fontconfig"
-        fonts.mkdir(parents=True, exist_ok=True)
-        (fonts / "fonts.conf").write_text(_FONTS, encoding="utf-8")
         hidden = {"XDG_CURRENT_DESKTOP", "XDG_SESSION_TYPE", "QT_QPA_PLATFORMTHEME", "QT_STYLE_OVERRIDE"}
         self._environment = {name: value for name, value in os.environ.items() if name not in hidden} | {
             "DISPLAY": display,

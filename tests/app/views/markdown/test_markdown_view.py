@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from app.views.markdown import text as markdown_text
 from app.views.markdown.link_question import LinkQuestion
-from app.views.widgets.theme import DARK, LIGHT, Tokens
+from app.views.widgets.theme import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Tokens
 from helpers.window.gap_probe import GapProbe
 from helpers.window.reply_view import WIDTH, Reply
 
@@ -59,14 +59,23 @@ def luminance(color: str) -> float:
     return sum(share * (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4) for part, share in shares)
 
 
-@pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=["light", "dark"])
-def test_code_can_be_read(tokens: Tokens) -> None:
-    behind = luminance(tokens.raised)
+@pytest.mark.parametrize(
+    ("tokens", "least"),
+    [(LIGHT, 4.5), (DARK, 4.5), (LIGHT_CONTRAST, 7.0), (DARK_CONTRAST, 7.0)],
+    ids=["light", "dark", "light-contrast", "dark-contrast"],
+)
+def test_all_can_be_read(tokens: Tokens, least: float) -> None:
+    def contrast(one: str, other: str) -> float:
+        light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+        return (light + 0.05) / (dark + 0.05)
+
     colors = {name: value for name, value in asdict(tokens).items() if name.startswith("code_") or name == "danger"}
     assert len(colors) == 7
     for name, color in colors.items():
-        light, dark = sorted((luminance(color), behind), reverse=True)
-        assert (light + 0.05) / (dark + 0.05) >= 4.5, name
+        assert contrast(color, tokens.raised) >= 4.5, name
+    for name in ("text", "muted", "accent", "danger"):
+        for ground in (tokens.background, tokens.surface):
+            assert contrast(getattr(tokens, name), ground) >= least, name
 
 
 def test_streamed_and_at_once_look_the_same(make_reply: MakeReply) -> None:

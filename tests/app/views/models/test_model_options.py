@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.settings.settings import Settings
-from app.state.models.load_options import LoadChoice
+from app.state.models.load_options import LoadChoice, read_value, show_value
 from app.system.resources import read_text
 from app.views.models.options import ModelOptionsDialog
 from app.views.widgets.theme import Theme
@@ -116,6 +116,34 @@ def test_the_memory_that_it_needs_follows(open_options: Open) -> None:
     assert dialog.needs.text() != much
     assert not dialog.needs.property("bad")
     assert open_options(free=10**6).needs.property("bad")
+
+
+def test_a_template_and_a_form_of_its_variables(open_options: Open) -> None:
+    dialog = open_options()
+    form = dialog.template
+    form.show_names("of the file", ("effort", "enable_thinking"), "")
+    assert [edit.text() for edit in form.edits.values()] == ["", ""]
+    form.edits["enable_thinking"].setText("false")
+    form.edits["effort"].setText("high")
+    form.fill_button.click()
+    assert form.template.toPlainText() == "of the file"
+    assert dialog.options == AUTOMATIC, "it is the file's own"
+    form.template.setPlainText("{% if")
+    form.show_names("", (), "Its chat template cannot be used.")
+    assert form.problem.isVisible()
+    assert list(form.edits) == ["effort", "enable_thinking"], "not gone while something is typed"
+    assert not dialog.save.isEnabled()
+    form.template.setPlainText("mine {{ effort }}")
+    form.show_names("", ("effort",), "")
+    assert dialog.options == LoadChoice(template="mine {{ effort }}")
+    told: list[object] = []
+    dialog.chosen.connect(told.append)
+    dialog.variables_chosen.connect(told.append)
+    dialog.save.click()
+    assert told == [LoadChoice(template="mine {{ effort }}"), {"effort": "high", "enable_thinking": False}]
+    assert [read_value(show_value(each)) for each in ("true", True, 3, [1], "NaN", "a b")] == [
+        *("true", True, 3, [1], "NaN", "a b")
+    ]
 
 
 def test_what_a_model_cannot_have_is_switched_off(open_options: Open) -> None:

@@ -20,21 +20,29 @@ pytestmark = pytest.mark.qt_log_ignore("This plugin does not support", extend=Tr
 GB = 10**9
 
 
-def test_a_long_name_loses_its_figures_first_then_its_middle(qapp: QApplication) -> None:
+@pytest.mark.parametrize("before", ["", "automatic · "])
+def test_a_long_name_loses_its_middle_and_keeps_its_figures(qapp: QApplication, before: str) -> None:
     metrics = QFontMetrics(qapp.font())
-    name = "Qwen2.5 Coder 14B Instruct"
-    whole = f"{name} · 15B Q4_K_M · slower"
+    name, figures = f"{before}Qwen2.5-Coder-14B-Instruct", " · 15B Q4_K_M"
+    whole = name + figures
+    assert shortened(whole, metrics, metrics.horizontalAdvance(whole)) == whole
+    for room in range(metrics.horizontalAdvance(whole) - 1, 20, -7):
+        cut = shortened(whole, metrics, room)
+        assert metrics.horizontalAdvance(cut) <= room
+        begin, middle, end = cut.partition("…")
+        kept = room >= metrics.horizontalAdvance(figures) + 12 * metrics.averageCharWidth()
+        assert (middle, cut.endswith(figures)) == ("…", kept) or cut == name
+        assert name.startswith(begin)
+        assert name.endswith(end.removesuffix(figures))
 
-    def cut(text: str) -> str:
-        return shortened(whole, metrics, metrics.horizontalAdvance(text))
 
-    assert cut(whole) == whole
-    assert cut(f"{name} · 15B Q4_K_M") == f"{name} · 15B Q4_K_M"
-    assert cut(f"{name} · 15B") == name
-    short = cut("Qwen2.5 Coder 14B")
-    assert short.startswith("Qwen2.5")
-    assert short.endswith("ruct")
-    assert "…" in short
+def test_a_line_tells_size_context_and_what_was_measured_here(qtbot: QtBot) -> None:
+    known = {"size": 986 * 10**6, "context": 8192}
+    speeds = [(24.2, 32.0), (24.2, 0.0), (0.0, 9.44), (0.0, 0.0)]
+    picker = lines(*(PickerLine(Path(str(each)), "Qwen", measured=each, **known) for each in speeds))  # type: ignore[arg-type]
+    qtbot.addWidget(picker)
+    told = [picker.itemData(row, MORE_ROLE).removeprefix("986.0 MB · context 8,192") for row in range(4)]
+    assert told == [" · 24 tok/s, 32 with a draft", " · 24 tok/s", " · 9.4 tok/s with a draft", ""]
 
 
 def test_of_two_names_the_first_stays(qapp: QApplication) -> None:

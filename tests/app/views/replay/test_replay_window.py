@@ -119,7 +119,7 @@ def test_a_screen_reader_hears_each_round(player: ReplayPlayer, monkeypatch: pyt
     assert said[-1] == player.sentence.text() == round_words(player._replay, 1)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("room", [70, 85, 120, 300])
+@pytest.mark.parametrize("room", [40, 70, 85, 120, 300])
 def test_the_line_of_writing_is_seen(player: ReplayPlayer, room: int) -> None:
     trace = TokenTrace()
     for index in range(120):

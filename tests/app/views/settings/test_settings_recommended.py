@@ -115,6 +115,36 @@ def test_other_models_are_not_sampled_by_themselves(open_window: OpenWindow) -> 
     assert asked(window, script) == (0.6, 20), "it was chosen"
 
 
+def test_new_chats_with_a_model_begin_as_was_chosen_for_it(open_window: OpenWindow) -> None:
+    script = Script()
+    window = open_window(script)
+    choose(window, PLAIN)
+    page = page_of(window)
+    assert page.model.text() == "New chats with plain"
+    page.model.setChecked(True)
+    put(page, system="Be brief.", temperature="0.5")
+    window.models.set_variables(PLAIN.path, {"enable_thinking": False})
+    assert asked(window, script) == (0.5, 0)
+    assert script.prompts[-1][0].content == "Be brief."
+    assert script.options[-1]["template_options"] == {"enable_thinking": False}
+    page.own.setChecked(True)
+    put(page, system="")
+    asked(window, script)
+    assert script.prompts[-1][0].content == "Hello", "this chat is another matter"
+    window.controller.new_chat()
+    choose(window, QUIET)
+    assert asked(window, script) == (0.0, 0)
+    assert "template_options" not in script.options[-1]
+    choose(window, PLAIN)
+    window.controller.new_chat()
+    kept = Settings.from_mapping(window.program.settings.to_mapping())
+    assert set(kept.model_choices) == set(kept.template_variables) == {str(PLAIN.path)}
+    assert asked(window, script) == (0.5, 0)
+    page.model.setChecked(True)
+    page.reset()
+    assert window.program.settings.model_choices == {}
+
+
 @pytest.mark.timeout(120)
 def test_a_real_model_that_thinks(open_window: OpenWindow, demo_pair: tuple[Path, Path], tmp_path: Path) -> None:
     draft = GgufDraft.of_file(demo_pair[0])

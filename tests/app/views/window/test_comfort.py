@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QGuiApplication, QIcon
+from PySide6.QtGui import QFont, QFontInfo, QGuiApplication, QIcon
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QToolTip, QWidget
 
 from app.settings.settings import Settings, SettingsFile
 from app.views.widgets.icons import icon
-from app.views.widgets.theme import DARK, LIGHT, Theme, fixed_font
+from app.views.widgets.theme import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Theme, _platform_font, fixed_font
 from app.views.window.place import place_of, restore
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
@@ -126,6 +126,41 @@ def test_the_theme_of_the_system_is_followed_while_it_runs(
         ground = window.main.grab().toImage().pixelColor(window.main.width() // 2, window.main.bar.height() + 4)
         assert ground.name().upper() == tokens.background
         window.wait(lambda: window.view(exchange).reply.is_settled)
+    monkeypatch.setattr(Theme, "_system_wants_contrast", lambda _theme: True)
+    QGuiApplication.styleHints().accessibility().contrastPreferenceChanged.emit(Qt.ContrastPreference.HighContrast)
+    assert window.program.theme.tokens == LIGHT_CONTRAST
+    monkeypatch.undo()
+    window.main.commands.run("view.theme-light")
+    assert window.program.theme.tokens == LIGHT
+    window.main.commands.run("view.theme-contrast")
+    assert window.program.theme.tokens in (LIGHT_CONTRAST, DARK_CONTRAST)
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+def test_a_long_tooltip_has_lines(open_window: OpenWindow) -> None:
+    window = open_window(Script())
+    for words, lines in (("word " * 100, 4), ("short", 1), ("word " * 60, 3)):
+        QToolTip.showText(QPoint(20, 20), words, window.main)
+        tip = next(each for each in QApplication.topLevelWidgets() if each.inherits("QTipLabel"))
+        window.wait(tip.isVisible)
+        assert tip.width() <= 75 * tip.fontMetrics().averageCharWidth()
+        assert tip.height() >= lines * tip.fontMetrics().height()
+    QToolTip.hideText()
+
+
+def test_inter_where_no_desktop_has_chosen_a_font(qapp: QApplication) -> None:
+    before = qapp.property("platformFont")
+    try:
+        own = QFontInfo(fixed_font()).family()
+        for family, shown in (("DejaVu Sans", "Inter"), ("Sans Serif", "Inter"), (own, own)):
+            qapp.setProperty("platformFont", None)
+            qapp.setFont(QFont(family, 11))
+            font = _platform_font(qapp)
+            assert (QFontInfo(font).family(), font.pointSize()) == (shown, 11)
+    finally:
+        qapp.setProperty("platformFont", before)
+        qapp.setFont(before)
+    assert before.families()[0] == "Inter", "as in these tests"
 
 
 def test_a_choice_of_theme_is_kept_when_the_system_changes(open_window: OpenWindow) -> None:
