@@ -257,3 +257,10 @@ def test_nonsense_is_refused(data: object) -> None:
     with pytest.raises(ValueError, match=r"no cost|not the costs|invalid literal"):
         CostModel.from_json(data)
     assert CostModel.from_json(GOOD).verify(1) == 2.0
+
+
+def test_what_is_no_time_of_reading_is_passed_over() -> None:
+    costs = CostModel()
+    for tokens, ms in ((0, 1.0), (5, math.nan), (5, 0.0)):
+        costs.observe_read(tokens, ms)
+    assert not costs.reads

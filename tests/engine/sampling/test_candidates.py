@@ -114,3 +114,10 @@ def test_logprob_is_of_the_row(away: float) -> None:
     row = np.random.default_rng(5).normal(scale=3.0, size=5000).astype(np.float32)
     known = row.astype(np.float64) - np.log(np.exp(row.astype(np.float64)).sum())
     assert [logprob(row + np.float32(away), token) for token in (0, 17)] == pytest.approx(known[[0, 17]], abs=1e-4)
+
+
+def test_what_a_mask_leaves_out_is_no_candidate() -> None:
+    logits, mask = np.array([3.0, 2.0, 1.0], np.float32), np.array([0b110], np.uint32)
+    found = candidates(logits, SamplingConfig(temperature=1.0), (), mask=mask)
+    assert found[0] == 0.0 < found[1]
+    assert candidates(logits, SamplingConfig(), (), mask=mask).dense().tolist() == [0.0, 1.0, 0.0]
