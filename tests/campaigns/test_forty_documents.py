@@ -24,15 +24,8 @@ from helpers import written_documents as written
 pytestmark = pytest.mark.soak
 SHARE = 0.01
 """Of the characters that may differ."""
-LATIN = (
-    "office affluent flow fjord sniffing efficient offline waffle first final ffi",
-    "Straße Größe Übermut naïve café façade Señor Ærø Ångström œuvre coöperate",
-    "1,234.56 99 % 7 × 8 = 56 §12 (a) [b] {c} “quoted” ‘single’ — dash – range …",  # noqa: RUF001
-    "state-of-the-art e-mail user@example.org a/b c\\d x_y *star* #hash ~tilde",
-    "The keeper lit the lamp at dusk and its light was seen for nineteen miles",
-)
 WIDE = (
-    *LATIN,
+    *written.LATIN,
     "Ο φάρος στέκεται στον βράχο από το χίλια εννιακόσια τρία",  # noqa: RUF001
     "Смотритель зажёг лампу в сумерках и свет был виден далеко",
     "灯台守は夕暮れにランプを灯した 灯塔看守人在黄昏时点亮了灯",
@@ -142,7 +135,7 @@ def check(document: Document, name: str, *, ordered: bool = True) -> None:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", KINDS)
 def test_a_document_is_read_to_the_letter(name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    fill(monkeypatch, seed, LATIN if name in ("a.pdf", "a.txt", "a.zip") else WIDE)
+    fill(monkeypatch, seed, written.LATIN if name in ("a.pdf", "a.txt", "a.zip") else WIDE)
     check(read_document(KINDS[name](), name), name)
 
 
@@ -171,7 +164,7 @@ def convert(folder: Path, name: str, data: bytes, ending: str) -> bytes:
 def test_what_libreoffice_wrote_is_read_to_the_letter(
     source: tuple[str, Callable[[], bytes]], ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fill(monkeypatch, 9, LATIN if ending == "pdf" else WIDE)
+    fill(monkeypatch, 9, written.LATIN if ending == "pdf" else WIDE)
     name = f"a.{ending}"
     check(read_document(convert(tmp_path, source[0], source[1](), ending), name), name)
 
@@ -197,7 +190,7 @@ def in_columns(paragraphs: Iterable[str]) -> bytes:
 def test_a_pdf_of_libreoffice_keeps_columns_ligatures_and_directions(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fill(monkeypatch, 11, LATIN if kind == "columns" else WIDE[8:10])
+    fill(monkeypatch, 11, written.LATIN if kind == "columns" else WIDE[8:10])
     paragraphs = written.PARAGRAPHS[:12]
     document = read_document(convert(tmp_path, "a.odt", in_columns(paragraphs), "pdf"), "a.pdf")
     wanted, read = plain([written.HEADING, *paragraphs]), plain(each.text for each in document.sections)

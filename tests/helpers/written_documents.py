@@ -35,6 +35,14 @@ PARAGRAPHS = (
 )
 ROWS = (("Name", "Years", "Town"), ("Ann Lee", "12", "Ulm"), ("Bob | Ray", "7", "Bad Tölz"))
 CELLS = tuple(cell for row in ROWS for cell in row)
+LATIN = (
+    "office affluent flow fjord sniffing efficient offline waffle first final ffi",
+    "Straße Größe Übermut naïve café façade Señor Ærø Ångström œuvre coöperate",
+    "1,234.56 99 % 7 × 8 = 56 §12 (a) [b] {c} “quoted” ‘single’ — dash – range …",  # noqa: RUF001
+    "state-of-the-art e-mail user@example.org a/b c\\d x_y *star* #hash ~tilde",
+    "The keeper lit the lamp at dusk and its light was seen for nineteen miles",
+)
+"""Words that Western encodings have, with ligatures, accents and signs."""
 
 
 def pdf(*, pages: int = 1, grid: bool = True) -> bytes:

@@ -1,6 +1,7 @@
 """Documents of every kind are read: their words, their tables, their places; what cannot be read is one sentence."""
 
 import io
+import random
 import re
 import zipfile
 
@@ -8,6 +9,7 @@ import pytest
 
 from engine import Document, DocumentRefused, page_picture, read_document
 from engine.documents import kinds
+from engine.documents.decoded import decode_text
 from engine.documents.document import table
 from engine.documents.kinds.pdf import _without_break
 from engine.documents.refused import NotReadable
@@ -61,6 +63,11 @@ def test_cells_of_several_lines_and_columns_stay_whole() -> None:
     assert f"| Lamp | {long} | 12.50 |\n| Rope | {long} | 7.00 |" in text
     assert f"{written.PARAGRAPHS[1]} {written.PARAGRAPHS[1]}" in text
     assert text.index("left") < text.index(written.PARAGRAPHS[1]) < text.index("right")
+
+
+def test_a_western_text_is_not_taken_for_another_with_the_same_letters() -> None:
+    text = " ".join(random.Random(0).choices(" ".join(written.LATIN).split(), k=1_200))
+    assert decode_text(text.encode("cp1252")) == text
 
 
 def test_a_word_keeps_a_hyphen_of_its_own_at_the_end_of_a_line() -> None:
