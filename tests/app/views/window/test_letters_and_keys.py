@@ -193,9 +193,9 @@ def test_the_palette_fits_larger_letters(open_window: OpenWindow) -> None:
     window.main.commands.run("program.palette")
     palette = window.main.findChild(CommandPalette)
     assert palette is not None
-    # Three commands alone: without the colon more of them fit than the palette shows without scrolling.
+    # Four commands alone: without the colon more of them fit than the palette shows without scrolling.
     QTest.keyClicks(palette.field, "theme:")
-    assert palette.rows.rowCount() == 3
+    assert palette.rows.rowCount() == 4
     for points in (24, 0):
         window.main.set_font_points(points)
         window.wait(lambda: palette.list.height() == palette.rows.rowCount() * palette.list.sizeHintForRow(0))
