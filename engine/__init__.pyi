@@ -96,6 +96,7 @@ from .errors import ServerFailed as ServerFailed
 from .errors import TextNotEncodable as TextNotEncodable
 from .errors import TokenOutOfRange as TokenOutOfRange
 from .errors import ToolServerFailed as ToolServerFailed
+from .errors import TrainingError as TrainingError
 from .errors import UnknownMethod as UnknownMethod
 from .errors import UnknownPreset as UnknownPreset
 from .errors import VocabularyMismatch as VocabularyMismatch
@@ -250,6 +251,9 @@ from .tools.tool import Tool as Tool
 from .tools.tool import ToolHost as ToolHost
 from .tools.tool import ToolOutput as ToolOutput
 from .tools.toolbox import Toolbox as Toolbox
+from .training.head import TrainedHead as TrainedHead
+from .training.head import TrainingProgress as TrainingProgress
+from .training.head import train_head as train_head
 from .translatable import Phrase as Phrase
 from .translatable import Translatable as Translatable
 

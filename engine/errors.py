@@ -165,6 +165,10 @@ class GrowthError(EngineError):
     """Report a model that cannot be grown, or not here; the message says why and what to do."""
 
 
+class TrainingError(EngineError):
+    """Report a head that cannot be trained, or not here; the message says why and what to do."""
+
+
 class InstallationDamaged(EngineError):
     """Report files that came with the program and are missing or not as they were.
 

@@ -131,6 +131,7 @@ _COMMANDS = {
     "parse": "part a raw reply into reasoning, content and tool calls",
     "compile": "compile llama.cpp with Outrider's kernels into this Python",
     "convert-head": "make safetensors of pickled draft heads (.bin, .pt)",
+    "train-head": "train a draft head for a model, from its own replies",
     "serve": "serve OpenAI's and Anthropic's interfaces on this machine",
     "tools": "list, add and switch servers of tools (MCP)",
     "connect": "set other programs to use the local server, and try it",
@@ -141,6 +142,7 @@ _MODULES = {
     "completion": "engine.cli.arguments.completion",
     "convert-head": "engine.cli.convert_head",
     "rpc-server": "engine.cli.rpc_server",
+    "train-head": "engine.cli.train_head",
 }
 """Where a command is, if not in the module of its name."""
 _EXAMPLES = """\

@@ -74,6 +74,7 @@ LAZY_MODULES = (
     "engine.cli.serve",
     "engine.cli.template",
     "engine.cli.tools",
+    "engine.cli.train_head",
     "engine.backends.llama_cpp.apart_child",
     "engine.backends.llama_cpp.embedding",
     "engine.backends.llama_cpp.graphs.medusa",

@@ -17,6 +17,8 @@ from demopair.heads.target import read_model, read_tokenizer, states_of
 from demopair.training.model import DemoLlama
 from tokenizers import Tokenizer
 
+from engine.training.eagle import EagleHead
+
 HERE = Path(__file__).resolve().parent
 SHIPPED = HERE.parents[1] / "resources" / "models"
 SEED = 2026
@@ -64,8 +66,8 @@ def train(options: argparse.Namespace) -> None:
     batches = own_text.make_batches(partial(states_of, target), words, text)
     print(f"{len(batches)} batches, {time.monotonic() - begun:.0f} s", flush=True)
     torch.manual_seed(options.seed)
-    small = eagle.EagleHead(eagle.NARROW_SHAPE, 3 * target.shape.width, eagle.likeliest_tokens(batches, DRAFTED))
-    small.begin_with(read_model(options.draft))
+    small = EagleHead(eagle.NARROW_SHAPE, 3 * target.shape.width, eagle.likeliest_tokens(batches, DRAFTED))
+    eagle.begin_with(small, read_model(options.draft))
     log["eagle3"] = eagle.train_eagle(small, target, batches, eagle.HeadConfig(options.eagle_steps, options.seed))
     folders = options.out / "transformers"
     export.write_transformers(target, words, folders / "demo-target")

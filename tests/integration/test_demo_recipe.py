@@ -18,13 +18,14 @@ import torch
 from demopair import corpus, export
 from demopair.texts.grammar import Conversation
 from demopair.training import batches, grow, tokenizer, train
-from demopair.training.model import DRAFT_SHAPE, TARGET_SHAPE, DemoLlama, ModelShape
+from demopair.training.model import DRAFT_SHAPE, TARGET_SHAPE, DemoLlama
 from tokenizers import Tokenizer
 from torch.nn import functional
 
 from engine import bundled_pair
 from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.config import LoadConfig
+from engine.training.layers import ModelShape
 
 SEED = 5
 TEXTS = [

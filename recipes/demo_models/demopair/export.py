@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
-from torch import Tensor
 
-from demopair.training.model import DemoLlama, ModelShape
+from demopair.training.model import DemoLlama
 from demopair.training.tokenizer import BEGIN, CHAT_TEMPLATE, END, PAD, SPECIAL, special_ids
+from engine.training.layers import ModelShape, interleave
 
 LAYER_NAMES = {
     "attn_norm": ("attn_norm", "input_layernorm"),
@@ -26,12 +26,6 @@ LAYER_NAMES = {
     "ffn.up_proj": ("ffn_up", "mlp.up_proj"),
     "ffn.down_proj": ("ffn_down", "mlp.down_proj"),
 }
-
-
-def interleave(weight: Tensor, heads: int) -> Tensor:
-    """Rows of a query or key matrix in the order in which llama.cpp rotates: pairs side by side, not half by half."""
-    rows, columns = weight.shape
-    return weight.view(heads, 2, rows // heads // 2, columns).transpose(1, 2).reshape(rows, columns)
 
 
 def size_label(parameters: int) -> str:

@@ -84,8 +84,10 @@ def test_what_is_trained_is_what_is_run(bundled_target: Path, tmp_path: Path) ->
     torch = pytest.importorskip("torch")
     from demopair.heads import eagle, files, target  # noqa: PLC0415 - the recipe is no package of the program
 
+    from engine.training import eagle as learning  # noqa: PLC0415 - it imports torch
+
     torch.manual_seed(0)
-    head = eagle.EagleHead(eagle.HEAD_SHAPE, 3 * 384, torch.arange(0, 4096, 2))
+    head = learning.EagleHead(eagle.HEAD_SHAPE, 3 * 384, torch.arange(0, 4096, 2))
     path, words = tmp_path / "head.gguf", target.read_tokenizer(bundled_target)
     files.write_eagle_gguf(head, words, path, 384)
     reference = EagleReference(path)
@@ -97,7 +99,7 @@ def test_what_is_trained_is_what_is_run(bundled_target: Path, tmp_path: Path) ->
                 parameter.copy_(torch.from_numpy(reference.tensors[f"{theirs}.weight"].copy()))
         ids, states = torch.randint(0, 4096, (1, 9)), torch.randn(1, 9, 3 * 384)
         given = head.fc(states)
-        first = head.step(given, ids, eagle.Chains.at_each_place(ids))
+        first = head.step(given, ids, learning.Chains.at_each_place(ids))
         rows = head.head(head.norm(first))[0].numpy()
     wanted, _ = reference.pairs(ids[0].tolist(), given[0].numpy())
     assert np.abs(rows - wanted[:, ::2]).max() < 0.05 * np.abs(rows).max()
@@ -108,14 +110,16 @@ def test_a_wider_head_begins_as_the_small_one_inside_it() -> None:
     torch = pytest.importorskip("torch")
     from demopair.heads import eagle, widen  # noqa: PLC0415 - the recipe is no package of the program
 
+    from engine.training import eagle as learning  # noqa: PLC0415 - it imports torch
+
     torch.manual_seed(0)
-    small = eagle.EagleHead(eagle.NARROW_SHAPE, 3 * 384, torch.arange(0, 4096, 2))
+    small = learning.EagleHead(eagle.NARROW_SHAPE, 3 * 384, torch.arange(0, 4096, 2))
     large = widen.widen(small, eagle.HEAD_SHAPE)
     ids, states = torch.randint(0, 4096, (2, 9)), torch.randn(2, 9, 3 * 384)
     with torch.no_grad():
         guesses = []
         for head in (small, large):
-            chains = eagle.Chains.at_each_place(ids)
+            chains = learning.Chains.at_each_place(ids)
             behind = head.step(head.step(head.fc(states), ids, chains), ids.roll(1, dims=1), chains)
             guesses.append(head.head(head.norm(behind)))
     assert guesses[0].abs().max() > 1
@@ -128,12 +132,14 @@ def test_chains_that_go_on_are_not_changed_by_those_that_end() -> None:
     torch = pytest.importorskip("torch")
     from demopair.heads import eagle  # noqa: PLC0415 - the recipe is no package of the program
 
+    from engine.training import eagle as learning  # noqa: PLC0415 - it imports torch
+
     torch.manual_seed(0)
-    head = eagle.EagleHead(eagle.NARROW_SHAPE, 3 * 128, torch.arange(0, 4096, 2))
+    head = learning.EagleHead(eagle.NARROW_SHAPE, 3 * 128, torch.arange(0, 4096, 2))
     ids, states = torch.randint(0, 4096, (2, 12)), torch.randn(2, 9, 3 * 128)
 
     def steps(share: float) -> tuple[Any, Any, Any]:
-        chains = eagle.Chains.at_each_place(ids[:, :9])
+        chains = learning.Chains.at_each_place(ids[:, :9])
         behind, idle = head.fc(states), torch.zeros(2, 9, dtype=torch.bool)
         for ahead in range(1, 4):
             if ahead > 1:
@@ -156,12 +162,14 @@ def test_the_loss_asks_as_far_as_chains_get(bundled_target: Path, monkeypatch: p
     from demopair.heads import eagle, own_text, target  # noqa: PLC0415 - the recipe is no package of the program
     from demopair.training.tokenizer import ASSISTANT, special_ids  # noqa: PLC0415 - as above
 
+    from engine.training import eagle as learning  # noqa: PLC0415 - it imports torch
+
     torch.manual_seed(0)
     model, words = target.read_model(bundled_target), target.read_tokenizer(bundled_target)
     ids = words.encode("<|begin|><|user|>Hi<|end|><|assistant|>" + "Hello, hello, hello! " * 4 + "<|end|>").ids
     text = [(ids, ids.index(special_ids(words)[ASSISTANT]) + 1)]
     (batch,) = own_text.make_batches(lambda each: target.states_of(model, each), words, text)
-    head, asked = eagle.EagleHead(eagle.NARROW_SHAPE, 3 * 384, torch.arange(0, 4096)), list[int]()
+    head, asked = learning.EagleHead(eagle.NARROW_SHAPE, 3 * 384, torch.arange(0, 4096)), list[int]()
 
     def never_right(states: Any) -> Any:
         asked.append(len(states))
@@ -171,22 +179,23 @@ def test_the_loss_asks_as_far_as_chains_get(bundled_target: Path, monkeypatch: p
     with torch.no_grad():
         eagle.loss_of(head, model, batch)
         assert len(asked) == 1
-        monkeypatch.setattr(eagle, "_accepted", lambda guessed, *_: torch.ones(len(guessed), dtype=torch.bool))
+        monkeypatch.setattr(learning, "_accepted", lambda guessed, *_: torch.ones(len(guessed), dtype=torch.bool))
         eagle.loss_of(head, model, batch)
     learned = int(batch.learn.sum())
-    assert asked[1:] == [learned - ahead for ahead in range(eagle.AHEAD)]
+    assert asked[1:] == [learned - ahead for ahead in range(learning.AHEAD)]
 
 
 def test_chains_go_on_as_often_as_tokens_are_accepted() -> None:
     torch = pytest.importorskip("torch")
-    from demopair.heads import eagle  # noqa: PLC0415 - the recipe is no package of the program
+
+    from engine.training import eagle as learning  # noqa: PLC0415 - it imports torch
 
     torch.manual_seed(0)
     table = torch.tensor([1, 3, 5])
     guessed, wished = torch.tensor([0.2, 0.3, 0.5]).log().expand(4000, -1), torch.tensor([0.4, 0.3, 0.1])
     wished = wished.expand(4000, -1)
     shares = {
-        token: eagle._accepted(guessed, wished, torch.full((4000,), token), table).float().mean().item()
+        token: learning._accepted(guessed, wished, torch.full((4000,), token), table).float().mean().item()
         for token in (1, 3, 4, 5, 4095)
     }
     assert shares[1] == pytest.approx(0.5, abs=0.05)

@@ -66,7 +66,8 @@ def test_the_steps_of_the_training_are_those_of_the_use() -> None:
     """What the layer gives behind its own state is the same in one step more and with the text one token longer."""
     torch = pytest.importorskip("torch")
     from demopair.heads import mtp, sibling  # noqa: PLC0415 - the recipe is no package of the program
-    from demopair.training.model import ModelShape  # noqa: PLC0415
+
+    from engine.training.layers import ModelShape  # noqa: PLC0415
 
     torch.manual_seed(0)
     model = sibling.SiblingModel(ModelShape(96, width=64, layers=4, heads=2, kv_heads=1, ff_width=64, context=64))

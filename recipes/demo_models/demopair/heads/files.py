@@ -12,35 +12,19 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from demopair import export
+from engine.training.eagle import EagleHead
+from engine.training.written import NAMES, add_tensors
 
-from .eagle import EagleHead
 from .medusa import HEADS, MedusaHeads
 from .target import LAYERS_READ
 
-_NAMES = {
-    "fc": ("fc", "fc"),
-    "embed": ("token_embd", "embed_tokens"),
-    "embed_norm": ("blk.0.attn_norm", "midlayer.input_layernorm"),
-    "state_norm": ("blk.0.attn_norm_2", "midlayer.hidden_norm"),
-    "q_proj": ("blk.0.attn_q", "midlayer.self_attn.q_proj"),
-    "k_proj": ("blk.0.attn_k", "midlayer.self_attn.k_proj"),
-    "v_proj": ("blk.0.attn_v", "midlayer.self_attn.v_proj"),
-    "o_proj": ("blk.0.attn_output", "midlayer.self_attn.o_proj"),
-    "ffn_norm": ("blk.0.ffn_norm", "midlayer.post_attention_layernorm"),
-    "ffn.gate_proj": ("blk.0.ffn_gate", "midlayer.mlp.gate_proj"),
-    "ffn.up_proj": ("blk.0.ffn_up", "midlayer.mlp.up_proj"),
-    "ffn.down_proj": ("blk.0.ffn_down", "midlayer.mlp.down_proj"),
-    "norm": ("output_norm", "norm"),
-    "head": ("output", "lm_head"),
-}
-"""Our names, llama.cpp's, and those of the paper's authors and of SpecForge."""
 _DESCRIPTION = "EAGLE-3 head for Outrider's demo target, trained on the target's own text."
 
 
 def write_eagle_gguf(head: EagleHead, words: Tokenizer, path: Path, read: int) -> None:
     """Write a head (matrices Q8_0, norms F32), by way of a temporary file. `read`: the width of the target's states."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part, shape, state = path.with_suffix(".part"), head.shape, head.state_dict()
+    part, shape = path.with_suffix(".part"), head.shape
     writer = gguf.GGUFWriter(str(part), "eagle3")
     export.add_metadata(writer, shape, "Outrider demo head", _DESCRIPTION, quantised=True)
     writer.add_size_label(export.size_label(sum(each.numel() for each in head.parameters())))
@@ -48,17 +32,7 @@ def write_eagle_gguf(head: EagleHead, words: Tokenizer, path: Path, read: int) -
     writer.add_uint32("eagle3.target_hidden_size", read)
     writer.add_bool("eagle3.norm_before_residual", val=False)
     export.add_tokenizer(writer, words)
-    writer.add_tensor("d2t", state["table"].numpy())
-    for ours, (theirs, _) in _NAMES.items():
-        weight = state[f"{ours}.weight"]
-        if ours in ("q_proj", "k_proj"):
-            weight = export.interleave(weight, shape.heads if ours == "q_proj" else shape.kv_heads)
-        values = weight.float().contiguous().numpy()
-        if values.ndim > 1:
-            kind = gguf.GGMLQuantizationType.Q8_0
-            writer.add_tensor(f"{theirs}.weight", gguf.quants.quantize(values, kind), raw_dtype=kind)
-        else:
-            writer.add_tensor(f"{theirs}.weight", values)
+    add_tensors(writer, head)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -69,7 +43,7 @@ def write_eagle_gguf(head: EagleHead, words: Tokenizer, path: Path, read: int) -
 def write_eagle_folder(head: EagleHead, folder: Path, read: int) -> None:
     """Write a head for a target in a folder, in float32."""
     shape, state = head.shape, head.state_dict()
-    tensors = {f"{theirs}.weight": state[f"{ours}.weight"] for ours, (_, theirs) in _NAMES.items()}
+    tensors = {f"{theirs}.weight": state[f"{ours}.weight"] for ours, (_, theirs) in NAMES.items()}
     tensors["d2t"] = state["table"] - torch.arange(len(state["table"]))
     config = {
         "architectures": ["LlamaForCausalLMEagle3"],

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from demopair.training.model import DemoLlama
+from engine.training.linear import LinearMap
 
 from .eagle import HeadConfig, fit
-from .linear import LinearMap
 from .own_text import OwnBatch
 
 HEADS = 4

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from demopair.training.model import Norm
+from engine.training.layers import Norm
+from engine.training.linear import LinearMap
 
 from .eagle import HeadConfig, fit
-from .linear import LinearMap
 from .own_text import OwnBatch
 from .sibling import GatedBlock, SiblingModel
 

@@ -17,8 +17,9 @@ from torch.nn import functional
 from demopair import corpus
 from demopair.texts.grammar import Conversation
 from demopair.training.batches import encode
-from demopair.training.model import Block, DemoLlama, rotate
+from demopair.training.model import Block, DemoLlama
 from demopair.training.tokenizer import ASSISTANT, END, PAD, special_ids
+from engine.training.layers import rotate
 
 LONGEST_REPLY = 240
 _TOGETHER = 128

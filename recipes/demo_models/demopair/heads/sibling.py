@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from demopair.training.model import Attention, Block, DemoLlama, FeedForward, ModelShape, Norm, rope_tables, rotate
+from demopair.training.model import Attention, Block, DemoLlama
+from engine.training.layers import FeedForward, ModelShape, Norm, rope_tables, rotate
 
 from .eagle import HeadConfig, fit
 from .own_text import OwnBatch

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from demopair import export
-from demopair.training.model import ModelShape
+from engine.training.layers import ModelShape
 
 from .mtp import MtpLayer
 from .sibling import GatedBlock, SiblingModel

@@ -12,8 +12,9 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from torch import Tensor
 
 from demopair.export import LAYER_NAMES
-from demopair.training.model import Block, DemoLlama, ModelShape
+from demopair.training.model import Block, DemoLlama
 from demopair.training.tokenizer import SPECIAL
+from engine.training.layers import ModelShape
 
 LAYERS_READ = (1, 2, 3)
 """The layers of the target whose inputs an EAGLE-3 head reads: early, middle and late ones."""
@@ -59,7 +60,7 @@ def read_tokenizer(path: Path) -> Tokenizer:
 
 
 def halves(weight: Tensor, heads: int) -> Tensor:
-    """Undo `export.interleave`: rows in the order in which torch code rotates, half by half."""
+    """Undo `interleave`: rows in the order in which torch code rotates, half by half."""
     rows, columns = weight.shape
     return weight.view(heads, rows // heads // 2, 2, columns).transpose(1, 2).reshape(rows, columns)
 

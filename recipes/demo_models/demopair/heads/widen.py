@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from demopair.training.model import ModelShape, Norm
-
-from .eagle import EagleHead
+from engine.training.eagle import EagleHead
+from engine.training.layers import ModelShape, Norm
 
 _UNHEARD = 0.3
 """What the output reads of the new channels, which are silent at first: so much of what it reads of the others."""

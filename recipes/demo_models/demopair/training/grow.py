@@ -7,7 +7,9 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from .model import Block, DemoLlama, ModelShape
+from engine.training.layers import ModelShape
+
+from .model import Block, DemoLlama
 
 # Strength of the new weights that read; the new weights that write begin at zero, so nothing is lost at the start.
 READ_STD = 0.02

@@ -3,35 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-
-@dataclass(frozen=True)
-class ModelShape:
-    """Sizes of one model; widths are multiples of 32 because Q8_0 stores blocks of 32."""
-
-    vocab_size: int
-    width: int
-    layers: int
-    heads: int
-    kv_heads: int
-    ff_width: int
-    context: int = 2048
-    tied: bool = False
-    rope_theta: float = 10000.0
-    norm_eps: float = 1e-5
-
-    @property
-    def head_size(self) -> int:
-        return self.width // self.heads
-
-    def as_dict(self) -> dict[str, object]:
-        return asdict(self)
-
+from engine.training.layers import FeedForward, ModelShape, Norm, rope_tables, rotate
 
 TARGET_SHAPE = ModelShape(vocab_size=4096, width=384, layers=4, heads=6, kv_heads=3, ff_width=704, context=2048)
 DRAFT_SHAPE = ModelShape(
@@ -66,32 +43,6 @@ class Attention(nn.Module):
         mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         out: Tensor = self.o_proj(mixed.transpose(1, 2).reshape(batch, time, width))
         return out
-
-
-class FeedForward(nn.Module):
-    """SwiGLU."""
-
-    def __init__(self, shape: ModelShape) -> None:
-        super().__init__()
-        self.gate_proj = nn.Linear(shape.width, shape.ff_width, bias=False)
-        self.up_proj = nn.Linear(shape.width, shape.ff_width, bias=False)
-        self.down_proj = nn.Linear(shape.ff_width, shape.width, bias=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.down_proj(functional.silu(self.gate_proj(x)) * self.up_proj(x))
-        return out
-
-
-class Norm(nn.Module):
-    """Root-mean-square norm."""
-
-    def __init__(self, width: int, eps: float) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(width))
-        self.eps = eps
-
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.rms_norm(x, (x.shape[-1],), self.weight.to(x.dtype), self.eps)
 
 
 class Block(nn.Module):
@@ -158,18 +109,3 @@ class DemoLlama(nn.Module):
     def parameter_count(self) -> int:
         """Number of weights; a tied output counts once."""
         return sum(p.numel() for p in self.parameters())
-
-
-def rope_tables(shape: ModelShape) -> tuple[Tensor, Tensor]:
-    """Cosines and sines of shape (context, head_size), the two halves equal."""
-    half = shape.head_size // 2
-    freqs = shape.rope_theta ** (-torch.arange(half, dtype=torch.float32) / half)
-    angles = torch.outer(torch.arange(shape.context, dtype=torch.float32), freqs)
-    angles = torch.cat([angles, angles], dim=-1)
-    return angles.cos(), angles.sin()
-
-
-def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotary embedding of x (batch, heads, time, head_size)."""
-    first, second = x.chunk(2, dim=-1)
-    return x * cos + torch.cat([-second, first], dim=-1) * sin

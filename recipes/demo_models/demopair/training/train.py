@@ -15,8 +15,10 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
 
+from engine.training.layers import ModelShape
+
 from .batches import Batch, batches
-from .model import DemoLlama, ModelShape
+from .model import DemoLlama
 
 
 @dataclass(frozen=True)

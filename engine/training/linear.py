@@ -1,4 +1,4 @@
-"""The linear map that comes closest to some states from others: where heads begin, so that little training is left."""
+"""Find the linear map that comes closest to some states from others: heads begin there, with little left to learn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _RIDGE = 1e-3
 
 
 class LinearMap:
-    """Least squares over rows that come in pieces."""
+    """Add up least squares over rows that come in pieces."""
 
     def __init__(self, given: int, wanted: int) -> None:
         self._squares, self._mixed = torch.zeros(given, given), torch.zeros(given, wanted)
@@ -21,7 +21,7 @@ class LinearMap:
         self._mixed += given.T @ wanted
 
     def weight(self) -> Tensor:
-        """The map as the weight of a linear layer, shape (wanted, given)."""
+        """Return the map as the weight of a linear layer, shape (wanted, given)."""
         ridge = _RIDGE * self._squares.diagonal().mean() * torch.eye(len(self._squares))
         found: Tensor = torch.linalg.solve(self._squares + ridge, self._mixed).T
         return found
