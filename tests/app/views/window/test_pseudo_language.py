@@ -32,7 +32,7 @@ from app.system.resources import starter_prompts
 from app.system.translation import install
 from app.views.markdown.link_question import LinkQuestion
 from app.words.get_models import short_name
-from engine import ContextFull, ModelFileBroken, ModelTooLarge, packaged_models
+from engine import PROGRAMS, ContextFull, ModelFileBroken, ModelTooLarge, packaged_models
 from engine.hub.catalogue import catalogue
 from helpers.decoding.scripted_compare import ScriptedCompare
 from helpers.decoding.scripted_decoder import Script
@@ -67,7 +67,11 @@ def left_out(tmp_path: Path) -> LeftOut:
     prompts = [re.escape(starter.prompt) for starter in starter_prompts()]
     cut = r"(?:" + "|".join(re.escape(starter.prompt[:12]) for starter in starter_prompts()) + r").*…"
     models = [re.escape(text) for model in packaged_models() for text in (model.title, model.licence)]
-    return LeftOut([*prompts, *models, *_names_in_catalogue(), cut, r"\S*" + tmp_path.name + r"\S*", NAMES, UNITS])
+    # Other programs, the lines of their settings, and where these are kept.
+    programs = [rf"\b{re.escape(program.title)}\b" for program in PROGRAMS]
+    settings = [r"export \w+='[^']*'", r"\S*/\.claude/settings\.json"]
+    names = [*programs, *_names_in_catalogue(), NAMES, UNITS]
+    return LeftOut([*settings, *prompts, *models, cut, r"\S*" + tmp_path.name + r"\S*", *names])
 
 
 def _names_in_catalogue() -> list[str]:
