@@ -23,7 +23,7 @@ def _documents(window: Window) -> int:
 def test_a_kept_chat_drafts_and_goes_with_the_chat(
     open_window: OpenWindow, demo_pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own_texts, "_WAIT_MS", 100)
+    monkeypatch.setattr(own_texts, "_WAIT_MS", 300)
     settings = Settings(lookahead="auto", sampling={"max_tokens": 24, "temperature": 0.0})
     folder = texts_folder(tmp_path / "conversations.sqlite3")
     window = open_window(pair=demo_pair, settings=settings)
@@ -33,6 +33,8 @@ def test_a_kept_chat_drafts_and_goes_with_the_chat(
     assert decoder is not None
     assert decoder.target is not None
     tokens = decoder.target.tokenizer.encode(reply, add_special=False, parse_special=False)
+    # What was there when the models came may be the question alone.
+    window.wait(lambda: decoder.corpus is not None and decoder.corpus.search(tokens[:8]))
     found = open_corpus(folder, decoder.target.tokenizer, decoder.target.vocab_size).search(tokens[:8])
     assert found is not None
     assert found.passage(4) == tokens[8:12]
