@@ -186,7 +186,7 @@ class Choices(QObject):
 
     @property
     def _start(self) -> GenerationChoice:
-        """Return what a new conversation begins with."""
+        """Make the choices that a new conversation begins with."""
         return self.defaults if self.of_model is None else self.of_model
 
     @property

@@ -109,7 +109,7 @@ class TemplateForm(QWidget):
 
     @property
     def variables(self) -> dict[str, Any]:
-        """Return what was given, of all variables that the template has or had."""
+        """Return the variables that were given."""
         return dict(self._given)
 
     def clear(self) -> None:
