@@ -10,7 +10,7 @@ from app.views.widgets.theme import Theme
 
 NARROW = 1_000
 CHAT_LEAST = 420
-LEFT_LEAST, RIGHT_LEAST = 176, 272
+LEFT_LEAST, RIGHT_LEAST = 204, 272
 LEFT_MOST, RIGHT_MOST = 360, 480
 
 
