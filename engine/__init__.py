@@ -39,7 +39,7 @@ HOMES = {
     "engine.hub.package_index": ("PackagedModel",),
     "engine.hub.transfer": ("DownloadProgress", "SpeedLimit"),
     "engine.hub.wanted": ("quantisations_of",),
-    "engine.library.found": ("FoundPlace", "find_elsewhere"),
+    "engine.library.found": ("FoundPlace", "chat_folders", "find_elsewhere"),
     "engine.library.housekeeping": ("StoredModel", "delete_model", "note_used", "stored_models"),
     "engine.library.known": ("download_folder",),
     "engine.library.compat": ("Fit", "judge_pair", "rank_drafts"),
@@ -75,6 +75,7 @@ HOMES = {
         "ToolResult",
     ),
     "engine.messages.read": ("parts_from_json",),
+    "engine.chat.limited_child": ("OutOfTime", "ask_child"),
     "engine.chat.own_template": ("read_template", "template_names"),
     "engine.chat.thinking": ("ThinkingSwitch",),
     "engine.generation.questions": ("Infill", "ReadPrompt"),
@@ -150,7 +151,8 @@ HOMES = {
     "engine.generation.responder": ("Capabilities", "Responder"),
     "engine.training.head": ("TrainedHead", "TrainingProgress", "train_head"),
     "engine.options": ("GenerationOptions", "LoadOptions"),
-    "engine.system.hidden_commands": ("run_hidden_command",),
+    "engine.system.child_side": ("Tell", "answer_parent", "close_doors"),
+    "engine.system.hidden_commands": ("DRAWING", "READING_CHATS", "run_hidden_command"),
     "engine.system.installation": ("EXIT_DAMAGED", "Installation", "check_installation", "installation_folder"),
     "engine.sampling.distribution": ("distribution", "sample"),
     "engine.growth.full_size": ("FullSize", "full_size_target"),
@@ -188,7 +190,7 @@ HOMES = {
     "engine.tools.permissions": ("Ask", "Permission", "Permissions"),
     "engine.tools.tool": ("Tool", "ToolHost", "ToolOutput"),
     "engine.tools.toolbox": ("Toolbox",),
-    "engine.translatable": ("Phrase", "Translatable"),
+    "engine.translatable": ("Phrase", "Translatable", "packed", "unpacked"),
 }
 _HOME_OF = {name: home for home, names in HOMES.items() for name in names}
 

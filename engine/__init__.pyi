@@ -17,6 +17,8 @@ from .bench.recommended import recommended as recommended
 from .bench.runs import Equality as Equality
 from .cancel import CancelToken as CancelToken
 from .chat.context_fit import PromptFit as PromptFit
+from .chat.limited_child import OutOfTime as OutOfTime
+from .chat.limited_child import ask_child as ask_child
 from .chat.own_template import read_template as read_template
 from .chat.own_template import template_names as template_names
 from .chat.thinking import ThinkingSwitch as ThinkingSwitch
@@ -136,6 +138,7 @@ from .library.compat import judge_pair as judge_pair
 from .library.compat import rank_drafts as rank_drafts
 from .library.forecast import Forecast as Forecast
 from .library.found import FoundPlace as FoundPlace
+from .library.found import chat_folders as chat_folders
 from .library.found import find_elsewhere as find_elsewhere
 from .library.housekeeping import StoredModel as StoredModel
 from .library.housekeeping import delete_model as delete_model
@@ -203,11 +206,16 @@ from .system.cache_files import cache_folder as cache_folder
 from .system.cache_files import folder_key as folder_key
 from .system.cache_files import full_size_folder as full_size_folder
 from .system.cache_files import tighten_cache as tighten_cache
+from .system.child_side import Tell as Tell
+from .system.child_side import answer_parent as answer_parent
+from .system.child_side import close_doors as close_doors
 from .system.files import expanded as expanded
 from .system.files import private_file as private_file
 from .system.files import private_folder as private_folder
 from .system.files import tighten as tighten
 from .system.files import write_whole as write_whole
+from .system.hidden_commands import DRAWING as DRAWING
+from .system.hidden_commands import READING_CHATS as READING_CHATS
 from .system.hidden_commands import run_hidden_command as run_hidden_command
 from .system.installation import EXIT_DAMAGED as EXIT_DAMAGED
 from .system.installation import Installation as Installation
@@ -256,5 +264,7 @@ from .training.head import TrainingProgress as TrainingProgress
 from .training.head import train_head as train_head
 from .translatable import Phrase as Phrase
 from .translatable import Translatable as Translatable
+from .translatable import packed as packed
+from .translatable import unpacked as unpacked
 
 HOMES: dict[str, tuple[str, ...]]

@@ -188,6 +188,9 @@ class ChatController(QObject):
     def _take_brought(self, brought: Brought) -> None:
         """List chats of another program, and show the only one."""
         self.conversations.take_brought(brought)
+        shown = self.conversations.open
+        if shown is not None and any(each is shown for each, *_ in brought.in_use):
+            self._show(shown)
         if brought.only is not None:
             self.open(brought.only.id)
 

@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -18,15 +19,17 @@ from app.control.problems import describe
 from app.state.chat.activity import Activity
 from app.state.chat.attachments import plain_name
 from app.state.chat.transcript import Exchange, Problem
+from app.state.conversations.chats_apart import NotOfOthers
 from app.state.conversations.conversation import Conversation
 from app.state.conversations.files import ConversationRefused, ExportFailed, Note
 from app.state.conversations.kept import exchanges
+from app.state.conversations.markdown import Words
 from app.state.conversations.sources import is_source
 from app.store.brought import Brought
 from app.store.conversations import ConversationStore
 from app.store.errors import StoreError
 from app.system.translation import say_error
-from engine import Cancelled
+from engine import Cancelled, CancelToken
 
 _STEPS = 100
 """How often at most one file tells how far it is."""
@@ -41,7 +44,8 @@ _Found = tuple[Conversation, list[Exchange]] | Brought | Problem | None
 class _Job:
     kind: _Kind
     name: str
-    work: Callable[[Note], _Found]
+    work: Callable[[Note, CancelToken], _Found]
+    done: Callable[[], None] | None = None
 
 
 class ChatFiles(QObject):
@@ -67,27 +71,36 @@ class ChatFiles(QObject):
         self._waiting: deque[_Job] = deque()
         self._thread: threading.Thread | None = None
         self._running: _Kind | None = None
-        self._cancelled = threading.Event()
+        self._cancelled = CancelToken()
 
     def import_(self, path: Path) -> None:
         """Import a file, or what an archive or a folder has, after those that wait."""
         store = self._store()
-        self._put(_Job("importing", plain_name(path.name), lambda note: _import(store, path, note)))
+        self._put(_Job("importing", plain_name(path.name), lambda note, cancel: _import(store, path, note, cancel)))
 
     def export(self, path: Path, write: Callable[[ConversationStore], None]) -> None:
         """Have a file written by `write`, on the thread; what that raises is told."""
         store = self._store()
 
-        def work(note: Note) -> None:
+        def work(note: Note, _cancel: CancelToken) -> None:
             note(0.0)
             write(store)
 
         self._put(_Job("exporting", plain_name(path.name), work))
 
+    def export_all(self, path: Path, words: Words, done: Callable[[], None] | None = None) -> None:
+        """Write all chats into an archive. `done` is called once it is there, in place of telling it."""
+        store = self._store()
+
+        def work(note: Note, _cancel: CancelToken) -> None:
+            store.export_all(path, words, note)
+
+        self._put(_Job("exporting", plain_name(path.name), work, done))
+
     def cancel(self) -> None:
         """Import and export nothing more. Nothing stays of a chat that is being imported; those before it do."""
         self._waiting.clear()
-        self._cancelled.set()
+        self._cancelled.cancel()
 
     def close(self, timeout: float) -> None:
         """Cancel everything, and wait so many seconds for the end of the thread, before the store is closed.
@@ -108,18 +121,17 @@ class ChatFiles(QObject):
     def _begin(self) -> None:
         job, told = self._waiting.popleft(), 0
         self._running = job.kind
-        cancelled = self._cancelled = threading.Event()
+        cancelled = self._cancelled = CancelToken()
 
         def note(share: float) -> None:
             nonlocal told
-            if cancelled.is_set():
-                raise Cancelled
+            cancelled.check()
             if int(share * _STEPS) > told:
                 told = int(share * _STEPS)
                 self._tell(lambda: self._show(Activity(job.kind, job.name, share)))
 
         def work() -> None:
-            found = _outcome(lambda: job.work(note))
+            found = _outcome(lambda: job.work(note, cancelled))
             self._tell(lambda: self._end(job, found))
 
         self._show(Activity(job.kind, job.name))
@@ -144,8 +156,8 @@ class ChatFiles(QObject):
             self.brought.emit(found)
         elif found is not None:
             self.imported.emit(*found)
-        elif job.kind == "exporting" and not self._cancelled.is_set():
-            self.exported.emit(job.name)
+        elif job.kind == "exporting" and not self._cancelled.cancelled:
+            (job.done or partial(self.exported.emit, job.name))()
         if self._waiting and self._thread is None:
             self._begin()
 
@@ -160,10 +172,11 @@ def _no_collections() -> Iterator[None]:
         gc.enable()
 
 
-def _import(store: ConversationStore, path: Path, note: Note) -> _Found:
+def _import(store: ConversationStore, path: Path, note: Note, cancel: CancelToken) -> _Found:
+    if is_source(path) is not False:
+        with contextlib.suppress(NotOfOthers):
+            return store.bring(path, note, cancel)
     with _no_collections():
-        if is_source(path):
-            return store.bring(path, note)
         conversation = store.import_file(path, note)
         return conversation, exchanges(conversation)
 

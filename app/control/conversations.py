@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -479,6 +479,10 @@ class ConversationController(QObject):
         source = conversation if known is None else known.copy()
         self.files.export(path, lambda store: store.export(source, FORMATS[kind], path, words))
 
+    def export_everything(self, path: Path, done: Callable[[], None] | None = None) -> None:
+        """Write all conversations into a ZIP archive beside everything else (`ChatFiles.export_all`)."""
+        self.files.export_all(path, self._words(), done)
+
     def take_imported(self, found: Conversation) -> None:
         """List a conversation that was imported, and open it."""
         self.store.adopt(found)
@@ -487,9 +491,13 @@ class ConversationController(QObject):
         self._mark(found)
 
     def take_brought(self, brought: Brought) -> None:
-        """List the chats of another program that were imported."""
-        self._summaries |= {each.id: each for each in brought.summaries}
+        """List the chats of another program that were imported, and bring those up to date that are in use."""
+        self._summaries |= {each.id: each for each in (*brought.summaries, *brought.grown)}
         self.projects |= {each.id: each for each in brought.projects}
+        for conversation, messages, imported in brought.in_use:
+            self.store.grow(conversation, messages, imported.traces)
+            if conversation.id in self._summaries:
+                self._summaries[conversation.id] = conversation.summary()
         self._show_list()
 
     def _load(self, conversation: int) -> Conversation | None:

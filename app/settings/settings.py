@@ -97,6 +97,11 @@ _TEXTS = (
     Option(True, Translatable("Draft from my chats")),
     Option(False, Translatable("Don’t use them")),
 )
+_EXPORTS = (
+    Option("off", Translatable("Never")),
+    Option("daily", Translatable("Every day")),
+    Option("weekly", Translatable("Every week")),
+)
 
 
 @dataclass(slots=True)
@@ -115,6 +120,7 @@ class Settings:
     one that is open, 0 for none; `font_points` 0: the platform's size; `language` "": the system's; `notify`: when a
     long reply has ended behind other windows;
     `own_texts`: whether replies are drafted from the chats that are kept;
+    `chat_exports`: how often all chats are written into an archive;
     `keep_caches`: whether what models have read of chats is kept on disk;
     `first_launch`: the program was never used; `method`, `acceptance`, `overlap`: of every reply; `sampling`: what new
     conversations begin with (GenerationChoice.to_mapping); `next_sampling`: what was chosen for the one that has no
@@ -184,6 +190,16 @@ class Settings:
             Translatable("Your own texts"),
             _TEXTS,
             Translatable("What you wrote before comes faster. The index stays on this computer"),
+        ),
+    )
+    chat_exports: str = field(
+        default="off",
+        metadata=shown(
+            "general",
+            one_of(*(each.value for each in _EXPORTS)),
+            Translatable("Export all chats"),
+            _EXPORTS,
+            Translatable("As a ZIP of Markdown and JSON in your documents; the last ten are kept"),
         ),
     )
     first_launch: bool = field(default=True, metadata=kept(flag))

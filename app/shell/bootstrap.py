@@ -38,6 +38,7 @@ from app.control.problems import describe
 from app.control.tools import ToolDesk
 from app.settings.autosave import Autosave
 from app.settings.settings import Settings, SettingsFile
+from app.shell.chat_exports import ChatExports
 from app.shell.connections import answer, connect, leave_out
 from app.shell.kept_caches import KeptCaches
 from app.shell.own_texts import OwnTexts
@@ -170,6 +171,7 @@ def _begin_when_painted(program: Program, store: Path | None, problems: list[Pro
     window.painted.connect(KeptCaches(program, store).begin)
     if store is not None:
         window.painted.connect(OwnTexts(program, store).begin)
+        window.painted.connect(ChatExports(program).begin)
     window.painted.connect(program.drafts.begin)
     window.painted.connect(program.documents.begin)
     window.painted.connect(lambda: _begin(program, problems))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtGui import QKeySequence
 
-from app.shell.files import attach, export, import_
+from app.shell.files import CHAT_PROGRAMS, attach, chats_of, export, export_everything, import_, import_from
 from app.shell.program import Program
 from app.shell.projects import ProjectWindows
 from app.shell.windows import Windows
@@ -112,7 +112,20 @@ def _register_conversations(program: Program) -> None:
             section=section,
             enabled=is_open,
         )
+    add("conversations.export-all", tr("Export all chats…"), lambda: export_everything(program), section=section)
     add("conversations.import", tr("Import a chat…"), lambda: import_(program), section=section)
+    _register_imports(program)
+
+
+def _register_imports(program: Program) -> None:
+    for name in CHAT_PROGRAMS:
+        program.window.commands.add(
+            f"conversations.import-{name}",
+            program.window.tr("Import from {program}").format(program=name),
+            lambda name=name: import_from(program, name),  # type: ignore[misc]
+            section=CONVERSATIONS,
+            enabled=lambda name=name: bool(chats_of(name)),  # type: ignore[misc]
+        )
 
 
 def _register_projects(program: Program, projects: ProjectWindows) -> None:

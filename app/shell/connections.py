@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QVBoxLayout
 
 from app.shell.commands import register
 from app.shell.compare_windows import CompareWindows
-from app.shell.files import attach, export, export_all, import_, refuse_dropped, take_dropped
+from app.shell.files import attach, export, export_all, offer_imports, refuse_dropped, take_dropped
 from app.shell.folder_offer import FolderOffer
 from app.shell.library_windows import LibraryWindows
 from app.shell.notifications import Notifier
@@ -154,7 +154,7 @@ def _connect_conversations(program: Program) -> None:
     panel.search_wanted.connect(conversations.search)
     panel.export_wanted.connect(lambda number, kind: export(program, number, kind))
     panel.export_all_wanted.connect(lambda numbers, kind: export_all(program, numbers, kind))
-    panel.import_wanted.connect(lambda: import_(program))
+    panel.import_wanted.connect(lambda: offer_imports(program))
     # State
     conversations.list_changed.connect(panel.refresh)
     conversations.open_changed.connect(panel.show_open)
@@ -181,9 +181,12 @@ def _offer_more(program: Program) -> None:
 def _tell_brought(program: Program, brought: Brought) -> None:
     """Tell what came of a file of another program."""
     window, texts = program.window, list[str]()
-    if brought.summaries or not (brought.known or brought.damaged):
+    grown = len(brought.grown) + len(brought.in_use)
+    if brought.summaries or not (brought.known or brought.damaged or grown):
         texts.append(window.tr("%n chat(s) imported.", "", len(brought.summaries)))
     texts += [window.tr("Project “{title}” imported.").format(title=each.title) for each in brought.projects]
+    if grown:
+        texts.append(window.tr("%n chat(s) brought up to date.", "", grown))
     if brought.known:
         texts.append(window.tr("%n chat(s) were here already.", "", brought.known))
     if not brought.damaged:

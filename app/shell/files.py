@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMenu
 
 from app.shell.program import Program
 from app.state.conversations.dropped import Dropped
-from app.views.window.file_dialogs import ask_for_folder, ask_what_to_attach, ask_what_to_import, ask_where_to_save
+from app.views.window.file_dialogs import (
+    ask_for_folder,
+    ask_what_to_attach,
+    ask_what_to_import,
+    ask_where_to_put,
+    ask_where_to_save,
+)
+
+CHAT_PROGRAMS = ("LM Studio", "Jan", "SillyTavern")
+"""Those whose chats may be files of this computer."""
 
 
 def export(program: Program, conversation: int, kind: str) -> None:
@@ -35,10 +48,55 @@ def export_all(program: Program, conversations: Sequence[int], kind: str) -> Non
             program.conversations.export(conversation, kind, path)
 
 
+def export_everything(program: Program) -> None:
+    """Ask for a file, and write all conversations into it."""
+    window, tr = program.window, program.window.tr
+    day = datetime.now().strftime("%Y-%m-%d")  # noqa: DTZ005 - the name is for whoever looks into the folder
+    asked = (tr("Export all chats"), f"outrider-chats-{day}.zip", tr("ZIP archive (*.zip)"), ".zip")
+    if (path := ask_where_to_put(window, program.settings, *asked)) is not None:
+        program.conversations.export_everything(path)
+
+
 def import_(program: Program) -> None:
     """Ask for files with chats, and add those."""
     for path in ask_what_to_import(program.window, program.settings):
         program.controller.import_(path)
+
+
+def chats_of(name: str) -> list[Path]:
+    """Return the folders in which another program keeps its chats."""
+    from engine import chat_folders  # noqa: PLC0415 - not before the window is there
+
+    return chat_folders(name)
+
+
+def import_from(program: Program, name: str) -> None:
+    """Add the chats that another program of this computer keeps."""
+    for folder in chats_of(name):
+        program.controller.import_(folder)
+
+
+def offer_imports(program: Program) -> None:
+    """Ask for files with chats, or which program's chats are to be added, where there are any."""
+    menu, button = imports_menu(program), program.window.left.import_button
+    if menu is None:
+        import_(program)
+        return
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    menu.popup(button.mapToGlobal(button.rect().bottomLeft()))
+
+
+def imports_menu(program: Program) -> QMenu | None:
+    """Return a menu of where chats may come from; None where that can only be files."""
+    window, names = program.window, [name for name in CHAT_PROGRAMS if chats_of(name)]
+    if not names:
+        return None
+    menu = QMenu(window)
+    menu.addAction(window.tr("Import files…"), lambda: import_(program))
+    for name in names:
+        said = window.tr("Import from {program}").format(program=name)
+        menu.addAction(said, lambda name=name: import_from(program, name))
+    return menu
 
 
 def attach(program: Program) -> None:

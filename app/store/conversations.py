@@ -25,17 +25,24 @@ from app.state.conversations.conversation import (
     clean,
     title_from,
 )
-from app.state.conversations.files import ConversationRefused, ExportFailed, Note, note_nothing, write_file
+from app.state.conversations.files import (
+    ConversationRefused,
+    ExportFailed,
+    Note,
+    file_name,
+    note_nothing,
+    write_file,
+)
 from app.state.conversations.formats import FORMATS, ExportFormat, import_file
 from app.state.conversations.markdown import Words
-from app.store.brought import Brought, bring
+from app.store.brought import Bringing, Brought
 from app.store.errors import SearchDamaged, TraceDamaged
 from app.store.imports import keep_import
 from app.store.indexes import mend_index, rebuild_search
 from app.store.search import SearchHit
 from app.store.store import Store
 from app.store.writer import RETRY_S, Change, OnTrouble, StoreWriter
-from engine import Translatable
+from engine import CancelToken, Translatable, private_file, private_folder
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,6 +60,8 @@ def _write_draft(conversation_id: int, part: int, text: str, store: Store) -> No
 
 
 _FLUSH_S = 2.0
+_PACKED = 200_000
+"""Characters of a text that is packed in an archive."""
 
 
 def _traces(store: Store, conversation: Conversation) -> dict[int, bytes]:
@@ -63,6 +72,26 @@ def _traces(store: Store, conversation: Conversation) -> dict[int, bytes]:
             if trace is not None:
                 found[message.id] = trace
     return found
+
+
+def _put_all(store: Store, archive: zipfile.ZipFile, words: Words, note: Note) -> None:
+    summaries, taken = store.conversations(), set[str]()
+    for number, summary in enumerate(summaries):
+        note(number / len(summaries))
+        conversation = store.load(summary.id)
+        if conversation is None or conversation.is_project:
+            continue
+        conversation.documents = tuple(store.documents(summary.id))
+        name = file_name(summary, "")
+        if name.casefold() in taken:
+            name = f"{name} ({summary.id})"
+        taken.add(name.casefold())
+        traces = _traces(store, conversation)
+        for each in FORMATS.values():
+            text = each.write(conversation, words, traces)
+            # What packs well beyond measure would be taken for a bomb where it is imported.
+            packed = zipfile.ZIP_DEFLATED if len(text) < _PACKED else zipfile.ZIP_STORED
+            archive.writestr(f"{name}{each.suffix}", text, packed)
 
 
 def now() -> float:
@@ -418,6 +447,26 @@ class ConversationStore:
             found.documents = tuple(self.load_documents(found))
         return None if found is None else export_format.write(found, words, traces)
 
+    def export_all(self, path: Path, words: Words, note: Note) -> None:
+        """Write all conversations into a ZIP archive, each as Markdown and as JSON; the file is whole or not there.
+
+        For a thread that may wait; `note` may raise an error to end it. Raises ExportFailed, StoreError.
+        """
+        self.writer.flush(_FLUSH_S)
+        part = path.with_name(f".{path.name}.part")
+        try:
+            with contextlib.closing(self.store.another()) as store:
+                private_folder(path.parent)
+                private_file(part)
+                with zipfile.ZipFile(part, "w") as archive:
+                    _put_all(store, archive, words, note)
+            part.replace(path)
+        except OSError as error:
+            raise ExportFailed(path, error.strerror or Translatable("it cannot be written")) from error
+        finally:
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+
     def import_file(self, path: Path, note: Note = note_nothing) -> Conversation:
         """Add the conversation of a file as a new one, all of it or nothing, and return it when it is on the disk.
 
@@ -431,14 +480,31 @@ class ConversationStore:
         imported.conversation.documents = ()
         return imported.conversation
 
-    def bring(self, path: Path, note: Note) -> Brought:
+    def bring(self, path: Path, note: Note, cancel: CancelToken) -> Brought:
         """Add the chats of another program that a file, an archive or a folder has (app.store.brought).
 
-        For a thread that may wait. Raises ConversationRefused, StoreError.
+        For a thread that may wait. Raises ConversationRefused, NotOfOthers, StoreError.
         """
         self.writer.flush(_FLUSH_S)
         with contextlib.closing(self.store.another()) as store:
-            return bring(store, self.writer, self._ids, path, note)
+            return Bringing(store, self.writer, self._ids, self._open.get).bring(path, note, cancel)
+
+    def grow(self, conversation: Conversation, messages: Sequence[StoredMessage], traces: Mapping[int, bytes]) -> None:
+        """Add messages that a conversation has elsewhere, parents first; what is on the screen stays there."""
+        there: set[int | None] = {None, *conversation.messages}
+        # What they follow may have been deleted meanwhile.
+        added = [each for each in messages if each.parent in there and not there.add(each.id)]  # type: ignore[func-returns-value]
+        conversation.grow(added)
+        kept, when = [copy.copy(message) for message in added], conversation.updated
+
+        def change(store: Store) -> None:
+            store.add_messages(conversation.id, kept)
+            for message in kept:
+                if message.id in traces:
+                    store.save_trace(message.id, traces[message.id])
+            store.touch(conversation.id, when)
+
+        self._submit(conversation, [change])
 
     def adopt(self, conversation: Conversation) -> None:
         """Take a conversation that was imported: from now on it is changed here."""

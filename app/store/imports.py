@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, islice
 from queue import Empty, SimpleQueue
 
-from app.state.conversations.conversation import StoredMessage
+from app.state.conversations.conversation import Conversation, StoredMessage
 from app.state.conversations.files import ConversationRefused, Imported, Note
 from app.store.store import Store
 from app.store.writer import Change, StoreWriter
@@ -27,19 +27,39 @@ def keep_import(writer: StoreWriter, imported: Imported, name: str, note: Note) 
     is told how much is written, also while the disk takes nothing, and may raise an error: then nothing of it stays.
     Raises ConversationRefused (`name`: of its file) where it makes no sense to the store.
     """
-    conversation, written = imported.conversation, 0
-    total = len(conversation) + 1
+    conversation = imported.conversation
     try:
-        for change, size in _steps(imported):
-            done: SimpleQueue[bool] = SimpleQueue()
-            writer.submit(change, None, done.put)
-            _wait(done, name, partial(note, written / total))
-            written += size
+        _keep(writer, _steps(imported), len(conversation) + 1, name, note)
     except BaseException:
         # The last step may be on its way.
         writer.submit(lambda store: store.delete(conversation.id, _now()))
         writer.purge(conversation.id)
         raise
+
+
+def keep_more(
+    writer: StoreWriter, old: Conversation, messages: list[StoredMessage], imported: Imported, name: str, note: Note
+) -> None:
+    """Keep messages that a conversation has since (`what_is_new`), as `keep_import`; what was kept of them stays."""
+    old.take_moved()
+    old.grow(messages)
+    moved, updated = old.take_moved(), max(old.updated, imported.conversation.updated)
+
+    def show(store: Store) -> None:
+        store.choose(old.id, moved)
+        store.touch(old.id, updated)
+
+    parts = ((_adding(old.id, part, imported), len(part)) for part in _parts(messages, imported))
+    _keep(writer, chain(parts, ((show, 1),)), len(messages) + 1, name, note)
+
+
+def _keep(writer: StoreWriter, steps: Iterable[tuple[Change, int]], total: int, name: str, note: Note) -> None:
+    written = 0
+    for change, size in steps:
+        done: SimpleQueue[bool] = SimpleQueue()
+        writer.submit(change, None, done.put)
+        _wait(done, name, partial(note, written / total))
+        written += size
 
 
 def _now() -> float:
@@ -76,7 +96,7 @@ def _steps(imported: Imported) -> Iterator[tuple[Change, int]]:
         store.choose(head.id, {None: chosen})
         store.undelete(head.id)
 
-    parts = _parts(imported)
+    parts = _parts(conversation, imported)
     first, *more = islice(parts, 2)
     if not more:
 
@@ -93,10 +113,10 @@ def _steps(imported: Imported) -> Iterator[tuple[Change, int]]:
     yield show, 1
 
 
-def _parts(imported: Imported) -> Iterator[list[StoredMessage]]:
+def _parts(messages: Iterable[StoredMessage], imported: Imported) -> Iterator[list[StoredMessage]]:
     part: list[StoredMessage] = []
     size = 0
-    for message in imported.conversation:
+    for message in messages:
         part.append(message)
         size += (
             len(message.text) + sum(each.letters for each in message.said) + len(imported.traces.get(message.id, b""))

@@ -11,7 +11,7 @@ import json
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -33,6 +33,7 @@ _PATIENCE = 10.0
 """Times its limit that an answer may take by the clock: other programs may leave the child a small part of a core."""
 _END_BY_TIME = -getattr(signal, "SIGPROF", 0)
 _END_S = 1.0
+_LARGEST_ANSWER = 2**30
 
 
 class OutOfTime(Exception):
@@ -83,9 +84,16 @@ class LimitedChild:
 
         def exchange() -> bytes | None:
             write_message(self._input, asked)
-            return read_message(self._output, 2**30)
+            return read_message(self._output, _LARGEST_ANSWER)
 
-        answer = self._await(exchange, _PATIENCE * seconds, cancel)
+        return self._heard(exchange, seconds, cancel)
+
+    def hear(self, seconds: float, cancel: CancelToken | None) -> dict[str, Any]:
+        """Return the next part of its answer. Raises as `ask`."""
+        return self._heard(lambda: read_message(self._output, _LARGEST_ANSWER), seconds, cancel)
+
+    def _heard(self, work: Callable[[], bytes | None], seconds: float, cancel: CancelToken | None) -> dict[str, Any]:
+        answer = self._await(work, _PATIENCE * seconds, cancel)
         if answer is not None:
             said = dict(json.loads(answer))
             self.spent = "spent" in said
@@ -142,6 +150,25 @@ class LimitedChild:
     @property
     def _output(self) -> Any:
         return self._process.stdout
+
+
+def ask_child(
+    hidden: str, asked: Mapping[str, object], data: bytes, memory: int, cancel: CancelToken | None
+) -> Iterator[dict[str, Any]]:
+    """Yield the parts of the answer of a fresh child (`answer_parent`), which ends with the iterator.
+
+    What one request did to it must not reach the next. Raises OutOfTime, ChatTemplateFailed, Cancelled.
+    """
+    request = json.dumps(asked).encode() + b"\n" + data
+    seconds = float(str(asked["seconds"]))
+    child = LimitedChild(hidden, memory)
+    try:
+        child.wait_until_ready(cancel)
+        yield child.ask(lambda _seconds: request, seconds, cancel)
+        while True:
+            yield child.hear(seconds, cancel)
+    finally:
+        child.end()
 
 
 def _deliver(work: Callable[[], bytes | None], done: SimpleQueue[bytes | None]) -> None:

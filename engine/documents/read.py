@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-import json
 import stat
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from engine.cancel import CancelToken
-from engine.chat.limited_child import LimitedChild, OutOfTime
+from engine.chat.limited_child import OutOfTime, ask_child
 from engine.documents.document import LARGEST_DOCUMENT, Document
 from engine.errors import ChatTemplateFailed, DocumentRefused
 from engine.system.hidden_commands import READING
@@ -62,20 +62,15 @@ def file_bytes(path: Path, name: str) -> bytes:
 
 
 def _ask(asked: Mapping[str, object], data: bytes, name: str, cancel: CancelToken | None) -> dict[str, Any]:
-    """Return the answer of a fresh child: what one document did to it must not reach the next. Raises as above."""
-    request = json.dumps(asked).encode() + b"\n" + data
-    child = None
+    """Return the answer of a fresh child. Raises as above."""
+    answers = ask_child(READING, asked, data, MEMORY_BYTES, cancel)
     try:
-        child = LimitedChild(READING, MEMORY_BYTES)
-        child.wait_until_ready(cancel)
-        said = child.ask(lambda _seconds: request, float(str(asked["seconds"])), cancel)
+        with closing(answers):
+            said = next(answers)
     except OutOfTime:
         raise DocumentRefused(name, Translatable("reading it takes too long")) from None
     except ChatTemplateFailed:
         raise DocumentRefused(name, Translatable("the program that reads it crashed")) from None
-    finally:
-        if child is not None:
-            child.end()
     if "reason" in said:
         raise DocumentRefused(name, unpacked(said["reason"]))
     return said

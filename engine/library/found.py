@@ -70,6 +70,16 @@ def find_elsewhere(*, cancel: CancelToken | None = None) -> tuple[FoundPlace, ..
     return tuple(found)
 
 
+def chat_folders(program: str) -> list[Path]:
+    """Return the folders that are here with the chats of a program: LM Studio, Jan or SillyTavern."""
+    if program == "LM Studio":
+        return _there([root / "conversations" for root in _lm_studio_roots()])
+    if program == "Jan":
+        return _there([root / "threads" for root in _jan_roots()])
+    unpacked = [root / "data" for root in _unpacked("sillytavern")]
+    return _there([chats for root in unpacked for chats in sorted(root.glob("*/chats"))[:_MOST_FOLDERS]])
+
+
 def described(models: tuple[NamedModel, ...], cancel: CancelToken | None = None) -> list[ModelFile]:
     """Read the headers of found models, each under its name there. Raises Cancelled."""
     found = []
@@ -94,11 +104,14 @@ def described(models: tuple[NamedModel, ...], cancel: CancelToken | None = None)
 # The programs -------------------------------------------------------------------------------------------------------
 
 
-def _lm_studio() -> Iterator[FoundPlace]:
+def _lm_studio_roots() -> list[Path]:
     home = Path.home()
     told = _text(home / ".lmstudio-home-pointer").strip().splitlines()[:1]
-    roots = [*map(Path, told), home / ".lmstudio", home / ".cache" / "lm-studio"]
-    for root in _there(roots):
+    return _there([*map(Path, told), home / ".lmstudio", home / ".cache" / "lm-studio"])
+
+
+def _lm_studio() -> Iterator[FoundPlace]:
+    for root in _lm_studio_roots():
         named = _json(root / "settings.json").get("downloadsFolder")
         folders = [expanded(named)] if isinstance(named, str) and named else []
         for folder in _there([*folders, root / "models"]):
@@ -128,7 +141,7 @@ def _ollama() -> Iterator[FoundPlace]:
             yield FoundPlace("Ollama", folder, tuple(ollama_models(folder)))
 
 
-def _jan() -> Iterator[FoundPlace]:
+def _jan_roots() -> list[Path]:
     data = _data_folder()
     roots = [expanded(os.environ["JAN_DATA_FOLDER"])] if os.environ.get("JAN_DATA_FOLDER") else []
     settings = [data / "Jan", data / "jan.ai.app"]
@@ -136,8 +149,11 @@ def _jan() -> Iterator[FoundPlace]:
     for place in settings:
         named = _json(place / "settings.json").get("data_folder")
         roots += [expanded(named)] if isinstance(named, str) and named else []
-    roots += [data / "Jan" / "data", _config_folder() / "Jan" / "data", Path.home() / "jan"]
-    for root in _there(roots):
+    return _there([*roots, data / "Jan" / "data", _config_folder() / "Jan" / "data", Path.home() / "jan"])
+
+
+def _jan() -> Iterator[FoundPlace]:
+    for root in _jan_roots():
         folder = root / "llamacpp" / "models"
         if folder.is_dir():
             yield FoundPlace("Jan", folder, tuple(_jan_models(root, folder)))

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
 import ctypes
+import encodings.aliases
+import json
 import os
 import signal
 import sys
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from time import process_time
+from typing import Any, BinaryIO
+
+from engine.translatable import Translatable, packed
 
 if sys.platform != "win32":
     import resource
@@ -17,6 +24,53 @@ LIMITS_ITSELF = sys.platform == "linux"
 """Whether a process can limit the memory that it takes. macOS has the call and ignores it."""
 _HEAD = 8
 """Bytes before each message, which say how long it is."""
+_MOST_REQUEST_BYTES = 2**27
+Tell = Callable[[Mapping[str, Any]], None]
+"""Sends a part of an answer."""
+
+
+def answer_parent(answer: Callable[[dict[str, Any], bytes, Tell], None], memory: int) -> int:
+    """Answer one request within limits, and give the exit code; `memory`: bytes that answering may take.
+
+    A request has what is asked, with the "seconds" that each part of the answer may take, and bytes. `answer` tells
+    the parts.
+    """
+    out = own_output()
+    be_harmless()
+    write_message(out, b"{}")
+    with os.fdopen(0, "rb", closefd=False) as requests:
+        data = read_message(requests, _MOST_REQUEST_BYTES)
+    if data is None:
+        return 1
+    head, _, data = data.partition(b"\n")
+    asked = json.loads(head)
+    limit_seconds(asked["seconds"])
+    limit_memory(memory)
+
+    def tell(said: Mapping[str, Any]) -> None:
+        told = json.dumps({**said, "used": process_time()}, ensure_ascii=False).encode("utf-8", "replace")
+        write_message(out, told)
+        limit_seconds(asked["seconds"])
+
+    try:
+        answer(asked, data, tell)
+    except MemoryError:
+        tell({"reason": packed(Translatable("reading it takes too much memory"))})
+    except OSError:  # The parent is gone.
+        return 1
+    return 0
+
+
+def close_doors() -> None:
+    """Let this process open nothing more: neither a file nor a connection. What it needs is imported by now.
+
+    Encodings are modules that Python imports when they are first used.
+    """
+    for encoding in {*encodings.aliases.aliases.values(), "utf_8_sig", "idna", "punycode"}:
+        with suppress(LookupError):
+            codecs.lookup(encoding)
+    if sys.platform != "win32":
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
 
 
 def own_output() -> BinaryIO:

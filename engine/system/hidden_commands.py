@@ -16,6 +16,8 @@ APART = "--run-model-apart"
 CALCULATION = "--calculate"
 TOOL_SERVERS = "--talk-to-tool-servers"
 READING = "--read-documents"
+READING_CHATS = "--read-chats"
+DRAWING = "--draw-preview"
 _SHORT = 64 * 2**20
 """Bytes; a little more than a trial takes of the address space for its imports once numpy is there, and as much again
 for the demo target (53 and 54 MB on Linux)."""
@@ -27,6 +29,9 @@ _MODULES = {
     CALCULATION: "engine.tools.builtin.calculator_child",
     TOOL_SERVERS: "engine.tools.mcp_child",
     READING: "engine.documents.reading_child",
+    # The window's own, which only a program with the window asks for.
+    READING_CHATS: "app.state.conversations.chats_child",
+    DRAWING: "app.system.drawing_child",
 }
 
 

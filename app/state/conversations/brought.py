@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from app.state.conversations.json_stream import Senseless
 from app.state.conversations.layouts import BroughtChat, Node
 from engine import Translatable
 
+_CREATED = re.compile(rb'"created": ?(\d{1,12}(?:\.\d{1,12})?)\b')
 SOURCE = "source"
 """In the settings of a first question: what says which chat of which program it came from."""
 _MOST_NODES = 100_000
@@ -20,14 +22,49 @@ _LARGEST = 32 * 2**20
 """Characters of a conversation: where branches part within a reply, each has what is above."""
 _LONGEST_TITLE = 200
 _LONGEST_SYSTEM = 100_000
+_NAMELESS = "first said "
+"""What a chat without an id is known by: its first message."""
 
 
 def source_of(layout: str, chat: BroughtChat) -> str:
-    """Fingerprint a chat: the same for the same chat, another for one that went on since."""
+    """Fingerprint a chat: the same for the same chat; for one that went on since, the same up to the last colon."""
     told = hashlib.sha256()
     for node in chat.nodes:
         told.update(repr((node.id, node.parent, node.role, node.text)).encode())
-    return f"{layout}:{chat.id}:{told.hexdigest()[:32]}"
+    first = next((node.text for node in chat.nodes if node.role and node.text.strip()), "")
+    known_by = chat.id or _NAMELESS + hashlib.sha256(first.encode()).hexdigest()[:32]
+    return f"{layout}:{known_by}:{told.hexdigest()[:32]}"
+
+
+def own_source(data: bytes) -> str:
+    """Return the same of a chat that Outrider exported."""
+    created = _CREATED.search(data[:100_000])
+    began = float(created[1]) if created is not None else 0.0
+    return f"{own_key(began)}:{hashlib.sha256(data).hexdigest()[:32]}"
+
+
+def own_key(created: float) -> str:
+    """Return what a chat of Outrider's own is known by: when it began."""
+    return f"outrider:{created!r}"
+
+
+def what_is_new(old: Conversation, new: Conversation, source: str) -> list[StoredMessage] | None:
+    """Return the messages that a chat has since, below those of `old` that they follow; None for another chat.
+
+    Messages are the same where they say the same in the same place. Those of `new` are changed.
+    """
+    places: dict[int | None, int | None] = {None: None}
+    added: list[StoredMessage] = []
+    for message in new:
+        parent = places[message.parent]
+        below = (old[each] for each in old.children(parent))
+        same = next((each.id for each in below if (each.role, each.text) == (message.role, message.text)), None)
+        places[message.id] = message.id if same is None else same
+        if same is None:
+            message.parent = parent
+            added.append(message)
+    least = len(old) if f":{_NAMELESS}" in source else 1
+    return added if len(new) - len(added) >= least else None
 
 
 def conversation_of(chat: BroughtChat, source: str, new_id: Callable[[], int]) -> Imported:

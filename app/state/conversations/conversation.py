@@ -207,6 +207,15 @@ class Conversation:
         self.point(message.parent, message.id)
         self.updated = max(self.updated, message.created)
 
+    def grow(self, messages: Iterable[StoredMessage]) -> None:
+        """Add messages, parents first. What is on the screen stays there; new ones are where nothing stood below."""
+        for message in messages:
+            below = self._below.get(message.parent) or [message.id]
+            if self._pointed(message.parent) is None:
+                self.point(message.parent, below[-1])
+            self._insert(message)
+            self.updated = max(self.updated, message.created)
+
     def choose(self, message_id: int) -> None:
         """Show the branch of this message, below it the one that was last shown there."""
         for message in self.above(message_id):

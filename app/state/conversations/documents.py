@@ -50,7 +50,7 @@ class Documents(TextFile):
         while self._buffer[self._at] in "{[":
             try:
                 found, self._at = self._parser.raw_decode(self._buffer, self._at)
-            except RecursionError:
+            except (RecursionError, MemoryError):
                 break
             except ValueError:
                 size = len(self._buffer) - self._at

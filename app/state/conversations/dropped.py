@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import struct
 import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from app.state.conversations.formats import READERS
-from app.state.conversations.sources import has_chats, is_source
+from app.state.conversations.sources import has_chats, is_source, zip_directory
 from engine import first_part, is_proof
 
 Kind = Literal["model", "folder", "conversation", "file", "missing", "proof"]
@@ -67,7 +68,8 @@ def kind_of(path: Path) -> tuple[Kind, Path]:
         return "model", first_part(path)
     if suffix == ".safetensors" and _is_model_folder(path.parent):
         return "model", path.parent
-    if suffix in READERS or (suffix == ".zip" and _may_have_chats(path)) or (suffix == ".jsonl" and is_source(path)):
+    lines = suffix == ".jsonl" and is_source(path) is not False
+    if suffix in READERS or lines or (suffix == ".zip" and _may_have_chats(path)):
         return "proof" if suffix == ".json" and is_proof(path) else "conversation", path
     return ("model", path) if not suffix and _begins_as_model(path) else ("file", path)
 
@@ -77,9 +79,9 @@ def _may_have_chats(path: Path) -> bool:
     try:
         if path.stat().st_size > _LARGEST_DOCUMENTS:
             return True
-        with zipfile.ZipFile(path) as archive:
-            return any(name.lower().endswith((".json", ".jsonl")) for name in archive.namelist())
-    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+        with path.open("rb") as file:
+            return not zipfile.is_zipfile(file) or b".json" in zip_directory(file).lower()
+    except (OSError, ValueError, struct.error):
         return True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import stat
@@ -11,7 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -55,8 +56,11 @@ Opened = tuple[str, int, Callable[[], BinaryIO]]
 """A file: its name, its size, and what opens it."""
 
 
-def is_source(path: Path) -> bool:
-    """Return True if a file or folder is to be read here: it has chats of other programs, or may have."""
+def is_source(path: Path, most: int | None = CHUNK) -> bool | None:
+    """Return True if a file or folder is to be read here: it has chats of other programs, or may have.
+
+    `most`: bytes of a file that are looked at, None for all; where they do not say, None is returned.
+    """
     try:
         if path.is_dir() or zipfile.is_zipfile(path):
             return True
@@ -64,18 +68,20 @@ def is_source(path: Path) -> bool:
             begun = file.read(CHUNK)
             if f'"{FORMAT}"'.encode() in begun[:1000]:
                 return False
+            cut = most is not None and bool(file.read(1))
             file.seek(0)
-            first = next(iter(Documents(file, lambda _: None)), None)
-            file.seek(0)
-            listed = begun.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
-            layout = layout_of(first)
-            # A list whose first item is damaged may have others; messages alone are no list of chats.
-            second = layout_of(next(islice(Documents(file, lambda _: None), 1, None), None)) if layout is None else None
-            several = listed or path.suffix.lower() == ".jsonl"
-            layout = layout or second
-            return is_line(first) or (layout is not None and (several or layout.name != "messages"))
+            told = Documents(io.BytesIO(begun) if most is not None else file, lambda _: None)
+            first, second = islice(chain(told, (None, None)), 2)
     except OSError:
         return False
+    listed = begun.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    layout = layout_of(first)
+    if layout is None and cut and DamagedDocument in (type(first), type(second)):
+        return None
+    # A list whose first item is damaged may have others; messages alone are no list of chats.
+    several = listed or path.suffix.lower() == ".jsonl"
+    layout = layout or layout_of(second)
+    return is_line(first) or (layout is not None and (several or layout.name != "messages"))
 
 
 def has_chats(folder: Path) -> bool:
@@ -85,22 +91,25 @@ def has_chats(folder: Path) -> bool:
     return not models and any(name.lower().endswith(_SUFFIXES) for name in names)
 
 
-def chats_in(path: Path, note: Note) -> Iterator[Found]:
-    """Yield the chats in a file, an archive or a folder. Raises ConversationRefused, where nothing can be read."""
+def chats_in(path: Path, note: Note, opened: Callable[[], None] = lambda: None) -> Iterator[Found]:
+    """Yield the chats in a file, an archive or a folder. Raises ConversationRefused, where nothing can be read.
+
+    `opened` is called once nothing more is to be opened, which never comes for a folder.
+    """
     name = plain_name(path.name)
     try:
         with contextlib.ExitStack() as held:
-            files = _files(path, held)
+            files = _files(path, held, opened)
             total = sum(size for _, size, _ in files) or 1
             threads: dict[str, dict[str, object]] = {}
             done = 0
-            for where, size, opened in files:
+            for where, size, begin in files:
                 told = _noting(note, done, total)
-                own = _own(opened) if size > LARGEST // 4 else b""
+                own = _own(begin) if size > LARGEST // 4 else b""
                 if own:
                     yield Found(plain_name(PurePosixPath(where).name), own=own)
                 else:
-                    yield from _in_file(where, opened, threads, told)
+                    yield from _in_file(where, begin, threads, told)
                 done += size
     except Senseless as error:
         raise ConversationRefused(name, error.args[0]) from error
@@ -124,20 +133,31 @@ def _noting(note: Note, before: int, total: int) -> Callable[[int], None]:
     return lambda read: note(min((before + read) / total, 1.0))
 
 
-def _files(path: Path, held: contextlib.ExitStack) -> list[Opened]:
+def _files(path: Path, held: contextlib.ExitStack, done: Callable[[], None]) -> list[Opened]:
     if path.is_dir():
         return _of_folder(path)
     if not stat.S_ISREG(path.stat().st_mode):
         raise Senseless(Translatable("it cannot be read"))
-    if not zipfile.is_zipfile(path):
-        return [(path.name, path.stat().st_size, lambda: path.open("rb"))]
+    file = held.enter_context(path.open("rb"))
+    if not zipfile.is_zipfile(file):
+        size = path.stat().st_size
+        done()
+        return [(path.name, size, lambda: _again(file))]
     try:
-        _check_end(path)
-        return _of_archive(held.enter_context(zipfile.ZipFile(path)))
+        zip_directory(file)
+        archive = held.enter_context(zipfile.ZipFile(file))
+        done()
+        return _of_archive(archive)
     except Senseless:
         raise
     except _ZIP_ERRORS as error:
         raise Senseless(Translatable("it is no ZIP archive that can be read")) from error
+
+
+def _again(file: BinaryIO) -> BinaryIO:
+    """Read an open file from its beginning: another one may not be opened any more."""
+    os.lseek(file.fileno(), 0, os.SEEK_SET)
+    return open(file.fileno(), "rb", closefd=False)
 
 
 def _of_folder(folder: Path) -> list[Opened]:
@@ -191,19 +211,22 @@ def _leads_out(name: str) -> bool:
     return ".." in parts or name.startswith(("/", "\\")) or ":" in parts[0]
 
 
-def _check_end(path: Path) -> None:
-    """Refuse an archive that says it has very many files, before their names are read."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        file.seek(max(0, size - _ZIP_TAIL - _ZIP_END_SIZE - _ZIP64_LOCATOR_SIZE - _ZIP64_END_SIZE))
-        tail = file.read()
+def zip_directory(file: BinaryIO) -> bytes:
+    """Return an archive's list of files, as it stands there. Raises Senseless, before it is read, for a huge one."""
+    size = file.seek(0, os.SEEK_END)
+    begin = max(0, size - _ZIP_TAIL - _ZIP_END_SIZE - _ZIP64_LOCATOR_SIZE - _ZIP64_END_SIZE)
+    file.seek(begin)
+    tail = file.read()
     at = tail.rfind(_ZIP_END)
     count, directory = struct.unpack_from("<HL", tail, at + 10)
     locator = at - _ZIP64_LOCATOR_SIZE
     if locator >= _ZIP64_END_SIZE and tail.startswith(_ZIP64_LOCATOR, locator):
-        count, directory = struct.unpack_from("<QQ", tail, locator - _ZIP64_END_SIZE + 32)
+        at = locator - _ZIP64_END_SIZE
+        count, directory = struct.unpack_from("<QQ", tail, at + 32)
     if count > _MOST_FILES or directory > _LARGEST_DIRECTORY:
         raise Senseless(Translatable("it has more than {count} files", count=_MOST_FILES))
+    file.seek(max(begin + at - directory, 0))
+    return file.read(directory)
 
 
 def _in_file(

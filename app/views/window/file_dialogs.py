@@ -65,18 +65,18 @@ def ask_for_folder(parent: QWidget, settings: Settings, title: str = "") -> Path
     return Path(chosen) if chosen else None
 
 
-def ask_where_to_put(parent: QWidget, settings: Settings, title: str, name: str) -> Path | None:
-    """Ask where to write a JSON file; None: cancelled. A missing suffix is added."""
-    kinds = QCoreApplication.translate("Files", "JSON (*.json)")
+def ask_where_to_put(
+    parent: QWidget, settings: Settings, title: str, name: str, kinds: str = "", suffix: str = ".json"
+) -> Path | None:
+    """Ask where to write a file of these kinds; None: cancelled. A missing suffix is added."""
+    kinds = kinds or QCoreApplication.translate("Files", "JSON (*.json)")
     chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_folder(settings) / name), kinds)
-    return _with_ending(_noted(settings, chosen), ".json")
+    return _with_ending(_noted(settings, chosen), suffix)
 
 
 def ask_where_to_put_picture(parent: QWidget, settings: Settings, name: str, kinds: str, suffix: str) -> Path | None:
-    """Ask where to write a picture of these kinds; None: cancelled. A missing suffix is added."""
-    title = QCoreApplication.translate("Files", "Save the race")
-    chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_folder(settings) / name), kinds)
-    return _with_ending(_noted(settings, chosen), suffix)
+    """Ask where to write a picture of these kinds, as above."""
+    return ask_where_to_put(parent, settings, QCoreApplication.translate("Files", "Save the race"), name, kinds, suffix)
 
 
 def ask_what_to_open(parent: QWidget, settings: Settings, title: str) -> Path | None:

@@ -1,11 +1,16 @@
 """Chats of other programs in the window: what comes, what is told, and the same file twice."""
 
 import json
+import os
 import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from app.shell.chat_exports import ChatExports
+from app.shell.files import imports_menu
 from app.state.conversations.dropped import sort_out
 from app.store.brought import Brought
 from helpers.decoding.scripted_decoder import Script
@@ -57,11 +62,95 @@ def test_they_come_once_and_damaged_ones_are_named(open_window: OpenWindow, tmp_
     window.wait((folder / "own.json").exists)
     for _ in range(2):
         window.import_(folder)
-        assert len(titles(window)) == len(listed) + 2, "with one's own export, once"
+        assert len(titles(window)) == len(listed) + 1, "one's own export is here already"
     window.ask("And now?")
     (tmp_path / "none.zip").write_bytes((tmp_path / "all.zip").read_bytes()[:-60])
     window.import_(tmp_path / "none.zip")
     assert "Cannot import none.zip" in window.main.notice.text.text()
+
+
+def _longer(number: int, *texts: str) -> dict[str, Any]:
+    told = _chat(number)
+    for place, text in enumerate(texts, 2):
+        role = "assistant" if place % 2 else "user"
+        message = {"author": {"role": role}, "content": {"content_type": "text", "parts": [text]}}
+        told["mapping"][str(place)] = {"parent": str(place - 1), "message": message}
+    return told
+
+
+def test_a_chat_that_went_on_is_brought_up_to_date(open_window: OpenWindow, tmp_path: Path) -> None:
+    window = open_window(Script(ECHO))
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([_chat(1), _chat(2)]))
+    window.import_(path)
+    listed = titles(window)
+    window.controller.open(window.program.conversations.summaries()[0].id)
+    assert questions(window) == ["Question <b>2</b>"]
+    path.write_text(json.dumps([_longer(1, "And?", "So."), _longer(2, "Why?", "Thus."), _chat(3)]))
+    window.import_(path)
+    assert window.main.notice.text.text() == "1 chat imported. 2 chats brought up to date."
+    assert questions(window) == ["Question <b>2</b>", "Why?"], "the open one too"
+    assert titles(window) == [listed[0], "Chat 3", *listed[1:]]
+    window.import_(path)
+    assert window.main.notice.text.text() == "3 chats were here already."
+    assert window.close()
+    window = open_window(Script(ECHO))
+    for each in window.program.conversations.summaries():
+        window.controller.open(each.id)
+        assert len(questions(window)) == (1 if each.title == "Chat 3" else 2)
+
+
+def test_chats_come_from_where_another_program_keeps_them(
+    open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    window = open_window(Script(ECHO))
+    commands = window.main.commands
+    command = commands["conversations.import-LM Studio"]
+    assert command.enabled is not None
+    assert not command.enabled()
+    assert imports_menu(window.program) is None
+    folder = tmp_path / ".lmstudio" / "conversations"
+    folder.mkdir(parents=True)
+    versions = [{"role": "user", "content": [{"type": "text", "text": "Hi there"}]}]
+    told = {"name": "Old", "createdAt": 1.7e12, "messages": [{"versions": versions, "currentlySelected": 0}]}
+    (folder / "1.conversation.json").write_text(json.dumps(told))
+    commands.run("conversations.import-LM Studio")
+    window.wait(lambda: "Old" in titles(window))
+    menu = imports_menu(window.program)
+    assert menu is not None
+    assert [action.text() for action in menu.actions()] == ["Import files…", "Import from LM Studio"]
+
+
+def test_all_chats_are_exported_on_a_schedule(open_window: OpenWindow, tmp_path: Path) -> None:
+    window = open_window(Script(ECHO))
+    window.ask("One")
+    window.ask("Two")
+    exports = window.main.findChild(ChatExports)
+    assert exports is not None
+    exports.folder = tmp_path / "kept"
+    idle = lambda: window.program.conversations.files.activity.work == "idle"  # noqa: E731
+    exports.look()
+    assert not exports.archives(), "off until it is asked for"
+    old = [exports.folder / f"outrider-chats-2020-01-{day:02}-000000.zip" for day in range(1, 13)]
+    exports.folder.mkdir()
+    for each in (*old, exports.folder / "mine.zip"):
+        each.write_bytes(b"")
+        os.utime(each, (1e9, 1e9))
+    window.program.settings.chat_exports = "daily"
+    window.wait(lambda: len(exports.archives()) == 10 and idle())
+    *kept, last = exports.archives()
+    assert kept == old[3:]
+    assert (exports.folder / "mine.zip").exists()
+    with zipfile.ZipFile(last) as archive:
+        assert sorted(archive.namelist()) == ["One.json", "One.md"]
+        assert "Two" in archive.read("One.md").decode()
+    exports.look()
+    assert exports.archives()[-1] == last, "not before tomorrow"
+    window.import_(last)
+    assert window.main.notice.text.text() == "1 chat was here already."
+    window.program.conversations.export_everything(exports.folder / "mine.zip" / "x.zip")
+    window.wait(lambda: idle() and "Cannot write" in window.main.notice.text.text())
 
 
 def test_cancelling_keeps_the_chats_that_came(open_window: OpenWindow, tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from app.state.conversations.brought import conversation_of, source_of
-from app.state.conversations.conversation import Conversation
+from app.state.conversations.brought import conversation_of, source_of, what_is_new
+from app.state.conversations.chats_apart import NotOfOthers, chats_apart
+from app.state.conversations.conversation import Conversation, StoredMessage
 from app.state.conversations.documents import DamagedDocument, Documents
 from app.state.conversations.dropped import kind_of
-from app.state.conversations.files import ConversationRefused
+from app.state.conversations.files import ConversationRefused, from_json, to_json
 from app.state.conversations.sources import Found, chats_in, is_source
+from engine import Cancelled, CancelToken
 
 
 def _found(path: Path) -> list[Found]:
@@ -29,7 +31,7 @@ def _made(found: Found) -> Conversation:
 
 def _of(path: Path, told: object) -> Conversation:
     path.write_text(told if isinstance(told, str) else json.dumps(told), encoding="utf-8")
-    assert is_source(path)
+    assert is_source(path, None)
     (found,) = _found(path)
     return _made(found)
 
@@ -319,6 +321,100 @@ def test_an_archive_of_a_million_files_is_refused_before_they_are_read(tmp_path:
     monkeypatch.setattr(zipfile, "ZipFile", None)
     with pytest.raises(ConversationRefused, match="more than"):
         _found(path)
+    assert kind_of(path)[0] == "conversation", "so that it is said why"
+
+
+def test_what_a_dropped_file_is_is_told_by_its_beginning(tmp_path: Path) -> None:
+    long = json.dumps(short() | {"filler": "x" * 300_000})
+    for name, text, told in (
+        ("a.json", f"[{long}]", None),
+        ("b.jsonl", f"{long}\n", None),
+        ("c.json", f"[{json.dumps(short())}, {long}]", True),
+        ("d.json", '{"format": "outrider-conversation"}' + " " * 300_000, False),
+        ("e.jsonl", '{"a": 1}\n{"a": 2}\n', False),
+    ):
+        (tmp_path / name).write_text(text)
+        assert is_source(tmp_path / name) is told, name
+        assert is_source(tmp_path / name, None) is (told is not False)
+    assert kind_of(tmp_path / "b.jsonl")[0] == "conversation"
+    assert kind_of(tmp_path / "e.jsonl")[0] == "file"
+    documents = _zip(tmp_path / "f.zip", ("a.txt", b"words"))
+    assert kind_of(documents)[0] == "file"
+
+
+# In the child ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_child_gives_what_is_read_here(tmp_path: Path) -> None:
+    long = short("2")
+    long["mapping"]["b"]["message"]["content"]["parts"] = ["wörd " * 100_000]
+    own = to_json(_of(tmp_path / "own.json", short("3")))
+    several = [short("1"), {"mapping": {}, "title": "Lost"}, long]
+    path = _zip(tmp_path / "x.zip", ("conversations.json", json.dumps(several).encode()), ("own.json", own.encode()))
+    shares: list[float] = []
+    first, lost, second, third = chats_apart(path, shares.append)
+    assert (lost.name, lost.reason, lost.data) == ("Lost", "it has no messages", b"")
+    for read, made in ((first, short("1")), (second, long)):
+        told = from_json(read.data, itertools.count(1).__next__).conversation
+        here = _of(tmp_path / "here.json", made)
+        assert [(each.role, each.text, each.settings) for each in told] == [
+            (each.role, each.text, each.settings) for each in here
+        ]
+        assert (told.title, told.created, read.name) == (here.title, here.created, here.title)
+    assert json.loads(third.data) == json.loads(own)
+    assert shares == sorted(shares)
+    (tmp_path / "y.json").write_text('{"messages": [{"role": "user", "content": "Hi"}]}')
+    with pytest.raises(NotOfOthers):
+        next(chats_apart(tmp_path / "y.json", shares.append))
+
+
+def test_a_hostile_archive_is_refused_by_the_child(tmp_path: Path) -> None:
+    path = _zip(tmp_path / "x.zip", ("conversations.json", b"[" + b" " * 9_000_000))
+    with pytest.raises(ConversationRefused, match=r"Cannot import x\.zip: it would unpack .* Nothing was changed"):
+        next(chats_apart(path, lambda _: None))
+    cancel = CancelToken()
+    cancel.cancel()
+    with pytest.raises(Cancelled):
+        next(chats_apart(path, lambda _: None, cancel))
+
+
+# What is new ----------------------------------------------------------------------------------------------------------
+
+
+def _texts_of(made: Conversation) -> list[list[str]]:
+    leaves = [each for each in made if not made.children(each.id)]
+    return sorted([step.text for step in made.above(leaf.id)] for leaf in leaves)
+
+
+def test_a_chat_that_went_on_grows_where_it_went_on(tmp_path: Path) -> None:
+    ids = itertools.count(1)
+
+    def made(told: dict[str, Any]) -> Conversation:
+        (tmp_path / "x.json").write_text(json.dumps(told))
+        (found,) = _found(tmp_path / "x.json")
+        assert found.chat is not None
+        return conversation_of(found.chat, "s", ids.__next__).conversation
+
+    more = short()
+    more["mapping"] |= {"c": _node("c", "b", "user", "And then?"), "d": _node("d", "c", "assistant", "This.")}
+    more["mapping"]["e"] = _node("e", "a", "assistant", "Another one.", create_time=2e9)
+    old = made(short())
+    new = what_is_new(old, made(more), "chatgpt:c:1")
+    assert new is not None
+    old.grow(new)
+    before = ["Which lake c?", "That one."]
+    assert _texts_of(old) == [["Which lake c?", "Another one."], [*before, "And then?", "This."]]
+    assert _texts(old) == [*before, "And then?", "This."], "it goes on where it was"
+    assert what_is_new(old, made(more), "chatgpt:c:1") == []
+    assert what_is_new(old, made(short()), "chatgpt:c:1") == []
+    assert what_is_new(old, made(short("other")), "chatgpt:c:1") is None, "another chat of the same name"
+    continued = made(short())
+    continued.add(StoredMessage(next(ids), continued.path[-1].id, "user", "Said here", 3e9))
+    new = what_is_new(continued, made(more), "chatgpt:c:1")
+    assert new is not None
+    continued.grow(new)
+    assert _texts(continued) == [*before, "Said here"], "what is on the screen stays there"
+    assert what_is_new(continued, made(short()), "sharegpt:first said x:1") is None, "it may be any that begins so"
 
 
 def test_a_damaged_archive_is_refused_or_told(tmp_path: Path) -> None:
