@@ -252,6 +252,22 @@
     <context>
         <name>CodeBar</name>
         <message>
+            <source>Open the page in your browser…</source>
+            <translation>Die Seite im Browser öffnen…</translation>
+        </message>
+        <message>
+            <source>Preview</source>
+            <translation>Vorschau</translation>
+        </message>
+        <message>
+            <source>Line numbers</source>
+            <translation>Zeilennummern</translation>
+        </message>
+        <message>
+            <source>Wrap long lines</source>
+            <translation>Lange Zeilen umbrechen</translation>
+        </message>
+        <message>
             <source>Save the code as a file…</source>
             <translation>Den Code als Datei speichern…</translation>
         </message>
@@ -260,8 +276,8 @@
             <translation>Code kopieren</translation>
         </message>
         <message>
-            <source>Wrap long lines</source>
-            <translation>Lange Zeilen umbrechen</translation>
+            <source>No preview: {reason}</source>
+            <translation>Keine Vorschau: {reason}</translation>
         </message>
         <message>
             <source>Save the code</source>
@@ -1855,8 +1871,16 @@
             <translation>Löschen von „{title}“ rückgängig machen</translation>
         </message>
         <message>
+            <source>Export all chats…</source>
+            <translation>Alle Chats exportieren…</translation>
+        </message>
+        <message>
             <source>Import a chat…</source>
             <translation>Chat importieren…</translation>
+        </message>
+        <message>
+            <source>Import from {program}</source>
+            <translation>Aus {program} importieren</translation>
         </message>
         <message>
             <source>New project…</source>
@@ -2050,6 +2074,13 @@
             <translation>Projekt „{title}“ importiert.</translation>
         </message>
         <message numerus="yes">
+            <source>%n chat(s) brought up to date.</source>
+            <translation>
+                <numerusform>%n Chat aktualisiert.</numerusform>
+                <numerusform>%n Chats aktualisiert.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <source>%n chat(s) were here already.</source>
             <translation>
                 <numerusform>%n Chat war schon hier.</numerusform>
@@ -2070,6 +2101,18 @@
         <message>
             <source>The demo at full size was not deleted: {reason}</source>
             <translation>Die Demo in voller Größe wurde nicht gelöscht: {reason}</translation>
+        </message>
+        <message>
+            <source>Export all chats</source>
+            <translation>Alle Chats exportieren</translation>
+        </message>
+        <message>
+            <source>ZIP archive (*.zip)</source>
+            <translation>ZIP-Archiv (*.zip)</translation>
+        </message>
+        <message>
+            <source>Import files…</source>
+            <translation>Dateien importieren…</translation>
         </message>
         <message>
             <source>{name} cannot be opened: it is not a readable file or folder.</source>
@@ -2567,6 +2610,17 @@
         </message>
     </context>
     <context>
+        <name>PageQuestion</name>
+        <message>
+            <source>Open this page?</source>
+            <translation>Diese Seite öffnen?</translation>
+        </message>
+        <message>
+            <source>Open this page in your browser? Its scripts run there and may use the network.</source>
+            <translation>Diese Seite im Browser öffnen? Ihre Skripte laufen dort und können das Netz benutzen.</translation>
+        </message>
+    </context>
+    <context>
         <name>PairNotice</name>
         <message>
             <source>Use this pair</source>
@@ -2645,6 +2699,17 @@
         <message>
             <source>Share of proposed tokens that were accepted</source>
             <translation>Anteil der vorgeschlagenen Tokens, die angenommen wurden</translation>
+        </message>
+    </context>
+    <context>
+        <name>Preview</name>
+        <message>
+            <source>Preview</source>
+            <translation>Vorschau</translation>
+        </message>
+        <message>
+            <source>it cannot be drawn</source>
+            <translation>es lässt sich nicht zeichnen</translation>
         </message>
     </context>
     <context>
@@ -4132,6 +4197,36 @@
         </message>
     </context>
     <context>
+        <name>TableBar</name>
+        <message>
+            <source>Sort the rows</source>
+            <translation>Zeilen sortieren</translation>
+        </message>
+        <message>
+            <source>Wrap long lines</source>
+            <translation>Lange Zeilen umbrechen</translation>
+        </message>
+        <message>
+            <source>Copy the table as CSV</source>
+            <translation>Tabelle als CSV kopieren</translation>
+        </message>
+        <message>
+            <source>Column {number}</source>
+            <translation>Spalte {number}</translation>
+        </message>
+        <message>
+            <source>As it was written</source>
+            <translation>Wie geschrieben</translation>
+        </message>
+    </context>
+    <context>
+        <name>TableScroll</name>
+        <message>
+            <source>Table</source>
+            <translation>Tabelle</translation>
+        </message>
+    </context>
+    <context>
         <name>TemplateForm</name>
         <message>
             <source>Chat template</source>
@@ -4831,6 +4926,14 @@
             <translation>Nicht verwenden</translation>
         </message>
         <message>
+            <source>Every day</source>
+            <translation>Jeden Tag</translation>
+        </message>
+        <message>
+            <source>Every week</source>
+            <translation>Jede Woche</translation>
+        </message>
+        <message>
             <source>Theme</source>
             <translation>Erscheinungsbild</translation>
         </message>
@@ -4871,6 +4974,14 @@
             <translation>Schon Geschriebenes kommt schneller. Der Index bleibt auf diesem Rechner</translation>
         </message>
         <message>
+            <source>Export all chats</source>
+            <translation>Alle Chats exportieren</translation>
+        </message>
+        <message>
+            <source>As a ZIP of Markdown and JSON in your documents; the last ten are kept</source>
+            <translation>Als ZIP mit Markdown und JSON in Ihren Dokumenten; die letzten zehn bleiben</translation>
+        </message>
+        <message>
             <source>The key cannot be saved ({reason}).</source>
             <translation>Der Schlüssel lässt sich nicht speichern ({reason}).</translation>
         </message>
@@ -4885,6 +4996,14 @@
         <message>
             <source>it is larger than {count} MiB</source>
             <translation>sie ist größer als {count} MiB</translation>
+        </message>
+        <message>
+            <source>reading it takes too long</source>
+            <translation>sie zu lesen dauert zu lange</translation>
+        </message>
+        <message>
+            <source>the program that reads it crashed</source>
+            <translation>das Programm, das sie liest, ist abgestürzt</translation>
         </message>
         <message>
             <source>it is not a chat exported by Outrider</source>
@@ -5445,6 +5564,54 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>die Datei wurde gelöscht oder ersetzt</translation>
         </message>
         <message>
+            <source>drawing it takes too long</source>
+            <translation>das Zeichnen dauert zu lange</translation>
+        </message>
+        <message>
+            <source>it was cancelled</source>
+            <translation>es wurde abgebrochen</translation>
+        </message>
+        <message>
+            <source>the program that draws it crashed</source>
+            <translation>das Programm, das es zeichnet, ist abgestürzt</translation>
+        </message>
+        <message>
+            <source>it nests too deeply</source>
+            <translation>sie ist zu tief verschachtelt</translation>
+        </message>
+        <message>
+            <source>what draws it is not installed</source>
+            <translation>was es zeichnet, ist nicht installiert</translation>
+        </message>
+        <message>
+            <source>it is no diagram that can be drawn</source>
+            <translation>es ist kein Diagramm, das gezeichnet werden kann</translation>
+        </message>
+        <message>
+            <source>it declares entities</source>
+            <translation>es deklariert Entitäten</translation>
+        </message>
+        <message>
+            <source>it is no valid SVG</source>
+            <translation>es ist kein gültiges SVG</translation>
+        </message>
+        <message>
+            <source>it has more than {count} elements</source>
+            <translation>es hat mehr als {count} Elemente</translation>
+        </message>
+        <message>
+            <source>it refers to something outside of itself</source>
+            <translation>es verweist auf etwas außerhalb</translation>
+        </message>
+        <message>
+            <source>it is too large</source>
+            <translation>es ist zu groß</translation>
+        </message>
+        <message>
+            <source>it shows nothing without scripts and the network</source>
+            <translation>ohne Skripte und Netz zeigt es nichts</translation>
+        </message>
+        <message>
             <source>{name} is part of Outrider, but it is missing or damaged. Reinstall Outrider.</source>
             <translation>{name} gehört zu Outrider, fehlt aber oder ist beschädigt. Installieren Sie Outrider neu.</translation>
         </message>
@@ -5831,10 +5998,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>its text is far longer than the chat</source>
             <translation>ihr Text ist weit länger als der Chat</translation>
-        </message>
-        <message>
-            <source>it nests too deeply</source>
-            <translation>sie ist zu tief verschachtelt</translation>
         </message>
         <message>
             <source>The chat template takes one type for each parameter of a tool; the others are in its description.</source>
@@ -6255,18 +6418,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>it is not a file</source>
             <translation>das ist keine Datei</translation>
-        </message>
-        <message>
-            <source>reading it takes too long</source>
-            <translation>sie zu lesen dauert zu lange</translation>
-        </message>
-        <message>
-            <source>the program that reads it crashed</source>
-            <translation>das Programm, das sie liest, ist abgestürzt</translation>
-        </message>
-        <message>
-            <source>reading it takes too much memory</source>
-            <translation>sie zu lesen braucht zu viel Speicher</translation>
         </message>
         <message>
             <source>what reads it is not installed: install the extra “documents”</source>
@@ -8085,6 +8236,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Der Port muss eine ganze Zahl von 0 bis 65535 sein.</translation>
         </message>
         <message>
+            <source>reading it takes too much memory</source>
+            <translation>sie zu lesen braucht zu viel Speicher</translation>
+        </message>
+        <message>
             <source>Running models in a forked process</source>
             <translation>Modelle in einem abgespaltenen Prozess auszuführen</translation>
         </message>
@@ -8307,6 +8462,66 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>"{member}" of the tool server {name} is not what it must be.</source>
             <translation>„{member}“ des Werkzeugservers {name} ist nicht, was es sein muss.</translation>
+        </message>
+        <message>
+            <source>Training a head</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>{path} is no GGUF file: heads can be trained for these only. Name one.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>A training was begun in {folder}. Go on with it (--resume), or delete that folder.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>The questions were changed since. Delete {folder} and begin anew.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>Cannot write to {folder}: {reason}.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>There is no training to go on with in {folder}. Omit --resume.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>The model was changed since. Delete {folder} and begin anew.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>Training needs {needed:.1f} GB of memory and {free:.1f} GB are free. Close other programs.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>Training needs {needed:.2f} GB of disk and {free:.2f} GB are free in {folder}. Make room, or train on fewer tokens.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>No head can be trained for {name}: the hidden states of its layers cannot be read.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>{folder} is no folder with questions. Name another one.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>A head needs {needed} different questions at least, and {folder} has {count}: its text files must have one a line. Add some, or leave the folder out.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>{name} is {width} numbers wide, not a multiple of 32.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>The weights of {name} are stored as {kind}, which cannot be read here. Choose another file of it.</source>
+            <translation type="unfinished"></translation>
+        </message>
+        <message>
+            <source>{name} has no embedding of its own.</source>
+            <translation type="unfinished"></translation>
         </message>
     </context>
 </TS>

@@ -92,6 +92,13 @@
             </translation>
         </message>
         <message numerus="yes">
+            <source>%n chat(s) brought up to date.</source>
+            <translation>
+                <numerusform>%n chat brought up to date.</numerusform>
+                <numerusform>%n chats brought up to date.</numerusform>
+            </translation>
+        </message>
+        <message numerus="yes">
             <source>%n chat(s) were here already.</source>
             <translation>
                 <numerusform>%n chat was here already.</numerusform>

@@ -1,74 +1,226 @@
-"""Show a bar above a piece of code: its language, whether long lines wrap, and a button that copies it."""
+"""Show a bar above a block of a text: what it is, and buttons for what can be done with it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QRect, Qt, QTimer, Signal
+from PySide6.QtGui import QAbstractTextDocumentLayout, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QTextEdit, QToolButton, QWidget
 
 from app.state.markdown.code_colors import file_suffix, language_name
-from app.views.markdown.code_scroll import CodeScroll, break_lines, is_short_enough, wraps
-from app.views.markdown.code_writer import CODE_MARGIN, CodeBox, code_header_height
+from app.views.markdown.code_scroll import (
+    CodeScroll,
+    LineNumbers,
+    break_lines,
+    edges,
+    is_short_enough,
+    make_room,
+    wraps,
+)
+from app.views.markdown.code_writer import CODE_MARGIN, CodeBox
+from app.views.markdown.preview import PageQuestion, Preview, kind_of
 from app.views.widgets.icons import keep_icon
 from app.views.widgets.theme import Theme
 from engine import write_whole
 
-MOST = 200
-"""Bars of one text. A text with more pieces of code than this was not written to be copied from."""
 _COPIED_MS = 1_500
 _TOLD_MS = 6_000
 
 
-class CodeBar(QWidget):
-    """Show the bar of one piece of code. Signal: wrap_wanted(bool)."""
+class BlockBar(QWidget):
+    """Hold the buttons of one block, and what is shown over the block in its place.
 
-    wrap_wanted = Signal(bool)
+    Attribute: box (of the text), over (what is shown over it, None: nothing).
+    Signal: changed() (the block takes another height, which places everything again).
+    """
 
-    def __init__(self, box: CodeBox, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
+    changed = Signal()
+
+    def __init__(self, box: CodeBox, theme: Theme, text: QTextEdit) -> None:
+        super().__init__(text.viewport())
         self.setObjectName("codeBar")
         # As the code is, whatever the direction of the window.
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self.box = box
+        self.over: QWidget | None = None
         self._theme = theme
-        language = language_name(box.language)
+        self._text = text
+        self._named = ""
         self.label = QLabel(self)
         self.label.setObjectName("codeLanguage")
-        self.label.setText(language)
-        self.save_button = self._button("download-simple", self.tr("Save the code as a file…"), language)
-        self.save_button.clicked.connect(self._save)
-        self.copy_button = self._button("copy", self.tr("Copy the code"), language)
-        self.copy_button.clicked.connect(self._copy)
-        self.wrap_button = self._button("arrow-u-down-left", self.tr("Wrap long lines"), language)
-        self.wrap_button.setCheckable(True)
-        self.wrap_button.setChecked(True)
-        self.wrap_button.clicked.connect(self.wrap_wanted)
-        self.wrap_button.hide()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(int(CODE_MARGIN), 0, 2, 0)
-        row.setSpacing(8)
-        row.addWidget(self.label)
-        row.addStretch(1)
-        row.addWidget(self.wrap_button)
-        row.addWidget(self.save_button)
-        row.addWidget(self.copy_button)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(int(CODE_MARGIN), 0, 2, 0)
+        self._row.setSpacing(8)
+        self._row.addWidget(self.label)
+        self._row.addStretch(1)
 
-    def _button(self, picture: str, words: str, language: str) -> QToolButton:
+    def add_button(self, picture: str, words: str, act: Callable[[], object], *, switch: bool = False) -> QToolButton:
+        """Add a button; `switch`: one that is on or off."""
         button = QToolButton(self)
         button.setObjectName("codeCopy")
         button.setAutoRaise(True)
+        button.setCheckable(switch)
         button.setToolTip(words)
-        button.setAccessibleName(f"{words} ({language})" if language else words)
+        button.setAccessibleName(f"{words} ({self._named})" if self._named else words)
         keep_icon(button, self._theme, picture, "muted")
+        button.clicked.connect(lambda _on: act())
+        self._row.addWidget(button)
         return button
 
-    def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.box.code)
-        keep_icon(self.copy_button, self._theme, "check", "accent")
-        QTimer.singleShot(_COPIED_MS, self.copy_button, self._show_copy_icon)
+    def offer(self, width: int) -> None:
+        """Offer what makes sense for a text of this width (pixels)."""
+
+    def place(self, layout: QAbstractTextDocumentLayout, height: int) -> None:
+        """Go to the place above the block; `height`: of the bar."""
+
+    def be_plain(self) -> None:
+        """Show the block as it stands in the text: what is painted over the text must be seen."""
+
+    def cover(self, over: QWidget | None) -> None:
+        """Show this over the block, in place of what is there."""
+        if self.over is not None:
+            self.over.hide()
+            self.over.deleteLater()
+        self.over = over
+        if over is not None:
+            over.show()
+
+    def leave(self) -> None:
+        """Go, with what is shown over the block: the text begins anew."""
+        self.cover(None)
+        self.hide()
+        self.deleteLater()
+
+    def copy(self, button: QToolButton, text: str) -> None:
+        """Copy a text, and show on the button for a while that it was done."""
+        QGuiApplication.clipboard().setText(text)
+        keep_icon(button, self._theme, "check", "accent")
+        QTimer.singleShot(_COPIED_MS, button, lambda: keep_icon(button, self._theme, "copy", "muted"))
+
+    def tell(self, words: str) -> None:
+        """Say something for a while in the place of the label."""
+        self.label.setText(words)
+        QTimer.singleShot(_TOLD_MS, self.label, lambda: self.label.setText(self._named))
+
+
+class CodeBar(BlockBar):
+    """Show the language of code; copy and save it, wrap or number its lines, and show what it describes."""
+
+    def __init__(self, box: CodeBox, theme: Theme, text: QTextEdit) -> None:
+        super().__init__(box, theme, text)
+        self._named = language_name(box.language)
+        self.label.setText(self._named)
+        self._kind = kind_of(self._named, box.code)
+        self._measured = (-1, -1)
+        self._numbers: LineNumbers | None = None
+        self._preview: Preview | None = None
+        browse = self.tr("Open the page in your browser…")
+        self.browser_button = self.add_button("arrow-square-out", browse, self._ask_for_browser)
+        self.browser_button.hide()
+        self.preview_button = self.add_button("eye", self.tr("Preview"), self._turn_preview, switch=True)
+        self.preview_button.setVisible(self._kind is not None)
+        self.numbers_button = self.add_button("list-numbers", self.tr("Line numbers"), self._turn_numbers, switch=True)
+        wrap = self.tr("Wrap long lines")
+        self.wrap_button = self.add_button("arrow-u-down-left", wrap, self._turn_wrap, switch=True)
+        self.wrap_button.setChecked(True)
+        self.wrap_button.hide()
+        self.save_button = self.add_button("download-simple", self.tr("Save the code as a file…"), self._save)
+        copy = self.tr("Copy the code")
+        self.copy_button = self.add_button("copy", copy, lambda: self.copy(self.copy_button, self.box.code))
+
+    def offer(self, width: int) -> None:
+        """Offer the switch where a line is too long for this width."""
+        measured = (self.box.frames[-1].lastPosition(), width)
+        if self.over is None and self._measured != measured:
+            self._measured = measured
+            self.wrap_button.setVisible(is_short_enough(self.box) and wraps(self.box))
+
+    def place(self, layout: QAbstractTextDocumentLayout, height: int) -> None:
+        """Go above the code, with what is shown over it and beside it."""
+        place = layout.blockBoundingRect(self.box.frame.firstCursorPosition().block())
+        left = round(place.left() - self._gutter() - CODE_MARGIN)
+        top = round(place.top()) - height
+        self.setGeometry(left, top, self._text.width() - left, height)
+        last = self.box.frames[-1]
+        end = edges(layout, last)[1]
+        if isinstance(self.over, CodeScroll):
+            end += last.format().toTableFormat().bottomMargin()  # The scroll bar has its place there.
+        inside = QRect(left, top + height, self.width(), round(end) - top - height)
+        if self._numbers is not None:
+            self._numbers.setGeometry(inside.x(), inside.y(), self._numbers.wanted, inside.height())
+            self._numbers.setVisible(not isinstance(self.over, Preview))
+        if self.over is not None:
+            self.over.setGeometry(inside.adjusted(self._gutter(), 0, 0, 0))
+
+    def be_plain(self) -> None:
+        """Wrap the lines, and show the code."""
+        self.preview_button.setChecked(False)
+        self.wrap_button.setChecked(True)
+        self._show(None)
+
+    def leave(self) -> None:
+        """Go, with the numbers, and want no preview any more."""
+        super().leave()
+        for part in (self._numbers, self._preview):
+            if part is not None:
+                part.hide()
+                part.deleteLater()
+
+    def _gutter(self) -> int:
+        return 0 if self._numbers is None else self._numbers.wanted
+
+    def _show(self, over: QWidget | None) -> None:
+        """Show the code unwrapped, as what it describes, or as it is."""
+        if over is None and self.over is None:
+            return
+        if isinstance(self.over, CodeScroll):
+            break_lines(self.box, on=True)
+        elif isinstance(self.over, Preview):
+            make_room(self.box, None)
+        if isinstance(over, CodeScroll):
+            break_lines(self.box, on=False)
+        elif isinstance(over, Preview):
+            make_room(self.box, over.sizeHint().height())
+        self.browser_button.setVisible(isinstance(over, Preview) and self._kind == "html")
+        self.cover(over)
+        self.changed.emit()
+
+    def _turn_wrap(self) -> None:
+        self.preview_button.setChecked(False)
+        self._show(None if self.wrap_button.isChecked() else CodeScroll(self.box, self._text.viewport()))
+
+    def _turn_numbers(self) -> None:
+        if self._numbers is None:
+            self._numbers = LineNumbers(self.box, self._theme, self._text)
+        else:
+            self._numbers.leave()
+            self._numbers = None
+        self.changed.emit()
+
+    def _turn_preview(self) -> None:
+        if self._preview is not None:
+            self._preview.deleteLater()
+            self._preview = None
+        self.wrap_button.setChecked(True)
+        if not self.preview_button.isChecked() or self._kind is None:
+            self._show(None)
+            return
+        self._preview = Preview(self._kind, self.box.code, self._text.width(), self._text.viewport())
+        self._preview.drawn.connect(self._take_preview)
+
+    def _take_preview(self, reason: str) -> None:
+        if reason:
+            self.preview_button.setChecked(False)
+            self.tell(self.tr("No preview: {reason}").format(reason=reason))
+        elif self.preview_button.isChecked() and self._preview is not None:
+            preview, self._preview = self._preview, None
+            self._show(preview)
+
+    def _ask_for_browser(self) -> None:
+        button = self.browser_button
+        PageQuestion(self.box.code, self).ask_at(button.mapToGlobal(button.rect().bottomLeft()))
 
     def _save(self) -> None:
         name = f"code{file_suffix(self.box.language)}"
@@ -80,110 +232,6 @@ class CodeBar(QWidget):
             write_whole(path, f"{self.box.code}\n".encode("utf-8", "replace"))
         except OSError as error:
             said = self.tr("Cannot save {path}: {reason}. Choose another folder.")
-            self._tell(said.format(path=path, reason=error.strerror or error))
+            self.tell(said.format(path=path, reason=error.strerror or error))
         else:
-            self._tell(self.tr("Saved as {path}").format(path=path))
-
-    def _tell(self, words: str) -> None:
-        """Say for a while what became of a file, in the place of the language."""
-        self.label.setText(words)
-        QTimer.singleShot(_TOLD_MS, self.label, lambda: self.label.setText(language_name(self.box.language)))
-
-    def _show_copy_icon(self) -> None:
-        keep_icon(self.copy_button, self._theme, "copy", "muted")
-
-
-class CodeBars:
-    """Keep the bars of a text over their code. `refit`: the text takes another height, which places the bars again."""
-
-    def __init__(self, text: QTextEdit, theme: Theme, refit: Callable[[], None]) -> None:
-        self._refit = refit
-        self._text = text
-        self._theme = theme
-        self.bars: list[CodeBar] = []
-        self._placed = (0, 0)
-        self._measured: dict[CodeBar, tuple[int, int]] = {}
-        self._scrolls: dict[CodeBar, CodeScroll] = {}
-
-    def lack(self, boxes: list[CodeBox]) -> bool:
-        """Return True if there is code without a bar."""
-        return len(self.bars) < min(len(boxes), MOST)
-
-    def add(self, boxes: list[CodeBox]) -> None:
-        """Make the next bar."""
-        bar = CodeBar(boxes[len(self.bars)], self._theme, self._text.viewport())
-        bar.wrap_wanted.connect(lambda on: self._wrap(bar, on=on))
-        self.bars.append(bar)
-
-    def place(self) -> None:
-        """Put each bar over its code: the new ones, or all of them when the width has changed."""
-        # Qt lays nothing out before the text is on the screen.
-        now = (len(self.bars), round(self._text.document().textWidth()))
-        if now[1] <= 0:
-            return
-        changed = now != self._placed
-        # Code below a bar grows after the bar was placed.
-        for bar in self.bars if changed else self.bars[-1:]:
-            self._offer_wrap(bar, now[1])
-        if not changed:
-            return
-        first = self._placed[0] if now[1] == self._placed[1] else 0
-        layout = self._text.document().documentLayout()
-        height = code_header_height(self._text.document().defaultFont())
-        for bar in self.bars[first:]:
-            place = layout.blockBoundingRect(bar.box.frame.firstCursorPosition().block())
-            left = round(place.left() - CODE_MARGIN)
-            bar.setGeometry(left, round(place.top()) - height, self._text.width() - left, height)
-            bar.show()
-        self._placed = now
-        for bar, code in self._scrolls.items():
-            self._put(bar, code)
-
-    def _offer_wrap(self, bar: CodeBar, width: int) -> None:
-        """Show the switch where a line is too long for this width (pixels)."""
-        measured = (bar.box.frames[-1].lastPosition(), width)
-        if bar in self._scrolls or self._measured.get(bar) == measured:
-            return
-        self._measured[bar] = measured
-        bar.wrap_button.setVisible(is_short_enough(bar.box) and wraps(bar.box))
-
-    def _wrap(self, bar: CodeBar, *, on: bool) -> None:
-        """Wrap the lines of one piece of code, or show them over it in full length."""
-        if on == (bar not in self._scrolls):
-            return
-        break_lines(bar.box, on=on)
-        if on:
-            code = self._scrolls.pop(bar)
-            code.hide()
-            code.deleteLater()
-        else:
-            code = self._scrolls[bar] = CodeScroll(bar.box, self._text.viewport())
-            code.show()
-        self._placed = (0, 0)
-        self._refit()
-
-    def wrap_all(self) -> None:
-        """Wrap all lines: what is painted over the text must be seen."""
-        for bar in list(self._scrolls):
-            bar.wrap_button.setChecked(True)
-            self._wrap(bar, on=True)
-
-    def _put(self, bar: CodeBar, code: CodeScroll) -> None:
-        """Put unwrapped code below its bar, over its place in the text."""
-        layout = self._text.document().documentLayout()
-        frame = bar.box.frames[-1]
-        end = layout.frameBoundingRect(frame).bottom() - frame.format().toTableFormat().bottomMargin()
-        top = bar.geometry().bottom() + 1
-        code.setGeometry(bar.x(), top, bar.width(), round(end) - top)
-
-    def clear(self) -> None:
-        """Clear the bars: the text begins anew."""
-        for bar in self.bars:
-            bar.hide()
-            bar.deleteLater()
-        for code in self._scrolls.values():
-            code.hide()
-            code.deleteLater()
-        self.bars = []
-        self._measured, self._scrolls = {}, {}
-        self._placed = (0, 0)
+            self.tell(self.tr("Saved as {path}").format(path=path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -10,12 +11,14 @@ from PySide6.QtGui import (
     QBrush,
     QFont,
     QFontMetrics,
+    QFontMetricsF,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
     QTextDocument,
     QTextLength,
     QTextTable,
+    QTextTableCell,
     QTextTableCellFormat,
     QTextTableFormat,
 )
@@ -28,8 +31,11 @@ from app.views.widgets.theme import Theme, fixed_font
 GAP = 10.0
 INDENT = 24.0
 CODE_MARGIN = 12.0
-_PROPORTIONAL = QTextBlockFormat.LineHeightTypes.ProportionalHeight.value
+CODE_LINES = (130.0, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+"""The height of a line of code, as Qt takes it."""
 _STEP_S = 0.001
+_WORD = re.compile(r"[^\s\u2e80-\ud7ff\uff00-\uffef]+")
+"""What is not broken: words of scripts that part them by spaces."""
 _COLORS = {"inserted": "code_string", "deleted": "danger"}
 
 
@@ -50,6 +56,41 @@ class CodeBox:
     def code(self) -> str:
         """Return all of it, without the line break at its end."""
         return "".join(self.pieces).removesuffix("\n")
+
+
+class TableBox(CodeBox):
+    """Hold a table as it stands in a document, in frames that each repeat its head.
+
+    `least`, `whole`: pixels of its columns, by words and by lines.
+    """
+
+    __slots__ = ("least", "whole")
+
+    def __init__(self, table: QTextTable) -> None:
+        super().__init__([table], "", [""])
+        self.least = [0.0] * table.columns()
+        self.whole = [0.0] * table.columns()
+
+    def add(self, table: QTextTable) -> None:
+        """Go on in another frame."""
+        self.frames.append(table)
+        self.pieces.append("")
+
+    @property
+    def rows(self) -> list[list[QTextTableCell]]:
+        """Return its cells, with the head once."""
+        places = [(self.frame, 0), *((frame, row) for frame in self.frames for row in range(1, frame.rows()))]
+        return [[frame.cellAt(row, column) for column in range(frame.columns())] for frame, row in places]
+
+    @property
+    def cells(self) -> int:
+        """Return how many there are."""
+        return sum(frame.rows() * frame.columns() for frame in self.frames)
+
+    def measure(self, column: int, text: str, metrics: QFontMetricsF) -> None:
+        """Note how wide a part of a cell is."""
+        self.least[column] = max([self.least[column], *map(metrics.horizontalAdvance, _WORD.findall(text))])
+        self.whole[column] = max([self.whole[column], *map(metrics.horizontalAdvance, text.splitlines())])
 
 
 def code_header_height(font: QFont) -> int:
@@ -133,7 +174,7 @@ class CodeWriter:
         char.setFontFamilies(fixed_font().families())
         inside = made.cellAt(0, 0).firstCursorPosition()
         line = QTextBlockFormat()
-        line.setLineHeight(130, _PROPORTIONAL)
+        line.setLineHeight(*CODE_LINES)
         inside.setBlockFormat(line)
         if "\r" not in code:
             self._note_lines(code.removesuffix("\n"), inside.position(), lines)

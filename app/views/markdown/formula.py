@@ -42,6 +42,12 @@ class FormulaObjects(QPyTextObject):
         self.sources: list[str] = []
         document.documentLayout().registerHandler(_KIND, self)
 
+    def shared_with(self, document: QTextDocument, parent: QObject) -> FormulaObjects:
+        """Draw the same formulas in another document too, which has copies of them."""
+        same = FormulaObjects(document, self._theme, parent)
+        same._formulas, same.sources = self._formulas, self.sources
+        return same
+
     def clear(self) -> None:
         """Forget all: the document begins anew."""
         self._formulas, self.sources = [], []

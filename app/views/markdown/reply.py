@@ -87,7 +87,7 @@ class ReplyView(QWidget):
     @property
     def code_bars(self) -> list[CodeBar]:
         """Return the bars above its pieces of code."""
-        return [bar for part in self.texts for bar in part.bars]
+        return [bar for part in self.texts for bar in part.bars if isinstance(bar, CodeBar)]
 
     def toPlainText(self) -> str:  # noqa: N802 - as Qt's text widgets call it
         """Return the reply as it is shown."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import deque
 from collections.abc import Callable, Iterator
 from time import perf_counter
@@ -18,14 +16,16 @@ from PySide6.QtGui import (
     QTextBlock,
     QTextCursor,
     QTextTable,
-    QTextTableCell,
 )
 from PySide6.QtWidgets import QMenu, QSizePolicy, QWidget
 
 from app.state.markdown.blocks import Block, MarkdownBlocks
 from app.views.markdown.auto_height_text import AutoHeightText, take_height
-from app.views.markdown.code_bars import CodeBar, CodeBars
+from app.views.markdown.block_bars import BlockBars
+from app.views.markdown.code_bars import BlockBar
+from app.views.markdown.code_writer import TableBox
 from app.views.markdown.formula import OBJECT, FormulaObjects
+from app.views.markdown.table_bar import csv_of
 from app.views.markdown.writer import QUOTES, Mark, MarkdownWriter
 from app.views.widgets.theme import Theme
 
@@ -50,8 +50,8 @@ class MarkdownPage(AutoHeightText):
         self._theme = theme
         self.base = 0
         self._over: Callable[[MarkdownPage, QRect], None] | None = None
-        self.bars = CodeBars(self, theme, self._refit)
         self.formulas = FormulaObjects(self.document(), theme, self)
+        self.bars = BlockBars(self, theme, self.formulas, self._refit)
         # Code that does not wrap is scrolled by itself; the text beside it stays.
         sideways = self.horizontalScrollBar()
         sideways.rangeChanged.connect(lambda _least, most: sideways.setMaximum(0) if most else None)
@@ -66,7 +66,7 @@ class MarkdownPage(AutoHeightText):
     def over(self, paint: Callable[[MarkdownPage, QRect], None] | None) -> None:
         self._over = paint
         if paint is not None:
-            self.bars.wrap_all()
+            self.bars.be_plain()
 
     def begin(self) -> None:
         """Forget everything."""
@@ -118,24 +118,13 @@ class MarkdownPage(AutoHeightText):
         """Return the menu at a point of the viewport: as usual, and on a table to copy it for a spreadsheet."""
         menu = self.createStandardContextMenu(point)
         table: object = self.cursorForPosition(point).currentTable()
-        if isinstance(table, QTextTable) and table.columns() > 1:
-            copy = menu.addAction(self.tr("Copy the table as CSV"))
-            copy.triggered.connect(lambda: QGuiApplication.clipboard().setText(self.csv_of(table)))
+        begin = table.firstPosition() if isinstance(table, QTextTable) else -1
+        tables = (box for box in self.writer.boxes if isinstance(box, TableBox))
+        found = next((box for box in tables if begin in [frame.firstPosition() for frame in box.frames]), None)
+        if found is not None:
+            copy, said = menu.addAction(self.tr("Copy the table as CSV")), csv_of(found.rows, self.formulas)
+            copy.triggered.connect(lambda: QGuiApplication.clipboard().setText(said))
         return menu
-
-    def csv_of(self, table: QTextTable) -> str:
-        """Return a table as CSV, of formulas what was written."""
-        lines = io.StringIO()
-        writer = csv.writer(lines, lineterminator="\n")
-        for row in range(table.rows()):
-            writer.writerow([self._words_of(table.cellAt(row, column)) for column in range(table.columns())])
-        return lines.getvalue()
-
-    def _words_of(self, cell: QTextTableCell) -> str:
-        begin, end = cell.firstCursorPosition(), cell.lastCursorPosition().position()
-        begin.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
-        words = begin.selectedText().replace("\N{LINE SEPARATOR}", "\n").replace("\N{PARAGRAPH SEPARATOR}", "\n")
-        return self.formulas.with_sources(words, cell.firstCursorPosition().position(), end)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802 - Qt's name
         """Show the menu."""
@@ -227,8 +216,8 @@ class MarkdownText(QWidget):
         return [] if self.page.empty else [self.page]
 
     @property
-    def bars(self) -> list[CodeBar]:
-        """Return the bars above pieces of code, in order."""
+    def bars(self) -> list[BlockBar]:
+        """Return the bars above code and tables, in order."""
         return self.page.bars.bars
 
     def feed(self, text: str) -> None:

@@ -41,7 +41,7 @@ from app.state.markdown.parser import (
 )
 from app.state.markdown.places import source_of
 from app.system.typesetter import typesetter
-from app.views.markdown.code_writer import GAP, INDENT, CodeWriter, tiny_format
+from app.views.markdown.code_writer import GAP, INDENT, CodeWriter, TableBox, code_header_height, tiny_format
 from app.views.markdown.formula import OBJECT, FormulaObjects
 from app.views.widgets.theme import LINE_HEIGHT, Theme, fixed_font
 
@@ -99,7 +99,7 @@ class MarkdownWriter(CodeWriter):
         self._parsed: tuple[Block, list[Node]] | None = None
         self._lines: tuple[tuple[int, int], ...] = ()
         self._lists: dict[int, QTextList] = {}
-        self._after_code = self._in_text = False
+        self._after_code = self._in_text = self._repeats = False
         document.setIndentWidth(INDENT)
 
     def is_ready(self, block: Block) -> bool:
@@ -142,10 +142,12 @@ class MarkdownWriter(CodeWriter):
             form.setBottomMargin(0)
             cursor.setBlockFormat(form)
         self._lists = {}
+        self._repeats = block.joined and any(source < 0 for _, source in block.lines[:1])
         yield
         for at, node in enumerate(nodes):
             after = nodes[at + 1] if at + 1 < len(nodes) else None
             yield from self._write_node(cursor, node, after)
+            self._repeats = False
 
     def mark(self) -> Mark:
         """Return the end as it is now, to come back to."""
@@ -367,11 +369,20 @@ class MarkdownWriter(CodeWriter):
         form.setCellPadding(6)
         form.setCellSpacing(0)
         form.setHeaderRowCount(1)
-        form.setTopMargin(2)
+        form.setTopMargin(2 if self._repeats else code_header_height(self._document.defaultFont()))
         form.setBottomMargin(GAP)
         self._last_table = made = cursor.insertTable(len(table.rows), columns, form)
+        # What was cut goes on: its head is repeated, and so it is one table for whoever sorts or copies it.
+        box = self.boxes[-1] if self._repeats and self.boxes else None
+        if isinstance(box, TableBox) and len(box.least) == columns:
+            box.add(made)
+        elif len(table.rows) > 1:
+            box = TableBox(made)
+            self.boxes.append(box)
         bold = QTextCharFormat()
         bold.setFontWeight(QFont.Weight.DemiBold)
+        widest = QFont(self._document.defaultFont())
+        widest.setWeight(QFont.Weight.DemiBold)
         lines = []
         for name in table.alignments:
             line = QTextBlockFormat()
@@ -384,6 +395,8 @@ class MarkdownWriter(CodeWriter):
                 inside.setBlockFormat(lines[column])
                 for run in runs:
                     self._write_run(inside, run, bold if row == 0 else QTextCharFormat())
+                    if isinstance(box, TableBox):
+                        box.measure(column, run.text, QFontMetricsF(fixed_font() if run.code else widest))
             if row % _ROWS_A_STEP == _ROWS_A_STEP - 1:
                 yield
         self.leave(cursor)
