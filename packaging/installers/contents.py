@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import iter_modules, walk_packages
 
 from linux_packages.needs import read_files
 
@@ -31,7 +31,7 @@ _EXCLUDED = (
 WITH_FONTS = ("fontpkg_inter", "ziamath", "ziafont", "latex2mathml")
 """Their fonts and tables of symbols are read from beside their code."""
 _EXCLUDED_ENGINE = (
-    *("PySide6", "app", "markdown_it", "pygments", "pyqtgraph", "qasync", "qtawesome", "qtpy", "shiboken6"),
+    *("PySide6", "app", "markdown_it", "merm", "pygments", "pyqtgraph", "qasync", "qtawesome", "qtpy", "shiboken6"),
     *WITH_FONTS,
 )
 """The command line does without the window."""
@@ -77,6 +77,9 @@ def hidden_imports() -> list[str]:
         {
             "resources",
             "pip._internal.models.index",
+            "app.state.conversations.chats_child",
+            "app.system.drawing_child",
+            *_modules_of("merm"),
             "ziafont.fonts",
             "ziamath.fonts",
             *LAZY_MODULES,
@@ -85,6 +88,12 @@ def hidden_imports() -> list[str]:
             *engine.HOMES,
         }
     )
+
+
+def _modules_of(package: str) -> list[str]:
+    """Modules of a package that draws in a child, which imports all of them at once."""
+    found = walk_packages(import_module(package).__path__, f"{package}.")
+    return [package, *(module.name for module in found if not module.name.endswith((".cli", "__main__")))]
 
 
 def unused_lexers() -> list[str]:

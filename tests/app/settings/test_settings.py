@@ -138,6 +138,7 @@ FULL = Settings(
     notify=False,
     keep_caches=False,
     own_texts=False,
+    chat_exports="weekly",
     first_launch=False,
     geometry="AAAA",
     left_shown=False,
