@@ -11,7 +11,7 @@ import json
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -154,7 +154,7 @@ class LimitedChild:
 
 def ask_child(
     hidden: str, asked: Mapping[str, object], data: bytes, memory: int, cancel: CancelToken | None
-) -> Iterator[dict[str, Any]]:
+) -> Generator[dict[str, Any], None, None]:
     """Yield the parts of the answer of a fresh child (`answer_parent`), which ends with the iterator.
 
     What one request did to it must not reach the next. Raises OutOfTime, ChatTemplateFailed, Cancelled.
