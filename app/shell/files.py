@@ -95,7 +95,7 @@ def imports_menu(program: Program) -> QMenu | None:
     menu.addAction(window.tr("Import files…"), lambda: import_(program))
     for name in names:
         said = window.tr("Import from {program}").format(program=name)
-        menu.addAction(said, lambda name=name: import_from(program, name))
+        menu.addAction(said).triggered.connect(lambda _on, name=name: import_from(program, name))
     return menu
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import threading
+from collections.abc import Mapping
 from typing import Literal
 
 from PySide6.QtCore import QObject, Signal
@@ -47,7 +48,7 @@ class Drawing(QObject):
         threading.Thread(target=work, name="outrider-drawing", daemon=True).start()
 
 
-def draw(asked: dict[str, object], source: str, cancel: CancelToken | None = None) -> tuple[bytes, str]:
+def draw(asked: Mapping[str, object], source: str, cancel: CancelToken | None = None) -> tuple[bytes, str]:
     """Return a PNG picture, or why there is none."""
     try:
         data = source.encode("utf-8", "replace")

@@ -14,7 +14,7 @@ from app.shell.files import imports_menu
 from app.state.conversations.dropped import sort_out
 from app.store.brought import Brought
 from helpers.decoding.scripted_decoder import Script
-from helpers.window.app_window import OpenWindow
+from helpers.window.app_window import OpenWindow, Window
 from helpers.window.chats import ECHO, questions, titles
 
 
@@ -122,6 +122,10 @@ def test_chats_come_from_where_another_program_keeps_them(
     assert [action.text() for action in menu.actions()] == ["Import files…", "Import from LM Studio"]
 
 
+def _idle(window: Window) -> bool:
+    return window.program.conversations.files.activity.work == "idle"
+
+
 def test_all_chats_are_exported_on_a_schedule(open_window: OpenWindow, tmp_path: Path) -> None:
     window = open_window(Script(ECHO))
     window.ask("One")
@@ -129,7 +133,6 @@ def test_all_chats_are_exported_on_a_schedule(open_window: OpenWindow, tmp_path:
     exports = window.main.findChild(ChatExports)
     assert exports is not None
     exports.folder = tmp_path / "kept"
-    idle = lambda: window.program.conversations.files.activity.work == "idle"  # noqa: E731
     exports.look()
     assert not exports.archives(), "off until it is asked for"
     old = [exports.folder / f"outrider-chats-2020-01-{day:02}-000000.zip" for day in range(1, 13)]
@@ -138,7 +141,7 @@ def test_all_chats_are_exported_on_a_schedule(open_window: OpenWindow, tmp_path:
         each.write_bytes(b"")
         os.utime(each, (1e9, 1e9))
     window.program.settings.chat_exports = "daily"
-    window.wait(lambda: len(exports.archives()) == 10 and idle())
+    window.wait(lambda: len(exports.archives()) == 10 and _idle(window))
     *kept, last = exports.archives()
     assert kept == old[3:]
     assert (exports.folder / "mine.zip").exists()
@@ -150,7 +153,7 @@ def test_all_chats_are_exported_on_a_schedule(open_window: OpenWindow, tmp_path:
     window.import_(last)
     assert window.main.notice.text.text() == "1 chat was here already."
     window.program.conversations.export_everything(exports.folder / "mine.zip" / "x.zip")
-    window.wait(lambda: idle() and "Cannot write" in window.main.notice.text.text())
+    window.wait(lambda: _idle(window) and "Cannot write" in window.main.notice.text.text())
 
 
 def test_cancelling_keeps_the_chats_that_came(open_window: OpenWindow, tmp_path: Path) -> None:
