@@ -32,7 +32,7 @@ def read_document(data: bytes | Path, name: str = "", cancel: CancelToken | None
         data = file_bytes(data, name)
     if len(data) > LARGEST_DOCUMENT:
         raise DocumentRefused(name, Translatable("it is larger than {count} MiB", count=LARGEST_DOCUMENT // 2**20))
-    said = _ask({"work": "read", "name": name, "seconds": READING_S}, data, name, cancel)
+    said = ask_reader({"work": "read", "name": name, "seconds": READING_S}, data, name, cancel)
     try:
         return Document.from_dict(said["document"] | {"name": name})
     except ValueError:
@@ -45,7 +45,7 @@ def page_picture(data: bytes, page: int, width: int, cancel: CancelToken | None 
     Raises DocumentRefused, Cancelled.
     """
     asked = {"work": "picture", "page": page, "width": width, "name": "", "seconds": PICTURE_S}
-    return base64.b64decode(_ask(asked, data, "", cancel)["picture"])
+    return base64.b64decode(ask_reader(asked, data, "", cancel)["picture"])
 
 
 def file_bytes(path: Path, name: str) -> bytes:
@@ -61,7 +61,7 @@ def file_bytes(path: Path, name: str) -> bytes:
         raise DocumentRefused(name, reason) from None
 
 
-def _ask(asked: Mapping[str, object], data: bytes, name: str, cancel: CancelToken | None) -> dict[str, Any]:
+def ask_reader(asked: Mapping[str, object], data: bytes, name: str, cancel: CancelToken | None) -> dict[str, Any]:
     """Return the answer of a fresh child. Raises as above."""
     answers = ask_child(READING, asked, data, MEMORY_BYTES, cancel)
     try:

@@ -26,6 +26,10 @@ def _answer(asked: dict[str, Any], data: bytes) -> dict[str, Any]:
             render = kinds.picture_renderer()
             close_doors()
             return {"picture": base64.b64encode(render(data, asked["page"], asked["width"])).decode()}
+        if asked["work"] in ("pixels", "shown"):
+            images = kinds.image_reader()
+            close_doors()
+            return dict(images.pixels(data) if asked["work"] == "pixels" else images.shown(data, asked["most"]))
         read = kinds.reader_of(data, asked["name"])
         close_doors()
         budget = kinds.Budget(0.75 * asked["seconds"])

@@ -113,13 +113,21 @@ class Message:
         """
         return self._told(self._content_told(), arguments_as_text=True)
 
-    def as_template_dict(self) -> dict[str, Any]:
+    @property
+    def pictures(self) -> tuple[ImagePart, ...]:
+        """Return its images."""
+        return tuple(part for part in self.parts if isinstance(part, ImagePart))
+
+    def as_template_dict(self, *, marked: bool = False) -> dict[str, Any]:
         """Convert a message for chat templates: text, and the arguments of tool calls as objects.
 
-        The content is None where a model called tools and said nothing at all.
+        The content is None where a model called tools and said nothing at all. `marked`: marks in it stand for its
+        images.
         """
-        said = any(isinstance(part, TextPart | FilePart | ToolResult) for part in self.parts)
-        told = self._told(self.content if said or not self.tool_calls else None, arguments_as_text=False)
+        marked = marked and bool(self.pictures)
+        said = marked or any(isinstance(part, TextPart | FilePart | ToolResult) for part in self.parts)
+        content = _joined(self.parts, marked=True) if marked else self.content
+        told = self._told(content if said or not self.tool_calls else None, arguments_as_text=False)
         return told | {"role": "system" if self.role == "developer" else self.role}
 
     def _content_told(self) -> Any:
@@ -165,16 +173,21 @@ def _check_parts(role: str, parts: tuple[Part, ...]) -> None:
         raise InvalidRequest(Translatable("A message of a tool must hold one result."))
 
 
-def _joined(parts: Sequence[Part]) -> str:
-    """Join what is said into one text: a line break between texts, an empty line around files."""
-    joined, file_before = "", False
+def _joined(parts: Sequence[Part], *, marked: bool = False) -> str:
+    """Join what is said into one text: a line break between texts, an empty line around files.
+
+    `marked`: with the marks of images, and nothing around them, as llama.cpp's server puts its own.
+    """
+    joined, file_before, image_before = "", False, False
     for part in parts:
         is_file = isinstance(part, FilePart)
+        if marked and isinstance(part, ImagePart):
+            joined, image_before = joined + part.mark, True
         if not isinstance(part, TextPart | FilePart | ToolResult):
             continue
         text = part.quoted if isinstance(part, FilePart) else part.text
-        if joined and text:
+        if joined and text and not image_before:
             joined += "\n\n" if is_file or file_before else "\n"
         joined += text
-        file_before = is_file
+        file_before, image_before = is_file, False
     return joined

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -48,7 +49,7 @@ class ReasoningPart:
 class ImagePart:
     """Hold an image: `url` is its address, mostly one that holds the image itself (data:image/png;base64,…).
 
-    It is kept, and no model reads it yet. Nothing is ever fetched from an address.
+    Models that see read it. Nothing is ever fetched from an address.
     """
 
     url: str
@@ -56,6 +57,11 @@ class ImagePart:
 
     def __post_init__(self) -> None:
         _check_texts(self, "url", "detail")
+
+    @property
+    def mark(self) -> str:
+        """Return what stands for it in a text, and for no other image."""
+        return f"[picture {hashlib.sha256(self.url.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}]"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the part as JSON says it."""

@@ -13,6 +13,7 @@ import pptx
 from odf.opendocument import OpenDocumentSpreadsheet, OpenDocumentText
 from odf.table import Table, TableCell, TableColumn, TableRow
 from odf.text import H, P
+from PIL import Image
 from pptx.util import Inches
 from reportlab.lib import colors
 from reportlab.lib.styles import getSampleStyleSheet
@@ -43,6 +44,14 @@ LATIN = (
     "The keeper lit the lamp at dusk and its light was seen for nineteen miles",
 )
 """Words that Western encodings have, with ligatures, accents and signs."""
+
+
+def picture(width: int = 64, height: int = 48) -> bytes:
+    """Return a picture in PNG, half of it clear."""
+    made, out = Image.new("RGBA", (width, height), (200, 30, 30, 255)), io.BytesIO()
+    made.paste((0, 0, 0, 0), (0, 0, width // 2, height))
+    made.save(out, "PNG")
+    return out.getvalue()
 
 
 def pdf(*, pages: int = 1, grid: bool = True) -> bytes:

@@ -1,6 +1,6 @@
 """Readers, one a kind of document: what kind some bytes are, and their text; run in the child alone.
 
-Door: reader_of, picture_renderer and Budget. A reader is a function of bytes, name and budget.
+Door: reader_of, picture_renderer, image_reader and Budget. A reader is a function of bytes, name and budget.
 Never imported here: a library before a document of its kind is asked for, and then before files are closed.
 """
 
@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Callable
 from io import BytesIO
 from time import process_time
+from typing import Any
 
 from engine.documents.document import Document
 from engine.documents.refused import NotReadable
@@ -60,6 +61,11 @@ def picture_renderer() -> Callable[[bytes, int, int], bytes]:
     """Return the function that draws a page of a PDF file."""
     render: Callable[[bytes, int, int], bytes] = importlib.import_module("engine.documents.kinds.pdf").picture
     return render
+
+
+def image_reader() -> Any:
+    """Return the module that reads pictures."""
+    return importlib.import_module("engine.documents.kinds.image")
 
 
 def kind_of(data: bytes, name: str) -> str:
