@@ -25,6 +25,7 @@ HOMES = {
     "engine.documents.find": ("FoundPart", "PartIndex", "with_neighbours"),
     "engine.documents.give": ("GivenDocuments", "ReadyDocument", "ReadyDocuments"),
     "engine.documents.parts": ("parts_of",),
+    "engine.documents.picture": ("looks_like_picture", "picture_part", "read_picture", "show_picture"),
     "engine.documents.quoted": ("QuotedPart", "quote_document", "read_quoted"),
     "engine.documents.read": ("page_picture", "read_document"),
     "engine.documents.repeated": ("Repeated", "find_repeated"),
@@ -41,6 +42,7 @@ HOMES = {
     "engine.hub.wanted": ("quantisations_of",),
     "engine.library.found": ("FoundPlace", "chat_folders", "find_elsewhere"),
     "engine.library.housekeeping": ("StoredModel", "delete_model", "note_used", "stored_models"),
+    "engine.library.projectors": ("projector_beside",),
     "engine.library.known": ("download_folder",),
     "engine.library.compat": ("Fit", "judge_pair", "rank_drafts"),
     "engine.config": (

@@ -55,6 +55,10 @@ from .documents.give import GivenDocuments as GivenDocuments
 from .documents.give import ReadyDocument as ReadyDocument
 from .documents.give import ReadyDocuments as ReadyDocuments
 from .documents.parts import parts_of as parts_of
+from .documents.picture import looks_like_picture as looks_like_picture
+from .documents.picture import picture_part as picture_part
+from .documents.picture import read_picture as read_picture
+from .documents.picture import show_picture as show_picture
 from .documents.quoted import QuotedPart as QuotedPart
 from .documents.quoted import quote_document as quote_document
 from .documents.quoted import read_quoted as read_quoted
@@ -153,6 +157,7 @@ from .library.names import bundled_pair as bundled_pair
 from .library.names import resolve_source as resolve_source
 from .library.presets import apply_preset as apply_preset
 from .library.presets import find_preset as find_preset
+from .library.projectors import projector_beside as projector_beside
 from .library.scan import inspect_model as inspect_model
 from .library.scan import scan_folder as scan_folder
 from .loading.source import Source as Source

@@ -219,7 +219,8 @@ class LoadConfig:
     seems too short. `in_memory`: read the weights whole into memory, where there is room, instead of mapping the file
     (GGUF models): a disk that is pulled out or a file that is overwritten then does no harm.
     `rpc`: machines that compute the layers, "host:port" of an rpc-server each (GGUF models). `chat_template`: how chats
-    are written (Jinja), in place of the file's own template; None: by that. Raises InvalidRequest.
+    are written (Jinja), in place of the file's own template; None: by that. `projector`: the file with which a GGUF
+    model sees (mmproj), None: the one beside it, if there is one. Raises InvalidRequest.
     """
 
     path: Path
@@ -234,6 +235,7 @@ class LoadConfig:
     in_memory: bool = False
     rpc: str | Sequence[str] = ()
     chat_template: str | None = None
+    projector: Path | None = None
 
     if TYPE_CHECKING:  # A path may be given as text; it is a Path from then on.
 
@@ -251,12 +253,17 @@ class LoadConfig:
             in_memory: bool = False,
             rpc: str | Sequence[str] = (),
             chat_template: str | None = None,
+            projector: str | Path | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, str | Path):
             raise InvalidRequest(f"The path of a model must be text or a Path, not {type(self.path).__name__}.")
         object.__setattr__(self, "path", Path(self.path))
+        if self.projector is not None:
+            if not isinstance(self.projector, str | Path):
+                raise InvalidRequest(f"A projector must be text or a Path, not {type(self.projector).__name__}.")
+            object.__setattr__(self, "projector", Path(self.projector))
         object.__setattr__(self, "rpc", machine_addresses(self.rpc))
         if self.context_length is not None and (not is_whole(self.context_length) or self.context_length < 8):
             raise InvalidRequest(
@@ -352,6 +359,12 @@ class GenerationRequest:
     prediction: str | tuple[int, ...] = ""
     prefix: str | tuple[str | int, ...] = ()
     forced: str | tuple[str | int, ...] = ()
+
+    @property
+    def has_pictures(self) -> bool:
+        """Return whether any of its messages has a picture."""
+        messages = () if isinstance(self.prompt, str) else self.prompt
+        return any(isinstance(message, Message) and message.pictures for message in messages)
 
     def __post_init__(self) -> None:
         check_thinking(self.thinking)

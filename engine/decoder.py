@@ -40,7 +40,7 @@ from engine.corpus.corpus import Corpus, corpus_of
 from engine.errors import Cancelled, IncompatiblePair, InvalidRequest, ModelNotLoaded
 from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
 from engine.generation.occupancy import Occupancy, ReplyRef, RunningReply
-from engine.generation.questions import Infill, ReadPrompt, infill_tokens
+from engine.generation.questions import Infill, ReadPrompt, eyes_of, infill_tokens
 from engine.generation.responder import EVERYTHING, Capabilities
 from engine.loading.heads import open_found_heads, open_heads
 from engine.loading.open import ModelSource, may_load_together
@@ -601,8 +601,18 @@ class SpeculativeDecoder:
         target, told = self._loaded(), freeze_messages(messages)
         check_length(max_tokens, 0, None)
         given = thinking_input(check_thinking(thinking), target.tokenizer, Renderer(cancel))
-        given = replace(given, tools=freeze_tools(tools) or None)
+        given = replace(given, tools=freeze_tools(tools) or None, see=eyes_of(target))
         return measure_turns(told, target.tokenizer, target.context_length, max_tokens, cancel, given)
+
+    @property
+    def sees(self) -> bool:
+        """Return whether the target reads pictures. Raises ModelNotLoaded."""
+        return self._loaded().sees
+
+    def count_picture(self, address: str) -> int:
+        """Return how many tokens of the target a picture has. Raises ModelNotLoaded, NotAvailable, InvalidRequest."""
+        see = eyes_of(self._loaded())
+        return 0 if see is None else len(see(address))
 
     def count(self, text: str) -> int:
         """Count the tokens of the target in a text. Raises ModelNotLoaded, InvalidRequest, TextNotEncodable."""
@@ -647,10 +657,10 @@ class SpeculativeDecoder:
 
         Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable.
         """
-        tokenizer, renderer = self._loaded().tokenizer, Renderer()
-        given = replace(
-            thinking_input(check_thinking(thinking), tokenizer, renderer), tools=freeze_tools(tools) or None
-        )
+        target, renderer = self._loaded(), Renderer()
+        tokenizer, offered = target.tokenizer, freeze_tools(tools) or None
+        given = thinking_input(check_thinking(thinking), tokenizer, renderer)
+        given = replace(given, tools=offered, see=eyes_of(target))
         return encode_prompt(tuple(freeze_messages(messages)), tokenizer, raw=False, renderer=renderer, given=given)
 
     def infill_prompt(self, gap: Infill) -> list[int]:
@@ -692,13 +702,14 @@ class SpeculativeDecoder:
         `reply_next`: it is to reply now, or to go on with the last message if that is its own; False: they end there.
         Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable, Cancelled.
         """
-        tokenizer, told = self._loaded().tokenizer, freeze_messages(messages)
+        target, told = self._loaded(), freeze_messages(messages)
+        tokenizer = target.tokenizer
         if not told:
             raise InvalidRequest("There is no message to be read.")
         renderer = Renderer(cancel)
         given = thinking_input(check_thinking(thinking), tokenizer, renderer)
         variables = {**given.arguments, **(template_options or {})}
-        given = replace(given, tools=freeze_tools(tools) or None, arguments=variables)
+        given = replace(given, tools=freeze_tools(tools) or None, arguments=variables, see=eyes_of(target))
         if reply_next:
             prompt = render_prompt(told, tokenizer, renderer, given)
         else:

@@ -110,6 +110,7 @@ class LoadOptions(TypedDict, total=False):
     in_memory: bool
     rpc: str | Sequence[str]
     chat_template: str | None
+    projector: str | Path | None
 
 
 def load_config(model: str | Path, options: LoadOptions, *, here: bool = False) -> LoadConfig:

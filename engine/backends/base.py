@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from engine.cancel import CancelToken
 from engine.errors import BackendClosed, BackendFailure, NotAvailable
 from engine.formats.vocabulary import Vocabulary
+from engine.messages.picture import Picture
 from engine.sampling.rows import NUMPY, Rows
 from engine.translatable import Translatable
 
@@ -154,7 +155,8 @@ class Backend(ABC):
     where it was not measured); hidden_states (which ones can be shown, None where none can); keeper (of caches that
     were displaced, None: they are not kept); vocabulary (by the header of its file, None where that was not read);
     gap_tokens (those that mark what stands before a gap, what stands behind it, and the gap; None where the file names
-    none); context_grows (whether a longer chat may take a larger context: nobody chose this one).
+    none); context_grows (whether a longer chat may take a larger context: nobody chose this one); sees (whether it
+    reads pictures).
     """
 
     name: str
@@ -178,6 +180,7 @@ class Backend(ABC):
     vocabulary: Vocabulary | None = None
     gap_tokens: tuple[int, int, int] | None = None
     context_grows: bool = False
+    sees: bool = False
 
     @property
     def batch_invariant(self) -> bool | None:
@@ -295,6 +298,14 @@ class Backend(ABC):
         It must have been copied at this place of the same text. What it holds is looked at before it is taken.
         """
         raise BackendFailure(Translatable("its cache cannot be restored"))
+
+    def see(self, picture: Picture) -> list[int]:
+        """Return what stands for a picture in the list of tokens: PictureTokens, and the tokens that go around them.
+
+        `forward` is given all of a piece's positions by themselves, without outputs. Raises NotAvailable where the
+        model does not see, InvalidRequest.
+        """
+        raise NotAvailable(Translatable("Reading pictures"), Translatable("{name} cannot see.", name=self.name))
 
     def set_threads(self, n: int) -> None:  # noqa: B027 - not every backend can
         """Compute with `n` threads (1 or more) from the next forward on. Nothing happens where not threads_adjustable.

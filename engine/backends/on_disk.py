@@ -22,6 +22,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -113,7 +114,7 @@ class DiskCaches:
         Raises Cancelled between two parts; the next call goes on.
         """
         length = backend.part_length()
-        held = tuple(backend.tokens) if length else ()
+        held = tuple(takewhile(lambda token: token >= 0, backend.tokens)) if length else ()  # No pictures.
         known = [part for part in self._find(held) if part.alike == len(part.tokens)]
         place = sum(part.alike for part in known)
         parent = known[-1].name if known else self._model
@@ -138,6 +139,7 @@ class DiskCaches:
 
     def _find(self, tokens: Sequence[int]) -> list[KeptPart]:
         """Return the parts that a text begins with; the last one may be alike only at its beginning."""
+        tokens = list(takewhile(lambda token: token >= 0, tokens))
         by_parent: defaultdict[str, list[Path]] = defaultdict(list)
         for path in _files(self.folder):
             by_parent[path.name.partition("-")[0]].append(path)

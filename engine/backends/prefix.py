@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from engine.backends.base import Backend
+from engine.backends.pictures import PictureToken
 from engine.cancel import CancelToken
 from engine.errors import RewindNotSupported
 
@@ -42,11 +43,23 @@ def rewind_to(backend: Backend, tokens: Sequence[int]) -> int:
 
 def read(backend: Backend, tokens: Sequence[int], cancel: CancelToken) -> Iterator[int]:
     """Feed `tokens` without asking for logits, piece by piece; yields how many each piece had. Raises Cancelled."""
-    for start in range(0, len(tokens), CHUNK):
+    for piece in _pieces(tokens):
         cancel.check()
-        piece = tokens[start : start + CHUNK]
         backend.forward(piece, 0)
         yield len(piece)
+
+
+def _pieces(tokens: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Give what is fed at once: texts of a fixed length at most, and the pieces of pictures whole."""
+    start = 0
+    while start < len(tokens):
+        first = tokens[start]
+        end = start + (first.count if isinstance(first, PictureToken) else CHUNK)
+        piece = tokens[start:end]
+        if first >= 0 and min(piece) < 0:
+            piece = piece[: next(index for index, token in enumerate(piece) if token < 0)]
+        yield piece
+        start += len(piece)
 
 
 def read_all(backend: Backend, tokens: Sequence[int], cancel: CancelToken) -> None:

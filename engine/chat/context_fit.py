@@ -60,7 +60,7 @@ def measure_turns(
     kept_free = context_length - prompt_limit(context_length, max_tokens)
     if not messages:
         return PromptFit(0, 0, context_length, kept_free=kept_free)
-    typed = len(encode_written(messages[-1].content, tokenizer))
+    typed = len(encode_written(messages[-1].content, tokenizer)) + _seen(messages[-1], given)
     try:
         tokens, dropped = fit_turns(messages, tokenizer, context_length, max_tokens, Renderer(cancel), given)
     except ContextFull as error:
@@ -94,7 +94,7 @@ def fit_turns(
     if not turns:
         return _all_or_nothing(system, context_length, encode)
     starts = [index for index, message in enumerate(turns) if message.role == "user"] or [0]
-    sizes = [_size(turn, tokenizer) for turn in turns]
+    sizes = [_size(turn, tokenizer) + _seen(turn, given) for turn in turns]
     base = len(encode([*system, *turns[:1]])) - sizes[0]
     overhead = _overhead(system, turns, sizes, base, encode)
     chosen = _first_kept(starts, sizes, overhead, limit - base)
@@ -132,6 +132,11 @@ def _size(turn: Message, tokenizer: Tokenizer) -> int:
             known.clear()
         size = known[turn.content] = len(encode_written(turn.content, tokenizer))
     return size
+
+
+def _seen(turn: Message, given: TemplateInput) -> int:
+    """Return tokens of a turn's images."""
+    return 0 if given.see is None else sum(len(given.see(part.url)) for part in turn.pictures)
 
 
 def _surely_too_long(messages: Sequence[Message], tokenizer: Tokenizer, limit: int) -> bool:

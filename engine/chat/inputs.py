@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.messages.message import Message
@@ -22,12 +22,14 @@ class TemplateInput:
     """Hold what a template is given beside the messages.
 
     `tools`: descriptions of functions (JSON schemas), None for none; `documents`: texts to answer from; `arguments`:
-    further variables by name, such as those that switch thinking.
+    further variables by name, such as those that switch thinking. `see`: returns the tokens of an image by its address;
+    None: the model sees none, and they are left out.
     """
 
     tools: Sequence[Mapping[str, object]] | None = None
     documents: Sequence[Mapping[str, object]] | None = None
     arguments: Mapping[str, object] = field(default_factory=dict)
+    see: Callable[[str], Sequence[int]] | None = None
 
     def variables(
         self, messages: Sequence[Message | TemplateMessage], bos_token: str, eos_token: str
@@ -48,9 +50,12 @@ PLAIN_INPUT = TemplateInput()
 """No tools, no documents, nothing else."""
 
 
-def template_message(message: Message | TemplateMessage) -> dict[str, object]:
-    """Return a message as templates expect it: nothing that is None, and reasoning under each of its usual names."""
-    told = message.as_template_dict() if isinstance(message, Message) else message
+def template_message(message: Message | TemplateMessage, *, marked: bool = False) -> dict[str, object]:
+    """Return a message as templates expect it: nothing that is None, and reasoning under each of its usual names.
+
+    `marked`: marks stand for its images.
+    """
+    told = message.as_template_dict(marked=marked) if isinstance(message, Message) else message
     made = {name: value for name, value in told.items() if value is not None}
     reasoning = next((made[name] for name in _REASONING if name in made), None)
     if reasoning is not None:

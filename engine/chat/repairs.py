@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations, groupby
 from typing import Any
@@ -14,6 +16,7 @@ from engine.messages.tools import with_single_types
 from engine.translatable import Translatable
 
 _MOST_ATTEMPTS = 64
+_PART = re.compile(r"""\.type\b|["']type["']""")
 _BETWEEN = "\n\n"
 """What stands between texts that were joined."""
 
@@ -52,8 +55,26 @@ def render_usable(renderer: Renderer, template: str, asked: TemplateChat) -> str
 
 
 def _render(renderer: Renderer, template: str, asked: TemplateChat) -> str:
-    variables = asked.given.variables(asked.messages, asked.bos_token, asked.eos_token)
-    return renderer.render_variables(template, variables)
+    """Return the text of a conversation. Templates that read contents as lists of parts alone are given such."""
+
+    def render(messages: Sequence[Mapping[str, Any]]) -> str:
+        variables = asked.given.variables(messages, asked.bos_token, asked.eos_token)
+        return renderer.render_variables(template, variables)
+
+    text = render(asked.messages)
+    question = next((each["content"] for each in reversed(asked.messages) if each["role"] == "user"), None)
+    if not isinstance(question, str) or question.strip() in text or _PART.search(template) is None:
+        return text
+    parts = [
+        {**each, "content": [{"type": "text", "text": each["content"]}]}
+        if isinstance(each.get("content"), str)
+        else each
+        for each in asked.messages
+    ]
+    with suppress(Refused):
+        in_parts = render(parts)
+        return in_parts if question.strip() in in_parts else text
+    return text
 
 
 def _variants(asked: TemplateChat) -> Iterator[tuple[tuple[str, ...], TemplateChat]]:

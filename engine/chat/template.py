@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -31,11 +32,15 @@ _NO_TOOLS = Translatable("The chat template of this model says nothing of tools:
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
-    """Hold what a model reads of a conversation. `written`: the begun reply behind it, which is continued."""
+    """Hold what a model reads of a conversation. `written`: the begun reply behind it, which is continued.
+
+    `pictures`: the tokens of images, by the marks that stand for them.
+    """
 
     before: CutText
     written: CutText = NOTHING
     plain: bool = False
+    pictures: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -55,7 +60,12 @@ class PromptText:
 
         Raises TextNotEncodable.
         """
-        tokens = _encode_begun(self.before, tokenizer, parse_special=not self.plain)
+        pieces = list(_around(self.before, self.pictures))
+        tokens = _encode_begun(pieces[0][0], tokenizer, parse_special=not self.plain)
+        for (_, mark), (text, _) in pairwise(pieces):
+            # Each text by itself, as llama.cpp's mtmd reads it.
+            tokens += self.pictures[mark]
+            tokens += encode_cut(text, tokenizer, add_special=False, parse_special=not self.plain)
         places = [0, *self.written.cuts, len(self.written.text)]
         for begin, end in pairwise(places):
             tokens += encode_behind(self.written.text[begin:end], tokenizer) if end > begin else []
@@ -95,17 +105,19 @@ def render_prompt(
     given: TemplateInput = PLAIN_INPUT,
 ) -> PromptText:
     """Render a conversation as a model reads it. Raises ChatTemplateFailed, Cancelled."""
-    told = [template_message(message) for message in messages]
+    told = [template_message(message, marked=given.see is not None) for message in messages]
+    pictures = _pictures(messages, given)
     if len(told) > 1 and told[-1]["role"] == "assistant":
         # Apart, as the reply was written.
-        prompt = render_prompt(told[:-1], tokenizer, renderer, given)
+        prompt = replace(render_prompt(told[:-1], tokenizer, renderer, given), pictures=pictures)
         reply = str(told[-1].get("content") or "")
         cuts = reply_cuts(reply, prompt.before.text, lookalikes_of(tokenizer))
         return replace(prompt, written=CutText(reply, tuple(cuts)))
     template = choose_template(tokenizer.chat_templates, given)
     if template is None:
-        return PromptText(_cut("\n".join(str(each.get("content") or "") for each in told), tokenizer), plain=True)
-    return PromptText(render_cut(template, told, tokenizer, renderer, given))
+        text = "\n".join(str(each.get("content") or "") for each in told)
+        return PromptText(_cut(text, tokenizer), plain=True, pictures=pictures)
+    return PromptText(render_cut(template, told, tokenizer, renderer, given), pictures=pictures)
 
 
 def render_conversation(
@@ -116,8 +128,24 @@ def render_conversation(
     if template is None:
         return render_prompt(messages, tokenizer, renderer, given)
     ended = replace(given, arguments={**given.arguments, "add_generation_prompt": False})
-    told = [template_message(message) for message in messages]
-    return PromptText(render_cut(template, told, tokenizer, renderer, ended))
+    told = [template_message(message, marked=given.see is not None) for message in messages]
+    return PromptText(render_cut(template, told, tokenizer, renderer, ended), pictures=_pictures(messages, given))
+
+
+def _pictures(messages: Sequence[Message | Mapping[str, Any]], given: TemplateInput) -> dict[str, Sequence[int]]:
+    """Return the tokens of the images in messages by their marks; none where the model sees none."""
+    parts = [part for message in messages if isinstance(message, Message) for part in message.pictures]
+    return {} if given.see is None else {part.mark: given.see(part.url) for part in parts}
+
+
+def _around(text: CutText, marks: Mapping[str, object]) -> Iterator[tuple[CutText, str]]:
+    """Give the texts between the marks, each with the mark behind it, "" at the end."""
+    place = 0
+    for found in re.finditer("|".join(map(re.escape, marks)) or r"(?!)", text.text):
+        cuts = (cut - place for cut in text.cuts if place < cut < found.start())
+        yield CutText(text.text[place : found.start()], tuple(cuts)), found[0]
+        place = found.end()
+    yield CutText(text.text[place:], tuple(cut - place for cut in text.cuts if cut > place)), ""
 
 
 def render_cut(

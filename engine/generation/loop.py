@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterator, Sequence
 from math import exp
 from time import perf_counter
 
+from engine.backends.pictures import without_pictures
 from engine.backends.prefix import common_prefix, keep_prefix, read
 from engine.chat.reply_parts import Delta
 from engine.config import MAX_LOOKAHEAD
@@ -34,8 +35,10 @@ class GenerationLoop:
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self._reading, self._proposing = plan, plan.reading, plan.proposing
-        self._committed = list(self._reading.prompt)
-        self._told = self._prompt_length = len(self._reading.prompt)
+        self._committed = without_pictures(self._reading.prompt)
+        self._seen = len(self._reading.prompt) - len(self._committed)
+        """Positions of pictures in the prompt: the target alone knows of them."""
+        self._told = self._prompt_length = len(self._committed)
         """How many of the committed tokens the drafter knows."""
         self._forced: Sequence[int] = self._reading.forced
         self._finish: FinishReason | None = None
@@ -93,7 +96,7 @@ class GenerationLoop:
             self._finish, failure = "error", error
         finally:
             self._leave()
-        yield Finished(self._tally.result(self._committed, self._finish, self._stop_reason))
+        yield Finished(self._tally.result(self._committed[self._prompt_length :], self._finish, self._stop_reason))
         if failure is not None:
             raise failure
 
@@ -129,10 +132,10 @@ class GenerationLoop:
             if plan.late:
                 self._finish = "time"
                 self._tally.note_prompt(done)
-                yield Finished(self._tally.result(self._committed, self._finish, None))
+                yield Finished(self._tally.result(self._committed[self._prompt_length :], self._finish, None))
                 return
         self._proposing.drafter.resting = self._proposing.policy.resting
-        self._proposing.drafter.begin(self._reading.prompt, plan.cancel)
+        self._proposing.drafter.begin(list(self._committed), plan.cancel)
         self._tally.note_prompt(evaluated)
         yield PromptProgress(evaluated, evaluated)
 
@@ -271,7 +274,7 @@ class GenerationLoop:
             self._finish, self._stop_reason = "stop", self._reading.reply.stopped
         elif self._emitted == self._reading.request.max_tokens:
             self._finish = "length"
-        elif len(self._committed) > plan.target.context_length:
+        elif len(self._committed) + self._seen > plan.target.context_length:
             self._finish = "context"
         return text + self._reading.reply.finish() if self._finish else text
 
@@ -304,7 +307,7 @@ class GenerationLoop:
 
     def _truncate(self) -> None:
         target = self._plan.target
-        target.truncate(min(target.length, len(self._committed) - 1))
+        target.truncate(min(target.length, len(self._committed) + self._seen - 1))
 
     def _tell(self, *, all_of_it: bool = False) -> None:
         """Tell the drafter what it does not know yet of what was committed, or `all_of_it`: no more will come."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from engine.backends.base import Backend
+from engine.documents.picture import decode_picture
 from engine.errors import InvalidRequest
+from engine.messages.picture import Picture
 from engine.translatable import Translatable
 
 
@@ -73,3 +77,10 @@ def infill_tokens(target: Backend, gap: Infill) -> list[int]:
         tokens += read(f"{title}\n{text}\n") if mark is None else [mark, *read(f"{title}\n{text}\n")]
     before, behind, middle = marks
     return [*tokens, before, *read(gap.before), behind, *read(gap.behind), middle, *read(gap.begun)]
+
+
+def eyes_of(target: Backend) -> Callable[[str], Sequence[int]] | None:
+    """Return what gives the target's tokens of a picture by its address; None where it sees none."""
+    if not target.sees:
+        return None
+    return lambda address: target.see(Picture(address, partial(decode_picture, address)))

@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from engine.backends.base import Backend, Tokenizer
+from engine.backends.pictures import without_pictures
 from engine.cancel import CancelToken
 from engine.chat.call_form import CallForm, call_form
 from engine.chat.context_fit import fit_turns, prompt_limit
@@ -24,6 +25,7 @@ from engine.chat.thinking import thinking_input, thought_end
 from engine.checks import check_tokens, lone_surrogate
 from engine.config import GenerationRequest
 from engine.errors import ChatTemplateFailed, ContextFull, InvalidRequest
+from engine.generation.questions import eyes_of
 from engine.loading.source import Source
 from engine.masks.call_grammar import bare_constraint, calls_constraint
 from engine.masks.call_guess import CallGuess, CallKind
@@ -44,7 +46,7 @@ _REPLY, _THOUGHT, _TOOL = "QRXYZ", "QTXYZ", "qfxyz"
 _MARKERS_BEGIN = "<["
 _LONGEST = 64
 _HALF = Translatable("Halves of characters (lone surrogates) in the prompt were read as question marks.")
-_UNREAD = Translatable("Pictures, sounds and other parts of messages that are no text were left out: none is read yet.")
+_UNREAD = Translatable("Parts of messages that are no text were left out: this model does not read them.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,7 @@ def read_request(request: GenerationRequest, target: Backend, cancel: CancelToke
     _check_token_ids(request, target.vocab_size)
     given = thinking_input(request.thinking, tokenizer, renderer) if _is_chat(request) else PLAIN_INPUT
     given = replace(given, tools=request.tools or None, arguments={**given.arguments, **request.template_options})
+    given = replace(given, see=eyes_of(target))
     tokens, dropped = _encode(request, target, renderer, given)
     begun = _begun(request.prefix, tokenizer, tokens)
     forced = _begun(request.forced, tokenizer, [*tokens[-_PROMPT_END:], *begun])
@@ -125,6 +128,8 @@ def read_request(request: GenerationRequest, target: Backend, cancel: CancelToke
         tokens, dropped = _encode(request, target, renderer, given, len(begun))
     if not tokens:
         raise InvalidRequest(Translatable("The prompt has no tokens: it must have some text."))
+    if tokens[-1] < 0:
+        raise InvalidRequest(Translatable("The prompt ends with a picture: write something behind it."))
     parted, end = _parted(request, tokenizer, tokens, given, begun), TurnEnd()
     if _is_chat(request):
         end = turn_end_of(tokenizer, target.eos_token_ids, parted.thought_ends, renderer)
@@ -145,16 +150,17 @@ def read_request(request: GenerationRequest, target: Backend, cancel: CancelToke
         _guess(request, target, given, renderer, ends, end),
         lambda: thought_end(tokenizer, Renderer(cancel), given, parted.thought_ends),
         dropped,
-        (*renderer.notes, *_notes_on(request)),
+        (*renderer.notes, *_notes_on(request, sees=target.sees)),
     )
 
 
-def _notes_on(request: GenerationRequest) -> tuple[str, ...]:
+def _notes_on(request: GenerationRequest, *, sees: bool) -> tuple[str, ...]:
     """Return notes on a prompt: the parts that the model does not read, or not as they are."""
     prompt = request.prompt
     messages = [] if isinstance(prompt, str) else [each for each in prompt if isinstance(each, Message)]
     texts = (prompt,) if isinstance(prompt, str) else [message.content for message in messages]
-    unread = any(isinstance(part, ImagePart | OtherPart) for message in messages for part in message.parts)
+    left_out = OtherPart if sees else ImagePart | OtherPart
+    unread = any(isinstance(part, left_out) for message in messages for part in message.parts)
     return (*([_UNREAD] if unread else []), *([_HALF] if any(map(lone_surrogate, texts)) else []))
 
 
@@ -235,8 +241,9 @@ def _parted(
 
 
 def _text_of(tokens: Sequence[int], tokenizer: Tokenizer) -> str:
-    """Return the text of tokens with that of control tokens."""
-    data = b"".join(tokenizer.piece(token) or tokenizer.marker(token).encode() for token in tokens)
+    """Return the text of tokens with that of control tokens, and of pictures none."""
+    words = without_pictures(tokens)
+    data = b"".join(tokenizer.piece(token) or tokenizer.marker(token).encode() for token in words)
     return data.decode("utf-8", "replace")
 
 

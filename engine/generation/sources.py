@@ -68,6 +68,10 @@ def choose_proposing(reading: Reading, models: Models, seed: int) -> Proposing:
     request, target = reading.request, models.target
     speculation, greedy = request.speculation, request.sampling.greedy
     method, sources = choose_sources(speculation, models.sources)
+    if min(reading.prompt) < 0 and any(source.reads_states for source in sources):
+        # Heads read the states of words, one behind the other.
+        sources = tuple(source for source in sources if not source.reads_states)
+        method = sources[-1].method.name if sources else PLAIN
     if request.prediction and speculation.method != PLAIN and speculation.lookahead != 0:
         method = method if sources else PREDICTION.name
         sources = (Source(PREDICTION), *(source for source in sources if source.method is not NGRAM))

@@ -75,9 +75,9 @@ class Tally:
         return RoundEvent(self.rounds, source, lookahead, proposed, accepted, *times, speedup, rejected)
 
     def result(
-        self, committed: Sequence[int], finish: FinishReason | None, stop_reason: str | int | None
+        self, tokens: Sequence[int], finish: FinishReason | None, stop_reason: str | int | None
     ) -> GenerationResult:
-        """Return the result of the reply. `committed`: the tokens of the prompt, and those of the reply behind them."""
+        """Return the result of the reply, which has these tokens."""
         plan = self._plan
         # Text that is still held back for a stop string is in no event, so it is not in the result.
         self._stats.put(
@@ -88,7 +88,7 @@ class Tally:
         parts = plan.reading.parted.finish(ended=finish == "stop")
         return GenerationResult(
             text=plan.reading.reply.text,
-            tokens=tuple(committed[len(plan.reading.prompt) :]),
+            tokens=tuple(tokens),
             prompt_tokens=len(plan.reading.prompt),
             prompt_evaluated=self._evaluated,
             finish_reason=finish or "stop",

@@ -27,6 +27,7 @@ from engine.events import LoadProgress
 from engine.formats.model_file import ModelFile
 from engine.formats.safetensors.reader import model_folder
 from engine.library.names import resolve_source
+from engine.library.projectors import projector_beside
 from engine.library.scan import known_model
 from engine.loading.interrupts import Progress, load_apart
 from engine.loading.trial import check_model_file, check_model_header, checked_file, library_missing, needs_of
@@ -80,6 +81,7 @@ LAZY_MODULES = (
     "engine.backends.llama_cpp.graphs.medusa",
     "engine.backends.llama_cpp.heads",
     "engine.backends.llama_cpp.library",
+    "llama_cpp.mtmd_cpp",
     "engine.backends.llama_cpp.streams",
     "engine.backends.transformers.convert_child",
     "engine.backends.transformers.eagle",
@@ -181,8 +183,20 @@ def open_backend(
     if config.rpc:  # It runs in a child process anyway, and its weights need not fit here.
         check_model_header(config.path)
         return _open("machines", config, progress, cancel)
-    checked = checked_file(config, cancel=cancel, progress=_stage(progress, "checking"))
-    backend = _open("llama.cpp", config, progress, cancel, checked)
+    found = None if config.projector is not None else projector_beside(path)
+
+    def load(how: LoadConfig) -> Backend:
+        checked = checked_file(how, cancel=cancel, progress=_stage(progress, "checking"))
+        return _open("llama.cpp", how, progress, cancel, checked)
+
+    try:
+        backend = load(replace(config, projector=config.projector or found))
+    except LoadFailed as error:
+        if found is None:
+            raise
+        backend = load(config)  # It may be the projector's fault.
+        said = Translatable("{name} does not see: with {file} it cannot be loaded.", name=backend.name, file=found.name)
+        backend.notes = (*backend.notes, f"{said} {error}")
     backend.context_grows = not chosen
     return backend
 

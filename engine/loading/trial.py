@@ -356,6 +356,7 @@ def _settings(config: LoadConfig) -> dict[str, Any]:
         "threads": config.threads,
         "gpu_layers": config.gpu_layers,
         "cache_type": config.cache_type,
+        "projector": None if config.projector is None else os.fspath(Path(config.projector).absolute()),
     }
 
 
@@ -370,7 +371,8 @@ def _check_cancel(cancel: CancelToken | None) -> None:
 def passed_key(config: LoadConfig, model: ModelFile) -> str:
     """Name a file as it is now, together with the settings that matter and the library that will run it."""
     stats = []
-    for part in split_parts(model.path):
+    beside = [] if config.projector is None else [Path(config.projector)]
+    for part in (*split_parts(model.path), *beside):
         status = part.stat()
         stats.append((status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev))
     vocabulary = None if model.vocabulary is None else model.vocabulary.digest

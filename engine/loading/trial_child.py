@@ -20,6 +20,8 @@ import numpy as np
 from engine.backends.base import Backend
 from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.backends.llama_cpp.embedding import LlamaCppEmbedder
+from engine.backends.prefix import read_all
+from engine.cancel import CancelToken
 from engine.chat.render import Renderer, keep_warm
 from engine.chat.template import encode_prompt
 from engine.config import MAX_LOOKAHEAD, LoadConfig
@@ -31,6 +33,7 @@ from engine.errors import (
     TextNotEncodable,
 )
 from engine.messages.message import Message
+from engine.messages.picture import Picture, Pixels
 from engine.system.child_side import be_harmless, own_output
 from engine.system.hidden_commands import VERDICT_MARK, memory_is_short
 from engine.system.machine import tells_of_no_memory
@@ -45,6 +48,8 @@ _TEXTS = (
     *("Once upon a time", " Hello, world!\n\n\tHow are you?  ", "\n", "\r\n", "\x00", "\u2581"),
     *("äöüß €", "你好世界", "🙂👩\u200d👩\u200d👧", "e\u0301", "\ufffd", "<s></s><unk>[INST]<|im_start|>"),
 )
+_SIDE = 64
+"""Pixels of a picture that is tried."""
 _CHAT = (
     Message("system", "You are helpful."),
     Message("user", "Hello!"),
@@ -71,6 +76,7 @@ def run(settings: str) -> int:
             wanted["gpu_layers"],
             trusted=True,
             cache_type=wanted["cache_type"],
+            projector=wanted["projector"],
         )
         if config.path.stat().st_size < _ONE_THREAD:
             # The other cores load the file, and a second one, in the parent meanwhile.
@@ -145,6 +151,8 @@ def _try_model(config: LoadConfig, out: BinaryIO) -> None:
         _try_forward(backend, _LONG_BATCH if small else _SHORT_BATCH)
         _say(out, progress=0.95)
         _try_reply(backend)
+        if backend.sees:
+            _try_picture(backend)
 
 
 def _try_embedder(config: LoadConfig) -> None:
@@ -217,6 +225,16 @@ def _try_reply(backend: Backend) -> None:
         rows = backend.forward([token], 1)
         _check(rows)
         token = int(np.argmax(rows[0]))
+
+
+def _try_picture(backend: Backend) -> None:
+    """Try what a chat with a picture would do."""
+    pixels = Pixels(_SIDE, _SIDE, np.arange(3 * _SIDE * _SIDE, dtype=np.uint32).astype(np.uint8).tobytes())
+    tokens = backend.see(Picture("", lambda: pixels))
+    if len(tokens) < backend.context_length:
+        backend.truncate(0)
+        read_all(backend, tokens, CancelToken())
+        _check(backend.forward([0], 1))
 
 
 def _check(rows: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> None:

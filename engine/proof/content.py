@@ -15,7 +15,7 @@ from engine.cancel import CancelToken
 from engine.config import GenerationRequest, LoadConfig, SamplingConfig, SpeculationConfig, freeze_prompt
 from engine.constraint import Constraint
 from engine.decoder import SpeculativeDecoder
-from engine.errors import EngineError
+from engine.errors import EngineError, InvalidRequest
 from engine.events import GenerationResult
 from engine.formats.files import list_files, stamp_files
 from engine.generation.request import make_request
@@ -125,6 +125,8 @@ def describe_reply(
     """
     target = decoder.target
     request = make_request(prompt, dict(options), SamplingConfig(), SpeculationConfig())
+    if request.has_pictures:
+        raise InvalidRequest(Translatable("A reply to pictures cannot be proved yet."))
     read = [] if target is None else list(target.tokens[: result.prompt_tokens])
     told: dict[str, Any] = {"tokens": read}
     if isinstance(request.prompt, str):

@@ -30,8 +30,8 @@ SETTINGS = {
     "GGML_NATIVE": "OFF",
     "GGML_BACKEND_DL": "ON",
     "GGML_CPU_ALL_VARIANTS": "ON",
-    # Only images and sound need it.
-    "LLAVA_BUILD": "OFF",
+    # Pictures are read with mtmd.
+    "LLAVA_BUILD": "ON",
     # One file a library, not three copies of it: a wheel has no links.
     "CMAKE_PLATFORM_NO_VERSIONED_SONAME": "ON",
     # The modules are installed as programs; they belong beside libllama.

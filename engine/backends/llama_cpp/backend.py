@@ -21,11 +21,13 @@ from engine.backends.llama_cpp.functions import abort_function, free_all, logits
 from engine.backends.llama_cpp.hidden import HiddenRows, hidden_states, with_shared_keys
 from engine.backends.llama_cpp.library import computes_alike, library_rows, prepare_library
 from engine.backends.llama_cpp.loading import device_name, load_model, make_context, notes_on
+from engine.backends.llama_cpp.projector import Projector
 from engine.backends.llama_cpp.recurrent import RecurrentState, worth_saving
 from engine.backends.llama_cpp.state_layout import caches_in, is_state_of
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
 from engine.backends.llama_cpp.trees import SEQUENCES, SPARE, TreeSequences
 from engine.backends.llama_cpp.wanted import WantedRows
+from engine.backends.pictures import PictureToken
 from engine.backends.prefix import common_prefix
 from engine.backends.threads import ThreadFollower
 from engine.cancel import CancelToken
@@ -40,6 +42,7 @@ from engine.errors import (
     TokenOutOfRange,
 )
 from engine.formats.vocabulary import Vocabulary
+from engine.messages.picture import Picture
 from engine.system.machine import available_memory, machine_watch
 from engine.translatable import Translatable
 
@@ -62,6 +65,9 @@ class LlamaCppBackend(Backend):
     _shared = False
     _follower: ThreadFollower | None = None
     _cancel: CancelToken | None = None
+    _projector: Projector | None = None
+    _skipped = 0
+    """By how many positions of the cache pictures are shorter than their tokens."""
 
     def __init__(
         self,
@@ -114,8 +120,7 @@ class LlamaCppBackend(Backend):
         self._lock = threading.RLock()
         self._kept = 0
         self._wanted = WantedRows()
-        parts = self._tokenizer, self._tree, self._wanted
-        self._free = weakref.finalize(self, free_all, parts, self._batch, context, model)
+        self._free = self._freeing(context, model)
 
     @classmethod
     def open(
@@ -144,8 +149,22 @@ class LlamaCppBackend(Backend):
         backend.notes, backend.config, backend.vocabulary = notes_on(model, config), config, vocabulary
         backend._tokenizer.use_template(config.chat_template)
         backend._follower = backend.follow_machine()
+        backend._open_eyes(model, config)
         backend.hidden_states = with_shared_keys(backend.hidden_states, model, config.path)
         return backend
+
+    def _open_eyes(self, model: Any, config: LoadConfig) -> None:
+        """See with the projector of the configuration, if there is one, and the cache can go back behind pictures."""
+        if config.projector is not None and self.rewind.kind == "any":
+            self._projector = Projector(config.projector, model, self.threads, on_card=self.device != "cpu")
+            self.sees = True
+            self._free.detach()
+            self._free = self._freeing(self._context, model)
+
+    def _freeing(self, context: Any, model: Any) -> weakref.finalize[..., LlamaCppBackend]:
+        """Have everything freed together with this object."""
+        parts = self._tokenizer, self._tree, self._wanted, self._projector
+        return weakref.finalize(self, free_all, parts, self._batch, context, model)
 
     @property
     def length(self) -> int:
@@ -201,6 +220,8 @@ class LlamaCppBackend(Backend):
         held, count = len(self._tokens), len(tokens)
         if self._tree is not None and self._tree.tokens:
             self._recover()  # Of the tree no path was kept.
+        if count and isinstance(tokens[0], PictureToken):
+            return self._look(tokens)
         alone = count == 1 == n_outputs and self._state is None and not self._replay
         if alone and held < self.context_length and 0 <= tokens[0] < self.vocab_size and not self.closed:
             # A draft's next token, where there is nothing else to do.
@@ -232,6 +253,45 @@ class LlamaCppBackend(Backend):
         self._replay = []
         return self._rows(tail, n_outputs)
 
+    def see(self, picture: Picture) -> list[int]:
+        return super().see(picture) if self._projector is None else self._projector.tokens(picture)
+
+    def _look(self, tokens: Sequence[int]) -> Logits:
+        """Append a piece of a picture to the cache."""
+        piece, held = [token for token in tokens if isinstance(token, PictureToken)], len(self._tokens)
+        if self.closed or self._projector is None:
+            raise BackendClosed
+        if [token.index for token in piece] != list(range(piece[0].count)) or len(piece) < len(tokens):
+            raise BackendFailure(Translatable("a picture must be read whole"), held)
+        if held + len(piece) > self.context_length:
+            raise ContextFull(held + len(piece), self.context_length)
+        if self._replay:
+            self._decode(self._replay, held - len(self._replay), 0)
+            self._replay = []
+        self._compute_with(len(piece))
+        try:
+            status = self._projector.read(piece, self._context, held - self._skipped, self._batch_size, self._cancel)
+        except Cancelled:
+            self._recover()
+            raise
+        if status != 0:
+            self._failed(status, held)
+        self._keep_tokens([*self._tokens, *piece])
+        return self._rows(len(piece), 0)
+
+    def _keep_tokens(self, tokens: Sequence[int]) -> None:
+        """Note which tokens the cache holds."""
+        self._tokens = list(tokens)
+        ends = (token for token in self._tokens if isinstance(token, PictureToken) and token.index == token.count - 1)
+        self._skipped = sum(token.count - token.steps for token in ends) if self.sees else 0
+
+    def _position(self, length: int) -> int:
+        """Return the position in the cache behind so many tokens."""
+        if not self._skipped:
+            return length
+        behind = (token for token in self._tokens[length:] if isinstance(token, PictureToken) and not token.index)
+        return length - self._skipped + sum(token.count - token.steps for token in behind)
+
     def _check(self, tokens: Sequence[int]) -> None:
         if min(tokens) < 0 or max(tokens) >= self.vocab_size:
             raise TokenOutOfRange(next(t for t in tokens if not 0 <= t < self.vocab_size), self.vocab_size)
@@ -251,10 +311,11 @@ class LlamaCppBackend(Backend):
         if count != self._batch_count:
             self._batch.n_tokens = self._batch_count = count
         ids, positions, outputs = self._batch_tokens, self._batch_positions, self._batch_outputs
+        place = position - self._skipped
         silent = count - n_outputs if self._shown is None else self._shown.unmarked(count, n_outputs)
         for index, token in enumerate(tokens):
             ids[index] = token
-            positions[index] = position + index
+            positions[index] = place + index
             outputs[index] = index >= silent
         self._compute_with(count)
         began = perf_counter()
@@ -306,7 +367,8 @@ class LlamaCppBackend(Backend):
             self._compute_with(silent + count)
             chain = [*range(-1, silent - 1), *(parent + silent for parent in parents)]
             unmarked = silent if self._shown is None else self._shown.unmarked(silent + count, count)
-            status = tree.decode([*self._replay, *tokens], chain, held - silent, silent, unmarked)
+            place = held - silent - self._skipped
+            status = tree.decode([*self._replay, *tokens], chain, place, silent, unmarked)
             if status != 0:
                 self._failed(status, held)
             return self._rows(silent + count, count)
@@ -321,7 +383,7 @@ class LlamaCppBackend(Backend):
         with self._open():
             fed, silent = tree.tokens, len(self._replay)
             first, alike = len(self._tokens) - silent, common_prefix(path, range(len(fed)))
-            tree.keep(len(self._tokens) + alike)
+            tree.keep(len(self._tokens) - self._skipped + alike)
             self._tokens.extend(fed[index] for index in path)
             self._replay = [fed[index] for index in path[alike:]]
             if self._shown is not None and self._reader is not None:
@@ -358,7 +420,9 @@ class LlamaCppBackend(Backend):
             raise RewindNotSupported(length, known)
         if length == known:
             return
-        held = known - len(self._replay)
+        if isinstance(cut := self._tokens[length], PictureToken) and cut.index:
+            raise RewindNotSupported(length, known)  # Half a picture is none.
+        held, place = known - len(self._replay), self._position(length)
         if length >= held:
             self._replay = self._replay[: length - held]
         elif length == 0:
@@ -369,12 +433,14 @@ class LlamaCppBackend(Backend):
                 raise RewindNotSupported(length, self.length)
             # What lies between is fed again with the next forward.
             self._replay = self._tokens[reached:length]
-        elif self.rewind.kind == "none" or not llama_cpp.llama_memory_seq_rm(self._memory, 0, length, -1):
+        elif self.rewind.kind == "none" or not llama_cpp.llama_memory_seq_rm(self._memory, 0, place, -1):
             raise RewindNotSupported(length, self.length)
         elif self._tree is not None:
-            self._tree.cut(length)
+            self._tree.cut(place)
             self._replay = []
         del self._tokens[length:]
+        if self._skipped:
+            self._keep_tokens(self._tokens)
 
     def mark(self) -> None:
         if self._state is None:
@@ -424,9 +490,7 @@ class LlamaCppBackend(Backend):
         self._tokens, self._replay = [], []
         self._views.clear()
         self._threads_set = 0  # The new one has others.
-        self._free = weakref.finalize(
-            self, free_all, (self._tokenizer, self._tree, self._wanted), self._batch, context, model
-        )
+        self._free = self._freeing(context, model)
         self.watch(self._cancel)
 
     def cache_bytes(self) -> int:
@@ -459,7 +523,7 @@ class LlamaCppBackend(Backend):
                     raise BackendFailure(Translatable("its cache cannot be restored"))
                 if not single:
                     self._take_spare()
-            self._tokens.extend(copy.tokens)
+            self._keep_tokens(copy.tokens)
 
     def part_length(self) -> int:
         if self.rewind.kind != "any" or self._reader is not None or self._tree is None:
@@ -475,7 +539,7 @@ class LlamaCppBackend(Backend):
             if self._tree.tokens:
                 self._recover()
             last = min(last, len(self._tokens) - len(self._replay))
-            if first >= last:
+            if first >= last or min(self._tokens[:last]) < 0:  # Pictures are kept in no file.
                 return None
             self._tree.cut(0)
             data = self._look_at(first, last, lambda sequence: read_sequence(self._context, sequence))
@@ -516,7 +580,7 @@ class LlamaCppBackend(Backend):
         Of a sequence llama.cpp copies only what a sliding window sees at its end. A text that went back behind that
         would miss the rest, so that each piece is no longer than the window.
         """
-        held = len(self._tokens) - len(self._replay)
+        held = len(self._tokens) - len(self._replay) - self._skipped
         window = int(llama_cpp.llama_model_n_swa(llama_cpp.llama_get_model(self._context)))
         if not window or held <= window:
             return [look(0)]
@@ -539,19 +603,25 @@ class LlamaCppBackend(Backend):
         if self._state is not None:
             reached = self._state.recover(self.length)
             self._replay = self._tokens[reached:] if reached else []
-        elif self.rewind.kind == "any" and held and llama_cpp.llama_memory_seq_rm(self._memory, 0, held, -1):
+        elif self.rewind.kind == "any" and held and self._forget_from(held - self._skipped):
             reached = held
-            if self._tree is not None:
-                self._tree.cut(held)
         else:
             reached = 0
         if not reached:
             self._empty()
 
+    def _forget_from(self, place: int) -> bool:
+        """Remove what the cache holds from a position on; return whether it could be done."""
+        if not llama_cpp.llama_memory_seq_rm(self._memory, 0, place, -1):
+            return False
+        if self._tree is not None:
+            self._tree.cut(place)
+        return True
+
     def _empty(self) -> None:
         """Forget everything."""
         self._clear()
-        self._tokens.clear()
+        self._keep_tokens(())
 
     def _clear(self) -> None:
         llama_cpp.llama_memory_clear(self._memory, True)

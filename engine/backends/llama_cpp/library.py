@@ -45,12 +45,13 @@ class LibraryLog:
     Two models can be loaded at once: a thread clears and is told what llama.cpp said on it.
     llama.cpp has one receiver of its messages in a process: the log that was made last. None reaches the terminal but
     an error behind which CUDA's part of llama.cpp ends the process: it says why, and the trial reads it there.
+    Attribute: receiver (for llama.cpp's other libraries, which have one each).
     """
 
     def __init__(self) -> None:
         self._lines: deque[tuple[int, str]] = deque(maxlen=_KEPT)
-        self._receiver = llama_cpp.llama_log_callback(self._keep)
-        llama_cpp.llama_log_set(self._receiver, ctypes.c_void_p(0))
+        self.receiver = llama_cpp.llama_log_callback(self._keep)
+        llama_cpp.llama_log_set(self.receiver, ctypes.c_void_p(0))
 
     def _keep(self, level: int, text: bytes, _data: object) -> None:
         if text.startswith(_LAST_WORDS):

@@ -32,7 +32,8 @@ from engine.translatable import Translatable
 
 DEFAULT_CONTEXT = 4096
 _BATCH_CPU = 128
-_BATCH_GPU = 512
+_BATCH_GPU = _BATCH_SEEING = 512
+"""Some models read all of a picture at once, Gemma 3 its 256 tokens."""
 _SHARE_OF_MEMORY = 0.9
 _ALL_LAYERS = 999
 """More than any model has."""
@@ -164,7 +165,7 @@ def make_context(model: Any, config: LoadConfig, log: LibraryLog, streams: int =
     trained = int(llama_cpp.llama_model_n_ctx_train(model)) or DEFAULT_CONTEXT
     context_length = min(config.context_length or DEFAULT_CONTEXT, trained)
     threads = config.threads or default_threads(int(llama_cpp.llama_model_size(model)))
-    batch_size = _BATCH_GPU if gpu_layers(config) else _BATCH_CPU
+    batch_size = _BATCH_GPU if gpu_layers(config) else _BATCH_SEEING if config.projector else _BATCH_CPU
     params = llama_cpp.llama_context_default_params()
     params.n_ctx = context_length
     params.n_batch = params.n_ubatch = min(batch_size, max(context_length, MAX_LOOKAHEAD + 1))

@@ -97,6 +97,20 @@ def test_a_message_that_says_nothing_has_an_empty_text_where_the_template_looks_
     assert _rendered(template, messages, TemplateInput()) == ("Go/0/1", "")
 
 
+def test_a_template_that_reads_parts_alone_is_given_parts() -> None:
+    """SmolVLM's: of a content that is a text it would write nothing."""
+    template = (
+        "{% for m in messages %}{{ m.role }}:{% for part in m.content %}{% if part['type'] == 'text' %}"
+        "{{ part['text'] }}{% endif %}{% endfor %};{% endfor %}"
+    )
+    messages: list[dict[str, object]] = [
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": "Hi"},
+        {"role": "user", "content": "Bye"},
+    ]
+    assert _rendered(template, messages, TemplateInput()) == ("user:Hello;assistant:Hi;user:Bye;", "")
+
+
 def test_tools_that_a_template_cannot_describe_stand_in_the_system_prompt() -> None:
     template = "{% if tools %}{{ tools[0].no.such }}{% endif %}" + _EACH
     text, notes = _rendered(template, [{"role": "user", "content": "Go"}], TemplateInput([{"name": "f"}]))

@@ -1,5 +1,6 @@
 """GGUF models with random weights: any size, no meaning. For measuring speed and for long prompts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,11 +37,19 @@ HALF_BILLION = Shape(layers=26, width=1024, inner=4096, heads=16, key_heads=16, 
 TINY = Shape(layers=2, width=64, inner=128, heads=4, key_heads=2, vocabulary=512)
 
 
-def write_random_model(path: Path, shape: Shape, seed: int = 0) -> Path:
-    """Write a Q8_0 model, whole or not at all. The same seed gives the same file."""
+def write_random_model(
+    path: Path, shape: Shape, seed: int = 0, architecture: str = "llama", marks: Sequence[str] = ()
+) -> Path:
+    """Write a Q8_0 model, whole or not at all. The same seed gives the same file. Also of the architecture qwen2vl.
+
+    `marks`: control tokens that its vocabulary has.
+    """
     partial = path.with_suffix(".partial")
-    writer = gguf.GGUFWriter(partial, "llama")
-    _write_metadata(writer, shape)
+    writer = gguf.GGUFWriter(partial, architecture)
+    _write_metadata(writer, shape, marks)
+    if architecture == "qwen2vl":
+        quarter = shape.width // shape.heads // 8
+        writer.add_rope_dimension_sections([2 * quarter, quarter, quarter, 0])
     rng = np.random.default_rng(seed)
     keys = shape.width * shape.key_heads // shape.heads
     _add_weights(writer, "token_embd.weight", rng, shape.vocabulary, shape.width)
@@ -59,6 +68,8 @@ def write_random_model(path: Path, shape: Shape, seed: int = 0) -> Path:
             ("ffn_down", shape.width, shape.inner),
         ):
             _add_weights(writer, f"{block}.{name}.weight", rng, rows, columns)
+            if architecture == "qwen2vl" and name in ("attn_q", "attn_k", "attn_v"):
+                writer.add_tensor(f"{block}.{name}.bias", rng.normal(0, 0.1, rows).astype(np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -67,7 +78,7 @@ def write_random_model(path: Path, shape: Shape, seed: int = 0) -> Path:
     return path
 
 
-def _write_metadata(writer: gguf.GGUFWriter, shape: Shape) -> None:
+def _write_metadata(writer: gguf.GGUFWriter, shape: Shape, marks: Sequence[str]) -> None:
     writer.add_name("random weights")
     writer.add_file_type(gguf.LlamaFileType.MOSTLY_Q8_0)
     writer.add_block_count(shape.layers)
@@ -78,16 +89,16 @@ def _write_metadata(writer: gguf.GGUFWriter, shape: Shape) -> None:
     writer.add_head_count_kv(shape.key_heads)
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_rope_dimension_count(shape.width // shape.heads)
-    write_vocabulary(writer, shape.vocabulary)
+    write_vocabulary(writer, shape.vocabulary, marks)
 
 
-def write_vocabulary(writer: gguf.GGUFWriter, count: int) -> None:
-    """A tokenizer of `count` tokens, at least 259: three special ones, the bytes, and words without meaning."""
+def write_vocabulary(writer: gguf.GGUFWriter, count: int, marks: Sequence[str] = ()) -> None:
+    """A tokenizer of `count` tokens, at least 259: three special ones, `marks`, the bytes, words without meaning."""
     writer.add_vocab_size(count)
-    special = ["<unk>", "<s>", "</s>"]
+    special = ["<unk>", "<s>", "</s>", *marks]
     data = [f"<0x{byte:02X}>" for byte in range(256)]
     rest = count - len(special) - len(data)
-    kinds = [gguf.TokenType.UNKNOWN, gguf.TokenType.CONTROL, gguf.TokenType.CONTROL]
+    kinds = [gguf.TokenType.UNKNOWN, *[gguf.TokenType.CONTROL] * (len(special) - 1)]
     writer.add_tokenizer_model("llama")
     writer.add_tokenizer_pre("default")
     writer.add_token_list([*special, *data, *(f"\u2581w{number}" for number in range(rest))])
