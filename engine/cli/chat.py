@@ -16,7 +16,7 @@ from typing import Any
 from rich.console import Console
 
 from engine.cancel import CancelToken
-from engine.cli.arguments.documents import add_document_option, asked_of, read_documents
+from engine.cli.arguments.documents import add_document_options, asked_of, read_documents, read_images
 from engine.cli.arguments.models import (
     NamedModels,
     add_corpus,
@@ -39,6 +39,7 @@ from engine.errors import Cancelled, EngineError, InvalidRequest
 from engine.events import Channel, Finished, GenerationResult, TokenEvent
 from engine.generation.request import make_request
 from engine.messages.message import Message
+from engine.messages.parts import ImagePart
 from engine.options import GenerationOptions, check_names
 from engine.system.files import write_whole
 from engine.tools.permissions import Permissions
@@ -65,7 +66,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `chat`."""
     parser.epilog = _EXAMPLES
-    add_document_option(parser)
+    add_document_options(parser)
     add_models(parser)
     add_speculation(parser)
     add_corpus(parser)
@@ -84,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
     history = read_messages(args.messages, ask=False) if args.messages else []
     history = with_system(history, system_of(args))
     make_request("x", dict(options), settings.sampling, settings.speculation)
-    tools, documents = named_tools(args), GivenDocuments(read_documents(args))
+    tools, documents, images = named_tools(args), GivenDocuments(read_documents(args)), read_images(args)
     cancel, console = CancelToken(), Console(stderr=True, quiet=args.quiet)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -99,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
         chat = Chat(decoder, settings, options, history, console, cancel)
         if tools is not None:
             chat.use_tools(stack.enter_context(opened_tools(tools)), Permissions(permissions_file()), args.call_limit)
-        chat.documents = documents
+        chat.documents, chat.images = documents, images
         return chat.run()
 
 
@@ -108,8 +109,9 @@ class _NotSet(EngineError):
 
 
 class Chat:
-    """Hold a conversation. Attributes: history (its messages), documents (from which it is answered).
+    """Hold a conversation.
 
+    Attributes: history (its messages), documents (from which it is answered), images (of the next question).
     In a terminal questions are asked for, and errors are said; of a pipe each line is a question, and an error ends it.
     """
 
@@ -124,6 +126,7 @@ class Chat:
     ) -> None:
         self.history = history
         self.documents = GivenDocuments(())
+        self.images: list[ImagePart] = []
         self._decoder, self._settings, self._options = decoder, settings, options
         self._first = options
         self._console, self._cancel = console, cancel
@@ -155,7 +158,7 @@ class Chat:
                     continue
                 if text.startswith("/") and not text.startswith("//"):
                     self._command(text[1:])
-                elif not self._reply([*self.history, asked_of(self.documents, text.removeprefix("/"), self._decoder)]):
+                elif not self._answer(text.removeprefix("/")):
                     return EXIT_CANCELLED
             except KeyboardInterrupt:
                 if not self._terminal:
@@ -167,6 +170,12 @@ class Chat:
                     raise
                 print(f"outrider-engine: {in_options(error)}", file=sys.stderr)
         return EXIT_DONE
+
+    def _answer(self, question: str) -> bool:
+        """Answer a question; the pictures go with the first one. False: it was cancelled in a pipe."""
+        asked = asked_of(self.documents, question, self._decoder, self.images)
+        self.images = []
+        return self._reply([*self.history, asked])
 
     # Input ------------------------------------------------------------------------------------------------------------
 

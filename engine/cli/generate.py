@@ -16,7 +16,7 @@ from rich.console import Console
 from engine._version import __version__
 from engine.cancel import CancelToken
 from engine.checks import MOST_PREDICTED
-from engine.cli.arguments.documents import add_document_option, asked_of, read_documents
+from engine.cli.arguments.documents import add_document_options, asked_of, read_documents, read_images
 from engine.cli.arguments.models import (
     NamedModels,
     add_corpus,
@@ -37,6 +37,7 @@ from engine.errors import Cancelled, InvalidRequest
 from engine.events import Finished, GenerationResult, RoundEvent, TextEvent, TokenEvent
 from engine.generation.responder import Responder
 from engine.messages.message import Message
+from engine.messages.parts import ImagePart
 from engine.remote.address import is_server_address
 from engine.system.files import write_whole
 
@@ -69,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     prompt("--raw", action="store_true", help="do not apply the chat template")
     prompt("--tokens", action="store_true", help="the prompt is token ids separated by commas")
-    add_document_option(parser)
+    add_document_options(parser)
     add_models(parser, or_server=True)
     add_speculation(parser)
     add_sampling_options(parser)
@@ -145,13 +146,13 @@ def run(args: argparse.Namespace) -> int:
     turns = read_messages(args.messages) if args.messages else None
     system = system_of(args)
     prompt: Any = None
-    documents: list[Document] = []
+    documents, images = list[Document](), list[ImagePart]()
     if turns:
         turns = with_system(turns, system)
     else:
         options["raw"] = args.raw
         prompt = _read_prompt(args)
-        documents = read_documents(args)
+        documents, images = read_documents(args), read_images(args)
         prompt = prompt if system is None else with_system([Message("user", prompt)], system)
         GenerationRequest(freeze_prompt(prompt), **options)
     _note_ignored(args)
@@ -163,7 +164,7 @@ def run(args: argparse.Namespace) -> int:
             if cancel.cancelled:
                 raise Cancelled
             output = _Output(decoder, options, args.json, cancel, console, args.proof)
-            asked = _with_documents(prompt, documents, decoder) if documents else prompt
+            asked = _with_files(prompt, documents, images, decoder) if documents or images else prompt
             if turns is not None:
                 return _answer_turns(output, turns)
             for sampling in _seeded(settings.sampling, args.replies):
@@ -174,19 +175,26 @@ def run(args: argparse.Namespace) -> int:
     return run_cancellable(work, cancel)
 
 
-def _with_documents(prompt: str | list[Message], documents: Sequence[Document], decoder: Responder) -> list[Message]:
-    """Return the prompt with what fits it of documents, as far as the context has room."""
+def _with_files(
+    prompt: str | list[Message], documents: Sequence[Document], images: Sequence[ImagePart], decoder: Responder
+) -> list[Message]:
+    """Return the prompt with pictures, and with what fits it of documents, as far as the context has room."""
     messages = [Message("user", prompt)] if isinstance(prompt, str) else prompt
     question = messages[-1].content
-    return [*messages[:-1], asked_of(GivenDocuments(documents), question, decoder)]
+    return [*messages[:-1], asked_of(GivenDocuments(documents), question, decoder, images)]
 
 
 def _check_together(args: argparse.Namespace) -> None:
     """Check options that exclude each other. Raises InvalidRequest."""
     if args.replies < 1:
         raise InvalidRequest(f"--replies must be a whole number above 0, not {args.replies}.")
-    if args.document and (args.raw or args.tokens or args.messages):
-        raise InvalidRequest("--document needs one prompt and the chat template: omit --raw, --tokens and --messages.")
+    for name in ("document", "image"):
+        if getattr(args, name) and (args.raw or args.tokens or args.messages):
+            raise InvalidRequest(
+                f"--{name} needs one prompt and the chat template: omit --raw, --tokens and --messages."
+            )
+    if args.proof is not None and args.image:
+        raise InvalidRequest("--proof is of replies to texts: omit --image.")
     if args.proof is not None and (args.replies > 1 or args.messages):
         raise InvalidRequest("--proof is of one reply: omit --replies and --messages.")
     if args.replies > 1 and args.messages:

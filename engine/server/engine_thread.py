@@ -15,10 +15,11 @@ from engine.cancel import CancelToken
 from engine.chat.thinking import EFFORTS
 from engine.config import GenerationRequest, ThinkingMode
 from engine.decoder import SpeculativeDecoder
-from engine.errors import Cancelled
+from engine.errors import Cancelled, InvalidRequest
 from engine.events import Event, Finished, GenerationResult, PromptProgress, RoundEvent, TokenEvent
 from engine.messages.message import Message
 from engine.server.gathered import GatheredEvents
+from engine.server.interfaces.conversation import NO_PICTURES
 from engine.server.interfaces.form import Noted
 from engine.server.interfaces.requests import InTokens
 from engine.server.metrics import ServerMetrics
@@ -172,6 +173,8 @@ class EngineThread:
     ) -> None:
         """Write a reply, on the thread that has the models or of a stream; `between` is called between its rounds."""
         asked, in_tokens = wanted
+        if asked.has_pictures and decoder.target is not None and not decoder.target.sees:
+            raise InvalidRequest(NO_PICTURES)
         noted.begun.append(_begun(asked, decoder))
         asked = within_reach(asked, decoder, noted)
         asked = in_tokens(asked, decoder)

@@ -43,7 +43,8 @@ class ReplyStreams:
 
     def _suits(self, decoder: SpeculativeDecoder, request: GenerationRequest) -> bool:
         large = decoder.target is not None and decoder.target.weight_bytes >= self._least_bytes
-        return self.count > 1 and large and request.speculation.tree is None and decoder.can_stream
+        alike = request.speculation.tree is None and not request.has_pictures
+        return self.count > 1 and large and alike and decoder.can_stream
 
     def open(self, decoder: SpeculativeDecoder, request: GenerationRequest, cache_bytes: int) -> None:
         """Open the streams of a decoder, once, if they suit the request."""

@@ -1,25 +1,29 @@
-"""Answer from documents: the option, how they are read, and the message that asks of them."""
+"""Ask of documents and pictures: the options, how they are read, and the message that asks of them."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from engine.decoder import SpeculativeDecoder
 from engine.documents.document import Document
 from engine.documents.give import GivenDocuments
+from engine.documents.picture import read_picture
 from engine.documents.read import read_document
+from engine.errors import InvalidRequest
 from engine.generation.responder import Responder
 from engine.messages.message import Message
-from engine.messages.parts import TextPart
+from engine.messages.parts import ImagePart, TextPart
+from engine.translatable import Translatable
 
 _ROOM = 4_096
 """Tokens of a context whose size is not known."""
 
 
-def add_document_option(parser: argparse.ArgumentParser) -> None:
-    """Add --document."""
+def add_document_options(parser: argparse.ArgumentParser) -> None:
+    """Add --document and --image."""
     parser.add_argument(
         "--document",
         type=Path,
@@ -27,6 +31,14 @@ def add_document_option(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FILE",
         help="answer from a document (PDF, Word, Excel, web page …), of a long one from the parts that fit; repeatable",
+    )
+    parser.add_argument(
+        "--image",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a picture that goes with the (first) question, for a model that sees; repeatable",
     )
 
 
@@ -38,8 +50,20 @@ def read_documents(args: argparse.Namespace) -> list[Document]:
     return documents
 
 
-def asked_of(documents: GivenDocuments, question: str, decoder: Responder) -> Message:
-    """Return a question with what fits it of documents."""
+def read_images(args: argparse.Namespace) -> list[ImagePart]:
+    """Return the pictures that --image names. Raises DocumentRefused."""
+    return [read_picture(path.expanduser()) for path in args.image]
+
+
+def asked_of(documents: GivenDocuments, question: str, decoder: Responder, images: Sequence[ImagePart] = ()) -> Message:
+    """Return a question with pictures, and with what fits it of documents. Raises InvalidRequest: it cannot see."""
     target = decoder.target if isinstance(decoder, SpeculativeDecoder) else None
+    if images and target is not None and not target.sees:
+        raise InvalidRequest(
+            Translatable(
+                "The model {name} cannot see pictures. Choose one with its projector (mmproj-….gguf) beside it.",
+                name=target.name,
+            )
+        )
     files = documents.files(question, _ROOM if target is None else target.context_length)
-    return Message("user", [*files, TextPart(question)] if files else question)
+    return Message("user", [*images, *files, TextPart(question)] if files or images else question)

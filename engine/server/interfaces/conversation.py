@@ -9,7 +9,6 @@ from typing import Any
 from engine.config import freeze_messages
 from engine.errors import InvalidRequest
 from engine.messages.message import Message
-from engine.messages.parts import ImagePart
 from engine.server.interfaces.bodies import is_deep
 from engine.server.interfaces.left_out import NotDone
 
@@ -21,9 +20,9 @@ TEXTS = {
 NO_PICTURES = "This model cannot see pictures. Leave them out."
 _NO_SOUNDS = "This model cannot hear. Leave sounds out, or send what was said as text."
 _MEDIA = {
-    **dict.fromkeys(("image", "image_url", "input_image"), NO_PICTURES),
+    **dict.fromkeys(("image", "image_url", "input_image"), "Pictures are read in messages only. Leave this one out."),
     **dict.fromkeys(("input_audio", "audio", "audio_url"), _NO_SOUNDS),
-    **dict.fromkeys(("input_video", "video_url"), NO_PICTURES),
+    **dict.fromkeys(("input_video", "video_url"), "Videos are not read. Leave them out, or send pictures."),
 }
 _CUT_OFF = "the form of a call whose arguments are cut off: it is shown to the model as text"
 
@@ -32,10 +31,24 @@ def read_messages(told: object, left: NotDone | None = None) -> tuple[Message, .
     """Return the messages of a conversation. Raises InvalidRequest."""
     if not isinstance(told, Sequence) or isinstance(told, str) or not told:
         raise InvalidRequest('"messages" must be a list of messages, at least one.')
-    messages = tuple(freeze_messages([_tidied(message, left or NotDone()) for message in told]))
-    if any(isinstance(part, ImagePart) for message in messages for part in message.parts):
-        raise InvalidRequest(NO_PICTURES)
-    return messages
+    return tuple(freeze_messages([_tidied(message, left or NotDone()) for message in told]))
+
+
+def picture_of(part: object) -> dict[str, Any] | None:
+    """Return a part of a message that is a picture, in any interface's form, as the chat interface has it.
+
+    None for a part of another kind. Raises InvalidRequest where it says no address.
+    """
+    kind = part.get("type") if isinstance(part, Mapping) else None
+    if not isinstance(part, Mapping) or kind not in ("image", "image_url", "input_image"):
+        return None
+    source = part.get("source") or part.get("image_url") or part.get("image") or part.get("url")
+    url = source.get("url") if isinstance(source, Mapping) else source
+    if isinstance(source, Mapping) and source.get("type") == "base64":
+        url = f"data:{source.get('media_type') or 'image/png'};base64,{source.get('data') or ''}"
+    if not isinstance(url, str):
+        raise InvalidRequest("A picture needs an address that holds it: data:image/png;base64,…")
+    return {"type": "image_url", "image_url": {"url": url}}
 
 
 def text_of(part: object) -> str | None:
@@ -80,8 +93,10 @@ def _part(part: object) -> object:
     if isinstance(part, str):
         return {"type": "text", "text": part}
     kind = part.get("type") if isinstance(part, Mapping) else None
-    if not isinstance(part, Mapping) or not isinstance(kind, str) or kind in ("text", "file", "image_url"):
+    if not isinstance(part, Mapping) or not isinstance(kind, str) or kind in ("text", "file"):
         return part
+    if (picture := picture_of(part)) is not None:
+        return picture
     text = text_of(part)
     if text is None:
         raise InvalidRequest(f"Parts of the type {kind[:40]} are not supported. Leave them out.")

@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.errors import InvalidRequest
 from engine.events import Event, Finished, GenerationResult, PromptProgress, TokenEvent
-from engine.server.interfaces.conversation import NO_PICTURES, read_messages
+from engine.server.interfaces.conversation import picture_of, read_messages
 from engine.server.interfaces.form import CUT, Form, Noted, as_event, cached_tokens, call_ids, facts, sayable
 from engine.server.interfaces.left_out import NotDone, tidied
 from engine.server.interfaces.requests import COMMON, Asked, Defaults, make_asked, read_common, read_effort, read_format
@@ -79,7 +79,7 @@ def _as_messages(system: object, told: object, left: NotDone) -> list[dict[str, 
 
 def _of_blocks(role: str, blocks: list[Mapping[str, Any]], left: NotDone) -> Iterator[dict[str, Any]]:
     """Return the messages of a message's blocks: results of tools are messages of their own, in front."""
-    said: list[dict[str, Any]] = []
+    said: list[dict[str, Any] | None] = []
     calls: list[dict[str, Any]] = []
     thoughts: list[str] = []
     for block in blocks:
@@ -92,8 +92,15 @@ def _of_blocks(role: str, blocks: list[Mapping[str, Any]], left: NotDone) -> Ite
                 function = {"name": block.get("name"), "arguments": block.get("input") or {}}
                 calls.append({"id": str(block.get("id") or ""), "type": "function", "function": function})
             case "tool_result" if role == "user":
-                given = _text(block.get("content") or "", "A tool_result's content", left)
-                yield {"role": "tool", "tool_call_id": str(block.get("tool_use_id") or ""), "content": given}
+                given = block.get("content") or ""
+                parts = given if isinstance(given, list) else []
+                pictures = [picture for each in parts if (picture := picture_of(each))]
+                words = [each for each in parts if picture_of(each) is None] if pictures else given
+                told = _text(words, "A tool_result's content", left)
+                content = [{"type": "text", "text": told}, *pictures] if pictures else told
+                yield {"role": "tool", "tool_call_id": str(block.get("tool_use_id") or ""), "content": content}
+            case "image":
+                said += [picture_of(block)]
             case _:
                 text = _block_text(block, left)
                 said += [] if text is None else [{"type": "text", "text": text}]
@@ -122,7 +129,7 @@ def _block_text(block: Mapping[str, Any], left: NotDone) -> str | None:
             raise InvalidRequest('A block of the type text needs a "text".')
         return str(block["text"])
     if kind == "image":
-        raise InvalidRequest(NO_PICTURES)
+        raise InvalidRequest("Pictures are read in messages and results of tools only. Leave this one out.")
     if kind == "document" and isinstance(source, Mapping):
         if source.get("type") == "text" and isinstance(source.get("data"), str):
             return "\n".join(filter(None, [str(block.get("title") or ""), source["data"]]))

@@ -13,7 +13,7 @@ from engine.errors import InvalidRequest
 from engine.events import Event, Finished, GenerationResult, TokenEvent
 from engine.generation.questions import Infill
 from engine.server.interfaces.bodies import read_flag
-from engine.server.interfaces.conversation import NO_PICTURES, read_messages
+from engine.server.interfaces.conversation import read_messages
 from engine.server.interfaces.form import CUT, Form, Noted, as_json, sayable
 from engine.server.interfaces.left_out import NotDone, tidied
 from engine.server.interfaces.requests import COMMON, Asked, Defaults, make_asked, read_common, read_format
@@ -55,7 +55,7 @@ def read_ollama_text(body: Mapping[str, Any], defaults: Defaults) -> Asked:
         asked = make_asked(prompt or "a", options | {"raw": True}, told, defaults, left, logprobs=False, known=_KNOWN)
         return replace(asked, unsaid=(Infill(prompt, suffix),) if suffix else ())
     messages = [{"role": "system", "content": system}] if system else []
-    read = read_messages([*messages, {"role": "user", "content": prompt}], left)
+    read = read_messages([*messages, _message({"role": "user", "content": prompt, "images": told.get("images")})], left)
     return make_asked(read, options, told, defaults, left, logprobs=False, known=_KNOWN)
 
 
@@ -65,8 +65,6 @@ def _read(body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], NotD
     if not isinstance(chosen, Mapping):
         raise InvalidRequest('"options" must be an object.')
     told = tidied({**chosen, "stream": True, **body}, left)
-    if told.get("images"):
-        raise InvalidRequest(NO_PICTURES)
     options = read_common(told, _KNOWN, left)
     think, form = told.get("think"), told.get("format")
     if isinstance(think, bool):
@@ -82,15 +80,18 @@ def _read(body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], NotD
 
 
 def _message(told: Any) -> Any:
-    """Return a message in the form of the chat interface. Raises InvalidRequest for pictures."""
+    """Return a message in the form of the chat interface. Raises InvalidRequest."""
     if not isinstance(told, Mapping):
         return told
-    if told.get("images"):
-        raise InvalidRequest(NO_PICTURES)
     made = {
         name: told[name] for name in ("role", "content", "tool_calls", "tool_call_id") if told.get(name) is not None
     }
     made.setdefault("content", "" if not made.get("tool_calls") else None)
+    if images := told.get("images"):
+        if not isinstance(images, list) or not all(isinstance(each, str) for each in images):
+            raise InvalidRequest('"images" must be a list of pictures in base64.')
+        pictures = [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{each}"}} for each in images]
+        made["content"] = [*pictures, {"type": "text", "text": made["content"] or ""}]
     made |= {"name": told["tool_name"]} if told.get("tool_name") else {}
     return made | ({"reasoning_content": told["thinking"]} if told.get("thinking") else {})
 
@@ -176,6 +177,7 @@ def told_model(described: Mapping[str, Any], decoder: SpeculativeDecoder | None)
     template = "" if target is None else target.tokenizer.chat_template or ""
     able = ["completion"] + (["tools"] if "tools" in template else [])
     able += ["insert"] if target is not None and target.gap_tokens is not None else []
+    able += ["vision"] if target is not None and target.sees else []
     able += ["thinking"] if decoder is not None and target is not None and decoder.thinking_modes else []
     information = {
         "general.architecture": "llama",

@@ -8,8 +8,6 @@ from engine._version import __version__
 from engine.decoder import SpeculativeDecoder
 from engine.server.interfaces.requests import Defaults
 
-_NOTHING_SEEN = {"vision": False, "audio": False, "video": False}
-
 
 def told_props(name: str, decoder: SpeculativeDecoder | None, defaults: Defaults, slots: int) -> dict[str, Any]:
     """Return the properties of a model and of the server. `decoder` None: it is not loaded."""
@@ -25,7 +23,7 @@ def told_props(name: str, decoder: SpeculativeDecoder | None, defaults: Defaults
         "total_slots": slots,
         "model_alias": name,
         "model_path": name,
-        "modalities": _NOTHING_SEEN,
+        "modalities": {"vision": target is not None and target.sees, "audio": False, "video": False},
         "endpoint_slots": True,
         "endpoint_props": False,
         "endpoint_metrics": True,

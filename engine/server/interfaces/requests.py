@@ -19,7 +19,7 @@ from engine.generation.questions import Infill
 from engine.generation.request import make_request
 from engine.messages.message import Message
 from engine.server.interfaces.bodies import read_flag
-from engine.server.interfaces.conversation import NO_PICTURES, read_messages, text_of
+from engine.server.interfaces.conversation import read_messages, text_of
 from engine.server.interfaces.left_out import ANY_SEED, SILENT, NotDone, tidied
 from engine.server.interfaces.texts import in_tokens
 from engine.server.interfaces.tools import OfferedTool, read_tools
@@ -202,7 +202,7 @@ def _prompts(told: object) -> list[str | tuple[int | str, ...]]:
     for prompt in listed:
         if isinstance(prompt, Mapping) and isinstance(prompt.get("prompt_string"), str):  # Beside it are pictures.
             if prompt.get("multimodal_data"):
-                raise InvalidRequest(NO_PICTURES)
+                raise InvalidRequest("Pictures are read in messages only: use /v1/chat/completions.")
             found.append(prompt["prompt_string"])
         elif isinstance(prompt, str):
             found.append(prompt)

@@ -10,7 +10,7 @@ from typing import Any
 from engine.errors import InvalidRequest
 from engine.events import Event, Finished, GenerationResult, TokenEvent
 from engine.messages.parts import ToolCall
-from engine.server.interfaces.conversation import read_messages, text_of
+from engine.server.interfaces.conversation import picture_of, read_messages, text_of
 from engine.server.interfaces.form import CUT, Form, Noted, as_event, cached_tokens, call_ids, facts
 from engine.server.interfaces.left_out import NotDone, tidied
 from engine.server.interfaces.requests import (
@@ -139,7 +139,12 @@ def _content(given: object) -> object:
     """Return a content with its texts as the chat interface has them. Raises InvalidRequest for media."""
     if not isinstance(given, list):
         return given
-    return [part if (text := text_of(part)) is None else {"type": "text", "text": text} for part in given]
+    return [picture_of(part) or _as_text(part) for part in given]
+
+
+def _as_text(part: object) -> object:
+    text = text_of(part)
+    return part if text is None else {"type": "text", "text": text}
 
 
 def _joined(told: object) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.backends.pictures import without_pictures
 from engine.config import GenerationRequest
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest
@@ -69,9 +70,9 @@ def told_tokens(wanted: Texts, decoder: SpeculativeDecoder) -> dict[str, Any]:
     else:
         tokens = in_tokens(wanted.texts, decoder, add_special=wanted.add_special, parse_special=wanted.parse_special)
     length = 0 if decoder.target is None else decoder.target.context_length
-    listed: list[Any] = list(tokens)
+    listed: list[Any] = without_pictures(tokens)
     if wanted.pieces:
-        listed = [{"id": token, "piece": decoder.token_text(token)} for token in tokens]
+        listed = [{"id": token, "piece": decoder.token_text(token)} for token in listed]
     return {"tokens": listed, "count": len(tokens), "max_model_len": length}
 
 

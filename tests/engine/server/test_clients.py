@@ -31,6 +31,7 @@ from helpers.models.calling import HERMES, write_calling_demo
 from helpers.models.pairs import open_files
 
 CHAT, TEXT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages"
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}
 QUESTION: list[dict[str, Any]] = [{"role": "user", "content": "Tell me a story about a fox."}]
 CITY = {"type": "object", "properties": {"city": {"enum": ["Paris", "Rome"]}}, "required": ["city"]}
 TOOLS: list[dict[str, Any]] = [
@@ -226,7 +227,13 @@ def test_what_is_left_out_is_told_in_a_header_and_once_in_the_log(url: str, capl
         (TEXT, {"prompt": [1, 2], "suffix": "a"}, '"suffix" must be a text'),
         (TEXT, {"prompt": ["a"] * 40, "n": 4}, "At most 128 replies"),
         (RESPONSES, {"input": "a", "prompt": {"id": "p"}}, "No prompts are stored"),
-        (MESSAGES, {"max_tokens": 1, "messages": [{"role": "user", "content": [{"type": "image"}]}]}, "see pictures"),
+        (
+            MESSAGES,
+            {"max_tokens": 1, "messages": [{"role": "user", "content": [{"type": "image"}]}]},
+            "needs an address",
+        ),
+        (MESSAGES, {"max_tokens": 1, "messages": [{"role": "user", "content": [IMAGE]}]}, "see pictures"),
+        (CHAT, {"messages": [{"role": "system", "content": [{"type": "video_url"}]}]}, "Videos are not read"),
     ],
 )
 def test_what_would_change_the_answer_is_refused_with_what_to_do(url: str, path: str, body: Any, said: str) -> None:

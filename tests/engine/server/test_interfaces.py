@@ -108,7 +108,15 @@ def test_a_response_in_a_schema_with_logprobs(client: openai.OpenAI) -> None:
         ({"input": "a", "previous_response_id": "resp_1"}, "is not kept here"),
         ({"input": "a", "conversation": "conv_1"}, "No conversations are kept"),
         ({"input": "a", "tools": 3}, '"tools" must be a list'),
-        ({"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, "cannot see pictures"),
+        ({"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, "needs an address"),
+        (
+            {
+                "input": [
+                    {"role": "user", "content": [{"type": "input_image", "image_url": "data:image/png;base64,AA=="}]}
+                ]
+            },
+            "cannot see pictures",
+        ),
         ({"input": "a", "tool_choice": "sometimes"}, '"tool_choice" must be'),
     ],
 )
