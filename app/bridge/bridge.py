@@ -23,6 +23,7 @@ from app.bridge.showing import race, rehearse
 from app.bridge.worker import Worker
 from app.state.chat.context_use import TokenCount
 from app.state.chat.road import Pieces
+from app.state.chat.said import asked_messages
 from app.state.chat.trace import TOP, TokenTrace
 from app.state.compare.compare import CompareProgress, CompareRequest
 from app.state.compare.race import RaceMark
@@ -60,6 +61,10 @@ class ModelsChanged(EngineError):
         super().__init__("Other models were loaded meanwhile. Start again to measure them.")
 
 
+def _as_they_are(messages: Sequence[Message]) -> Sequence[Message]:
+    return messages
+
+
 def _make_decoder() -> SpeculativeDecoder:
     """Return the engine itself, which is imported by the thread that runs it: the window is on screen before that."""
     return engine.SpeculativeDecoder()
@@ -75,8 +80,8 @@ class EngineBridge(Responders):
     Attributes: loaded (what is really loaded, true also after a failed load); facts (of the loaded models, the target
     first); progress (of the load that is running, or None); measuring (whether the costs of the pair are being
     measured); proving (whether ways are being measured against each other); thinking_modes (how the target can be told
-    to think); made (how the last reply was made, for a proof of it);
-    token_names (texts of the target's tokens,
+    to think); made (how the last reply was made, for a proof of it); pictured (puts pictures where files of messages
+    stand for them, on any thread); token_names (texts of the target's tokens,
     as far as they came up in a reply). Methods are called on the Qt thread. A scan and a measurement of costs
     in the background give way to a load or a reply, and then begin again.
     """
@@ -99,6 +104,7 @@ class EngineBridge(Responders):
         self._now: SpeculativeDecoder | None = None
         self._caches: Path | None = None
         self.made: dict[str, Any] | None = None
+        self.pictured: Callable[[Sequence[Message]], Sequence[Message]] = _as_they_are
         self._read: list[int] = []
         """What the target holds of the chat whose reply was the last one."""
         self._worker = Worker(loop, self._begin, "outrider-engine")
@@ -272,7 +278,7 @@ class EngineBridge(Responders):
         """
 
         def work(cancel: CancelToken) -> engine.ReadPrompt:
-            told, how = choice.messages(messages), choice.template_options | choice.thinking_options
+            told, how = self.pictured(choice.messages(messages)), choice.template_options | choice.thinking_options
             return self._answering.read_prompt(told, reply_next=reply_next, cancel=cancel, **how)
 
         return self._worker.submit(Job(self._loop, work, background=True))
@@ -390,9 +396,9 @@ class EngineBridge(Responders):
                 raise ModelNotLoaded("target")
             answering, counts = self._answering, []
             for text in texts:
-                counts.append(answering.count(text))
+                counts.append(self._size_of(text))
                 cancel.check()
-            told, most = asked.messages(messages), asked.max_tokens
+            told, most = self.pictured(asked.messages(messages)), asked.max_tokens
             offered = () if asked.schema.strip() else tools
             fit = answering.fit(told, max_tokens=most, tools=offered, cancel=cancel, **asked.thinking_options)
             return TokenCount(fit, tuple(counts))
@@ -495,7 +501,7 @@ class EngineBridge(Responders):
     ) -> GenerationResult:
         note = self._events.append
         result: GenerationResult | None = None
-        told, sources = choice.messages(messages), set[str]()
+        told, sources = self.pictured(choice.messages(messages)), set[str]()
         self.made = None
         with closing(self._answering.stream(told, cancel=cancel, top=TOP, **options)) as events:
             for event in events:
@@ -522,6 +528,13 @@ class EngineBridge(Responders):
         with contextlib.suppress(EngineError, OSError, AttributeError):
             return engine.describe_reply(self._decoder, told, result, sources, options)
         return None
+
+    def _size_of(self, text: str) -> int:
+        """Return the tokens of a file in a question: of its text, or of the picture that it stands for."""
+        pictures = [part for message in self.pictured(asked_messages(text)) for part in message.pictures]
+        if pictures and self._remote is None and self._decoder.sees:
+            return sum(self._decoder.count_picture(each.url) for each in pictures)
+        return int(self._answering.count(text))
 
     def _name(self, event: Event) -> None:
         """Note the texts of a token and its alternatives, and of rejected guesses, before anybody sees the event."""

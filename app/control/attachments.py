@@ -7,12 +7,13 @@ import contextlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
 from app.state.chat.attachments import MOST, Attachment, NotAttached, plain_name
-from app.state.chat.documents import attached, read_file
+from app.state.chat.documents import attached, read_data, read_file
 from app.state.chat.held_document import HeldDocument
 from app.system.log_file import note_error
 
@@ -67,9 +68,17 @@ class Attachments(QObject):
         self.adding.emit()
         room = MOST - len(self._files)
         for path in paths[:room]:
-            self._read(path)
+            self._read(plain_name(path.name), partial(read_file, path))
         for path in paths[room : room + 1]:
             self.refused.emit(NotAttached(plain_name(path.name), "many", str(MOST)))
+
+    def add_picture(self, data: bytes, name: str) -> None:
+        """Let a picture that is no file, such as one that was copied, go with the question."""
+        self.adding.emit()
+        if len(self._files) < MOST:
+            self._read(name, partial(read_data, data, name))
+        else:
+            self.refused.emit(NotAttached(name, "many", str(MOST)))
 
     def remove(self, place: int) -> None:
         """Leave one out, by its number; those that are still being read come after the others."""
@@ -132,8 +141,8 @@ class Attachments(QObject):
         """Drop the files that are still being read; nobody waits for them."""
         self._reading.clear()
 
-    def _read(self, path: Path) -> None:
-        file = _File(plain_name(path.name), self._chat)
+    def _read(self, name: str, read: Callable[[], Attachment]) -> None:
+        file = _File(name, self._chat)
         self._reading.append(file)
         self._files.append(file)
         self.changed.emit()
@@ -141,7 +150,7 @@ class Attachments(QObject):
         def work() -> None:
             found: Attachment | NotAttached
             try:
-                found = read_file(path)
+                found = read()
             except NotAttached as refusal:
                 found = refusal
             except Exception as error:  # noqa: BLE001 - a chip that waits for ever would be worse

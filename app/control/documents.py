@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import TypeVar
@@ -22,9 +23,11 @@ from app.state.conversations.conversation import Conversation
 from app.store.conversations import ConversationStore
 from app.store.errors import StoreError
 from app.system.log_file import note_error
-from engine import EngineError, ReadyDocuments, page_picture
+from engine import EngineError, ImagePart, ReadyDocuments, page_picture, picture_part, show_picture
 
 _Result = TypeVar("_Result")
+_MOST_AT_HAND = 16
+"""Pictures that are not read from the disk again."""
 Shown = Callable[[bytes | None], None]
 """Is given a picture of a page as PNG, or None where there is none."""
 
@@ -60,6 +63,7 @@ class ChatDocuments(QObject):
         self._begun = False
         self._loading: tuple[str, ...] = ()
         self._token = object()
+        self._pictures: deque[tuple[str, ImagePart]] = deque(maxlen=_MOST_AT_HAND)
         attachments.own_name = self._own_name
         attachments.changed.connect(self._keep_new)
         attachments.removed.connect(self._forget)
@@ -100,6 +104,28 @@ class ChatDocuments(QObject):
                 return None
 
         self.aside(work, shown)
+
+    def show_picture(self, number: str, most: int, shown: Shown) -> None:
+        """Draw a picture of a question on a thread, no side longer than `most`, and give it to `shown`."""
+
+        def work() -> bytes | None:
+            part = self.find_picture(number)
+            return None if part is None else show_picture(part.url, most)
+
+        self.aside(work, shown)
+
+    def find_picture(self, number: str) -> ImagePart | None:
+        """Return a picture of any chat by its number, from any thread; None where it is not kept any more."""
+        found = next((part for known, part in list(self._pictures) if known == number), None)
+        if found is None:
+            data = None
+            with contextlib.suppress(StoreError):
+                data = self._store.load_source(number)
+            if data is None:
+                return None
+            found = picture_part(data)
+            self._pictures.appendleft((number, found))
+        return found
 
     # Keeping ----------------------------------------------------------------------------------------------------------
 

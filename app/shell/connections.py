@@ -23,6 +23,7 @@ from app.shell.proofs import Proofs
 from app.shell.windows import Windows
 from app.state.chat.attachments import NotAttached
 from app.state.chat.context_use import last_dropped, longer_context
+from app.state.chat.pictures import picture_in, with_pictures
 from app.state.chat.transcript import Problem
 from app.state.compare.compare import CompareKind
 from app.state.models.servers import Server
@@ -32,14 +33,17 @@ from app.system.single_instance import Call
 from app.system.translation import say
 from app.views.widgets.notices import LoadNotice
 from app.views.window.file_drops import FileDrops
-from app.words.context import refusal, too_long
+from app.words.context import blind, refusal, too_long
 from app.words.documents import note_words
 from app.words.settings import trouble_words
+from engine import projector_beside
 
 _LONG = 500
 """Entries of a conversation from which on a garbage collection that looks at all of them would be felt."""
 _SERVERS_MS = 2_500
 """So long after the window come the programs of tool servers that are on."""
+_PASTED = "picture.png"
+"""What a picture is called that was copied or dragged out of another program."""
 _MOST_REFUSED = 3
 """Damaged chats that are named."""
 
@@ -259,6 +263,7 @@ def _connect_models(program: Program, windows: LibraryWindows, proofs: Proofs) -
         place.dropped.connect(lambda found: take_dropped(program, found))
         place.dropped.connect(proofs.take_dropped)
         place.foreign.connect(lambda: refuse_dropped(program))
+    drops.picture.connect(lambda data: program.attachments.add_picture(data, _PASTED))
 
 
 def _connect_starters(program: Program) -> None:
@@ -299,8 +304,10 @@ def _connect_files(program: Program) -> None:
     def refuse(error: NotAttached) -> None:
         window.notice.show_passing_trouble(refusal(error))
 
+    program.bridge.pictured = partial(with_pictures, find=documents.find_picture)
     prompt.attach_wanted.connect(lambda: attach(program))
     prompt.edit.files_given.connect(files.add)
+    prompt.edit.picture_given.connect(lambda data: files.add_picture(data, _PASTED))
     prompt.edit.pasted_nothing.connect(window.notice.show_passing_trouble)
     prompt.chips.removed.connect(files.remove)
     prompt.recalled.connect(files.bring_back)
@@ -337,7 +344,9 @@ def _connect_meter(program: Program) -> None:
         if use is not None:
             program.documents.room = use.available
         # What was counted is a moment old: an empty box is a new message.
-        window.prompt.refuse("" if use is None or use.fits else too_long(use))
+        unseen = _cannot_see(program)
+        window.context_notice.answer.setVisible(not unseen)  # A longer context opens no eyes.
+        window.prompt.refuse(unseen or ("" if use is None or use.fits else too_long(use)))
         model = models.list.by_path(loaded)
         window.context_notice.offer(None if use is None or model is None else longer_context(use, model.context_length))
         dropped = last_dropped(controller.transcript.entries, 0 if use is None else use.dropped)
@@ -351,8 +360,18 @@ def _connect_meter(program: Program) -> None:
     window.prompt.edited.connect(context.note_typed)
     for changed in (context.changed, models.selection_changed, models.list_changed, models.loaded_changed):
         changed.connect(show)
+    program.attachments.changed.connect(show)
     context.counted.connect(window.prompt.note_counted)
     window.closed.connect(context.stop)
+
+
+def _cannot_see(program: Program) -> str:
+    """Say that the chosen target does not see the pictures of the question; "" where it does, or there are none."""
+    target = program.models.list.selection.target
+    pictures = any(picture_in(file.text) for file in program.attachments.attachments)
+    if not pictures or not isinstance(target, Path) or projector_beside(target) is not None:
+        return ""
+    return blind(program.models.name_of(target))
 
 
 def _connect_thinking(program: Program) -> None:

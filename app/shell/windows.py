@@ -23,7 +23,7 @@ from app.shell.servers.windows import ServerWindows
 from app.shell.settings_windows import SettingsWindows
 from app.state.chat.attachments import split_question
 from app.state.chat.citations import sources_in
-from app.state.chat.intents import EntryIntent, ShowDetails, ShowPrompt, ShowSource
+from app.state.chat.intents import EntryIntent, ShowDetails, ShowPicture, ShowPrompt, ShowSource
 from app.state.chat.transcript import Exchange, Problem
 from app.state.replay.timeline import Replay
 from app.system.places import data_folder, flavour
@@ -120,7 +120,7 @@ def _given_notes(program: Program, exchange: Exchange) -> list[str]:
 
 
 class ReaderWindows:
-    """Show documents at the places that replies cite."""
+    """Show documents at the places that replies cite, and the pictures of questions."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -136,6 +136,15 @@ class ReaderWindows:
             if held is not None and held.kept.source:
                 draw = partial(program.documents.picture, source.name)
             Reader(source, None if held is None else held.document, draw, program.theme, program.window).show()
+        elif isinstance(intent, ShowPicture):
+            shown = intent.shown
+            if shown is None:
+                from app.views.window.large_picture import LargePicture  # noqa: PLC0415 - not before it is asked for
+
+                window = LargePicture(intent.name, self._program.window)
+                window.show()
+                shown = window.show_picture
+            self._program.documents.show_picture(intent.number, intent.most, shown)
 
 
 class Introduction:

@@ -228,6 +228,12 @@ class ConversationStore:
         with contextlib.closing(self.store.another()) as store:
             return store.documents(_number(conversation))
 
+    def load_source(self, number: str) -> bytes | None:
+        """Return a file that is kept of a document, by its SHA-256; on a thread that may wait. Raises StoreError."""
+        self.writer.flush(_FLUSH_S)
+        with contextlib.closing(self.store.another()) as store:
+            return store.source(number)
+
     def save_document(self, conversation: Conversation | None, document: KeptDocument) -> None:
         """Keep a document of a conversation."""
         self.writer.submit(lambda store: store.save_document(_number(conversation), document), conversation)

@@ -156,6 +156,18 @@ _PROJECTS = """
 ALTER TABLE conversations ADD COLUMN project INTEGER NOT NULL DEFAULT 0;
 """
 """The project of a chat. A project is a line of the same table, without messages, which names itself here."""
+_SOURCES = """
+CREATE TABLE sources (
+    hash TEXT PRIMARY KEY,
+    data BLOB NOT NULL
+);
+ALTER TABLE documents ADD COLUMN hash TEXT NOT NULL DEFAULT '';
+CREATE INDEX documents_by_hash ON documents (hash);
+CREATE TRIGGER documents_deleted AFTER DELETE ON documents BEGIN
+    DELETE FROM sources WHERE hash = old.hash AND NOT EXISTS (SELECT 1 FROM documents WHERE hash = old.hash);
+END;
+"""
+"""The files of documents and pictures, each once, by their SHA-256; gone with the last document that is of them."""
 _FIRST_CHECKSUMS = (
     ("conversations", "id", "title_checksum = checksum(id, title), settings_checksum = checksum(id, settings)"),
     (
@@ -196,7 +208,9 @@ def _is_unreadable(error: Exception) -> bool:
     return is_damage(error) or getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_ERROR
 
 
-MIGRATIONS: tuple[str, ...] = (_TABLES, _SEARCH, _SETTINGS, _CHECKSUMS, _PARTS, _DRAFTS, _DOCUMENTS, _PROJECTS)
+MIGRATIONS: tuple[str, ...] = (
+    *(_TABLES, _SEARCH, _SETTINGS, _CHECKSUMS, _PARTS, _DRAFTS, _DOCUMENTS, _PROJECTS, _SOURCES),
+)
 """MIGRATIONS[n] brings a file of version n to version n + 1. A step that was released is never changed."""
 
 _COMPLETIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {4: _fill_checksums}

@@ -7,6 +7,7 @@ same file. Write-ahead logging lets both go on at the same time (sqlite.org/wal.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import shutil
 import sqlite3
@@ -204,13 +205,22 @@ class Store:
             for name in self.document_names(conversation_id):
                 with salvage.damage_passed_over():
                     row = self.connection.execute(
-                        "SELECT text, source, checksum FROM documents WHERE conversation = ? AND name = ?",
+                        "SELECT text, ifnull(data, source), checksum FROM documents LEFT JOIN sources USING (hash) "
+                        "WHERE conversation = ? AND name = ?",
                         (conversation_id, name),
                     ).fetchone()
                     document = KeptDocument(name, row[0], row[1])
                     if document.checksum == row[2]:
                         found.append(document)
         return found
+
+    def source(self, number: str) -> bytes | None:
+        """Return a file that is kept of documents, by its SHA-256 in hexadecimal digits; None where there is none."""
+        with self._reading(), salvage.damage_passed_over():
+            row = self.connection.execute("SELECT data FROM sources WHERE hash = ?", (number,)).fetchone()
+            data = b"" if row is None else bytes(row[0])
+            return data if hashlib.sha256(data).hexdigest() == number else None
+        return None
 
     def first_free_id(self) -> int:
         """Return a number larger than every id of a conversation or message. Both count in one row."""
@@ -379,10 +389,14 @@ class Store:
         )
 
     def save_document(self, conversation_id: int, document: KeptDocument) -> None:
-        """Keep a document of a conversation, in place of one of its name."""
+        """Keep a document of a conversation, in place of one of its name. A file is kept once for all chats."""
+        number = hashlib.sha256(document.source).hexdigest() if document.source else ""
+        self.delete_document(conversation_id, document.name)
+        if number:
+            self.connection.execute("INSERT OR IGNORE INTO sources VALUES (?, ?)", (number, document.source))
         self.connection.execute(
-            "INSERT OR REPLACE INTO documents (conversation, name, text, source, checksum) VALUES (?, ?, ?, ?, ?)",
-            (conversation_id, document.name, document.text, document.source, document.checksum),
+            "INSERT INTO documents (conversation, name, text, source, checksum, hash) VALUES (?, ?, ?, x'', ?, ?)",
+            (conversation_id, document.name, document.text, document.checksum, number),
         )
 
     def delete_document(self, conversation_id: int, name: str) -> None:

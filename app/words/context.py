@@ -40,6 +40,16 @@ def too_long(use: ContextUse) -> str:
     return text.format(used=number(use.used), available=number(use.available))
 
 
+def blind(name: str) -> str:
+    """Say that a model cannot see the pictures of a message, and what to do."""
+    text = QCoreApplication.translate(
+        "Context",
+        "{name} cannot see pictures. Remove them, or choose a model that sees: one with its projector (mmproj-….gguf) "
+        "beside it.",
+    )
+    return text.format(name=name)
+
+
 def context_details(use: ContextUse | None) -> str:
     """Give the details for the tooltip: what the model reads and what is left out."""
     if use is None:

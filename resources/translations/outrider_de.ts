@@ -465,6 +465,10 @@
             <translation>Ihre Nachricht und der System-Prompt allein brauchen {used} Tokens, aber in den Kontext passen nur {available}. Kürzen Sie die Nachricht oder eine Datei, wählen Sie ein anderes Zielmodell, oder laden Sie es mit einem längeren Kontext.</translation>
         </message>
         <message>
+            <source>{name} cannot see pictures. Remove them, or choose a model that sees: one with its projector (mmproj-….gguf) beside it.</source>
+            <translation>{name} kann keine Bilder sehen. Entfernen Sie sie, oder wählen Sie ein Modell, das sieht: eines, neben dem sein Projektor (mmproj-….gguf) liegt.</translation>
+        </message>
+        <message>
             <source>The model reads {used} tokens; its context holds {available}.</source>
             <translation>Das Modell liest {used} Tokens; sein Kontext fasst {available}.</translation>
         </message>
@@ -859,8 +863,8 @@
             <translation>Hier ablegen</translation>
         </message>
         <message>
-            <source>A model becomes the target, a folder is searched for models, chats (.json, .zip, a folder with them) are imported, and documents and text files are attached to your message.</source>
-            <translation>Ein Modell wird zum Zielmodell, ein Ordner wird nach Modellen durchsucht, Chats (.json, .zip, ein Ordner mit ihnen) werden importiert, und Dokumente und Textdateien werden an Ihre Nachricht gehängt.</translation>
+            <source>A model becomes the target, a folder is searched for models, chats (.json, .zip, a folder with them) are imported, and documents, pictures and text files are attached to your message.</source>
+            <translation>Ein Modell wird zum Zielmodell, ein Ordner wird nach Modellen durchsucht, Chats (.json, .zip, ein Ordner damit) werden importiert, und Dokumente, Bilder und Textdateien werden an Ihre Nachricht angehängt.</translation>
         </message>
     </context>
     <context>
@@ -1022,8 +1026,8 @@
             <translation>Chats dieses und anderer Programme (*.json *.jsonl *.zip)</translation>
         </message>
         <message>
-            <source>Attach documents and text files</source>
-            <translation>Dokumente und Textdateien anhängen</translation>
+            <source>Attach documents, pictures and text files</source>
+            <translation>Dokumente, Bilder und Textdateien anhängen</translation>
         </message>
         <message>
             <source>Add a model folder</source>
@@ -1502,6 +1506,21 @@
         <message>
             <source>Copied as text.</source>
             <translation>Als Text kopiert.</translation>
+        </message>
+    </context>
+    <context>
+        <name>LargePicture</name>
+        <message>
+            <source>reading…</source>
+            <translation>wird gelesen …</translation>
+        </message>
+        <message>
+            <source>Close</source>
+            <translation>Schließen</translation>
+        </message>
+        <message>
+            <source>This picture is not kept any more.</source>
+            <translation>Dieses Bild ist nicht mehr aufbewahrt.</translation>
         </message>
     </context>
     <context>
@@ -2834,8 +2853,8 @@
             <translation>Eingabe: senden, Umschalt+Eingabe: neue Zeile</translation>
         </message>
         <message>
-            <source>Attach documents and text files</source>
-            <translation>Dokumente und Textdateien anhängen</translation>
+            <source>Attach documents, pictures and text files</source>
+            <translation>Dokumente, Bilder und Textdateien anhängen</translation>
         </message>
         <message>
             <source>Steer: stop the reply, add these words to it, and let it go on (Ctrl+Enter)</source>
@@ -3498,6 +3517,21 @@
         <message>
             <source>Clear the search (Esc)</source>
             <translation>Suche leeren (Esc)</translation>
+        </message>
+    </context>
+    <context>
+        <name>SentPicture</name>
+        <message>
+            <source>Picture {name}</source>
+            <translation>Bild {name}</translation>
+        </message>
+        <message>
+            <source>Show {name} large</source>
+            <translation>{name} groß zeigen</translation>
+        </message>
+        <message>
+            <source>{name} is not kept any more.</source>
+            <translation>{name} ist nicht mehr aufbewahrt.</translation>
         </message>
     </context>
     <context>
@@ -5672,6 +5706,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>sein Cache lässt sich nicht wiederherstellen</translation>
         </message>
         <message>
+            <source>Reading pictures</source>
+            <translation>Bilder zu lesen</translation>
+        </message>
+        <message>
+            <source>{name} cannot see.</source>
+            <translation>{name} kann nicht sehen.</translation>
+        </message>
+        <message>
             <source>a block of the head ends here</source>
             <translation>ein Block des Kopfes endet hier</translation>
         </message>
@@ -5722,6 +5764,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>its state could not be saved</source>
             <translation>sein Zustand konnte nicht gesichert werden</translation>
+        </message>
+        <message>
+            <source>a picture must be read whole</source>
+            <translation>ein Bild muss ganz gelesen werden</translation>
         </message>
         <message>
             <source>llama.cpp returned no logits</source>
@@ -5786,6 +5832,34 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>This llama.cpp was compiled without RPC. Run: outrider-engine compile</source>
             <translation>Dieses llama.cpp wurde ohne RPC kompiliert. Führen Sie aus: outrider-engine compile</translation>
+        </message>
+        <message>
+            <source>the model has no tokens to put around pictures.</source>
+            <translation>das Modell hat keine Token, die um Bilder stehen könnten.</translation>
+        </message>
+        <message>
+            <source>the picture has more tokens than the model reads at once</source>
+            <translation>das Bild hat mehr Token, als das Modell auf einmal liest</translation>
+        </message>
+        <message>
+            <source>the picture cannot be computed</source>
+            <translation>das Bild lässt sich nicht berechnen</translation>
+        </message>
+        <message>
+            <source>The model cannot read a picture of {width} × {height} pixels. Choose another size.</source>
+            <translation>Das Modell kann ein Bild von {width} × {height} Pixeln nicht lesen. Wählen Sie eine andere Größe.</translation>
+        </message>
+        <message>
+            <source>it is no projector for this model ({reason}).</source>
+            <translation>es ist kein Projektor für dieses Modell ({reason}).</translation>
+        </message>
+        <message>
+            <source>it is no projector for this model.</source>
+            <translation>es ist kein Projektor für dieses Modell.</translation>
+        </message>
+        <message>
+            <source>this llama.cpp was compiled without mtmd. To compile it, run: outrider-engine compile</source>
+            <translation>dieses llama.cpp wurde ohne mtmd kompiliert. Um es zu kompilieren, führen Sie aus: outrider-engine compile</translation>
         </message>
         <message>
             <source>its tokenizer returned no result</source>
@@ -6092,6 +6166,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>max_tokens muss eine ganze Zahl über 0 sein, nicht {max_tokens!r}.</translation>
         </message>
         <message>
+            <source>The model {name} cannot see pictures. Choose one with its projector (mmproj-….gguf) beside it.</source>
+            <translation>Das Modell {name} kann keine Bilder sehen. Wählen Sie eines, neben dem sein Projektor (mmproj-….gguf) liegt.</translation>
+        </message>
+        <message>
             <source>Compiling llama.cpp</source>
             <translation>Das Kompilieren von llama.cpp</translation>
         </message>
@@ -6364,6 +6442,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>sie enthält keinen Text</translation>
         </message>
         <message>
+            <source>it has {width} × {height} pixels; {count} million are the most</source>
+            <translation>es hat {width} × {height} Pixel; {count} Millionen sind das Höchste</translation>
+        </message>
+        <message>
+            <source>it is no picture of a known kind: save it as PNG, JPEG, WebP, GIF or BMP</source>
+            <translation>es ist kein Bild einer bekannten Art: Speichern Sie es als PNG, JPEG, WebP, GIF oder BMP</translation>
+        </message>
+        <message>
             <source>What follows {name} was left out: there is too much.</source>
             <translation>Was auf {name} folgt, wurde weggelassen: Es ist zu viel.</translation>
         </message>
@@ -6414,6 +6500,22 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>Of {name} the first {count:,} rows were read.</source>
             <translation>Von {name} wurden die ersten {count:,} Zeilen gelesen.</translation>
+        </message>
+        <message>
+            <source>Cannot read a picture: {reason}.</source>
+            <translation>Ein Bild lässt sich nicht lesen: {reason}.</translation>
+        </message>
+        <message>
+            <source>Pictures are not fetched: send the picture itself, as data:image/png;base64,… in its address.</source>
+            <translation>Bilder werden nicht geholt: Senden Sie das Bild selbst, als data:image/png;base64,… in seiner Adresse.</translation>
+        </message>
+        <message>
+            <source>A picture is larger than {count} MiB: make it smaller.</source>
+            <translation>Ein Bild ist größer als {count} MiB: Verkleinern Sie es.</translation>
+        </message>
+        <message>
+            <source>A picture's address is no valid base64.</source>
+            <translation>Die Adresse eines Bildes ist kein gültiges Base64.</translation>
         </message>
         <message>
             <source>it is not a file</source>
@@ -7088,12 +7190,16 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Halbe Zeichen (einzelne Surrogate) im Prompt wurden als Fragezeichen gelesen.</translation>
         </message>
         <message>
-            <source>Pictures, sounds and other parts of messages that are no text were left out: none is read yet.</source>
-            <translation>Bilder, Töne und andere Teile von Nachrichten, die kein Text sind, wurden weggelassen: Noch wird keiner davon gelesen.</translation>
+            <source>Parts of messages that are no text were left out: this model does not read them.</source>
+            <translation>Teile von Nachrichten, die kein Text sind, wurden ausgelassen: Dieses Modell liest sie nicht.</translation>
         </message>
         <message>
             <source>The prompt has no tokens: it must have some text.</source>
             <translation>Der Prompt hat keine Tokens: Er muss Text haben.</translation>
+        </message>
+        <message>
+            <source>The prompt ends with a picture: write something behind it.</source>
+            <translation>Der Prompt endet mit einem Bild: Schreiben Sie etwas dahinter.</translation>
         </message>
         <message>
             <source>Trees are chosen by cost only where the lookahead is too. Omit the lookahead, or name a size.</source>
@@ -7652,6 +7758,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>nur GGUF-Modelle können auf anderen Rechnern berechnet werden.</translation>
         </message>
         <message>
+            <source>{name} does not see: with {file} it cannot be loaded.</source>
+            <translation>{name} sieht nicht: Mit {file} lässt es sich nicht laden.</translation>
+        </message>
+        <message>
             <source>embedding models are GGUF files here.</source>
             <translation>Embedding-Modelle sind hier GGUF-Dateien.</translation>
         </message>
@@ -7858,6 +7968,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>A head proposes a block of tokens at once, each in view of the one before it.</source>
             <translation>Ein Kopf schlägt einen Block von Tokens auf einmal vor, jedes im Hinblick auf das vorige.</translation>
+        </message>
+        <message>
+            <source>A reply to pictures cannot be proved yet.</source>
+            <translation>Eine Antwort auf Bilder lässt sich noch nicht beweisen.</translation>
         </message>
         <message>
             <source>The reply has no tokens that could be computed again.</source>

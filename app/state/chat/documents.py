@@ -17,12 +17,8 @@ from app.state.chat.attachments import (
 from app.state.chat.citations import CitedPart
 from app.state.chat.held_document import HeldDocument
 from app.state.chat.kept_document import KeptDocument
-from engine import (
-    LARGEST_DOCUMENT,
-    DocumentRefused,
-    ReadyDocuments,
-    read_document,
-)
+from app.state.chat.pictures import KIND, held_picture, picture_in
+from engine import LARGEST_DOCUMENT, DocumentRefused, ReadyDocuments, looks_like_picture, read_document
 
 SUFFIXES = frozenset(
     [
@@ -47,7 +43,8 @@ def is_document(path: Path) -> bool:
         return True
     try:
         with path.open("rb") as file:
-            begins = file.read(16).startswith(_BEGINNINGS)
+            beginning = file.read(16)
+        begins = beginning.startswith(_BEGINNINGS) or looks_like_picture(beginning)
         size = path.stat().st_size
     except (OSError, ValueError):
         return False
@@ -67,9 +64,17 @@ def read_file(path: Path) -> Attachment:
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST_DOCUMENT + 1)
-        document = read_document(data, name)
     except OSError as error:
         raise NotAttached(name, "unreadable", error.strerror or "") from error
+    return read_data(data, name)
+
+
+def read_data(data: bytes, name: str) -> Attachment:
+    """Return a picture or a document, given as its bytes, that goes with a question. Raises NotAttached."""
+    try:
+        if looks_like_picture(data):
+            return attached(held_picture(data, name))
+        document = read_document(data, name)
     except DocumentRefused as error:
         raise NotAttached(name, "refused", error.reason) from error
     return attached(HeldDocument.of(document, KeptDocument.of(document, data)))
@@ -77,6 +82,8 @@ def read_file(path: Path) -> Attachment:
 
 def attached(held: HeldDocument) -> Attachment:
     """Return a document as a file that goes with a question. Its text is counted where it may be given whole."""
+    if held.document.kind == KIND:
+        return Attachment(held.document.name, held.document.sections[0].text, held=held)
     text = held.ready.quoted(None if held.ready.may_be_whole else ())
     return Attachment(held.document.name, text, held=held)
 
@@ -98,7 +105,7 @@ def compose(
     number = 1 + max((each.number for each in given), default=0)
     told: list[Attachment] = []
     for file in files:
-        if file.held is None:
+        if file.held is None or picture_in(file.text) is not None:
             told.append(file)
             continue
         ready = file.held.ready

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -167,6 +167,19 @@ class ShowSource:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowPicture:
+    """Show a picture that goes with a question, no side longer than `most` pixels. `shown`: where it is to be shown.
+
+    It is given the picture as PNG, None where it is not kept; without it a window of its own shows it.
+    """
+
+    name: str
+    number: str
+    most: int
+    shown: Callable[[bytes | None], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ShowReplay:
     """Play a reply again, round by round."""
 
@@ -220,6 +233,7 @@ EntryIntent = (
     | ShowRewrite
     | ExportProof
     | ShowSource
+    | ShowPicture
     | ChooseToken
     | MarkDoubt
 )

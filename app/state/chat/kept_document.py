@@ -27,9 +27,9 @@ class KeptDocument:
 
     @classmethod
     def of(cls, document: Document, source: bytes) -> KeptDocument:
-        """Pack a document; the file is kept of those alone whose pages can be shown."""
+        """Pack a document; the file is kept of pictures, and of those whose pages can be shown."""
         told = json.dumps(document.to_dict(), ensure_ascii=False).encode("utf-8", "replace")
-        return cls(document.name, zlib.compress(told, 1), source if document.kind == "PDF" else b"")
+        return cls(document.name, zlib.compress(told, 1), source if document.kind in ("PDF", "Picture") else b"")
 
     @property
     def checksum(self) -> int:

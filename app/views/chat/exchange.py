@@ -90,6 +90,7 @@ class ExchangeView(EntryView):
         self._footer = self._make_footer()
         self._rows = self._lay_out()
         self.question.sent.connect(self._edited)
+        self.question.picture_asked.connect(self.ask)
         self.question.typed.connect(lambda text: self.ask(KeepDraft(self.exchange, "question", text)))
         self.question.closed.connect(self._show_actions)
         self.reply.grew.connect(self.resized)

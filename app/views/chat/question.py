@@ -8,9 +8,11 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QTextOption
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from app.state.chat.attachments import join_question, split_question
+from app.state.chat.attachments import Attachment, join_question, split_question
+from app.state.chat.pictures import picture_in
 from app.state.markdown.blocks import is_markdown
 from app.views.chat.quoted_file import QuotedFile
+from app.views.chat.sent_picture import SentPicture
 from app.views.markdown.auto_height_text import AutoHeightText
 from app.views.markdown.text import MarkdownPage
 from app.views.prompt.box import PromptEdit
@@ -31,9 +33,11 @@ class QuestionBox(QFrame):
     """Show the user's message in a tinted box, as wide as its text. While `editor` is not None, the text is edited.
 
     Attribute: files (those that went with it).
-    Signals: sent(text), closed() (the editor was closed, either way), typed(text) (other words, "" for those it has).
+    Signals: sent(text), closed() (the editor was closed, either way), typed(text) (other words, "" for those it has),
+    picture_asked(ShowPicture).
     """
 
+    picture_asked = Signal(object)
     sent = Signal(str)
     typed = Signal(str)
     closed = Signal()
@@ -60,7 +64,7 @@ class QuestionBox(QFrame):
             self.text.setPlainText(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
         layout = self._rows = QVBoxLayout(self)
         layout.setContentsMargins(12, 8, 12, 8)
-        self.files = [QuotedFile(attachment, theme, self) for attachment in attachments]
+        self.files = [self._file(attachment) for attachment in attachments]
         for file in self.files:
             file.turned.connect(self._fit_again)
             layout.addWidget(file, 0, Qt.AlignmentFlag.AlignLeading)
@@ -68,6 +72,15 @@ class QuestionBox(QFrame):
         self._typed = bool(text.strip())
         self.text.setVisible(self._typed)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def _file(self, attachment: Attachment) -> QuotedFile | SentPicture:
+        """Return what shows a file that went with the question."""
+        number = picture_in(attachment.text)
+        if number is None:
+            return QuotedFile(attachment, self._theme, self)
+        picture = SentPicture(attachment.name, number, self._theme, self)
+        picture.asked.connect(self.picture_asked)
+        return picture
 
     def _render(self, page: MarkdownPage) -> None:
         """Write what was typed as Markdown, as replies are; again in a moment where formulas are still being set."""

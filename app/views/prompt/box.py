@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from PySide6.QtCore import QElapsedTimer, QEvent, QMimeData, Qt, Signal
+from PySide6.QtCore import QBuffer, QByteArray, QElapsedTimer, QEvent, QIODevice, QMimeData, Qt, Signal
 from PySide6.QtGui import (
     QFocusEvent,
     QGuiApplication,
+    QImage,
+    QImageWriter,
     QInputMethodEvent,
     QKeyEvent,
     QResizeEvent,
@@ -38,6 +40,7 @@ MAX_LINES = 8
 _DOUBLE_CLICK_MS = 500
 _LONGEST_HTML = 2**20
 """Characters."""
+_PICTURES = ("image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp")
 _MODELS = (".gguf", ".safetensors")
 """Files that are to be loaded, not read."""
 
@@ -47,10 +50,11 @@ class PromptEdit(QPlainTextEdit):
 
     Attribute: takes_files, whether files may be dropped and pasted. Signals: submitted(), steered() (with Ctrl),
     focused(bool), recalled(), files_given(list of Path), composed() (a word that an input method is composing changed),
-    pasted_nothing(why) (what cannot be taken, in words).
+    picture_given(bytes) (one that was copied or dragged), pasted_nothing(why) (what cannot be taken, in words).
     """
 
     composed = Signal()
+    picture_given = Signal(object)
     pasted_nothing = Signal(str)
 
     files_given = Signal(object)
@@ -146,13 +150,15 @@ class PromptEdit(QPlainTextEdit):
         return source.hasText() or bool(self._files(source)) or source.hasHtml() or source.hasImage()
 
     def insertFromMimeData(self, source: QMimeData) -> None:  # noqa: N802 - Qt's name
-        """Paste text only, also that of a web page; files go with the question. Say why nothing is pasted."""
+        """Paste text only, also that of a web page; files and pictures go with the question. Say why nothing is."""
         files = self._files(source)
         if files:
             self.files_given.emit(files)
         elif text := source.text() or self._text_of(source.html()):
             self.textCursor().insertText(text)
             self.ensureCursorVisible()
+        elif self.takes_files and (picture := picture_of(source)):
+            self.picture_given.emit(picture)
         elif source.hasImage() or source.hasHtml():
             self.pasted_nothing.emit(self.tr("There is no text in what was copied, and only text can be pasted here."))
 
@@ -221,7 +227,7 @@ class PromptBox(QFrame):
         self.button.setFixedSize(36, 36)
         self.button.setAutoDefault(False)
         self.chips = ChipRow(theme, self)
-        self.attach = icon_button(theme, "paperclip", self.tr("Attach documents and text files"), self)
+        self.attach = icon_button(theme, "paperclip", self.tr("Attach documents, pictures and text files"), self)
         self.attach.setFixedSize(36, 36)
         self.thinking = ThinkingButton(theme, self)
         self.tools = ToolsButton(theme, self)
@@ -410,6 +416,21 @@ class PromptBox(QFrame):
     def _show_focus(self, focused: bool) -> None:
         self.setProperty("focused", focused)
         _polish(self)
+
+
+def picture_of(source: QMimeData) -> bytes:
+    """Return the file of a picture that is copied or dragged, b"" where there is none. Nothing of it is read here."""
+    for kind in _PICTURES:
+        if source.hasFormat(kind):
+            return bytes(source.data(kind).data())
+    image, out = source.imageData() if source.hasImage() else None, QBuffer()
+    if isinstance(image, QImage) and out.open(QIODevice.OpenModeFlag.WriteOnly) and _as_png(image, out):
+        return bytes(out.data().data())
+    return b""
+
+
+def _as_png(image: QImage, out: QBuffer) -> bool:
+    return QImageWriter(out, QByteArray(b"PNG")).write(image)
 
 
 def _local(source: QMimeData) -> list[Path]:

@@ -38,7 +38,7 @@ def ask_what_to_import(parent: QWidget, settings: Settings) -> list[Path]:
 
 def ask_what_to_attach(parent: QWidget, settings: Settings) -> list[Path]:
     """Return text files that are to go with a question; may be none."""
-    title = QCoreApplication.translate("Files", "Attach documents and text files")
+    title = QCoreApplication.translate("Files", "Attach documents, pictures and text files")
     chosen, _ = QFileDialog.getOpenFileNames(parent, title, str(_folder(settings)))
     return [Path(_noted(settings, each)) for each in chosen]
 

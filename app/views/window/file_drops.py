@@ -9,15 +9,18 @@ from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDro
 from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
 from app.state.conversations.dropped import sort_out
+from app.views.prompt.box import picture_of
 
 
 class FileDrops(QObject):
     """Take what is dropped anywhere onto a window, and tell what it is.
 
-    Signals: dropped(Dropped), foreign() (addresses of things that are not on this computer).
+    Signals: dropped(Dropped), picture(bytes) (out of a browser), foreign() (addresses of things that are not on this
+    computer).
     """
 
     dropped = Signal(object)
+    picture = Signal(object)
     foreign = Signal()
 
     def __init__(self, window: QWidget, *writing: QWidget) -> None:
@@ -56,6 +59,8 @@ class FileDrops(QObject):
         paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
         if paths:
             self.dropped.emit(sort_out(paths))
+        elif picture := picture_of(data):
+            self.picture.emit(picture)
         else:
             self.foreign.emit()
 
@@ -75,7 +80,7 @@ class DropVeil(QFrame):
         text = QLabel(
             self.tr(
                 "A model becomes the target, a folder is searched for models, chats (.json, .zip, a folder with them) "
-                "are imported, and documents and text files are attached to your message."
+                "are imported, and documents, pictures and text files are attached to your message."
             ),
             self,
         )

@@ -5,14 +5,17 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QUrl
+import pytest
+from PySide6.QtCore import QMimeData, Qt, QUrl
 
 from app.state.chat.citations import cited_in, sources_in
 from app.state.chat.documents import attached, compose
 from app.state.chat.held_document import HeldDocument
 from app.state.chat.kept_document import KeptDocument, document_from_json, documents_to_json
+from app.views.chat.sent_picture import SentPicture
+from app.views.window.large_picture import LargePicture
 from app.views.window.reader import Reader
-from engine import Document, Section, read_quoted
+from engine import Document, Section, picture_part, read_quoted
 from helpers import written_documents as written
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
@@ -95,6 +98,61 @@ def _check_citations(window: Window) -> None:
     view.citations.chips[0].click()
     assert reader_of(window).place == "page 1"
     reader_of(window).close()
+
+
+def test_a_picture_is_shown_kept_once_and_given_back(
+    open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "cat.png"
+    path.write_bytes(png := written.picture())
+    script = Script("A cat.", context=16_000)
+    window = open_window(script)
+    attach(window, path)
+    window.key(Qt.Key.Key_Return)
+    assert "cannot see pictures" in window.main.context_notice.text.text(), "nothing is sent to a model without eyes"
+    assert not script.prompts
+    monkeypatch.setattr("app.shell.connections.projector_beside", lambda target: target)
+    window.program.models.selection_changed.emit()
+    path.unlink()
+    # The same picture out of another program: of the clipboard.
+    copied = QMimeData()
+    copied.setData("image/png", png)
+    window.prompt.edit.insertFromMimeData(copied)
+    window.wait(lambda: not window.program.attachments.pending)
+    window.wait(lambda: window.program.context.settled)
+    assert [chip.text() for chip in window.prompt.chips.chips] == ["cat.png · 64 tokens", "picture.png · 64 tokens"]
+    window.type("What is it?")
+    window.key(Qt.Key.Key_Return)
+    window.ended(window.first())
+    asked = script.prompts[-1][-1]
+    assert [part.url for part in asked.pictures] == [picture_part(png).url] * 2
+    assert asked.content == "What is it?"
+    _check_picture(window)
+    window.click(_pictures(window)[0])
+    large = next(each for each in window.main.findChildren(LargePicture) if each.isVisible())
+    window.wait(lambda: not large.picture.pixmap().isNull())
+    large.close()
+    conversation = window.program.conversations.open
+    assert conversation is not None
+    window.export(conversation.id, "json", tmp_path / "chat.json")
+    store = window.program.conversations.store.store
+    assert store.connection.execute("SELECT count(*) FROM sources").fetchone() == (1,)
+    window.import_(tmp_path / "chat.json")
+    _check_picture(window)
+    window.program.conversations.delete(conversation.id)
+    window.close()
+    again = open_window(script)
+    _check_picture(again)
+
+
+def _pictures(window: Window) -> list[SentPicture]:
+    return [each for each in window.view(window.first()).question.files if isinstance(each, SentPicture)]
+
+
+def _check_picture(window: Window) -> None:
+    """Look whether the pictures of the first question are seen."""
+    window.wait(lambda: len(_pictures(window)) == 2)
+    window.wait(lambda: all(shown.iconSize().width() > 32 for shown in _pictures(window)))
 
 
 def test_what_cannot_be_read_is_said_in_the_window(open_window: OpenWindow, tmp_path: Path) -> None:

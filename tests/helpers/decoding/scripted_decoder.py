@@ -126,6 +126,12 @@ class ScriptedDecoder:
             raise self.script.load_errors.pop(0)
         self._calibrated = False
 
+    sees = True
+
+    def count_picture(self, _address: str) -> int:
+        """Count as many tokens for each picture."""
+        return 64
+
     def keep_caches(self, folder: Path | None, *, each_reply: bool) -> None:
         """Keep none: there is nothing in them."""
 

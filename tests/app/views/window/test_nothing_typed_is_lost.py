@@ -208,14 +208,19 @@ def test_what_cannot_act_says_why_and_a_double_click_sends(open_window: OpenWind
 def test_what_is_pasted_is_text_or_a_sentence(open_window: OpenWindow, tmp_path: Path, monkeypatch: Any) -> None:
     window = open_window(Script("A reply."))
     notice, box = window.main.notice, window.prompt.edit
-    page, picture = QMimeData(), QMimeData()
+    page, picture, nothing = QMimeData(), QMimeData(), QMimeData()
     page.setHtml("<style>x</style><p>Some <b>bold</b> text<img src='file:///x.png'></p>")
     picture.setImageData(QImage(4, 4, QImage.Format.Format_RGB32))
+    nothing.setHtml("<p><img src='file:///x.png'></p>")
     assert box.canInsertFromMimeData(page)
     box.insertFromMimeData(page)
     assert box.toPlainText() == "Some bold text"
     assert box.canInsertFromMimeData(picture)
     box.insertFromMimeData(picture)
+    window.wait(lambda: window.program.attachments.attachments)
+    window.click(window.prompt.chips.chips[0])
+    assert box.canInsertFromMimeData(nothing)
+    box.insertFromMimeData(nothing)
     assert notice.isVisible()
     assert notice.text.text().count(".") == 1
     window.main.new_chat_wanted.emit()
