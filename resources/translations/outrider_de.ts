@@ -8579,63 +8579,63 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         </message>
         <message>
             <source>Training a head</source>
-            <translation type="unfinished"></translation>
+            <translation>Das Trainieren eines Kopfes</translation>
         </message>
         <message>
             <source>{path} is no GGUF file: heads can be trained for these only. Name one.</source>
-            <translation type="unfinished"></translation>
+            <translation>{path} ist keine GGUF-Datei: Nur für solche können Köpfe trainiert werden. Nennen Sie eine.</translation>
         </message>
         <message>
             <source>A training was begun in {folder}. Go on with it (--resume), or delete that folder.</source>
-            <translation type="unfinished"></translation>
+            <translation>In {folder} wurde ein Training begonnen. Setzen Sie es fort (--resume), oder löschen Sie diesen Ordner.</translation>
         </message>
         <message>
             <source>The questions were changed since. Delete {folder} and begin anew.</source>
-            <translation type="unfinished"></translation>
+            <translation>Die Fragen wurden seitdem geändert. Löschen Sie {folder}, und beginnen Sie neu.</translation>
         </message>
         <message>
             <source>Cannot write to {folder}: {reason}.</source>
-            <translation type="unfinished"></translation>
+            <translation>In {folder} kann nicht geschrieben werden: {reason}.</translation>
         </message>
         <message>
             <source>There is no training to go on with in {folder}. Omit --resume.</source>
-            <translation type="unfinished"></translation>
+            <translation>In {folder} gibt es kein Training, das fortgesetzt werden kann. Lassen Sie --resume weg.</translation>
         </message>
         <message>
             <source>The model was changed since. Delete {folder} and begin anew.</source>
-            <translation type="unfinished"></translation>
+            <translation>Das Modell wurde seitdem geändert. Löschen Sie {folder}, und beginnen Sie neu.</translation>
         </message>
         <message>
             <source>Training needs {needed:.1f} GB of memory and {free:.1f} GB are free. Close other programs.</source>
-            <translation type="unfinished"></translation>
+            <translation>Das Training braucht {needed:.1f} GB Arbeitsspeicher, frei sind {free:.1f} GB. Schließen Sie andere Programme.</translation>
         </message>
         <message>
             <source>Training needs {needed:.2f} GB of disk and {free:.2f} GB are free in {folder}. Make room, or train on fewer tokens.</source>
-            <translation type="unfinished"></translation>
+            <translation>Das Training braucht {needed:.2f} GB auf der Platte, in {folder} sind {free:.2f} GB frei. Schaffen Sie Platz, oder trainieren Sie mit weniger Token.</translation>
         </message>
         <message>
             <source>No head can be trained for {name}: the hidden states of its layers cannot be read.</source>
-            <translation type="unfinished"></translation>
+            <translation>Für {name} kann kein Kopf trainiert werden: Die verborgenen Zustände seiner Schichten sind nicht lesbar.</translation>
         </message>
         <message>
             <source>{folder} is no folder with questions. Name another one.</source>
-            <translation type="unfinished"></translation>
+            <translation>{folder} ist kein Ordner mit Fragen. Nennen Sie einen anderen.</translation>
         </message>
         <message>
             <source>A head needs {needed} different questions at least, and {folder} has {count}: its text files must have one a line. Add some, or leave the folder out.</source>
-            <translation type="unfinished"></translation>
+            <translation>Ein Kopf braucht mindestens {needed} verschiedene Fragen, {folder} hat {count}: In den Textdateien muss in jeder Zeile eine stehen. Fügen Sie welche hinzu, oder lassen Sie den Ordner weg.</translation>
         </message>
         <message>
             <source>{name} is {width} numbers wide, not a multiple of 32.</source>
-            <translation type="unfinished"></translation>
+            <translation>{name} ist {width} Zahlen breit, kein Vielfaches von 32.</translation>
         </message>
         <message>
             <source>The weights of {name} are stored as {kind}, which cannot be read here. Choose another file of it.</source>
-            <translation type="unfinished"></translation>
+            <translation>Die Gewichte von {name} sind als {kind} gespeichert, was hier nicht gelesen werden kann. Wählen Sie eine andere Datei davon.</translation>
         </message>
         <message>
             <source>{name} has no embedding of its own.</source>
-            <translation type="unfinished"></translation>
+            <translation>{name} hat keine eigene Einbettung.</translation>
         </message>
     </context>
 </TS>
