@@ -19,7 +19,6 @@ from engine.errors import Cancelled, InvalidRequest
 from engine.events import Event, Finished, GenerationResult, PromptProgress, RoundEvent, TokenEvent
 from engine.messages.message import Message
 from engine.server.gathered import GatheredEvents
-from engine.server.interfaces.conversation import NO_PICTURES
 from engine.server.interfaces.form import Noted
 from engine.server.interfaces.requests import InTokens
 from engine.server.metrics import ServerMetrics
@@ -174,7 +173,7 @@ class EngineThread:
         """Write a reply, on the thread that has the models or of a stream; `between` is called between its rounds."""
         asked, in_tokens = wanted
         if asked.has_pictures and decoder.target is not None and not decoder.target.sees:
-            raise InvalidRequest(NO_PICTURES)
+            raise InvalidRequest("This model cannot see pictures. Leave them out.")
         noted.begun.append(_begun(asked, decoder))
         asked = within_reach(asked, decoder, noted)
         asked = in_tokens(asked, decoder)

@@ -17,7 +17,6 @@ TEXTS = {
     "refusal": "refusal",
 }
 """Kinds of parts that are text, and the member that has it."""
-NO_PICTURES = "This model cannot see pictures. Leave them out."
 _NO_SOUNDS = "This model cannot hear. Leave sounds out, or send what was said as text."
 _MEDIA = {
     **dict.fromkeys(("image", "image_url", "input_image"), "Pictures are read in messages only. Leave this one out."),

@@ -25,6 +25,7 @@ from app.state.chat.attachments import (
     split_question,
 )
 from app.state.conversations.conversation import title_from
+from app.views.chat.quoted_file import QuotedFile
 from app.views.window.file_dialogs import ask_what_to_attach, ask_what_to_import
 from app.words.context import refusal
 from helpers.decoding.scripted_decoder import Script
@@ -176,10 +177,12 @@ def test_a_file_goes_with_the_question_and_stays_with_it(open_window: OpenWindow
     assert conversation.title == "Where is it?"
     box = window.view(exchange).question
     assert box.text.toPlainText() == "Where is it?"
-    assert box.files[0].folded
-    box.files[0].header.click()
-    assert box.files[0].body is not None
-    assert box.files[0].body.toPlainText() == "A fox lives\nin the forest."
+    (file,) = box.files
+    assert isinstance(file, QuotedFile)
+    assert file.folded
+    file.header.click()
+    assert file.body is not None
+    assert file.body.toPlainText() == "A fox lives\nin the forest."
     window.key(Qt.Key.Key_Up)
     assert window.prompt.question == question, "Up brings back the files too"
 

@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.state.chat.attachments import join_question, read_attachment
+from app.views.chat.quoted_file import QuotedFile
 from app.views.commands.palette import CommandPalette
 from helpers.decoding.scripted_decoder import Script
 from helpers.gallery.access import tab_stops, without_visible_focus
@@ -146,8 +147,10 @@ def test_questions_and_their_files_grow_with_the_letters(open_window: OpenWindow
     exchange = window.send(join_question("Short?", [attachment]))
     window.ended(exchange)
     question = window.view(exchange).question
-    question.files[0].header.click()
-    body = question.files[0].body
+    (file,) = question.files
+    assert isinstance(file, QuotedFile)
+    file.header.click()
+    body = file.body
     assert body is not None
     window.prompt.show_files([attachment])
     window.main.set_font_points(24)
