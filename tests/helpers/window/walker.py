@@ -158,8 +158,16 @@ class Walker:
     # Hands ------------------------------------------------------------------------------------------------------------
 
     def click(self, name: str | None = None, *, button: int = 1, **more: object) -> None:
-        """Click what has this name, once it can be clicked."""
-        self.click_on(self.find(name, on=True, **more), button=button)
+        """Click what has this name, once it can be clicked and stands still: a page that just came is still laid out."""
+        before: tuple[int, ...] = ()
+
+        def stands_still() -> Part | None:
+            nonlocal before
+            part = self.find(name, on=True, **more)
+            moved, before = before != part.place, part.place
+            return None if moved else part
+
+        self.click_on(self.wait(stands_still, f"{name or ''} {more or ''} at one place"), button=button)
 
     def click_on(self, part: Part, *, button: int = 1) -> None:
         """Click it."""
