@@ -203,7 +203,7 @@ class DiskCaches:
         """Remove what was used longest ago, but nothing of this text; return whether there is room for a part of it."""
         size, now = copy.data.nbytes + 4 * len(copy.tokens) + _HEAD.size, datetime.now(UTC).timestamp()
         there = list[tuple[os.stat_result, Path]]()
-        for path in (*_files(self.folder), *self.folder.glob("*/.*.part")):
+        for path in (*_files(self.folder), *_files(self.folder, ".*.part")):
             with suppress(OSError):
                 there.append((path.stat(), path))
                 if path.suffix != _SUFFIX and now - there[-1][0].st_mtime > _OLD_S:  # A killed program's.
@@ -256,12 +256,15 @@ def _remove(place: Path) -> None:
         place.rmdir()
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """Return the parts in a folder, of all owners."""
+def _files(folder: Path, pattern: str = f"*-*{_SUFFIX}") -> Iterator[Path]:
+    """Return the parts in a folder, of all owners, whose folders may go meanwhile."""
+    places = list[Path]()
     with suppress(OSError):
-        for place in list(folder.iterdir()):
+        places = list(folder.iterdir())
+    for place in places:
+        with suppress(OSError):
             if place.is_dir() and not place.is_symlink():
-                yield from place.glob(f"*-*{_SUFFIX}")
+                yield from place.glob(pattern)
 
 
 def _tokens_of(path: Path) -> tuple[int, ...]:

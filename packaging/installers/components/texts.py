@@ -26,6 +26,7 @@ STANDARD_TEXTS: dict[str, tuple[str, ...]] = {
     "GPL-3.0-only": ("GPL-3.0.txt",),
     # The lesser licence adds permissions to the general one, and is given with it.
     "LGPL-3.0-only": ("LGPL-3.0.txt", "GPL-3.0.txt"),
+    "WTFPL": ("WTFPL.txt",),
 }
 """Texts that are the same for every holder, for packages that come without. One with a name in it has to be found."""
 

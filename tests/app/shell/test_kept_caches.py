@@ -1,5 +1,6 @@
 """A chat of yesterday: what models read of it is kept on disk, comes back after a restart, goes with the chat."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication
@@ -23,7 +24,9 @@ def asked(window: Window, text: str) -> tuple[str, int]:
 
 
 def kept(folder: Path) -> set[str]:
-    return {path.parent.name for path in folder.glob("*/*.kv")}
+    while True:
+        with suppress(FileNotFoundError):  # A chat's folder may go while it is looked through.
+            return {path.parent.name for path in folder.glob("*/*.kv")}
 
 
 def test_a_chat_of_yesterday_is_not_read_again(
