@@ -146,7 +146,7 @@ def check_tree(value: object) -> TreeWish | None:
 
 
 def check_length(max_tokens: object, min_tokens: object, max_time: object) -> None:
-    """Check where a reply is to end: at most and at least so many tokens, within so many seconds.
+    """Check a reply's limits: tokens at most, tokens at least, and seconds.
 
     Raises InvalidRequest.
     """

@@ -1,4 +1,4 @@
-"""Define what a caller may ask for: frozen dataclasses that check themselves when they are made."""
+"""Define a caller's options: frozen dataclasses that validate themselves when they are made."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ Prompt = str | Sequence[Message | Mapping[str, Any]] | Sequence[int]
 
 @dataclass(frozen=True, slots=True)
 class SamplingConfig:
-    """Hold how the target's distribution is made from its logits. Temperature 0 is greedy.
+    """Hold the rules that turn the target's logits into its distribution. Temperature 0 is greedy.
 
     Its numbers, their defaults and their ranges are those of sampling_rules.def. The order is: penalties, logit bias
     and banned tokens, temperature, top-n-sigma, top-k, typical, top-p, min-p. Off is: `top_n_sigma` 0, `top_k` 0,
@@ -138,7 +138,7 @@ class SamplingOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class SpeculationConfig:
-    """Hold how tokens are proposed and accepted.
+    """Hold the settings of speculation: the proposals, their number and their acceptance.
 
     `lookahead` is how many tokens are proposed per round: 0 (plain decoding) to 32, 'adaptive', or 'auto': by what is
     measured, none where that is fastest. 'default' is 'auto', but 4 for a draft model and 16 for an n-gram index where
@@ -205,7 +205,7 @@ class SpeculationConfig:
 
 @dataclass(frozen=True, slots=True)
 class LoadConfig:
-    """Hold how one model is loaded.
+    """Hold the settings with which one model is loaded.
 
     `context_length` in tokens, None: the model's own, as far as a tenth of the
     free memory holds, and 8,192 in any case. `threads` None: one for each physical core, one in
@@ -362,7 +362,7 @@ class GenerationRequest:
 
     @property
     def has_pictures(self) -> bool:
-        """Return whether any of its messages has a picture."""
+        """True if any of its messages has a picture."""
         messages = () if isinstance(self.prompt, str) else self.prompt
         return any(isinstance(message, Message) and message.pictures for message in messages)
 

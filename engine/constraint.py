@@ -1,4 +1,4 @@
-"""Define what a reply must be: JSON, JSON of a schema, a text of a regular expression or of a Lark grammar."""
+"""Define constraints on a reply: JSON, JSON of a schema, a text of a regular expression or of a Lark grammar."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """Hold what a reply must be. `text`: of the schema (JSON), the regular expression or the grammar (Lark).
+    """Constrain a reply. `text`: of the schema (JSON), the regular expression or the grammar (Lark).
 
     Regular expressions match the whole reply; they and the grammars are those of llguidance: Rust's syntax without
     look-around. Schemas of JSON Schema 4 to 2020-12; keywords that cannot be enforced are refused. A constraint masks

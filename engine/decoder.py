@@ -335,7 +335,7 @@ class SpeculativeDecoder:
         return self._warnings
 
     def _note_models(self) -> None:
-        """Keep what is to be known, and warn of what is new."""
+        """Update the notes on the models, and warn of new ones."""
         found = notes_on_models(self.target, self.sources)
         before, self._warnings = self._warnings, tuple(found)
         for note in [each for each in found if each not in before]:
@@ -593,7 +593,7 @@ class SpeculativeDecoder:
         tools: Sequence[Tool] = (),
         cancel: CancelToken | None = None,
     ) -> PromptFit:
-        """Measure what a reply of `max_tokens` would read of these messages, and what is dropped. Reads nothing.
+        """Measure the prompt of these messages for a reply of `max_tokens`, and the dropped turns. Reads nothing.
 
         `thinking` and `tools` as in GenerationRequest. Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed,
         TextNotEncodable, Cancelled.
@@ -606,11 +606,11 @@ class SpeculativeDecoder:
 
     @property
     def sees(self) -> bool:
-        """Return whether the target reads pictures. Raises ModelNotLoaded."""
+        """True if the target reads pictures. Raises ModelNotLoaded."""
         return self._loaded().sees
 
     def count_picture(self, address: str) -> int:
-        """Return how many tokens of the target a picture has. Raises ModelNotLoaded, NotAvailable, InvalidRequest."""
+        """Count a picture's tokens for the target. Raises ModelNotLoaded, NotAvailable, InvalidRequest."""
         see = eyes_of(self._loaded())
         return 0 if see is None else len(see(address))
 
@@ -722,7 +722,7 @@ class SpeculativeDecoder:
     def keep_caches(
         self, folder: str | Path | None, *, most_bytes: int = MOST_DISK_BYTES, each_reply: bool = True
     ) -> None:
-        """Keep what the models have read in a folder, so that a conversation need not be read again after a restart.
+        """Keep the models' caches in a folder, so that a conversation need not be read again after a restart.
 
         What is kept comes back with the next reply to a prompt that begins like it; the folder takes `most_bytes` at
         most, of what was used last. `each_reply`: after every reply, behind its last event; False: when `keep_cache`

@@ -75,7 +75,7 @@ class MethodStats:
 
 @dataclass(frozen=True, slots=True)
 class GenerationStats:
-    """Hold what happened in one generation, or in several added up.
+    """Hold the statistics of one generation, or of several added up.
 
     Attributes count tokens, rounds or forwards; times are milliseconds of wall clock.
     `emitted = accepted + corrections + bonus_tokens + plain_tokens + forced_tokens` and `proposed = accepted +
@@ -288,7 +288,7 @@ class StatsRecorder:
         self._drafts: list[list[int]] = []
         self._levels: list[int] = []
         """Of trees, how many tokens were proposed at each depth."""
-        """Of how many drafts the length was each number, and of how many the accepted part."""
+        """Drafts by length, and by accepted length."""
         self._forwards_by_size: list[int] = []
         self._target_ms_by_size: list[float] = []
         self._by_method: dict[str, list[float]] = {}

@@ -23,7 +23,7 @@ Logits = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Rewind:
-    """Describe how a cache can go back. `depth`: positions for a window, restore points for snapshots, else None.
+    """Describe the rollback of a cache. `depth`: positions for a window, restore points for snapshots, else None.
 
     any: to any length (attention cache). window: only the last `depth` positions (sliding layers). snapshots: to a
     `mark`ed place, from where what was accepted since is replayed with the next forward (recurrent state). none: not
@@ -36,7 +36,7 @@ class Rewind:
 
 @dataclass(frozen=True, slots=True)
 class HiddenStates:
-    """Describe which hidden states of a model can be read.
+    """Describe the hidden states that a model exposes.
 
     `readable`: numbers of layers whose input can be read, counted from 0; `layers`, the number of layers, stands for
     what leaves the last one, before the norm, and engine.formats.draft_head.NORMED for what leaves the norm. `width`:
@@ -50,7 +50,7 @@ class HiddenStates:
 
 
 class StateReader(Protocol):
-    """Define what reads the hidden states of a target's tokens as they are computed (see Backend.show_states)."""
+    """Define a reader of a target's hidden states, called as they are computed (see Backend.show_states)."""
 
     @property
     def state_layers(self) -> Sequence[int]:
@@ -300,7 +300,7 @@ class Backend(ABC):
         raise BackendFailure(Translatable("its cache cannot be restored"))
 
     def see(self, picture: Picture) -> list[int]:
-        """Return what stands for a picture in the list of tokens: PictureTokens, and the tokens that go around them.
+        """Return a picture's tokens: PictureTokens, and the tokens around them.
 
         `forward` is given all of a piece's positions by themselves, without outputs. Raises NotAvailable where the
         model does not see, InvalidRequest.
@@ -314,7 +314,7 @@ class Backend(ABC):
         """
 
     def keep(self) -> AbstractContextManager[object]:
-        """Keep what was computed readable within: where the model is closed meanwhile, it is freed at the end."""
+        """Keep computed results readable within the context: a model that is closed meanwhile is freed at its end."""
         return nullcontext()
 
     def check_open(self) -> None:

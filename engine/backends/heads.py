@@ -103,7 +103,7 @@ class _KeptStates:
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty((0, self._width), np.float32), *parts])
 
     def _parts(self, first: int, end: int) -> Iterator[tuple[int, States]]:
-        """Yield where each part of a range begins, and the rows of its block."""
+        """Yield the parts of a range by block: the index of the first row, and the rows."""
         for number in range(first // self.BLOCK, -(-end // self.BLOCK)):
             start = number * self.BLOCK
             begin = max(first, start)

@@ -1,4 +1,4 @@
-"""Say which model was loaded and how, in facts that stay the same until something about it changes."""
+"""Describe a loaded model and its settings in facts that change only when the model or a setting does."""
 
 from __future__ import annotations
 

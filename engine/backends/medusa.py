@@ -1,4 +1,4 @@
-"""Hold what Medusa heads have in common on any backend: the target's states, of which a draft reads the last one.
+"""Share the parts of Medusa heads that any backend needs: the target's states, of which a draft reads the last one.
 
 Source of the formulas: Cai et al. 2024, arXiv:2401.10774, section 2.1.1: head k adds a residual of its own to the
 target's last state, and its output layer tells the token that stands k places behind the next one, k from 1 on.

@@ -53,7 +53,7 @@ _log = logging.getLogger("outrider.caches")
 
 @dataclass(frozen=True, slots=True)
 class KeptPart:
-    """Hold where a part of a text is kept. `parent`: what stands before it; `alike`: tokens that are wanted."""
+    """Locate a stored part of a text. `parent`: the text before it; `alike`: how many of its tokens are wanted."""
 
     path: Path
     parent: bytes
@@ -83,7 +83,7 @@ class DiskCaches:
         self._model = hashlib.blake2b(model.encode("utf-8", "surrogatepass"), digest_size=_NAME_BYTES).digest()
 
     def bring_back(self, backend: Backend, tokens: Sequence[int]) -> None:
-        """Put what is kept of a text that is to be read into the cache, where that is much more than it holds of it."""
+        """Load the stored parts of a prompt into the cache, where they are much longer than its common prefix."""
         if not backend.part_length():
             return
         shared = common_prefix(backend.tokens, tokens)
@@ -109,7 +109,7 @@ class DiskCaches:
         _touch([part.path for part in parts])
 
     def keep(self, backend: Backend, owner: str = "", cancel: CancelToken | None = None) -> None:
-        """Keep what the cache holds, as far as it is not kept yet, for `owner`, with whom it goes.
+        """Store the cached tokens that are not stored yet, for `owner`: they are deleted with it.
 
         Raises Cancelled between two parts; the next call goes on.
         """
@@ -200,7 +200,7 @@ class DiskCaches:
         return None
 
     def _make_room(self, copy: CacheCopy, mine: Collection[Path]) -> bool:
-        """Remove what was used longest ago, but nothing of this text; return whether there is room for a part of it."""
+        """Delete the least recently used parts, but none of this text; return True if one more part has room."""
         size, now = copy.data.nbytes + 4 * len(copy.tokens) + _HEAD.size, datetime.now(UTC).timestamp()
         there = list[tuple[os.stat_result, Path]]()
         for path in (*_files(self.folder), *_files(self.folder, ".*.part")):

@@ -50,7 +50,7 @@ def read(backend: Backend, tokens: Sequence[int], cancel: CancelToken) -> Iterat
 
 
 def _pieces(tokens: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Give what is fed at once: texts of a fixed length at most, and the pieces of pictures whole."""
+    """Yield the pieces to feed at once: texts of a fixed length at most, and the pieces of pictures whole."""
     start = 0
     while start < len(tokens):
         first = tokens[start]

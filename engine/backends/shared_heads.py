@@ -58,7 +58,7 @@ class SharedCacheHeadBackend(HeadBackend):
         self._first = min(self._first, self._seen)
 
     def _compute(self) -> Logits:
-        """Compute what was not computed yet behind the pending token, and return the logits behind the last."""
+        """Compute the positions from the pending token on that are missing, and return the logits behind the last."""
         pending, end = min(self._seen, len(self._tokens) - 1), len(self._tokens)
         if not self._first < pending:
             raise BackendFailure(Translatable("the head has no hidden states to begin with"), self.length)

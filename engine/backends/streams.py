@@ -32,7 +32,7 @@ _MEMORY = 0.8
 
 @dataclass(slots=True, eq=False)
 class Feed:
-    """Hold what a stream wants computed: `tokens` behind its cache, and the logits that follow the last `n_outputs`.
+    """Request a forward for a stream: `tokens` behind its cache, and the logits behind the last `n_outputs`.
 
     `number` is that of the stream. `rows` or `error` is the answer, once `done`; `states`: those that are read.
     """

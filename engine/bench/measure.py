@@ -46,7 +46,7 @@ Stage = Literal["warming up", "measuring", "comparing"]
 
 @dataclass(frozen=True, slots=True)
 class BenchRequest:
-    """Hold what to measure; sizes that are None are chosen so that it takes about `budget_s` at most."""
+    """Configure a measurement; sizes that are None are chosen so that it takes about `budget_s` at most."""
 
     prompts: Sequence[BenchPrompt]
     ways: Sequence[Way]
@@ -59,7 +59,7 @@ class BenchRequest:
 
 @dataclass
 class Measured:
-    """Hold what was measured, or so far.
+    """Hold the measurements, complete or so far.
 
     Attributes: bench (what ran), left_out (prompts that the target cannot answer), sizes (None before the warm-up is
     over), replies, compared (for each of them how it compares with the plain one, once that was looked at), partial
@@ -77,7 +77,7 @@ class Measured:
 
 @dataclass
 class WaysProgress:
-    """Tell how far a measurement has come.
+    """Report the progress of a measurement.
 
     Attributes: stage; done and total (ways in the warm-up, then replies); seconds_left (about; None where it is not
     known yet); measured. `report`: the figures of the moment at which it is asked for the first time.

@@ -15,7 +15,7 @@ from engine.system.machine import available_memory
 
 @dataclass(frozen=True, slots=True)
 class Recommended:
-    """Hold what is recommended for a machine; `left_out`: why others are not, which the hub does not have any more."""
+    """Hold a machine's recommended models; `left_out`: why others are missing, which the hub no longer has."""
 
     machine: Machine
     models: tuple[Recommendation, ...]

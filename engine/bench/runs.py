@@ -1,4 +1,4 @@
-"""Measure how fast a target answers: plain, with each fixed lookahead, with auto, and from an n-gram index.
+"""Measure a target's speed: plain, with each fixed lookahead, with auto, and from an n-gram index.
 
 All ways answer the same prompts in turns in one process, each time in another order (Williams 1949: each way equally
 often at each place and behind each other one), so that a machine that is slow for a while slows all alike, and what a
@@ -87,7 +87,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Hold how often each reply is measured, how long it may be, and about how many seconds all of it takes."""
+    """Hold the repetitions of each reply, its longest length in tokens, and the estimated seconds of the whole."""
 
     repeats: int
     max_tokens: int
@@ -312,7 +312,7 @@ SAME, NEAR_TIE, DIFFERENT, UNEXAMINED = "same", "near tie", "different", "not ex
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """Describe how a greedy reply compares with the first plain one to its prompt.
+    """Compare a greedy reply with the first plain one to its prompt.
 
     `verdict`: SAME, token for token; NEAR_TIE, they part where the target's two best logits, computed as plain decoding
     does, are shown to lie closer than `CLOSE` and are the two that were chosen (where it is not batch-invariant,

@@ -42,7 +42,7 @@ _QUESTION = {"role": "user", "content": "Hello"}
 
 
 class Tags(NamedTuple):
-    """Hold how arguments are written one by one: what stands between them and around their values.
+    """Describe arguments that are written one by one: the separators between them and around their values.
 
     `opens`: before the first name; `equals`: between a name and its value; `joins`: between a value and the next name;
     `closes`: behind the last value; `quotes`: before and behind a text; `plain`: before and behind any other value;

@@ -29,7 +29,7 @@ _known_sizes: WeakKeyDictionary[Tokenizer, dict[str, int]] = WeakKeyDictionary()
 
 @dataclass(frozen=True, slots=True)
 class PromptFit:
-    """Describe what a model would read of a conversation, in tokens.
+    """Report the size of a conversation's prompt against the context, in tokens.
 
     `tokens`: of what it reads, or of what must stay where even that does not fit; `typed`: of the last message alone;
     `context_length`: what there is room for; `dropped_turns`: the oldest messages that are left out; `fits`:

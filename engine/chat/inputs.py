@@ -1,4 +1,4 @@
-"""Put what a template reads beside its text into the form that templates of transformers expect."""
+"""Convert tools, documents and pictures into the form that templates of transformers expect."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TemplateMessage = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class TemplateInput:
-    """Hold what a template is given beside the messages.
+    """Hold the inputs of a template beside the messages.
 
     `tools`: descriptions of functions (JSON schemas), None for none; `documents`: texts to answer from; `arguments`:
     further variables by name, such as those that switch thinking. `see`: returns the tokens of an image by its address;

@@ -23,7 +23,7 @@ _BETWEEN = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class TemplateChat:
-    """Hold what a template is asked to render: messages in the form of templates, and what is given beside them."""
+    """Hold the input of one rendering: messages in the form of templates, and the variables beside them."""
 
     messages: Sequence[Mapping[str, Any]]
     given: TemplateInput
@@ -255,5 +255,5 @@ _REPAIRS: tuple[tuple[str, _Repair], ...] = (
         _alternating,
     ),
 )
-"""With what is said of it, "" where nothing is lost. In the order in which several of them are applied; of as many as
+"""The repairs and the loss that each causes, "" for none, in the order in which several are applied.
 each other, the earlier are tried first."""

@@ -84,7 +84,7 @@ class Grammar(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GrammarRequest:
-    """Hold what the grammar of a model's replies depends on.
+    """Hold the inputs on which the grammar of a model's replies depends.
 
     `tools`: descriptions of functions that the model was given; `thinking`: whether it may think; `options`: further
     variables of the template by name.

@@ -145,7 +145,7 @@ class PartedReply:
         return self._bare.begun
 
     def _bare_end(self) -> list[Delta]:
-        """End what may have been calls as plain JSON; return it where it was none."""
+        """End the text of possible plain JSON calls; return it as content if it held none."""
         text = self._bare.end(read=not self._parted.calls)
         if self._bare.calls:
             names = ", ".join(dict.fromkeys(call.name for call in self._bare.calls))
@@ -238,11 +238,11 @@ class PartedReply:
         return deltas
 
     def _grow(self, channel: Literal["reasoning", "content"], text: str) -> list[Delta]:
-        """Give what a part has more than was given of it."""
+        """Return the text of a part beyond the text already returned."""
         return self._give(channel, text[self._shown[channel] :])
 
     def _lose(self, settled: int) -> list[Delta]:
-        """Give what is not settled, and all that comes, as content: the grammar does not fit the reply."""
+        """Return the unsettled text as content, and all later text too: the grammar does not fit the reply."""
         self._lost, self._place = True, "content"
         return self._give("content", self._text()[settled:])
 

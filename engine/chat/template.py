@@ -32,7 +32,7 @@ _NO_TOOLS = Translatable("The chat template of this model says nothing of tools:
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
-    """Hold what a model reads of a conversation. `written`: the begun reply behind it, which is continued.
+    """Hold the rendered prompt of a conversation. `written`: the begun reply behind it, which is continued.
 
     `pictures`: the tokens of images, by the marks that stand for them.
     """

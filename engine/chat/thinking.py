@@ -46,7 +46,7 @@ _HELLO = ({"role": "user", "content": "Hello!"},)
 
 @dataclass(frozen=True, slots=True)
 class Thinking:
-    """Say how a template's thinking is switched. `names`: the variables that do it, by the values that they take."""
+    """Describe the switches of a template's thinking. `names`: the variables, by the values that they take."""
 
     switch: ThinkingSwitch = "none"
     names: Mapping[str, ThinkingSwitch] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Measure what a draft token and a target forward of n tokens cost here, and the lookahead to expect from that.
+"""Measure the cost of a draft token and of a target forward of n tokens here, and derive the lookahead from them.
 
 With --json one JSON object on a line:
 {"target": {"name", "path"}, "draft": {"name", "path"} | null, "machine": {…}, "device",

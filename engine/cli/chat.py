@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _NotSet(EngineError):
-    """Report what is wrong with an option of /set, by the name that was typed there."""
+    """Report a bad option of /set, by the name that was typed there."""
 
 
 class Chat:

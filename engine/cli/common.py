@@ -1,4 +1,4 @@
-"""Share what several commands need: exit codes, the sampling options, and work that Ctrl+C cancels."""
+"""Share the parts of several commands: exit codes, the sampling options, and work that Ctrl+C cancels."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what to set in each program; with --write and --test do that too."""
+    """Print each program's settings; with --write write them, with --test try them."""
     if args.write and not args.programs:
         raise InvalidRequest("Name the programs whose settings are to be written.")
     chosen = _chosen(args.programs)

@@ -117,7 +117,7 @@ class _Output:
         return result
 
     def _prove(self, prompt: Any, result: GenerationResult, sources: set[str], further: dict[str, Any]) -> None:
-        """Write how a reply was made. Raises NoProof, InvalidRequest."""
+        """Write the proof of a reply. Raises NoProof, InvalidRequest."""
         if self.proof is None or not isinstance(self.decoder, SpeculativeDecoder):
             return
         from engine.proof.content import describe_reply, make_proof  # noqa: PLC0415 - where it is asked for
@@ -129,7 +129,7 @@ class _Output:
             raise InvalidRequest(f"Cannot write {self.proof}: {error.strerror or error}.") from None
 
     def _tell(self, result: GenerationResult) -> None:
-        """Print what to know of a reply, and its figures, at once: behind it the models may be measured."""
+        """Print a reply's notes and figures at once: the models may be measured afterwards."""
         for note in result.notes:
             self.console.print(f"outrider-engine: {note}", highlight=False, markup=False, soft_wrap=True)
         self.console.print(figures_line(result), style="dim", highlight=False, soft_wrap=True)
@@ -220,7 +220,7 @@ def _responder(
 
 
 def _note_ignored(args: argparse.Namespace) -> None:
-    """Say which of the options given do nothing beside the others."""
+    """Warn of given options that have no effect beside the others."""
     given = {"PROMPT": args.prompt or args.text, "--raw": args.raw, "--tokens": args.tokens}
     ignored = [f"{name} is ignored beside --messages." for name in given if args.messages and given[name]]
     ignored += ["--folder is ignored without --preset."] if args.folder and args.preset is None else []
@@ -258,7 +258,7 @@ def _read_prediction(path: Path) -> str:
 
 
 def _seeded(sampling: SamplingConfig, replies: int) -> Iterator[SamplingConfig]:
-    """Yield how each of the replies is drawn: a seed that is given is that of the first."""
+    """Yield the sampling of each reply: a given seed is that of the first, and counts up."""
     for number in range(replies):
         seed = None if sampling.seed is None else (sampling.seed + number) % 2**64
         yield replace(sampling, seed=seed)

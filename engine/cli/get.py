@@ -63,7 +63,7 @@ def _speed(text: str) -> float:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Get what the arguments name. Raises InvalidRequest, DownloadFailed, Cancelled."""
+    """Download the models named in the arguments. Raises InvalidRequest, DownloadFailed, Cancelled."""
     if args.jobs < 1:
         raise InvalidRequest("--jobs must be at least 1.")
     cancel = CancelToken()
@@ -119,7 +119,7 @@ def _manner(
 def _say(
     args: argparse.Namespace, told: dict[str, Any], folder: Path, got: tuple[GotFile, ...], notes: list[str]
 ) -> int:
-    """Print what is here now."""
+    """Print the downloaded files."""
     if args.json:
         files = [
             {"path": str(file.path), "size_bytes": file.size, "sha256": file.sha256, "already": file.already}
@@ -177,7 +177,7 @@ class _Shown:
             self._progress.stop()
 
     def show(self, told: DownloadProgress) -> None:
-        """Show how far a file is."""
+        """Show a file's progress."""
         with self._lock:
             self._done[told.name], self._totals[told.name] = told.done, told.total
             if self._progress is not None and self._task is not None:

@@ -99,7 +99,7 @@ def _prepare_output() -> None:
 
 
 def _drop_output() -> None:
-    """Send what is still to be written nowhere: nobody reads it, or it has no room."""
+    """Redirect further output to the null device: its reader is gone, or the disk is full."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

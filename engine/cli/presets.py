@@ -19,7 +19,7 @@ _ALWAYS = ("temperature", "top_k", "top_p", "min_p")
 
 
 def run(folder: str | Path | None, as_json: bool, console: Console) -> int:
-    """Print what can be run, as a table or as JSON, and give the exit code 0. Raises FolderUnreadable.
+    """Print the presets that can be run, as a table or as JSON, and return the exit code 0. Raises FolderUnreadable.
 
     `folder` None: what the Hugging Face cache has.
     """

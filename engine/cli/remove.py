@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _ask(stored: StoredModel) -> None:
-    """Say what depends on a model, and ask. Raises InvalidRequest where the answer is no."""
+    """Print a model's dependents, and ask for permission to delete it. Raises InvalidRequest if the answer is no."""
     if not sys.stdin.isatty() or not sys.stderr.isatty():
         raise InvalidRequest("Add --yes where nobody can be asked.")
     needed = f" It is needed by: {', '.join(stored.needed_by)}." if stored.needed_by else ""

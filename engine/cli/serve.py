@@ -36,7 +36,7 @@ from engine.system.ports import is_address, is_loopback
 _PORT = 8642
 _MIB = 2**20
 _SWITCH_S = 0.0005
-"""After which the thread that computes hands the interpreter to the one that answers; Python's own 5 ms are felt."""
+"""The interpreter's switch interval: a server answers while a model computes, and Python's own 5 ms are felt."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what is stored. Raises InvalidRequest."""
+    """Print the stored models. Raises InvalidRequest."""
     if args.unused is not None and args.unused < 0:
         raise InvalidRequest("--unused must be a number of days.")
     found = stored_models()

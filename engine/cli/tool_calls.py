@@ -67,7 +67,7 @@ class TerminalCalls:
         self._made = 0
 
     def begin_chat(self) -> None:
-        """Forget what was allowed in the chat before."""
+        """Reset the permissions that held for the previous chat."""
         self._permissions.begin_chat()
 
     def answer(self, before: Sequence[Message], reply: Message, cancel: CancelToken) -> Answered:

@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what is asked. Raises EngineError."""
+    """Run the named action. Raises EngineError."""
     if args.action not in ("list", "import") and args.name is None:
         raise InvalidRequest(f"Name what to {args.action}.")
     actions: dict[str, Callable[[argparse.Namespace], None]] = {

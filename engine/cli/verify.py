@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what came of it; exit code 1 where the reply does not come out the same. Raises EngineError."""
+    """Print the result of a verification; return exit code 1 if the reply differs. Raises EngineError."""
     proof, cancel = load_proof(args.file), CancelToken()
     exit_code = EXIT_DONE
 

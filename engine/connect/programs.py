@@ -22,7 +22,7 @@ NO_KEY = "none"
 
 @dataclass(frozen=True, slots=True)
 class ServerPlace:
-    """Hold where the server is: its address without /v1, the model's name, and the key ('' none)."""
+    """Hold the server's address without /v1, its model's name, and the key ('' none)."""
 
     root: str
     model: str

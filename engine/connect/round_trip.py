@@ -27,7 +27,7 @@ _PATHS: Mapping[Interface, str] = {
 
 @dataclass(frozen=True, slots=True)
 class RoundTrip:
-    """Hold what a server answered: `text`, after `seconds`; `model`: which it says wrote it; `path`: that was asked."""
+    """Hold a server's answer: `text`, after `seconds`; `model`: the name that it reports; `path`: the one requested."""
 
     path: str
     text: str

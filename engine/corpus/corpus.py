@@ -36,7 +36,7 @@ Encode = Callable[[str], Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Hold where the end of a text stands in the corpus: `length` tokens of it before each of `places`.
+    """Locate the end of a text in the corpus: `length` tokens of it before each of `places`.
 
     A place is an array of tokens and the index of the one that came next.
     """

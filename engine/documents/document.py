@@ -1,4 +1,4 @@
-"""Hold what was read of a document: its sections, each with the place where it stands."""
+"""Hold a document's text in sections, each with its place in the document."""
 
 from __future__ import annotations
 

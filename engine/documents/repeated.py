@@ -1,4 +1,4 @@
-"""Find what a reply repeats of a document word for word, by comparing the words."""
+"""Find passages of a document that a reply repeats word for word, by comparing the words."""
 
 from __future__ import annotations
 

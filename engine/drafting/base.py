@@ -102,7 +102,7 @@ class Drafter(ABC):
 
     @abstractmethod
     def observe(self, committed_tokens: Sequence[int]) -> None:
-        """Learn what was committed in the round since `propose`: accepted tokens, then a correction or bonus.
+        """Learn the tokens committed in the round since `propose`: accepted tokens, then a correction or bonus.
 
         With no tokens: nothing more will be, live proposals are dropped.
         """
@@ -117,7 +117,7 @@ whole steps, so that the next prompt of a conversation finds the cache as it was
 
 @dataclass(frozen=True, slots=True)
 class TreeShape:
-    """Describe how large a tree may be: nodes at each depth (2 or more), depths, and what the target's cache holds.
+    """Limit a tree: nodes at each depth (2 or more), depths, and the positions of the target's cache.
 
     `prices`: the tree follows one path, and what stands beside it is chosen by cost.
     """
@@ -130,7 +130,7 @@ class TreeShape:
 
 @dataclass(frozen=True, slots=True)
 class DrafterContext:
-    """Hold what the drafter of one reply may be made from.
+    """Hold the inputs from which the drafter of one reply is made.
 
     Attributes: target; source (what it is to propose from); request (with its settings for sampling and speculation);
     seed (of this reply); stop_tokens (those that end it); cost (`cost(n)`: what a verification of n tokens costs, in

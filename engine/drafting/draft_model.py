@@ -55,14 +55,14 @@ Grow = Callable[[Sequence[int], Sequence[int]], Logits]
 
 
 class FromStates(NamedTuple):
-    """Tell how to draft from states: `grow` computes nodes of a tree; `past_ends`: it goes on behind a text's end."""
+    """Describe drafting from states: `grow` computes nodes of a tree; `past_ends`: it continues behind a text's end."""
 
     grow: Grow | None
     past_ends: bool
 
 
 class DraftModelDrafter(Drafter):
-    """Propose what a smaller model of the same vocabulary would write.
+    """Propose a smaller model's continuation; both models have one vocabulary.
 
     `vocab_size` is the target's: ids that it lacks are never proposed, ids that the draft lacks have probability 0.
     `sampling` is how the draft draws, with `rows`; greedy drafts carry no probabilities. `masks`: of a constraint.
@@ -290,7 +290,7 @@ class DraftModelDrafter(Drafter):
         return tree.draft(self.name)
 
     def _learn_tree(self, prices: TreePrices, committed: Sequence[int]) -> None:
-        """Tell what became of the tokens beside the first path, where that was rejected."""
+        """Learn the outcome of the tokens beside the first path, where that path was rejected."""
         tree = self._grown_tree
         for nodes, token in zip(self._open, committed, strict=False):
             tokens = [tree.tokens[node] for node in nodes]

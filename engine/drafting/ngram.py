@@ -77,7 +77,7 @@ class Match:
 
 
 class SuffixIndex:
-    """Find where the end of a text stood before.
+    """Find earlier places of a text's last tokens.
 
     The places of each token form a chain from the latest to the first one, so that a token is added and taken back in
     constant time; a search follows `most_places` links and compares at most `max_match` tokens at each.
@@ -163,7 +163,7 @@ class Odds:
 
 
 class NgramDrafter(Drafter):
-    """Propose what followed the longest earlier match of the last tokens, where that is likely enough to pay.
+    """Propose the continuation of the longest earlier match of the last tokens, where that is likely enough to pay.
 
     *What is proposed.* The text behind the latest place where the longest match stood. A draft may run on past the
     end of the known text, into itself: so a loop is continued at any length. It ends at a stop token. No match, no

@@ -17,7 +17,7 @@ _FAR = NgramOptions(alone=(-1.5, 0.25), agreed=(0.0, 0.4), split=(-2.5, 0.2))
 
 
 class OwnTextsDrafter(NgramDrafter):
-    """Propose what an index of the text at hand knows, or what followed in a corpus where that is likelier.
+    """Propose from an index of the present text, or from a corpus where its continuation is likelier.
 
     A passage of the corpus is found by the last tokens of the text, four at least, and followed while it holds. How
     likely its next token is depends on the length of the match, and on whether all places agree; each kind is corrected

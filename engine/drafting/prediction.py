@@ -34,7 +34,7 @@ _LOOKED_AT = 48
 
 
 class PredictionDrafter(NgramDrafter):
-    """Propose what comes next in a predicted text, and where that is lost, what an index of the text knows.
+    """Propose the next tokens of a predicted text, and where the reply has left it, those of an index of the text.
 
     The reply is expected to begin as the prediction does. Where it goes another way, one token in place of another is
     guessed at first; then each token is looked for in the prediction, near the break or by a longer match, and the

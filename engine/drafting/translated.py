@@ -39,7 +39,7 @@ class _Drafted:
 
 
 class TranslatedDrafter(Drafter):
-    """Propose what a smaller model with another tokenizer would write.
+    """Propose the continuation of a smaller model with another tokenizer.
 
     The draft reads the text of what was committed. The text that it writes is translated into the target's tokens,
     and proposed are those that stay the same whatever text follows. They carry no probabilities, so that they are
@@ -198,7 +198,7 @@ class TranslatedDrafter(Drafter):
         return []
 
     def _catch_up(self) -> None:
-        """Put what was committed since into the draft's tokens, unless the draft itself wrote it and more."""
+        """Translate newly committed text into the draft's tokens, unless the draft itself wrote it and more."""
         end = whole_characters(self._text)
         unread = bytes(self._text[self._covered : end])
         if self._live or not unread:

@@ -1,4 +1,4 @@
-"""Decide how many tokens of a tree stand beside its first path: as many as are worth their verification.
+"""Choose the number of a tree's tokens beside its first path: as many as are worth their verification.
 
 A node is worth the probability that it is reached and accepted (Li et al., "EAGLE-2", 2024, arXiv:2406.16858, section
 4.1), by what became of such nodes so far; it costs what one token more in the verification costs, and what its time
@@ -31,11 +31,11 @@ class Chances(Protocol):
         """Return the chance of a token to which the draft gave this probability."""
 
     def observe(self, proposed: int, accepted: int, sure: Sequence[float] = ()) -> None:
-        """Learn what became of proposals with these probabilities."""
+        """Learn the outcome of proposals with these probabilities."""
 
 
 class TreePrices:
-    """Hold what a round's time must bring, and choose by it. Tokens beside the first path are leaves.
+    """Price a round's time, and choose by it. Tokens beside the first path are leaves.
 
     `beside`: gives, by a source's name, the chances of a token whose siblings before it were all rejected, where the
     draft gave it such a share of what those left.

@@ -45,7 +45,7 @@ def choose_shape(
 
 
 class Outlook(NamedTuple):
-    """Hold what may follow a node: the likeliest tokens, and of each its probability among those that may be drawn.
+    """Forecast the token after a node: the likeliest ones, each with its probability among those that may be drawn.
 
     `shares`: gives the natural logarithm of the model's own probability of a token; valid until the next look.
     `probs`: the distribution that tokens are drawn from; None: the best ones are taken without a draw.

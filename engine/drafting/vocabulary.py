@@ -22,7 +22,7 @@ _MEMORY, _MOST_MISSED = 64.0, 0.15
 
 
 class DraftVocabulary:
-    """Hold which rows of an output layer of `size` rows are wanted, as bits: common tokens and those of the text.
+    """Select the rows of an output layer of `size` rows, as bits: common tokens and those of the text.
 
     The others have probability 0 in the draft, and the acceptance rule keeps the target's distribution as it is
     (FR-Spec, arXiv 2502.14856). Attributes: bits (uint64, a bit for ROWS rows), changed in place.
@@ -41,7 +41,7 @@ class DraftVocabulary:
 
     @property
     def pays(self) -> bool:
-        """True where few of the last tokens of the text were new."""
+        """True if few of the last tokens of the text were new."""
         return self._missed < _MOST_MISSED
 
     def note(self, tokens: Iterable[int], *, judged: bool = True) -> None:

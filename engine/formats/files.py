@@ -1,4 +1,4 @@
-"""Tell which files a model consists of, and whether they are still the same."""
+"""List the files of a model, and detect changes to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read how the makers of a model recommend to sample from it.
+"""Read the sampling settings that a model's makers recommend.
 
 GGUF: the entries general.sampling.* (llama.cpp, `common_init_sampler_from_model`); the numbers of the sampler's rules
 that Outrider does not have, such as Mirostat's, are passed over. Safetensors: generation_config.json (transformers,

@@ -1,4 +1,4 @@
-"""Know how families of models write turns, for model files that bring no chat template.
+"""Define the turn formats of model families, for model files that bring no chat template.
 
 A format is taken only where the vocabulary has all tokens that mark its turns; a model without any reads plain text.
 Source of the formats: the chat templates that these families publish.
@@ -21,7 +21,7 @@ _END = "{end of text}"
 
 @dataclass(frozen=True, slots=True)
 class TurnFormat:
-    """Describe how a family writes turns.
+    """Describe a family's turn format.
 
     `around`: what stands before and behind the text of a turn, by its role; `markers`: the tokens that must be there;
     `begin`: what a conversation begins with; `reply`: what opens the next reply; `trimmed`: whether blanks around texts

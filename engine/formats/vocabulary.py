@@ -1,4 +1,4 @@
-"""Define what two models must agree on to be paired: the tokens, compactly, from a file or from a loaded model."""
+"""Compare two models' vocabularies for pairing: the tokens, compactly, from a file or from a loaded model."""
 
 from __future__ import annotations
 

@@ -241,7 +241,7 @@ class GenerationLoop:
         return self._finish is not None
 
     def _end_thought(self) -> Events:
-        """Write what ends the thought and begins the answer."""
+        """Write the tokens that end the thought and begin the answer."""
         # Asked for outside of a thought, it comes too late, or is meant for nothing.
         if self._reading.parted.channel == "reasoning":
             yield from self._force(self._reading.thought_end())

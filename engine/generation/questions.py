@@ -1,4 +1,4 @@
-"""Hold what is asked of a target without a reply: what it reads of a conversation, and a gap to be filled."""
+"""Answer questions to a target that need no reply: the prompt of a conversation, and the tokens of a gap to fill."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.translatable import Translatable
 
 @dataclass(frozen=True, slots=True)
 class ReadPrompt:
-    """Hold what a model reads of a conversation.
+    """Hold the prompt of a conversation as the model reads it.
 
     `text`: with the texts of its control tokens; `markers`: where these are, as (begin, end) of the text; `tokens`:
     how many tokens it has; `notes`: what the chat template made change in the conversation, in sentences.
@@ -49,7 +49,7 @@ _GAP_TOKENS = (
     ("▁<PRE>", "▁<SUF>", "▁<MID>"),
     ("<PRE>", "<SUF>", "<MID>"),
 )
-"""By which tokens families mark what is before a gap, what is behind it, and the gap."""
+"""The tokens with which families mark the text before a gap, the text behind it, and the gap."""
 _FILE_MARKS = ("<|file_sep|>", "<file_sep>", "<|file_separator|>")
 
 
@@ -80,7 +80,7 @@ def infill_tokens(target: Backend, gap: Infill) -> list[int]:
 
 
 def eyes_of(target: Backend) -> Callable[[str], Sequence[int]] | None:
-    """Return what gives the target's tokens of a picture by its address; None where it sees none."""
+    """Return the function from a picture's address to the target's tokens; None if the target reads no pictures."""
     if not target.sees:
         return None
     return lambda address: target.see(Picture(address, partial(decode_picture, address)))

@@ -1,4 +1,4 @@
-"""Find what a request has the target read, and what ends the reply: the model's end tokens, and its template's."""
+"""Determine a request's prompt and the ends of its reply: the model's end tokens, and its template's."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _UNREAD = Translatable("Parts of messages that are no text were left out: this m
 
 @dataclass(frozen=True, slots=True)
 class TurnEnd:
-    """Hold what ends a reply beside the model's own end tokens: token ids, and texts where no token stands for them.
+    """Hold the ends of a reply beside the model's own end tokens: token ids, and texts that no token stands for.
 
     `marker`: the text of either, "" for nothing.
     """
@@ -67,7 +67,7 @@ _known: WeakKeyDictionary[Tokenizer, tuple[str, TurnEnd]] = WeakKeyDictionary()
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Hold what the target reads for a request, and what ends its reply.
+    """Hold a request's prompt for the target, and the ends of its reply.
 
     Attributes: request (with the end tokens banned where it is to go on behind them); prompt (token ids, one at least);
     reply (its text); stop_tokens; parted (the parts of the reply); forced (tokens that it begins with); masks (those of

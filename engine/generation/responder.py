@@ -20,7 +20,7 @@ from engine.stats import GenerationStats
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """Say what can be known of the replies of a responder.
+    """Describe a responder's capabilities: the facts of its replies that it can report.
 
     `tokens`: their token ids, so that its events are TokenEvents (otherwise TextEvents), and `token_text`; `logprobs`:
     the probabilities of the tokens; `acceptance`: how many were proposed and accepted; `plain`: whether plain decoding
@@ -99,7 +99,7 @@ class Responder(Protocol):
         """Let the reply that is being written end its thought, where that can be done."""
 
     def calibrate(self, *, cancel: CancelToken | None = None) -> None:
-        """Measure what has to be known before replies are timed."""
+        """Measure the costs that must be known before replies are timed."""
 
     def token_text(self, token: int) -> str:
         """Return the text of one token alone; needs `tokens`."""
@@ -116,7 +116,7 @@ class Responder(Protocol):
         tools: Sequence[Tool] = (),
         cancel: CancelToken | None = None,
     ) -> PromptFit:
-        """Forecast what a reply would read of these messages; needs `counts`."""
+        """Forecast the size of the prompt of these messages; needs `counts`."""
 
     def read_prompt(
         self,
@@ -129,7 +129,7 @@ class Responder(Protocol):
         """Render these messages as the target would read them; needs `counts`."""
 
     def close(self) -> None:
-        """End what is running, and free everything."""
+        """Cancel the running work, and free everything."""
 
     def __enter__(self) -> Self:
         """Return itself."""

@@ -1,4 +1,4 @@
-"""Choose which sources propose, and by which policy: by what is asked for, what is loaded, and what is known of it."""
+"""Choose the sources that propose, and the policy: by the request, the loaded models, and earlier measurements."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from engine.translatable import Translatable
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """Hold what is loaded, and what is known of it.
+    """Hold the loaded models, and the statistics of their replies.
 
     `past`: the figures of all replies of this target so far. `knowledge`: of their costs and of what was accepted,
     where the lookahead is 'auto'. `corpus`: the user's own texts, in the target's tokens.
@@ -49,7 +49,7 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class Proposing:
-    """Hold who proposes in a reply, and by which policy.
+    """Hold the drafter and the policy of one reply.
 
     Attributes: method (its name for the result); lookahead (that of the result); drafter; policy; overlap (True if the
     drafter works ahead); notes (sentences on a shape of trees that cannot be had).

@@ -1,4 +1,4 @@
-"""Count what happens in one reply while it is generated, and make its result."""
+"""Count the events of one reply while it is generated, and make its result."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Tally:
         self._stats.put(prompt_ms=1000.0 * (perf_counter() - self._plan.started))
 
     def note_token(self, logprob: float, top: Top) -> None:
-        """Keep what the result says of a token. `top`: () where it was not asked for."""
+        """Store a token's probabilities for the result. `top`: () if they were not requested."""
         self._logprobs.append(logprob)
         if top:
             self._top.append(top)

@@ -119,7 +119,7 @@ def make_file(size: int, path: Path, write: Callable[[Path], None]) -> None:
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Remove what a process that was killed left half-written."""
+    """Remove half-written files of processes that were killed."""
     for leftover in path.parent.glob(f"{path.name}.*.partial"):
         writer = leftover.suffixes[-2].lstrip(".")
         if not (writer.isdigit() and psutil.pid_exists(int(writer))):

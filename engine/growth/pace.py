@@ -1,4 +1,4 @@
-"""Measure how fast this machine works through matrices of each format, with small samples; and keep it on disk.
+"""Measure this machine's speed with matrices of each format, by small samples; and keep it on disk.
 
 A sample is a model of zeros with the demo's vocabulary: the format of its numbers, not their values, decides how long
 a forward takes. Two of different size tell what the matrices cost and what the layers cost besides.

@@ -1,4 +1,4 @@
-"""Get what is wanted of a hub: choose the files, see what is here already, bring the rest."""
+"""Download files from a hub: choose them, skip those that are here already, transfer the rest."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class GotFile:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """Say how files are brought. `at_once`: how many; `replace`: also where another file has the name by now."""
+    """Configure a download. `at_once`: files in parallel; `replace`: also a file that has the name by now."""
 
     progress: Callable[[DownloadProgress], None] | None = None
     note: Note | None = None

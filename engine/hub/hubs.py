@@ -21,7 +21,7 @@ _SHORT = Patience(tries=3)
 
 
 class Hub(Protocol):
-    """Tell what a hub has. Attributes: address, web."""
+    """Define a hub. Attributes: address, web."""
 
     address: str
     web: Web

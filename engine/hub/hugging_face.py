@@ -1,4 +1,4 @@
-"""Read what a Hugging Face hub has: search it, list the files of a repository, tell where a file is.
+"""Query a Hugging Face hub: search it, list the files of a repository, locate a file.
 
 Source of the protocol: the hub's documentation ("Hub API Endpoints") and huggingface_hub. `HF_ENDPOINT` names another
 hub, `HF_TOKEN` holds a token; neither is ever written anywhere.

@@ -1,4 +1,4 @@
-"""Read what ModelScope has: the second hub, which is asked where the first cannot be reached.
+"""Query ModelScope: the second hub, used if the first cannot be reached.
 
 Source of the protocol: ModelScope's own client (`modelscope/hub/api.py`: `/api/v1/models/NAME/repo/files`, whose files
 have a Sha256) and its OpenAPI (`/openapi/v1/models`). `MODELSCOPE_DOMAIN` names another one, as for that client;

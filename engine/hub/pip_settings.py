@@ -1,4 +1,4 @@
-"""Read where pip finds its packages: the same files and variables, in the same order.
+"""Read pip's package indexes: from the same files and variables, in the same order.
 
 Source: pip's documentation, "Configuration". Of all options only those are read that say where an index is and how it
 is reached.

@@ -37,7 +37,7 @@ Note = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Say where a file comes from and what it must be.
+    """Describe a file's origin and its identity.
 
     `name`: its path in the folder, with `/`; `identity`: by which a later run knows that it is the same; `size`,
     `sha256` and `blob` (its name in git) as far as they are known; `start`: which byte of the address is its first.
@@ -54,7 +54,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class DownloadProgress:
-    """Tell how far a file is. `done` and `total`: bytes; `moved`: those that came over the network in this run."""
+    """Report a file's progress. `done` and `total`: bytes; `moved`: those that came over the network in this run."""
 
     name: str
     done: int
@@ -185,7 +185,7 @@ class Transfer:
     # What is told ---------------------------------------------------------------------------------------------------
 
     def _judge(self, head: Head, part: PartialFile) -> None:
-        """Compare what an answer says of the file with what is known. Raises _Changed, Unfinished, DownloadFailed."""
+        """Compare an answer's facts of the file with the known ones. Raises _Changed, Unfinished, DownloadFailed."""
         told = _Told.of(head, self.source)
         if head.status == 206 and told.first != (self.source.start or 0) + part.length:
             raise Unfinished(refusals.not_understood(head.url))
@@ -251,7 +251,7 @@ class Transfer:
             self._ask_anew()
 
     def _ask_anew(self) -> None:
-        """Ask what the file is by now. Raises DownloadFailed where it changes all the time."""
+        """Ask for the file's current identity. Raises DownloadFailed if it changes all the time."""
         self._renewed += 1
         if self._renewed > _MOST_CHANGES:
             raise DownloadFailed(
@@ -335,7 +335,7 @@ class _Changed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """Hold what an answer says of its file: `first` byte, bytes of the `whole`, ETag, and that of what it links to."""
+    """Hold an answer's facts of its file: `first` byte, bytes of the `whole`, ETag, and that of the linked file."""
 
     first: int
     whole: int | None

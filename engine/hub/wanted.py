@@ -26,7 +26,7 @@ _BESIDE_SAFETENSORS = (".json", ".jinja", ".model", ".txt", ".safetensors")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Name what is wanted of a hub. `files`: paths, names or patterns; `quantisation` None: the best known one."""
+    """Name files to fetch from a hub. `files`: paths, names or patterns; `quantisation` None: the best known one."""
 
     repository: str
     quantisation: str | None = None

@@ -46,7 +46,7 @@ _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Hold how long to wait, in seconds, and how often to try again.
+    """Hold timeouts, in seconds, and the number of retries.
 
     `connect`: for a connection; `silent`: for the next byte; `tries`: in a row without anything that came;
     `first` and `most`: between two tries; `told`: the longest that a server may ask for.
@@ -62,7 +62,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Hold how an answer begins. `url`: where it came from; `first`: the headers of the one who was asked first."""
+    """Hold the head of an answer. `url`: its final address; `first`: the headers of the server that was asked first."""
 
     status: int
     headers: HTTPMessage

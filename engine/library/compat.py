@@ -1,4 +1,4 @@
-"""Judge whether two models may be paired, how, and why: in words for a person.
+"""Judge the pairing of two models, with the way and the reason in words for a person.
 
 The rule for one vocabulary is llama.cpp's (the same kind, the same token texts but for a few special ones) without its
 bound on the sizes: families pad their vocabularies differently, and padding is never proposed. Nor need the begin and
@@ -42,7 +42,7 @@ _MOST_JUDGED = 4096
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Tell whether a draft can draft for a target, and why or why not, in a sentence or two for a person.
+    """Judge a draft for a target, with the reason in a sentence or two for a person.
 
     `fits`: they share a vocabulary. `through_text`: they do not, but proposals can be translated through text, which
     is slower. `head`: the draft is heads for this draft method; '': it is a model.

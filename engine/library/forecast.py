@@ -31,7 +31,7 @@ _BITS = {"F32": 32.0, "F16": 16.0, "BF16": 16.0, "Q8_0": 8.5, "Q6_K": 6.6, "Q5_K
 
 @dataclass(frozen=True, slots=True)
 class MachinePace:
-    """Hold what was measured of a machine.
+    """Hold a machine's measured speed.
 
     `matrices`: by format, milliseconds for a megabyte of matrices in a forward of so many tokens; `layer`:
     milliseconds of a layer besides; `memory`: milliseconds for a megabyte that is read, by how many megabytes are read

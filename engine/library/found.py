@@ -1,4 +1,4 @@
-"""Find what other programs keep: which folders of theirs are here, and what they call the models in them.
+"""Find other programs' models: their folders on this computer, and their names for the models.
 
 Everything is read only. Sources of the layouts, each program's own: LM Studio's documentation ("Import models") and its
 home pointer; Ollama's FAQ and manifests; Jan's `app/commands.rs` and its llama.cpp extension; TextGen's README and

@@ -29,7 +29,7 @@ _KEY = b"general.architecture"
 
 @dataclass(frozen=True, slots=True)
 class HeadFit:
-    """Tell whether heads are for a target, and why or why not, in a sentence for a person.
+    """Judge heads for a target, with the reason in a sentence for a person.
 
     `source`: the file that holds them, which may be the target's own. `method`: the draft method that they are for.
     """

@@ -1,4 +1,4 @@
-"""Estimate how much memory a model takes with given settings, from its header; and tell how much there is."""
+"""Estimate a model's memory from its header and settings; and return the memory that there is."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class _Scan:
         return known.model
 
     def remember(self) -> None:
-        """Keep what was found for the next scan, in memory and on disk."""
+        """Keep the found models for the next scan, in memory and on disk."""
         _remember(self.seen)
         self._cache.save(self.seen)
 

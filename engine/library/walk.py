@@ -38,7 +38,7 @@ Stamps = tuple[tuple[str, Stamp | None], ...]
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """Hold what looks like a model. `stamps`: its files, by name, as they are now; None for one that is unreadable.
+    """Hold a model candidate. `stamps`: its files, by name, as they are now; None for one that is unreadable.
 
     `kind`: a GGUF file (the first of a split one), a folder with weights for transformers, or a folder that could not
     be searched, with the reason in `problem`. `title`: what the program that keeps it calls it, if not as its file.
@@ -52,7 +52,7 @@ class FoundModel:
 
 
 def find_models(folder: str | Path, *, cancel: CancelToken | None = None) -> list[FoundModel]:
-    """Find what looks like a model in a folder and the folders in it; links are followed, each file is listed once.
+    """Find model candidates in a folder and its subfolders; links are followed, each file is listed once.
 
     Hidden folders are left out, but for those in which other programs keep models. Raises FolderUnreadable, Cancelled.
     """
@@ -124,7 +124,7 @@ class _Walk:
         self._seen: set[tuple[int, int]] = set()
 
     def folder(self, folder: str, depth: int) -> Iterator[FoundModel]:
-        """Yield what is below `folder`."""
+        """Yield the model candidates below `folder`."""
         try:
             if not self._first_visit(Path(folder).stat()):
                 return

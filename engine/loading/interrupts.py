@@ -58,7 +58,7 @@ class _Apart(Generic[_Made]):
         self._close_unwanted()
 
     def _close_unwanted(self) -> None:
-        """Close what was loaded though nobody waits for it any more; whichever thread comes last does."""
+        """Close a model that was loaded after its caller gave up; the last of the two threads does."""
         if self._made is not None and self._unwanted.is_set():
             self._made.close()
 

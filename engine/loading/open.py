@@ -112,7 +112,7 @@ _EXTRA = {"torch", "transformers", "safetensors", "tokenizers"}
 
 
 class _Opens(Protocol):
-    """Define how every concrete backend is opened."""
+    """Define the opening of a concrete backend."""
 
     @classmethod
     def open(
@@ -285,7 +285,7 @@ def _open(
 
 @contextmanager
 def _importing_the_rest() -> Iterator[None]:
-    """Import what the first reply needs on another thread meanwhile: the library reads without the interpreter."""
+    """Import the modules of the first reply on another thread meanwhile: the library reads without the interpreter."""
     if sys.modules.keys() >= _NEEDED_NEXT:
         yield
         return

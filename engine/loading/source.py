@@ -1,4 +1,4 @@
-"""Hold what proposes tokens, whatever it is, and the models of a decoder.
+"""Define the sources of proposals, and hold the models of a decoder.
 
 A model is shared among decoders: one of them uses it at a time, and the last one that holds it frees it.
 """
@@ -73,11 +73,11 @@ class Source:
         return self.fit is not None and self.fit.through_text
 
     def known_as(self, drafter: str) -> str:
-        """Name what is learned of its drafter: heads of one method are not all alike."""
+        """Return the key of its drafter's statistics: heads of one method are not all alike."""
         return f"{drafter} {self.name}" if self.reads_states else drafter
 
     def fits(self, target: Backend) -> Fit:
-        """Judge whether it can propose for a target: heads for their own alone."""
+        """Judge its fitness for a target: heads fit only their own."""
         if isinstance(self.model, HeadBackend):
             return Fit(self.model.target is target, "")
         return Fit(True, "") if self.model is None else judge_backends(target, self.model)
@@ -206,7 +206,7 @@ class Holder:
                     self.let_go(future.result()[0])
 
     def cancel_loads(self) -> None:
-        """Cancel what is being loaded on other threads: none of it will be held."""
+        """Cancel loads that run on other threads: none of their models will be held."""
         with _lock:
             for token in self._loading:
                 token.cancel()

@@ -85,7 +85,7 @@ def checked_file(
     progress: Callable[[float], None] | None = None,
     embeds: bool = False,
 ) -> Iterator[ModelFile]:
-    """Yield what the header says when a model file may be loaded in this process; end when it may compute too.
+    """Yield the checked header when a model file may be loaded in this process; return when it may compute too.
 
     Reads the header, compares the memory that it needs with what is free, and tries the file in a child process
     unless `config.trusted` or it passed before. What the child has loaded may be loaded here while the child computes,
@@ -201,7 +201,7 @@ def _try_in_child(
 
 
 class _Noise:
-    """Hold what the child and its libraries print: the last lines, and what any line gave away.
+    """Collect the output of the child and its libraries: the last lines, and the signs of failure in any line.
 
     Attributes: lines; no_memory, traceback: whether a line said that memory ran out, or was the first of a traceback.
     """

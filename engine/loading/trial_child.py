@@ -228,7 +228,7 @@ def _try_reply(backend: Backend) -> None:
 
 
 def _try_picture(backend: Backend) -> None:
-    """Try what a chat with a picture would do."""
+    """Try the steps of a chat with a picture."""
     pixels = Pixels(_SIDE, _SIDE, np.arange(3 * _SIDE * _SIDE, dtype=np.uint32).astype(np.uint8).tobytes())
     tokens = backend.see(Picture("", lambda: pixels))
     if len(tokens) < backend.context_length:

@@ -101,7 +101,7 @@ class AcceptanceModel:
 
     @classmethod
     def from_json(cls, data: Any) -> AcceptanceModel:
-        """Make what `to_json` gave, to begin with; it counts little. Raises ValueError on anything else."""
+        """Restore a model from `to_json`, with little weight. Raises ValueError on anything else."""
         model = cls(memory=cls.LONG_MEMORY)
         with suppress(TypeError, KeyError, ValueError, OverflowError):
             for share, (successes, trials) in zip(model.shares, data["shares"], strict=True):

@@ -138,7 +138,7 @@ class CostModel:
             self.reads[source] = (self.reads.get(source, ms / tokens) + ms / tokens) / 2.0
 
     def observe_rest(self, proposed: int, ms: float) -> None:
-        """Learn what a round of so many proposals took besides drafting and verifying."""
+        """Learn the time of a round of so many proposals besides drafting and verifying."""
         known = self.rest[proposed > 0] or ms
         self.rest[proposed > 0] = (known + min(ms, 2.0 * known)) / 2.0
 

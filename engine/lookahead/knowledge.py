@@ -106,7 +106,7 @@ class PairKnowledge:
         self._conversation, self._claims, self._prompt = guess._conversation, guess._claims, guess._prompt
 
     def save(self, *, at_once: bool = False) -> None:
-        """Keep what has changed for the next start: not too often, or `at_once` (before closing)."""
+        """Store changes for the next start: not too often, or `at_once` (before closing)."""
         if self._key is None or (not at_once and self._clock() - self._saved_at < SAVE_EVERY_S):
             return
         if (content := self._content()) != self._saved:
@@ -127,7 +127,7 @@ class PairKnowledge:
 def learn_pair(
     target: Backend, draft: Backend | None, configs: Sequence[LoadConfig | None], cancel: CancelToken
 ) -> PairKnowledge:
-    """Learn what earlier runs knew of these models, or else calibrate; not where they are not from files (`configs`).
+    """Load the measurements of earlier runs of these models, or else calibrate; not without files (`configs`).
 
     Raises Cancelled; what else is wrong with a model the reply will tell.
     """
@@ -151,7 +151,7 @@ def learn_pair(
 
 
 def recall_pair(target: Backend, draft: Backend | None, configs: Sequence[LoadConfig | None]) -> PairKnowledge | None:
-    """Learn what earlier runs knew of these models, without measuring; None where they knew nothing, or not enough."""
+    """Load the measurements of earlier runs of these models, without measuring; None if there are none, or too few."""
     loaded = {"target": (target, configs[0]), "draft": (draft, configs[1])}
     key = costs_key(loaded)
     known = key is None or recall(key, free_models(loaded)) is not None

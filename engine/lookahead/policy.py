@@ -140,7 +140,7 @@ _SURPRISE = 0.15
 
 
 class Belief:
-    """Hold what is believed: costs, chances of the sources that take time, and the plan that follows from both.
+    """Hold the policy's beliefs: costs, acceptance of the sources that take time, and the plan that follows from both.
 
     Attributes: costs; drafts (the chances of each source); plain (milliseconds of a plain round); scaled (False: only
     the proportions of times mean something); surprised (costs changed, and were not found out again); seen (by K, the
@@ -229,7 +229,7 @@ class Belief:
 
 @dataclass(slots=True)
 class Trial:
-    """Hold what a round tries.
+    """Plan one round.
 
     `idle`: no source that takes time is to propose. `worth`: tokens per millisecond that are expected of it, `gain`: in
     times of plain decoding, 1 at least. `promised`: the chances of the index's tokens, where these are taken.

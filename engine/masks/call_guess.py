@@ -1,4 +1,4 @@
-"""Guess what comes next of a call that a reply makes by itself: names, keys and braces, which the tools' schemas say.
+"""Guess the next tokens of a call that a reply makes by itself: names, keys and braces, from the tools' schemas.
 
 Nothing is masked: what is guessed is proposed, and judged as any draft is. So it costs no model pass and bends nothing.
 """

@@ -22,7 +22,7 @@ from engine.translatable import Translatable
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """Say where the mask begins. `open`: the reply begins within a thought; `ends`: markers of which one ends it.
+    """Locate the mask behind a thought. `open`: the reply begins within one; `ends`: markers of which one ends it.
 
     `openers`: tokens with which a reply that does not begin within a thought may begin one.
     """

@@ -174,7 +174,7 @@ def _check_parts(role: str, parts: tuple[Part, ...]) -> None:
 
 
 def _joined(parts: Sequence[Part], *, marked: bool = False) -> str:
-    """Join what is said into one text: a line break between texts, an empty line around files.
+    """Join the parts of a message into one text: a line break between texts, an empty line around files.
 
     `marked`: with the marks of images, and nothing around them, as llama.cpp's server puts its own.
     """

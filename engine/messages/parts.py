@@ -33,7 +33,7 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningPart:
-    """Hold what a model thought before it answered, without the markers around it."""
+    """Hold a model's thought before its answer, without the markers around it."""
 
     text: str
 
@@ -60,7 +60,7 @@ class ImagePart:
 
     @property
     def mark(self) -> str:
-        """Return what stands for it in a text, and for no other image."""
+        """Return the mark of this image in a text, different from that of any other image."""
         return f"[picture {hashlib.sha256(self.url.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}]"
 
     def to_dict(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """Hold what a tool gave back. `call_id`: the id of the call, "" where it had none; `name`: of the tool, or ""."""
+    """Hold a tool's result. `call_id`: the id of the call, "" where it had none; `name`: of the tool, or ""."""
 
     call_id: str
     name: str

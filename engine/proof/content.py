@@ -1,4 +1,4 @@
-"""Say how a reply was made, in one JSON file: what was read and asked, by which files, and the tokens that came."""
+"""Prove a reply in one JSON file: its prompt and settings, the model files, and its tokens."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class NoProof(EngineError):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Hold what a file says. `content`: all of it; `intact`: it is as it was written, to the byte."""
+    """Hold a proof file. `content`: all of it; `intact`: it is as it was written, to the byte."""
 
     content: Mapping[str, Any]
     intact: bool = True
@@ -342,7 +342,7 @@ def _check_tokens(numbers: object) -> None:
 
 
 def _check_asked(proof: Proof) -> None:
-    """Check what was asked, and of which models, by making it."""
+    """Check the request and the models of a proof, by making them."""
     replace(proof.request, top=0)
     for part in proof.needs:
         _check_model(proof.model(part))

@@ -21,7 +21,7 @@ from engine.system.machine import describe_machine
 from engine.translatable import Translatable
 
 BOUND = 0.05
-"""By how much a token's natural log-probability may differ where other kernels, or another processor, computed it."""
+"""The largest difference of a token's natural log-probability that other kernels or processors explain."""
 _ROUNDING = 2e-6
 """Log-probabilities are written with six digits."""
 
@@ -51,7 +51,7 @@ class OtherToken:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Hold what came of computing a reply again.
+    """Hold the result of computing a reply again.
 
     Attributes: tokens (of the reply); same (how many of them came again, from the first one on); difference (the
     largest between log-probabilities of those); other (the first token that differs, None: none does); alike (this

@@ -15,7 +15,7 @@ _VERSION = re.compile(r"/v\d+$")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Hold where a server is. `root`: without a path of a version; `base`: what its interface's paths begin with."""
+    """Hold a server's address. `root`: without a path of a version; `base`: the beginning of its interface's paths."""
 
     root: str
     base: str

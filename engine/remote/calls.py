@@ -21,7 +21,7 @@ _MOST_LOOKED_AT = 64 * 2**20
 
 @dataclass(slots=True)
 class _Call:
-    """Hold what was told of one call so far. `index`: its place as the server counts, None where it does not.
+    """Collect the pieces of one call. `index`: its place as the server counts, None where it does not.
 
     `pieces`: of its arguments; `grows`: each of them begins with the one before it, so the last says all.
     """
@@ -81,7 +81,7 @@ class CallPieces:
         return bool(self._calls)
 
     def take(self, told: object) -> int:
-        """Take what a piece of a reply tells of calls; return how many letters that is. Raises NotUnderstood."""
+        """Add the calls in a piece of a reply, and return their length in letters. Raises NotUnderstood."""
         letters, named = 0, list[_Call]()
         for delta in _deltas(told):
             letters += len(delta.id) + len(delta.name) + len(delta.arguments)

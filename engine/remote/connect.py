@@ -22,7 +22,7 @@ _MOST_MODELS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class FoundServer:
-    """Hold what a server says of itself: its address without /v1, its models, and what kind it is, for people."""
+    """Describe a server: its address without /v1, its models, and its kind, for people."""
 
     address: str
     models: tuple[str, ...]

@@ -54,7 +54,7 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Hold what was measured here: milliseconds from the request to the first of the reply, and to its end."""
+    """Hold times measured here: milliseconds from the request to the first piece of the reply, and to its end."""
 
     first_ms: float
     total_ms: float
@@ -110,7 +110,7 @@ def figures(heard: Heard, kind: ServerKind, clock: Clock, counted: Counters | No
 
 @dataclass(frozen=True, slots=True)
 class _Drafted:
-    """Hold how many tokens were proposed and accepted, and both by position, where that is told."""
+    """Count the proposed and accepted tokens, and both by position if reported."""
 
     proposed: int
     accepted: int

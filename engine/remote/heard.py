@@ -26,7 +26,7 @@ _META = ("spec_verify_ct", "spec_draft_token_num", "spec_accept_token_num")
 
 @dataclass
 class Heard:
-    """Hold what was told of one reply.
+    """Collect the events of one reply.
 
     Attributes: usage, timings (llama.cpp's), meta (SGLang's), each as the server said it last; ended (its finish reason
     as it said it, None before); calls. `echo`: a message that the reply goes on with, left out where it is repeated.

@@ -23,7 +23,7 @@ MOST_BYTES = 16 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Hold how long to wait, in seconds: for a connection, for the first of an answer, and from piece to piece."""
+    """Hold timeouts, in seconds: for a connection, for the first of an answer, and from piece to piece."""
 
     connect: float = 10.0
     first: float = 600.0

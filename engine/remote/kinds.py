@@ -87,7 +87,7 @@ KINDS: Mapping[str, ServerKind] = {
         acceptance=True,
     ),
 }
-"""By what a server says in /v1/models of who owns a model."""
+"""Kinds of server, by the owner of a model in /v1/models."""
 
 
 def kind_of(owner: object) -> ServerKind:

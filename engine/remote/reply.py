@@ -23,7 +23,7 @@ from engine.translatable import Translatable
 _BY_SERVER = "server"
 """The method and the source of its rounds."""
 _COUNTERS_S = 0.2
-"""After which vLLM's counters are read once more where they do not know of the reply yet."""
+"""The wait before vLLM's counters are read again, if they do not include the reply yet."""
 
 
 class RemoteReply:

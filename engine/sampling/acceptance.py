@@ -21,7 +21,7 @@ Distribution = NDArray[np.float64]
 
 
 class Probabilities(Protocol):
-    """Define what gives a token's probability: an array of shape (vocab_size,), or what stands for one."""
+    """Define a token's probability by index: an array of shape (vocab_size,), or a stand-in for one."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, token: int, /) -> Any: ...

@@ -50,7 +50,7 @@ class NativeCandidates(Candidates):
         self._chunk = chunk
 
     def __getattr__(self, name: str) -> Any:
-        """Make what was not asked for before."""
+        """Compute an attribute at its first use."""
         if name not in ("_weights", "_tokens", "_mass", "normaliser"):
             raise AttributeError(name)
         chunk = self._chunk
@@ -211,7 +211,7 @@ class NativeSampler:
         return more
 
     def _find(self, rows: NDArray[np.float32]) -> int:
-        """Find where the rows begin. A view that comes again and again is looked up once."""
+        """Return the address of the rows. A view that comes again and again is looked up once."""
         if rows.dtype == np.float32 and rows.flags.c_contiguous:
             self._rows = self._held = rows
             self._rows_place = rows.ctypes.data

@@ -40,7 +40,7 @@ def _values(rules: tuple[Rule, ...], sampling: SamplingConfig) -> tuple[Any, ...
 
 
 class Cuts(ctypes.Structure):
-    """Hold what reshapes a distribution and cuts it (cuts.h: Cuts)."""
+    """Hold the settings that reshape and truncate a distribution (cuts.h: Cuts)."""
 
     _fields_ = fields_of(CUTS)
 
@@ -51,7 +51,7 @@ def cuts_of(sampling: SamplingConfig) -> Cuts:
 
 
 class Rules(ctypes.Structure):
-    """Hold how the distribution is made of a row (draw.cpp: Rules)."""
+    """Hold the rules from a row to its distribution (draw.cpp: Rules)."""
 
     _fields_ = (
         *(("cuts", Cuts), *fields_of(PENALTIES), ("penalised", _INT), ("seed", ctypes.c_uint64), ("least", _DOUBLE)),
@@ -90,7 +90,7 @@ class Counted(ctypes.Structure):
 
 
 class Work(ctypes.Structure):
-    """Hold what the functions are told once, and where they put what they found (draw.cpp: Work)."""
+    """Hold the constant inputs of the functions, and their results (draw.cpp: Work)."""
 
     _fields_ = (
         *(("rules", Rules), ("counted", Counted), ("masks", _POINTER), ("mask_words", _INT)),

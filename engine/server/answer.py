@@ -60,7 +60,7 @@ async def answer(request: Request, engine: EngineThread, asked: Asked, form: For
 
 
 def _tell_left_out(request: Request, response: Response, left_out: Sequence[str], known: set[tuple[str, str]]) -> None:
-    """Tell what of a request was left out: in a header, and in the log where that is not `known` yet, by its path."""
+    """Report ignored parts of a request: in a header, and in the log unless `known` already, by its path."""
     if not left_out:
         return
     told = "; ".join(dict.fromkeys(left_out)).encode("ascii", "replace").decode()

@@ -297,7 +297,7 @@ class Routes:
         read: Callable[[Mapping[str, Any]], _Question],
         refusal: Callable[..., dict[str, Any]] = error_body,
     ) -> Response:
-        """Answer what a body asks of a decoder, which `read` makes of it."""
+        """Answer a body with the question that `read` makes of it for a decoder."""
         try:
             body = read_json(await request.body())
             question, model = read(body), self._model(body)

@@ -97,7 +97,7 @@ class ClientConnection(H11Protocol):
             self._stop(name)
 
     def _note_silence(self) -> None:
-        """Note whether the client still has to tell a request: its head must be whole in time, however it drips."""
+        """Time a client's silence before its request is complete: the head must be whole in time, however it drips."""
         if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
             self.silent_since = None
         elif self.silent_since is None:

@@ -35,7 +35,7 @@ _TIDY_S = 1.0
 
 
 class Runner(Protocol):
-    """Define what runs work on the thread that has the models, one piece after the other."""
+    """Define a runner of work on the thread that has the models, one piece after the other."""
 
     def submit(self, work: Callable[[], T], /) -> Future[T]:
         """Run work, and give its result or error."""
@@ -144,7 +144,7 @@ class EngineThread:
 
     @contextmanager
     def _let_others_in(self, model: str) -> Iterator[Between]:
-        """Give what opens streams between two rounds of a reply that was begun alone, as soon as others wait."""
+        """Yield the function that opens streams between two rounds of a reply begun alone, as soon as others wait."""
         loop, over = asyncio.get_running_loop(), False
 
         def share() -> None:
@@ -262,12 +262,12 @@ class EngineThread:
                     await asyncio.wrap_future(self._thread.submit(self.shelf.tidy))
 
     def cancel(self) -> None:
-        """Cancel what runs. From any thread."""
+        """Cancel the running work. From any thread."""
         for cancel in list(self._cancels):
             cancel.cancel()
 
     def close(self) -> None:
-        """Cancel what runs, and end the threads that are ours."""
+        """Cancel the running work, and end the threads that are ours."""
         self.cancel()
         self._questions.shutdown()
         self._lanes.shutdown()
@@ -303,7 +303,7 @@ def _nothing(_: SpeculativeDecoder) -> None:
 
 
 def _note(event: Event, noted: Noted, tokenizer: Tokenizer) -> None:
-    """Note what is read of the model of an event."""
+    """Record an event's facts that need the model: pieces of tokens, and the stop text."""
     if isinstance(event, TokenEvent) and noted.wanted:
         for token in (event.token, *(token for token, _ in event.top)):
             if token not in noted.pieces:

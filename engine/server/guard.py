@@ -29,13 +29,13 @@ CONTAINER_HOSTS = frozenset(
         *("host.orb.internal", "host.minikube.internal", "docker.for.mac.localhost", "docker.for.mac.host.internal"),
     }
 )
-"""By which programs in containers and virtual machines call the computer that they run on."""
+"""The names by which programs in containers and virtual machines call their host."""
 _HOST_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Hold what is allowed.
+    """Hold the server's limits and permissions.
 
     `key`: None where none is needed; `hosts`: names by which the server may be called, beside addresses and localhost;
     `origins`: of web pages that may call it, `*`: of any; `most_bytes` of a body, which comes within `body_seconds`;

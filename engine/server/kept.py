@@ -1,4 +1,4 @@
-"""Keep what was said in responses, so that the next request may go on with it: in memory, the oldest is let go."""
+"""Keep the conversations of responses in memory, so that the next request may continue one; the oldest is dropped."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ Hand = Callable[[Callable[[], None]], None]
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Hold where to listen, and the key that each request must have ('' none).
+    """Hold the address to listen on, and the key that each request must have ('' none).
 
     `hosts`: further names by which the server may be called. Raises InvalidRequest.
     """

@@ -1,4 +1,4 @@
-"""Count what the server did, and tell it in the format and with the names that Prometheus dashboards for vLLM read."""
+"""Count the server's work, and report it in the format and with the names that Prometheus dashboards for vLLM read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ServerLine:
 
 @dataclass(frozen=True, slots=True)
 class ServerFigures:
-    """Hold what a server did: replies that run, wait and have ended, and tokens."""
+    """Count a server's replies that run, wait and have ended, and its tokens."""
 
     running: int = 0
     waiting: int = 0

@@ -158,7 +158,7 @@ class ModelShelf:
         self._used = monotonic()
 
     def tidy(self) -> bool:
-        """Unload what was not used for too long. Return whether anything was."""
+        """Unload models that were idle for too long. Return True if there were any."""
         if self._idle_s is None or monotonic() - self._used < self._idle_s:
             return False
         there = self._embedder is not None or self._decoder not in (None, self._own)
@@ -171,7 +171,7 @@ class ModelShelf:
         return self._idle_s is not None
 
     def close(self) -> None:
-        """Unload what was loaded here."""
+        """Unload the models that were loaded here."""
         self._drop_decoder()
         self._drop_embedder()
 

@@ -1,4 +1,4 @@
-"""Run what calls itself deeply in a library below, where a stack that overflows would end the process."""
+"""Run recursive library calls where a stack overflow would end the process."""
 
 from __future__ import annotations
 

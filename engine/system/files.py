@@ -86,7 +86,7 @@ def _take_from_others(path: Path) -> None:
 
 
 def _set_mode(path: Path, mode: int) -> None:
-    """Give what was made a moment ago its mode, which an umask may have cut."""
+    """Set the mode of a new file, which an umask may have cut."""
     if _HAS_MODES and stat.S_IMODE(path.stat().st_mode) != mode:
         with suppress(OSError):
             path.chmod(mode)

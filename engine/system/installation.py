@@ -67,7 +67,7 @@ class Installation:
             raise InstallationDamaged(changed=[MANIFEST]) from None
 
     def check_files(self) -> None:
-        """Check what is quick, before the program begins: all files, their sizes, and what the window reads.
+        """Check the quick facts before the program begins: all files, their sizes, and those that the window reads.
 
         Raises InstallationDamaged, which names all that is wrong.
         """

@@ -1,4 +1,4 @@
-"""Say how llama.cpp is compiled for Outrider. The set-up runs this file alone, before anything is installed."""
+"""List llama.cpp's build settings for Outrider. The set-up runs this file alone, before anything is installed."""
 
 from __future__ import annotations
 

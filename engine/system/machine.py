@@ -85,7 +85,7 @@ class OtherPrograms:
 
 
 class BusyWatch:
-    """Tell whether other programs take processor time now: half of a core counts, a quarter of a second back at least.
+    """Watch other programs' use of the processor: half of a core counts, over a quarter of a second at least.
 
     A look costs a tenth of a millisecond and comes no more often than that, so `busy` may be asked in each round.
     """

@@ -32,7 +32,7 @@ def record_processor(features: Iterable[str]) -> None:
 
 
 def check_processor() -> None:
-    """Pass where the installed llama.cpp runs on this processor, or nothing is known. Raises NotAvailable."""
+    """Check that the installed llama.cpp runs on this processor, if that is known. Raises NotAvailable."""
     lacking = _lacking()
     if not lacking:
         return

@@ -13,7 +13,7 @@ from engine.tools.servers import ServerConfig, usable_servers
 
 @dataclass(frozen=True, slots=True)
 class ServersElsewhere:
-    """Hold what a program has: its name, the file, its servers, all of them off; and why others cannot be used."""
+    """Hold a program's servers: its name, the file, the servers, all of them off; and why others cannot be used."""
 
     program: str
     path: Path

@@ -56,7 +56,7 @@ class ToolCallStarted(NamedTuple):
 
 
 class ToolCallEnded(NamedTuple):
-    """Report what a call gave back, and the message that says it. `tool` None: there is no such tool."""
+    """Report a call's output, and the message with it. `tool` None: there is no such tool."""
 
     call: ToolCall
     tool: Tool | None

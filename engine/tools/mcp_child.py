@@ -41,7 +41,7 @@ class _Child:
         self._tasks: dict[int, asyncio.Task[None]] = {}
 
     async def serve(self) -> None:
-        """Take what the parent asks, until there is nothing more; end all servers."""
+        """Answer the parent's requests until there are no more; end all servers."""
         asked: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 

@@ -40,7 +40,7 @@ _END_S = 6.0
 
 @dataclass(frozen=True, slots=True)
 class ServerOffer:
-    """Hold what a server offers: its tools, the names of its resources and prompts, and notes for a person."""
+    """Hold a server's tools, the names of its resources and prompts, and notes for a person."""
 
     tools: tuple[Tool, ...] = ()
     resources: tuple[str, ...] = ()

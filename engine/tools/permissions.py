@@ -1,4 +1,4 @@
-"""Define who allows a call: a person is asked, and what was answered for longer than once is kept."""
+"""Decide on tool calls: a person is asked, and an answer that holds for longer than once is kept."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ the caller; who goes away instead raises Cancelled."""
 
 
 class Permissions:
-    """Hold what was answered: always and never in a file, per tool; in this chat, in memory.
+    """Hold the answers: always and never in a file, per tool; in this chat, in memory.
 
     An answer is for the tool as it was when it was given: one that says something else of itself is asked about anew.
     `path` None: nothing is kept.
@@ -94,14 +94,14 @@ class Permissions:
         self._write()
 
     def forget(self, tool: Tool | str) -> None:
-        """Forget what was answered for a tool, or that of a key: a person is asked again. Raises InvalidRequest."""
+        """Drop the answer for a tool, or that of a key: a person is asked again. Raises InvalidRequest."""
         key = tool if isinstance(tool, str) else tool.key
         self._chats.pop(key, None)
         if self._kept.pop(key, None) is not None:
             self._write()
 
     def begin_chat(self) -> None:
-        """Forget what was answered for the chat before."""
+        """Drop the answers of the previous chat."""
         self._chats.clear()
 
     def asking(self, ask: Ask) -> Ask:

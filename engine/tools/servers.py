@@ -30,7 +30,7 @@ _LISTS = ("mcpServers", "servers", "context_servers")
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """Say how a server is reached: by a program that is started, or by an address.
+    """Describe the connection to a server: a program that is started, or an address.
 
     `on`: whether it may be started at all; `off`: the names of its tools that are switched off. `environment` and
     `headers` may hold secrets.

@@ -1,4 +1,4 @@
-"""Define what a tool is, what it gives back, and the contract of whoever has tools."""
+"""Define tools, their output, and the contract of a tool host."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """Hold what a call gave back: a text that a model may read, or why there is none.
+    """Hold a call's output: a text that a model may read, or the reason why there is none.
 
     `pictures`: addresses of pictures, mostly such as hold the picture themselves (data:image/png;base64,…). They are
     for people alone; nothing is ever fetched from one.
@@ -95,7 +95,7 @@ class ToolHost(Protocol):
         """Run a tool and return what it gives back; its own failures are outputs. Raises Cancelled."""
 
     def close(self) -> None:
-        """End what was started. May be called more than once, and by another thread."""
+        """End the started processes. May be called more than once, and by another thread."""
 
 
 def plain_text(text: str, most: int = MOST_RESULT_BYTES) -> str:

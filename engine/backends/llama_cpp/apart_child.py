@@ -68,7 +68,7 @@ def _facts(backend: LlamaCppBackend) -> dict[str, Any]:
 
 
 def _listen(pipe: BinaryIO, asked: SimpleQueue[dict[str, Any]], cancel: CancelToken) -> None:
-    """Take what the parent sends, and end with it: the pipe closes when it ends in any way."""
+    """Queue the parent's messages, and exit the process when the pipe closes."""
     while (data := read_message(pipe, _MOST_BYTES)) is not None:
         message = json.loads(data)
         if message["do"] == "cancel":

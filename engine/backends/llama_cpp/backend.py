@@ -67,7 +67,7 @@ class LlamaCppBackend(Backend):
     _cancel: CancelToken | None = None
     _projector: Projector | None = None
     _skipped = 0
-    """By how many positions of the cache pictures are shorter than their tokens."""
+    """Tokens of pictures in the cache beyond the positions that the pictures take."""
 
     def __init__(
         self,
@@ -280,7 +280,7 @@ class LlamaCppBackend(Backend):
         return self._rows(len(piece), 0)
 
     def _keep_tokens(self, tokens: Sequence[int]) -> None:
-        """Note which tokens the cache holds."""
+        """Record the tokens in the cache."""
         self._tokens = list(tokens)
         ends = (token for token in self._tokens if isinstance(token, PictureToken) and token.index == token.count - 1)
         self._skipped = sum(token.count - token.steps for token in ends) if self.sees else 0
@@ -611,7 +611,7 @@ class LlamaCppBackend(Backend):
             self._empty()
 
     def _forget_from(self, place: int) -> bool:
-        """Remove what the cache holds from a position on; return whether it could be done."""
+        """Remove the cache's tokens from a position on; return False if the memory cannot."""
         if not llama_cpp.llama_memory_seq_rm(self._memory, 0, place, -1):
             return False
         if self._tree is not None:

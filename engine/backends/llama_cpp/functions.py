@@ -21,7 +21,7 @@ class Closing(Protocol):
     """What can be closed."""
 
     def close(self) -> None:
-        """Free what it holds."""
+        """Free the native object."""
 
 
 def abort_function() -> Any:

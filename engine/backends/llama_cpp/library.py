@@ -61,7 +61,7 @@ class LibraryLog:
             self._lines.append((threading.get_ident(), text.decode("utf-8", "replace").strip()))
 
     def clear(self) -> None:
-        """Forget what was said before."""
+        """Drop this thread's earlier messages."""
         for line in self._own():
             with suppress(ValueError):
                 self._lines.remove(line)

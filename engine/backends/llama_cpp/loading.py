@@ -199,7 +199,7 @@ def context_of(model: Any, params: Any, config: LoadConfig, log: LibraryLog) -> 
 
 
 def choose_cache(model: Any, params: Any, config: LoadConfig) -> None:
-    """Set how the cache of a model's context is stored and read; a context that shares it must say the same."""
+    """Set the number formats of a context's cache; a context that shares the cache must have the same."""
     if config.cache_type is not None:
         params.type_k = params.type_v = _CACHE_TYPES[config.cache_type]
     if not gpu_layers(config):

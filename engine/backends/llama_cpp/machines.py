@@ -19,7 +19,7 @@ _ADD, _START = b"ggml_backend_rpc_add_server", b"ggml_backend_rpc_start_server"
 
 
 def check_machines_usable() -> None:
-    """Pass where this llama.cpp can use other machines. Raises NotAvailable."""
+    """Check that this build of llama.cpp can compute on other machines. Raises NotAvailable."""
     _function(_ADD)
 
 

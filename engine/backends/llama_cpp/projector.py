@@ -42,7 +42,7 @@ class Projector:
         self._cut: OrderedDict[int, Any] = OrderedDict()
 
     def tokens(self, picture: Picture) -> list[int]:
-        """Return what stands for a picture. Raises LoadFailed, NotAvailable, InvalidRequest, and what decoding raises.
+        """Return a picture's tokens. Raises LoadFailed, NotAvailable, InvalidRequest, and the errors of decoding.
 
         May be called on another thread than that of the model.
         """

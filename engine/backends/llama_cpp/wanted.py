@@ -26,7 +26,7 @@ def _functions() -> tuple[Any, Any] | None:
 
 
 class WantedRows:
-    """Hold which logits of one model are wanted: all, or those of bits. Where its weights are, a forward tells."""
+    """Select the rows of the output layer that a forward computes: all, or the groups set in a bit mask."""
 
     def __init__(self) -> None:
         self._bits: NDArray[np.uint64] | None = None

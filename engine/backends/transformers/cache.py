@@ -1,4 +1,4 @@
-"""Keep what a model of transformers was fed, in a form that can go back.
+"""Store the keys, values and states of a transformers model so that a cache can be rolled back.
 
 transformers' own attention layers grow by copying all that they hold at every token, and forget what has left a
 sliding window. Ours write into a buffer with room, return views of it, and go back by setting a length: sliding layers
@@ -95,7 +95,7 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         return self.filled
 
     def go_back(self, length: int) -> None:
-        """Forget what lies behind `length` tokens."""
+        """Truncate to `length` tokens."""
         self.filled = min(self.filled, length)
 
     def keep_path(self, first: int, path: torch.Tensor) -> None:

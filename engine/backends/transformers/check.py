@@ -1,4 +1,4 @@
-"""Try how a model may be fed and how it goes back, on the model itself, before it writes anything.
+"""Test a model's feeding and rollback on the model itself, before it writes anything.
 
 transformers' models differ in what they do with a cache: most take several tokens at once at any time, some ignore
 their state when several are fed (Mamba's scan starts from zero), some keep things of their own. Nothing declares it, so
@@ -43,7 +43,7 @@ class NotNumbers(Exception):
 
 @dataclass(frozen=True)
 class CacheUse:
-    """Describe how a model remembers and is fed. `vocab_size`: rows of its logits."""
+    """Describe the memory and the feeding of a model. `vocab_size`: rows of its logits."""
 
     memory: Memory
     feeding: Feeding

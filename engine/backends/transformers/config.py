@@ -1,4 +1,4 @@
-"""Check what a folder's config.json asks for, and whether its files hold that, before any memory is taken.
+"""Check the model of a folder's config.json against the tensors in its files, before any memory is taken.
 
 No code of the folder is run: entries that would have transformers do that, or read other files, are dropped.
 """

@@ -1,4 +1,4 @@
-"""Read what the heads in folders have in common: their tensors, for a target that transformers runs."""
+"""Read the tensors of draft heads in folders, for a target that transformers runs."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class HookedRows:
         return decoder_layers[layer].register_forward_pre_hook(before, with_kwargs=True)
 
     def clear(self) -> None:
-        """Forget what was collected."""
+        """Drop the collected states."""
         for found in self._found.values():
             found.clear()
 

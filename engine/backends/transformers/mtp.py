@@ -193,7 +193,7 @@ class MtpLayers(HeadLayers):
         return mask.to(some.device)[None, None]
 
     def _keep(self, depth: int, begin: int, hidden: torch.Tensor) -> None:
-        """Keep what left a layer at the positions from `begin` on."""
+        """Store a layer's output at the positions from `begin` on."""
         held, end = self._states[depth], begin + len(hidden)
         if end > len(held):
             grown = hidden.new_zeros(2 ** math.ceil(math.log2(max(end, 64))), hidden.shape[1])

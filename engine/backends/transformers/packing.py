@@ -76,7 +76,7 @@ def share_keys(model: Any) -> None:
 
 
 def watch_weights(model: Any) -> None:
-    """Watch which of the model's larger linear layers keep their weights to themselves, from now on."""
+    """Watch for larger linear layers whose weights nothing else uses, from now on."""
     library: Any = torch.backends.mkldnn
     if not library.is_available() or model.dtype not in _CLOSE:
         return

@@ -176,7 +176,7 @@ class TransformersTokenizer:
 
 
 class _Bare:
-    """Hold what a tokenizer has that knows neither control tokens nor a template."""
+    """Stand in for the attributes of a tokenizer that has neither control tokens nor a chat template."""
 
     chat_template: str | None = None
     chat_templates: Mapping[str, str] = MappingProxyType({})

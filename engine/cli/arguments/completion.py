@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _mark_files(parser: argparse.ArgumentParser, library: Any) -> None:
-    """Say which arguments are files and folders, and which values others may have."""
+    """Mark arguments for completion: files and folders, and the values of others."""
     for action in parser._actions:  # noqa: SLF001 - there is no other way to see them
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             for command in action.choices.values():

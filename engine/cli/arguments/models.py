@@ -157,7 +157,7 @@ def settings_of(args: argparse.Namespace) -> NamedModels:
 
 
 def _fetch_missing(args: argparse.Namespace) -> None:
-    """Get what is named and is not here, after asking. Raises InvalidRequest, DownloadFailed."""
+    """Download the named models that are missing here, after asking. Raises InvalidRequest, DownloadFailed."""
     named = {str(name) for name in (args.target, args.draft)} - {"None", "none", "demo"}
     if any(name.startswith("hf:") or not Path(name).exists() for name in named):
         from engine.cli.fetch import fetch_missing  # noqa: PLC0415 - few commands name anything that is not here

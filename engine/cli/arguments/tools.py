@@ -52,7 +52,7 @@ def add_tool_options(parser: argparse.ArgumentParser) -> None:
 
 
 class NamedTools(NamedTuple):
-    """Hold what the arguments name: our tools, servers, and of which servers which tools (none: all of them)."""
+    """Hold the tools named on the command line: ours, servers, and by server the tools to use (none: all of them)."""
 
     choice: BuiltinChoice
     servers: list[ServerConfig]

@@ -42,7 +42,7 @@ _IDS_IN_USE = frozenset({"bos", "eos", "eot"})
 
 
 def check_model(header: GgufFile, others: Sequence[GgufFile] = (), *, skip_vocabulary: bool = False) -> None:
-    """Check what is inside the header of a text model; `others` are the further parts of a split one.
+    """Check the contents of a text model's header; `others` are the further parts of a split one.
 
     `skip_vocabulary`: the same one was found good in another header.
     Raises ModelFileBroken, ModelNotSupported.

@@ -217,7 +217,7 @@ def _with_snapshots(architecture: str, state: int, size: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """Hold what a model takes beside its weights.
+    """Hold the memory of a model beside its weights.
 
     `elements`: numbers in the cache for each token of context, `row`: in one row of it; `exact`: whether these are
     float32. `scores`: bytes of attention scores for each token; `state`: bytes of recurrent state.

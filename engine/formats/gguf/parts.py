@@ -70,7 +70,7 @@ def split_parts(path: Path) -> list[Path]:
 
 
 def check_parts(header: GgufFile, others: Sequence[GgufFile], tensors: int) -> None:
-    """Check what the parts of a split model say of each other against the names by which they were found.
+    """Check that the parts of a split model agree with each other, and with the names by which they were found.
 
     `tensors`: how many all parts hold together. Raises ModelFileBroken.
     """

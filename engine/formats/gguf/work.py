@@ -1,4 +1,4 @@
-"""Tell what a forward of one token reads of a GGUF model: bytes of its matrices by the format of their numbers."""
+"""Calculate the reads of a one-token forward of a GGUF model: bytes of its matrices by number format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXPERTS = "_exps."
 
 @dataclass(frozen=True, slots=True)
 class ForwardWork:
-    """Hold what a forward reads: `matrices`, bytes by format; `layers`; `cache`: bytes for each token before it."""
+    """Hold the reads of a forward: `matrices`, bytes by format; `layers`; `cache`: bytes for each token before it."""
 
     matrices: Mapping[str, int] = field(default_factory=dict)
     layers: int = 0

@@ -1,4 +1,4 @@
-"""Read what a folder with draft heads holds: its configuration, and its tensors by the names of one layout.
+"""Read a folder of draft heads: its configuration, and its tensors by the names of one layout.
 
 EAGLE-3: SpecForge and the paper's authors call the layer `midlayer`, vLLM's speculators `layers.0`; the configuration
 of theirs lies in `transformer_layer_config`. EAGLE-1 and EAGLE-2, as their authors publish both: `fc` and `layers.0`,

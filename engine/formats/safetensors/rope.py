@@ -1,4 +1,4 @@
-"""Read how the heads of a folder turn by their place (RoPE): the base, and what stretches it to longer texts."""
+"""Read the rotary position settings (RoPE) of the heads in a folder: the base, and the scaling to longer texts."""
 
 from __future__ import annotations
 

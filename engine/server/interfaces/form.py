@@ -1,4 +1,4 @@
-"""Define how replies are told: what every interface has in common, and its counts."""
+"""Define the form of a reply for clients: the parts that every interface shares, and its counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=
 
 @dataclass(slots=True)
 class Noted:
-    """Hold what is read of the model while a reply is written: later another one may be loaded.
+    """Hold facts of the model while a reply is written: another one may be loaded later.
 
     `pieces`: the bytes of tokens, where they are `wanted`; `stops`: texts that end the reply, `stopped_by`: which did;
     `begun`: what each reply goes on with; `left_out`: what of the request this model cannot do.

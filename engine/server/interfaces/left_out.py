@@ -71,7 +71,7 @@ REFUSED: Mapping[str, tuple[_Wrong, str]] = {
 
 
 class NotDone:
-    """Collect what of one request is left out, in a few words each."""
+    """Collect the ignored parts of one request, in a few words each."""
 
     def __init__(self) -> None:
         self._told: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""Tell what a server and its model are, with llama.cpp's names."""
+"""Describe a server and its model, with llama.cpp's names."""
 
 from __future__ import annotations
 

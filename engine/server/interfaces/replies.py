@@ -65,7 +65,7 @@ class ReplyForm(Form):
             logprobs = None
 
     def _beginning(self, index: int) -> Iterator[dict[str, Any]]:
-        """Tell what a reply goes on with, once, where that is wanted."""
+        """Yield the text that a reply continues, once, where that is wanted."""
         if self._echo and index not in self._echoed and index < len(self.noted.begun):
             self._echoed.add(index)
             begun = self.noted.begun[index]

@@ -57,7 +57,7 @@ Unsaid = Infill | tuple[str | int, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Hold what one request asks for.
+    """Hold a parsed request.
 
     `request`: for the engine; `stream`: as events; `copies`: how many replies; `usage`: whether a stream tells its
     usage at the end; `logprobs`; `left_out`: what of the body is not done, in words; `body`: the body itself;
@@ -106,7 +106,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """Hold how a reply is drawn and written where a request does not say."""
+    """Hold the settings of a reply where a request does not set them."""
 
     sampling: SamplingConfig = field(default_factory=SamplingConfig)
     speculation: SpeculationConfig = field(default_factory=SpeculationConfig)
@@ -141,7 +141,7 @@ def read_chat(body: Mapping[str, Any], defaults: Defaults) -> Asked:
 
 
 def continues(body: Mapping[str, Any], messages: Sequence[Message]) -> bool:
-    """Check what a body says of how the reply begins: it goes on with the assistant's last message, if that is one.
+    """Check a body's options on continuing the assistant's last message, and return True if the reply continues it.
 
     Return False where the template is not to begin a turn for it. Raises InvalidRequest.
     """
@@ -305,7 +305,7 @@ def read_top(value: object, left: NotDone) -> int:
 
 
 def _bias(value: object, left: NotDone) -> Iterator[tuple[int | str, float]]:
-    """Give what of a logit bias makes sense: of token ids, or of texts, whose tokens are meant."""
+    """Yield the valid entries of a logit bias: of token ids, or of texts, whose tokens are meant."""
     pairs = list(value.items()) if isinstance(value, Mapping) else value if isinstance(value, list) else [value]
     for pair in pairs:
         token, amount = pair if isinstance(pair, list | tuple) and len(pair) == 2 else (None, None)

@@ -23,7 +23,7 @@ _MOST_TEXTS = 2048
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Hold what is to be tokenised: texts, between which token ids may stand, or messages.
+    """Hold the input of a tokenisation: texts, between which token ids may stand, or messages.
 
     `pieces`: with the text of each token.
     """
@@ -93,7 +93,7 @@ def read_tokens(body: Mapping[str, Any]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Embeddings:
-    """Hold what vectors are asked for. `dimensions`: of how many numbers, None: all; `packed`: as base64."""
+    """Hold a request for vectors. `dimensions`: of how many numbers, None: all; `packed`: as base64."""
 
     model: str
     texts: tuple[str | list[int], ...]

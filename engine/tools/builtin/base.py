@@ -1,4 +1,4 @@
-"""Define what a tool that comes along is, and read the arguments that a model gives it."""
+"""Define built-in tools, and read the arguments that a model gives them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OUTRIDER = "Outrider"
 
 
 class ToolRefused(EngineError):
-    """Report why a tool does not do what it was called for; the model is told."""
+    """Report the reason why a tool refuses a call; the model reads it."""
 
 
 class BuiltinTool(Protocol):

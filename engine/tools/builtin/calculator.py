@@ -46,7 +46,7 @@ class CalculateTool:
 
 
 class PlotTool:
-    """Draw what JavaScript computes."""
+    """Draw the points that JavaScript computes."""
 
     tool = own_tool(
         "plot",

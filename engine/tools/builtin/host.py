@@ -17,7 +17,7 @@ from engine.tools.tool import CALL_SECONDS, Tool, ToolOutput
 
 @dataclass(frozen=True, slots=True)
 class BuiltinChoice:
-    """Say which tools that come along are on; none is where nobody says so.
+    """Select the built-in tools that are on; none are by default.
 
     `folders`: whose files may be read; `chats`: the function that searches the kept chats.
     """

@@ -25,7 +25,7 @@ _PLACE, _SIZE, _COUNT, _KIND, _FLAG = ctypes.c_void_p, ctypes.c_size_t, ctypes.c
 
 
 class _Memory(ctypes.Structure):
-    """Say what memory a context of ggml has (ggml_init_params)."""
+    """Describe the memory of a ggml context (ggml_init_params)."""
 
     _fields_ = (("size", _SIZE), ("place", _PLACE), ("without_data", _FLAG))
 
