@@ -23,7 +23,7 @@ _NO_ANSWER = "another instance of Outrider has the chats open and does not respo
 
 
 class _Parser(argparse.ArgumentParser):
-    """Say what is wrong in one line."""
+    """Report argument errors in one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(EXIT_UNUSABLE, f"{self.prog}: {message} (see {self.prog} --help)\n")

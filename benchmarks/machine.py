@@ -20,7 +20,7 @@ _RENAMED = b"ggml_stock_tiled_wdata_size"
 
 
 def say(text: str) -> None:
-    """Tell how far it is, beside the figures."""
+    """Report progress, beside the figures."""
     print(text, file=sys.stderr, flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Check what was changed since the branch left main, and the tests of its rooms: `make check`.
+"""Check the files changed since the branch left main, and the tests of their rooms: `make check`.
 
 Style, types, imports, and the tests of the rooms, two at a time, without those that measure time. It stops at the first
 step that fails. A change of a room that many others use wants `make lint test` in the end all the same.

@@ -40,7 +40,7 @@ class Allowed:
 
 
 ALLOWED_ON_STDERR: tuple[Allowed, ...] = ()
-"""Only what was seen and is known to be harmless; every other line is a failure."""
+"""Output that was seen and is known to be harmless; every other line is a failure."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class Running:
             os.kill(program_process(self.process.pid, program), signal.SIGTERM)
 
     def _kill_group(self, grace_s: float) -> bool:
-        """Kill what still lives after `grace_s`; gives whether there was anything."""
+        """Kill the processes that live after `grace_s`; return True if there were any."""
         if WINDOWS:
             if self.process.poll() is not None:
                 return False

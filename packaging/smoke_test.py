@@ -28,7 +28,7 @@ from smoke_run import WINDOWS, Command, Outcome, Sandbox, contents, lay_decoys, 
 PROMPT = "What is Outrider?"
 PATH_KEYS = ("version", "frozen", "flavour", "program", "resources", "settings", "data", "logs", "cache", "python")
 END_S = 8.0
-"""Within how many seconds the window must be gone once it was asked to end."""
+"""The seconds within which the window must be gone once it was asked to end."""
 _MADE_BY_TORCH = re.compile(r"torchinductor_[^/\\]+")
 """An empty folder that torch makes among the temporary files when it is imported (full flavour)."""
 

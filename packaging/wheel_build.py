@@ -95,7 +95,7 @@ _Place = tuple[int, int]
 
 
 def _replacements(source: str) -> Iterator[tuple[_Place, _Place, str]]:
-    """Yield what is to be replaced: beginning, end (line from 1, column in characters), new text."""
+    """Yield the replacements: beginning, end (line from 1, column in characters), new text."""
     tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
     statements = {
         node.lineno: node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Import | ast.ImportFrom)

@@ -49,7 +49,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
-    """Leave what a test imported out of them too: with PyTorch each collection takes as long as a small test."""
+    """Freeze a test's imports too: with PyTorch each collection takes as long as a small test."""
     if len(sys.modules) > _imported[0] + _MANY_MODULES:
         pytest_collection_finish()
 

@@ -113,7 +113,7 @@ class EngineBridge(Responders):
     # Jobs -------------------------------------------------------------------------------------------------------------
 
     def load(self, wanted: Loaded, how: LoadWay = AS_ASKED, *, hold: bool = False) -> Job[Loaded]:
-        """Load what is not loaded yet, or not in this way.
+        """Load the wanted models, except those already loaded in this way.
 
         `hold`: it does not begin before `continue_`. Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled.
         """
@@ -183,13 +183,13 @@ class EngineBridge(Responders):
         return self._worker.submit(Job(self._loop, work))
 
     def keep_caches(self, folder: Path | None) -> None:
-        """Keep what models have read of chats in a folder, when `keep_cache` is called; None: keep and use none."""
+        """Set the folder of the chats' caches, which `keep_cache` writes; None: write and use none."""
         self._caches = folder
         if self._now is not None:
             self._do(self._use_caches)
 
     def keep_cache(self, chat: str) -> None:
-        """Keep what the models have read of a chat, whose reply has just ended."""
+        """Store the models' caches of a chat whose reply has just ended."""
 
         def keep() -> None:
             target = self._decoder.target
@@ -213,12 +213,12 @@ class EngineBridge(Responders):
         return self._worker.submit(Job(self._loop, work))
 
     def forget_caches(self, chat: str) -> None:
-        """Delete what was kept of a chat."""
+        """Delete the stored caches of a chat."""
         if (folder := self._caches) is not None:
             self._do(lambda: engine.forget_caches(folder, chat))
 
     def forget_other_caches(self, folder: Path, chats: Collection[str]) -> None:
-        """Delete what was kept in a folder of other chats than these."""
+        """Delete the stored caches in a folder of other chats than these."""
         self._do(lambda: engine.forget_other_caches(folder, chats))
 
     def draft_from(self, folder: Path, texts: Callable[[], Texts] | None) -> None:

@@ -1,4 +1,4 @@
-"""Hold who answers on the engine's thread: the models that are loaded there, or a server."""
+"""Hold the responders on the engine's thread: the loaded models, or a server."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Responders:
         return how.of(path).config(path, trusted=path in self._trusted, despite_memory=how.despite_memory)
 
     def _note_loaded(self, wanted: Path | None, how: LoadWay, target: object, sources: Sequence[Source]) -> None:
-        """Note what is loaded now. What there was before, `target` and `sources`, keeps its options."""
+        """Update the record of loaded models. Those loaded before, `target` and `sources`, keep their options."""
         decoder, there = self._decoder, {*(each.model for each in sources), target}
         changed = decoder.target is not target
         path = wanted if changed else self._local.target

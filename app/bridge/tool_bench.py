@@ -33,7 +33,7 @@ class ToolBench:
         return job
 
     def close(self, timeout: float) -> None:
-        """Cancel what runs, and wait so many seconds for its end; what takes longer ends with the program."""
+        """Cancel the running jobs, and wait so many seconds for their end; slower ones end with the program."""
         with self._lock:
             running = dict(self._running)
         ends = monotonic() + timeout

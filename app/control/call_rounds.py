@@ -176,7 +176,7 @@ class CallRounds(QObject):
             self._show(exchange, None)
 
     def stop(self) -> None:
-        """End what runs, for closing: a call that has no result by then waits again at the next start."""
+        """Cancel the running calls, for closing: a call without a result by then waits again at the next start."""
         self._closing = True
         for running in list(self._running.values()):
             running.job.cancel()

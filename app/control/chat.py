@@ -281,7 +281,7 @@ class ChatController(QObject):
             self.replies.cancel(pending)
 
     def carry_out(self, intent: EntryIntent) -> None:
-        """Do what the reader wants of a message; nothing happens while a question of this chat is being answered."""
+        """Carry out a reader's intent; nothing happens while a question of this chat is being answered."""
         match intent:
             case AnswerNow(exchange):
                 self.replies.answer_now(exchange)
@@ -383,7 +383,7 @@ class ChatController(QObject):
             self.open(conversation.id)
 
     def cancel(self) -> None:
-        """Stop what is going on: the reply on the screen, else what the progress bar is about.
+        """Stop the current work: the reply on the screen, else the work that the progress bar shows.
 
         A reply that is being written in another chat is left alone.
         """
@@ -495,7 +495,7 @@ class ChatController(QObject):
     # Tools ------------------------------------------------------------------------------------------------------------
 
     def act_on_call(self, intent: EntryIntent) -> None:
-        """Do what the reader wants of a tool call, if it is the one with which the chat on the screen ends."""
+        """Carry out a reader's intent for a tool call, if the chat on the screen ends with it."""
         match intent:
             case AnswerCall(exchange, permission, changed) if not self.busy and exchange is self._last():
                 self._calls.answer(exchange, self.conversations.open, permission, changed)

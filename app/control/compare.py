@@ -294,7 +294,7 @@ class CompareController(QObject):
         return found
 
     def _choose_as_before(self) -> None:
-        """Choose what was chosen before the demo was grown, or the bundled target where that is not known."""
+        """Restore the selection from before the demo was grown, or the bundled target if that is not known."""
         before, self._before = self._before, None
         bundled = self._models.list.bundled
         if before is not None and before.target is not None:
@@ -304,7 +304,7 @@ class CompareController(QObject):
             self._models.choose_target(bundled[0])
 
     def delete_grown(self) -> None:
-        """Delete what was grown; where it is the target, what was chosen before it is chosen again."""
+        """Delete the grown demo; if it is the target, restore the selection from before."""
         self._tasks.start(self._delete_grown())
 
     async def _delete_grown(self) -> None:

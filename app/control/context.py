@@ -28,7 +28,7 @@ _LONG = 400_000
 
 
 class ContextController(QObject):
-    """Track what the model would read if the message were sent now.
+    """Track the size of the prompt as if the message were sent now.
 
     Attribute: use, None where it is not known (no target is loaded, or what is shown is not counted yet).
     Signals: changed(), counted() (what is typed now is counted, or can't be).
@@ -194,7 +194,7 @@ class ContextController(QObject):
         return tuple(found)
 
     def _tell(self, use: ContextUse | None) -> None:
-        """Show what was counted; it is of now where nothing was typed meanwhile."""
+        """Show the count; it is current if nothing was typed meanwhile."""
         self._show(use)
         if not self._timer.isActive():
             self.counted.emit()

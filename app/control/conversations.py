@@ -170,7 +170,7 @@ class ConversationController(QObject):
             return ConversationStore(MemoryStore.begin(), self._note_trouble)
 
     def close(self, timeout: float) -> bool:
-        """Write what waits and let go of the store. False where something could not be written (seconds)."""
+        """Write pending changes and close the store. False if a change could not be written in time (seconds)."""
         if self._store is None:
             return True
         self.files.close(timeout)
@@ -345,7 +345,7 @@ class ConversationController(QObject):
             self.writing_changed.emit()
 
     def search(self, text: str) -> None:
-        """Show what has these words; everything for an empty text."""
+        """List the conversations that contain these words; all of them for an empty text."""
         if text != self._query:
             self._query = text
             self._show_list()

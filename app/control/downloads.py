@@ -112,7 +112,7 @@ class Downloads(QObject):
         self.get(pair.draft)
 
     def recommend(self) -> None:
-        """Say what suits this machine, by what is known already: nobody is asked, and nothing measured."""
+        """Recommend models for this machine from known facts: no server is asked, and nothing measured."""
         if self.recommended is None:
             self._start(recommended, self._recommended)
 
@@ -149,7 +149,7 @@ class Downloads(QObject):
         self._start(lambda: search_hub(words, token=self._token or hub_token()), self._searched)
 
     def look_around(self) -> None:
-        """Look what other programs keep on this machine."""
+        """List the models of other programs on this machine."""
         self._start(find_elsewhere, self._looked)
         self._start(stored_models, self._listed)
 
@@ -201,7 +201,7 @@ class Downloads(QObject):
         self.changed.emit()
 
     def _note(self, name: str, told: DownloadProgress) -> None:
-        """Keep how far it is: on the thread that downloads, which never waits for the window."""
+        """Store the progress: on the thread that downloads, which never waits for the window."""
         self._moved[name] = told.done, told.total, told.moved
 
     def _show_progress(self) -> None:
@@ -234,7 +234,7 @@ class Downloads(QObject):
             self._put(replace(known, state="failed", problem=_words(error)))
 
     def _say(self, name: str, words: str) -> None:
-        """Tell what is to be known of a download."""
+        """Set a download's note."""
         known = self.by_name(name)
         if known is not None:
             self._put(replace(known, note=words))

@@ -1,4 +1,4 @@
-"""Keep what is typed and not sent yet: each chat has its own prompt, files and messages that are being edited."""
+"""Keep unsent text: each chat has its own prompt, files and messages that are being edited."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Drafts(QObject):
             self._timer.start()
 
     def carry_out(self, intent: EntryIntent) -> None:
-        """Keep what is typed for a message; what was sent or given up is forgotten at once."""
+        """Keep the text typed for a message; a sent or cancelled one is dropped at once."""
         if isinstance(intent, KeepDraft):
             exchange, text = intent.exchange, intent.text[:LONGEST]
             if intent.part == "question":

@@ -20,7 +20,7 @@ _MOST_TARGETS = 6
 
 @dataclass(frozen=True, slots=True)
 class FolderPair:
-    """Hold what was found in a folder: how many models can be used, and the best pair, None where there is none.
+    """Describe a folder's models: how many can be used, and the best pair, None where there is none.
 
     `expectation`: what to expect of the pair, in words; `speed`: in tokens a second, None where nothing was measured.
     """

@@ -1,4 +1,4 @@
-"""Keep what is asked and answered: the exchanges on the screen as messages of their conversations in the store."""
+"""Store questions and replies: the exchanges on the screen as messages of their conversations in the store."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class ModelController(QObject):
         self._tell_selection()
 
     def use(self, selection: Selection) -> None:
-        """Choose what the project of a chat says, or what was chosen before; the next message loads it."""
+        """Choose a project's models, or those chosen before; the next message loads them."""
         selection = replace(selection, lookahead=self.list.selection.lookahead)
         before = self.list.selection
         if (selection.files, selection.drafting) != (before.files, before.drafting):
@@ -148,7 +148,7 @@ class ModelController(QObject):
         self.load_now()
 
     def choose_lookahead(self, lookahead: Lookahead) -> None:
-        """Set how many tokens are proposed per round, from the next message on."""
+        """Set the number of tokens that are proposed per round, from the next message on."""
         self.list.choose(lookahead=lookahead)
         self._remember()
         self._costs.begin()
@@ -208,7 +208,7 @@ class ModelController(QObject):
             self.set_options(target, replace(self.list.options(target), context=tokens))
 
     def note_speed(self, target: Target | None, result: GenerationResult | None) -> None:
-        """Note how fast a target is that has written a reply."""
+        """Record a target's speed in a reply."""
         if result is not None and isinstance(target, Path):
             self._memory.note_speed(target, result.stats)
 
@@ -278,7 +278,7 @@ class ModelController(QObject):
         self._costs.begin()
 
     def load_now(self) -> None:
-        """Load what is chosen, without waiting for the next message."""
+        """Load the chosen models, without waiting for the next message."""
         self._asked += 1
         self._tasks.start(self._load_ahead())
 

@@ -1,4 +1,4 @@
-"""Turn what went wrong into a message for a person."""
+"""Turn errors into messages for a person."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ Refused = list[tuple[str, str]]
 
 @dataclass(slots=True)
 class FilesIn:
-    """Hold what was found in a folder: its folders, its files by name, and all that is there now.
+    """List the contents of a folder: its folders, its files by name, and the stamps of all.
 
     `refused`: files that cannot be read, and why; `left_out`: how many are too many.
     """

@@ -87,7 +87,7 @@ class _Server:
 
 
 class ToolDesk(QObject):
-    """Hold who has tools. No program is started and no socket opened before somebody switches one on.
+    """Manage the tool hosts. No program is started and no socket opened before somebody switches one on.
 
     Attributes: choice (which of ours are on), permissions, bench (runs what takes its time). Signal: changed().
     """
@@ -312,7 +312,7 @@ class ToolDesk(QObject):
         self._write()
 
     def read_log(self, name: str, tell: Callable[[str], None]) -> None:
-        """Tell what a server's program wrote beside its answers, once that is known."""
+        """Pass on the log of a server's program, once it is read."""
         server = self._servers.get(name)
         host = None if server is None else server.host
         if host is None:
@@ -322,7 +322,7 @@ class ToolDesk(QObject):
         job.result.add_done_callback(lambda done: tell("" if done.exception() else done.result()))
 
     def look_elsewhere(self, tell: Callable[[tuple[ServersElsewhere, ...]], None]) -> None:
-        """Tell which servers other programs have, once that is known."""
+        """Pass on the servers of other programs, once they are read."""
         job = self.bench.start(lambda _cancel: servers_elsewhere())
         job.result.add_done_callback(lambda done: tell(() if done.exception() else done.result()))
 

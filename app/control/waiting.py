@@ -87,7 +87,7 @@ class WaitingMessages(QObject):
             self.changed.emit()
 
     def bring_back(self, chat: Conversation | None) -> None:
-        """Put what waited when the program ended into what is typed in a chat."""
+        """Move the queued questions of the last run into the chat's unsent text."""
         store = self._conversations.store
         if chat is None or chat.id in self._lists or not (kept := chat.drafts.get(WAITING)):
             return

@@ -123,7 +123,7 @@ def text_like(pattern: str) -> Read:
 
 
 def either(*reads: Read) -> Read:
-    """Read what the first of these can read."""
+    """Combine readers: the first one that accepts a value reads it."""
 
     def read(value: object) -> Any:
         for each in reads:

@@ -73,7 +73,7 @@ class ModelMemory:
         self.models.favourites = frozenset(map(Path, self.settings.favourites))
 
     def note_used(self, loaded: Loaded) -> None:
-        """Note what is loaded as used last."""
+        """Put the loaded models at the head of those used last."""
         used = [str(path) for path in (loaded.target, *loaded.sources) if isinstance(path, Path)]
         recent = [*used, *(each for each in self.settings.recent_models if each not in used)][:_RECENT]
         if recent != self.settings.recent_models:
@@ -81,7 +81,7 @@ class ModelMemory:
             self.models.recent = tuple(map(Path, recent))
 
     def note_speed(self, path: Path, stats: GenerationStats) -> None:
-        """Note how fast a target was in a reply that is long enough to tell, with a draft or without."""
+        """Store a target's speed, with a draft or without, from a reply that is long enough."""
         if stats.emitted < _LEAST_TOKENS or not stats.tokens_per_second:
             return
         now = {"drafted" if stats.proposed else "plain": round(stats.tokens_per_second, 1)}

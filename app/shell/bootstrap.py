@@ -162,7 +162,7 @@ def build(
 
 
 def _begin_when_painted(program: Program, store: Path | None, problems: list[Problem]) -> None:
-    """Connect what begins once the window is on screen."""
+    """Schedule the work that begins once the window is on screen."""
     window, controller = program.window, program.controller
     # What the window begins with is there in a moment: no greeting that vanishes at once.
     before = program.settings.conversation if store is not None and store.exists() else 0
@@ -214,7 +214,7 @@ def _or_none(give: Callable[[], Any], problems: list[Problem]) -> Any:
 
 
 def _choose_as_before(models: ModelList, settings: Settings) -> Selection | None:
-    """Choose what was chosen in the last run. What of it is not there at present is given back."""
+    """Restore the selection of the last run. Returns it if a part of it is missing at present."""
     own, kept = models.bundled_files, settings.sources
     drafting: Any = settings.drafting or ("automatic" if kept is None else "model" if kept else "none")
     target = read_target(settings.target, models.servers) if settings.target else own.target

@@ -183,7 +183,7 @@ def _offer_more(program: Program) -> None:
 
 
 def _tell_brought(program: Program, brought: Brought) -> None:
-    """Tell what came of a file of another program."""
+    """Report the result of an import."""
     window, texts = program.window, list[str]()
     grown = len(brought.grown) + len(brought.in_use)
     if brought.summaries or not (brought.known or brought.damaged or grown):
@@ -267,7 +267,7 @@ def _connect_models(program: Program, windows: LibraryWindows, proofs: Proofs) -
 
 
 def _connect_starters(program: Program) -> None:
-    """Offer what the chosen target can answer: the bundled one knows little but its own prompts."""
+    """Offer starter prompts for the chosen target: the bundled one knows little but its own prompts."""
     models, welcome = program.models, program.window.welcome
     own = [card.starter for card in welcome.cards]
     try:

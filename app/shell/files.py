@@ -108,7 +108,7 @@ def attach(program: Program) -> None:
 
 
 def take_dropped(program: Program, found: Dropped) -> None:
-    """Take what was dropped: choose a model, add a folder, import a conversation, attach a text, report the rest."""
+    """Open dropped things: choose a model, add a folder, import a conversation, attach a text, report the rest."""
     window, models = program.window, program.models
     for folder in found.folders:
         models.add_folder(folder)

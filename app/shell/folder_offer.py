@@ -1,4 +1,4 @@
-"""Say what a folder holds that was just added, and offer the best pair of it."""
+"""Describe a newly added folder, and offer its best pair."""
 
 from __future__ import annotations
 

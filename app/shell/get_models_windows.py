@@ -78,7 +78,7 @@ class GetModelsWindows(QObject):
         return found
 
     def _arrived(self, item: Download) -> None:
-        """List what came among the models."""
+        """Add the downloaded files to the models."""
         self._models.add_folder(item.files[0].parent)
 
     def _use(self, item: Download) -> None:

@@ -1,4 +1,4 @@
-"""Keep what models have read of the chats on disk, as long as the settings say so and the chats are there."""
+"""Store the models' caches of the chats on disk, as long as the settings allow it and the chats exist."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class KeptCaches(QObject):
         conversations.messages_deleted.connect(self._forget_open)
 
     def begin(self) -> None:
-        """Delete what is left of chats that are gone, now that it is known which there are."""
+        """Delete the caches of deleted chats, once the chats are known."""
         conversations = self._program.conversations
         if conversations.lasting and self._folder.is_dir():
             wanted = conversations.summaries() if self._program.settings.keep_caches else ()

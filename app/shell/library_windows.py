@@ -67,7 +67,7 @@ class LibraryWindows(QObject):
             self._models.add_folder(folder)
 
     def open_options(self, path: Target | None) -> None:
-        """Show how a model is loaded."""
+        """Open the load options of a model."""
         from app.views.models.options import ModelOptionsDialog  # noqa: PLC0415 - not before it is asked for
 
         models = self._models.list

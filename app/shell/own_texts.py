@@ -32,7 +32,7 @@ class OwnTexts(QObject):
         self._all, self._changed = True, set[int]()
 
     def begin(self) -> None:
-        """Index what is there, now that the window shows, and from now on what changes."""
+        """Index the texts, now that the window shows, and follow their changes."""
         conversations, controller = self._program.conversations, self._program.controller
         conversations.removed.connect(lambda _number: self._note_all())
         for signal in (conversations.messages_deleted, conversations.messages_restored, conversations.deleted_changed):

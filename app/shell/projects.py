@@ -47,7 +47,7 @@ class ProjectWindows:
             self._edit(project)
 
     def act(self, what: str, number: int) -> None:
-        """Do what was chosen (one of PROJECT_ACTIONS) with a project."""
+        """Run an action (one of PROJECT_ACTIONS) on a project."""
         program = self._program
         project = program.conversations.projects.get(number)
         if project is None:

@@ -29,7 +29,7 @@ class RewriteWindows:
             self.open(intent.exchange)
 
     def open(self, exchange: Exchange) -> None:
-        """Ask what to change in a reply."""
+        """Open the dialog for rewriting a reply."""
         from app.views.chat.rewrite import RewriteDialog  # noqa: PLC0415 - not before it is asked for
 
         self.close()

@@ -29,7 +29,7 @@ class _State:
 
 
 class SettingsUndo:
-    """Remember what was before each such change, for as long as the program runs.
+    """Keep the values before each change, for as long as the program runs.
 
     What was changed again since is left as it is.
     """

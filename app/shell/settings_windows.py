@@ -58,7 +58,7 @@ class SettingsWindows(QObject):
         self.dialog.open_at(page)
 
     def open_generation(self, *, of_model: bool = False) -> None:
-        """Show what the replies of this conversation are asked with, or those of new ones with the chosen model."""
+        """Open the generation settings of this conversation, or those of new ones with the chosen model."""
         self.open("generation")
         if of_model and self.dialog is not None:
             self.dialog.generation.model.setChecked(True)
@@ -174,7 +174,7 @@ class SettingsWindows(QObject):
             self.import_(bar, path)
 
     def import_(self, bar: ShelfBar, path: Path) -> None:
-        """Add what a file holds, and say what came of it."""
+        """Import a file of presets or prompts, and report the result."""
         from app.words.settings import imported_words, refusal_words  # noqa: PLC0415 - with the dialog
 
         try:

@@ -48,7 +48,7 @@ class ToolsControl(QObject):
         desk.changed.connect(self.show)
 
     def show(self) -> None:
-        """Show what is."""
+        """Show the choice of tools, and their hosts."""
         page = self._page
         if page is not None:
             page.show_choice(self._desk.choice)

@@ -53,7 +53,7 @@ class ReportWindows:
             self.open_report(intent.problem)
 
     def open_report(self, problem: Problem) -> None:
-        """Show what would be sent to the makers."""
+        """Show the report that would be sent to the makers."""
         from app.views.window.error_dialog import ErrorDialog  # noqa: PLC0415 - not before it is asked for
 
         models = self._program.models
@@ -73,7 +73,7 @@ class ReportWindows:
 
 
 class PromptWindows:
-    """Show what the model reads of a conversation."""
+    """Show the prompts of a conversation, as the model reads them."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -104,7 +104,7 @@ class PromptWindows:
 
 
 def _given_notes(program: Program, exchange: Exchange) -> list[str]:
-    """Say which parts of documents a question gives, and how well each fits it, where the documents are kept."""
+    """Describe the parts of documents in a question, and the score of each, where the documents are kept."""
     typed, _ = split_question(exchange.question)
     given: dict[str, list[str]] = {}
     for source in sources_in(exchange.question):
@@ -239,7 +239,7 @@ class HelpWindows:
         sheet.activateWindow()
 
     def open_about(self) -> None:
-        """Show what this program is, and where its files are."""
+        """Open the dialog about this program, with the places of its files."""
         from app.views.window.about import AboutDialog, Whereabouts  # noqa: PLC0415 - not before it is asked for
 
         settings = self._program.settings_file.path

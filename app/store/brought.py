@@ -23,7 +23,7 @@ _MOST_NAMED = 100
 
 @dataclass(slots=True)
 class Brought:
-    """Tell what came of a file. `known`: chats that were there already; `refused`: names of damaged ones, and why.
+    """Report the result of an import. `known`: chats already here; `refused`: names of damaged ones, and why.
 
     `only`: the chat, where there was just one; `damaged`: how many there were; `grown`: chats that went on since they
     were imported; `in_use`: those of them that the window has, with the messages that are to be added there;
@@ -151,7 +151,7 @@ def _key(source: str) -> str:
 
 
 def _known(store: Store) -> tuple[dict[str, int], dict[str, int]]:
-    """Return which chats of other files are there, each with 0, which projects, with their ids, and what each is."""
+    """Return the ids by import source: 0 for a chat, else a project's; and the ids of known chats by key."""
     chats = store.connection.execute("SELECT created, id FROM conversations WHERE deleted IS NULL AND project <> id")
     known, sources = {own_key(created): number for created, number in chats}, dict[str, int]()
     rows = store.connection.execute(

@@ -130,7 +130,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _put_aside(path: Path) -> Path:
-    """Rename what is at `path`, over nothing else."""
+    """Rename the file at `path`, without replacing another."""
     number = 1
     while os.path.lexists(aside := path.with_name(f"{path.name}.replaced-{number}")):
         number += 1

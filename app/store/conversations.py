@@ -119,7 +119,7 @@ class ConversationStore:
         self._open: WeakValueDictionary[int, Conversation] = WeakValueDictionary()
 
     def close(self, timeout: float) -> bool:
-        """Write what waits and let go of the file. False where something could not be written."""
+        """Write pending changes and close the file. False if a change could not be written."""
         self.write_drafts()
         saved = self.writer.close(timeout)
         self.store.close()
@@ -128,7 +128,7 @@ class ConversationStore:
     # Reading ------------------------------------------------------------------------------------------------------
 
     def conversations(self) -> list[ConversationSummary]:
-        """List what is on the disk when the program starts: `Store.conversations`."""
+        """List the stored conversations when the program starts: `Store.conversations`."""
         return self.store.conversations()
 
     def search(self, typed: str, limit: int = 100) -> list[SearchHit]:
@@ -251,7 +251,7 @@ class ConversationStore:
         return self._first_drafts if conversation is None else conversation.drafts
 
     def set_draft(self, conversation: Conversation | None, part: int, text: str) -> bool:
-        """Keep what was typed and not sent yet, on the disk from `write_drafts` on. False: it was known already."""
+        """Keep unsent text, on the disk from `write_drafts` on. False: it is unchanged."""
         kept = self._first_drafts if conversation is None else conversation.drafts
         changed = kept.get(part, "") != text
         if changed:
@@ -365,7 +365,7 @@ class ConversationStore:
         return reply
 
     def save_trace(self, reply_id: int, trace: bytes) -> None:
-        """Keep how a reply came about, token by token."""
+        """Store a reply's record, token by token."""
         self.writer.save_trace(reply_id, trace)
 
     def choose(self, conversation: Conversation, message_id: int) -> None:
@@ -531,7 +531,7 @@ class ConversationStore:
         return message
 
     def _submit(self, conversation: Conversation, changes: Sequence[Change]) -> None:
-        """Queue what is kept together or not at all, and with it what is shown since."""
+        """Queue changes that must be stored together, and with them the branches shown since."""
         moved = conversation.take_moved()
         if not changes and not moved:
             return

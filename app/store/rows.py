@@ -23,7 +23,7 @@ DAMAGED = -1
 """The checksum of what is known to be damaged: no real one is negative."""
 
 _READ = json.JSONDecoder().raw_decode
-"""Reads what `json.dumps` has written: without a look at what is around it."""
+"""Parses the output of `json.dumps`, ignoring anything around it."""
 _LAST_DAY = 253_402_300_799  # the end of the year 9999, in seconds since 1970
 
 

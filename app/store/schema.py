@@ -346,7 +346,7 @@ def make_search_again(connection: sqlite3.Connection) -> None:
 
 
 def check_tables(path: Path, connection: sqlite3.Connection) -> None:
-    """Look whether tables, indexes and triggers are described as they were made. Raises StoreDamaged.
+    """Compare the descriptions of tables, indexes and triggers with those they were made from. Raises StoreDamaged.
 
     One changed letter may make each later change fail, or do something else.
     """

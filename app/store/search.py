@@ -45,7 +45,7 @@ def quoted(words: Sequence[str]) -> str:
 
 
 def words_of(typed: str) -> list[str]:
-    """Split what was typed into words. Punctuation is dropped, and so is everything after the sixteenth word."""
+    """Split a typed query into words. Punctuation is dropped, and so is everything after the sixteenth word."""
     parts = typed.encode("utf-8", "replace").decode("utf-8").replace('"', " ").replace("\0", " ").split()
     return [part for part in parts if any(sign.isalnum() for sign in part)][:_MOST_WORDS]
 

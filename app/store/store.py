@@ -338,7 +338,7 @@ class Store:
         )
 
     def choose(self, conversation_id: int, chosen: Mapping[int | None, int | None]) -> None:
-        """Keep which branches are on the screen: `Conversation.take_moved`."""
+        """Store the branches on the screen: `Conversation.take_moved`."""
         for parent, child in chosen.items():
             if parent is None:
                 self.connection.execute("UPDATE conversations SET chosen = ? WHERE id = ?", (child, conversation_id))
@@ -380,7 +380,7 @@ class Store:
         self.connection.executemany("DELETE FROM drafts WHERE part = ?", ((each,) for each in ordered))
 
     def set_draft(self, conversation_id: int, part: int, text: str) -> None:
-        """Keep what was typed and not sent yet (`Conversation.drafts`); nothing for an empty text."""
+        """Store unsent text (`Conversation.drafts`); an empty text deletes it."""
         self.connection.execute(
             "INSERT OR REPLACE INTO drafts (conversation, part, text) VALUES (?, ?, ?)"
             if text
@@ -408,7 +408,7 @@ class Store:
         self.connection.execute("UPDATE documents SET conversation = ? WHERE conversation = 0", (conversation_id,))
 
     def save_trace(self, message_id: int, trace: bytes) -> None:
-        """Keep how a reply came about, token by token."""
+        """Store a reply's record, token by token."""
         self.connection.execute(
             "INSERT INTO traces (message, trace, checksum) SELECT id, ?2, ?3 FROM messages WHERE id = ?1 "
             "ON CONFLICT (message) DO UPDATE SET trace = excluded.trace, checksum = excluded.checksum",
@@ -425,7 +425,7 @@ class Store:
             return 0
 
     def merge_log(self) -> None:
-        """Write what the log has into the file, as far as readers allow. It waits for the disk.
+        """Copy the log into the database file, as far as readers allow. Waits for the disk.
 
         Where it fails the log keeps everything.
         """
@@ -443,7 +443,7 @@ class Store:
             self.connection, self.place = connection, FilePlace(self.path)
 
     def _recover(self) -> None:
-        """Keep what a run that was killed was writing, as far as it came. Where that is damaged it stays as it is."""
+        """Recover the messages that a killed run was writing, as far as it came. Damaged ones stay as they are."""
         unfinished = f"SELECT id FROM messages WHERE status IN ({_IN}) UNION SELECT message FROM pieces"  # noqa: S608
         with salvage.damage_passed_over():
             found = [row[0] for row in self.connection.execute(unfinished)]

@@ -123,7 +123,7 @@ class StoreWriter:
         self._put(_Queued(_Text(message_id, text), conversation), hurry=False)
 
     def save_trace(self, message_id: int, trace: bytes) -> None:
-        """Queue how a reply came about. Where much waits to be written, the oldest traces are given up."""
+        """Queue a reply's record. If much is queued already, the oldest records are dropped."""
         with self._changed:
             waiting = [each for each in self._queue if each.bytes_of_trace]
             room = _MOST_TRACES - len(trace) - sum(each.bytes_of_trace for each in waiting)
@@ -177,7 +177,7 @@ class StoreWriter:
             return not self._queue
 
     def close(self, timeout: float) -> bool:
-        """Write what waits and end the thread. False where not everything could be written in time.
+        """Write pending changes and end the thread. False if a change could not be written in time.
 
         Where writing fails it is tried once more. Nothing may be queued afterwards.
         """

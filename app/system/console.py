@@ -16,7 +16,7 @@ _ERROR_BOX = 0x10
 
 @contextlib.contextmanager
 def spoken() -> Iterator[None]:
-    """Show what is printed in this block: in the console, in the parent's console, or in a message box.
+    """Show this block's output: in the console, in the parent's console, or in a message box.
 
     Afterwards `sys.stdout` and `sys.stderr` are files in any case, if only the one that forgets everything.
     """

@@ -34,7 +34,7 @@ _BASE_LINE = 0.35
 
 
 class NotDrawn(Exception):
-    """Report what cannot be drawn, and why."""
+    """Report a drawing error, with the reason."""
 
 
 def run(_argument: str) -> int:
@@ -72,7 +72,7 @@ def _draw(kind: str, source: str, width: int, scale: float) -> bytes:
 
 
 def _diagrams() -> Callable[[str], str]:
-    """Import what draws diagrams, with all that it would import when it is used."""
+    """Import the drawing library for diagrams, with all modules that it would import later."""
     try:
         merm = import_module("merm")
         for module in walk_packages(merm.__path__, "merm."):

@@ -1,4 +1,4 @@
-"""Log what went wrong in a small file that is replaced when it is full. Never log a word of a conversation.
+"""Log errors in a small file that is replaced when it is full. Never log a word of a conversation.
 
 Nothing is opened before the window is on screen: what is logged until then is kept and written afterwards.
 """
@@ -46,7 +46,7 @@ class ProgramLog:
         LOGGER.addHandler(self._kept)
 
     def open(self, qt_version: str = "") -> None:
-        """Write what was kept, after a line about the program and the system, and everything that comes."""
+        """Open the file, and write the kept records after a line about the program and the system."""
         if self._file is not None:
             return
         self._file = _make_handler(self.path)

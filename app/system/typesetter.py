@@ -145,7 +145,7 @@ def _is_whole(mathml: Element, font: Font) -> bool:
 
 
 def _add(outline: QPainterPath, element: Element) -> None:
-    """Add what an element of SVG draws."""
+    """Add the outline of an SVG element."""
     path = QPainterPath()
     path.setFillRule(outline.fillRule())
     if element.tag == "path":

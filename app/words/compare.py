@@ -33,7 +33,7 @@ def duration(seconds: float) -> str:
 
 
 def pair_words(pair: ComparedModels, kind: CompareKind) -> str:
-    """Name what would be measured: target demo-target · draft demo-draft · lookahead auto."""
+    """Name the models to be measured: target demo-target · draft demo-draft · lookahead auto."""
     if not pair.target:
         return QCoreApplication.translate("Proof", "No target is chosen.")
     parts = [QCoreApplication.translate("Proof", "Target {name}").format(name=pair.target)]
@@ -131,7 +131,7 @@ def race_words(race: Race, *, sampled: bool) -> str:
 
 
 def ended_words(run: CompareRun) -> str:
-    """Describe what was measured, after the end."""
+    """Describe the finished measurement."""
     report = run.report
     if run.status not in ("done", "cancelled"):
         return ""
@@ -167,7 +167,7 @@ def speedup_words(way: WayFigures | None) -> str:
 
 
 def outcome_words(way: WayFigures | None) -> str:
-    """Say whether that is faster, with the spread."""
+    """Describe the speedup, with the spread."""
     if way is None or way.speedup is None:
         return QCoreApplication.translate("Proof", "speedup")
     words = {
@@ -197,7 +197,7 @@ def rounds_words(way: WayFigures | None) -> str:
 
 
 def verdict_words(found: OutputEquality) -> str:
-    """Say whether the outputs are the same."""
+    """Describe the equality of the outputs."""
     patterns = {
         "identical": QCoreApplication.translate("Proof", "✓ identical, {alike} of {tokens} tokens"),
         "tie": QCoreApplication.translate(

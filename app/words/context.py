@@ -80,7 +80,7 @@ def context_details(use: ContextUse | None) -> str:
 
 
 def refusal(error: NotAttached) -> str:
-    """Say why a file cannot be attached, and what to do."""
+    """Explain the refusal of an attachment, and suggest a remedy."""
     patterns = {
         "missing": QCoreApplication.translate("Attachments", "{name} no longer exists. Choose another file."),
         "folder": QCoreApplication.translate("Attachments", "{name} is a folder. Attach its files one by one."),

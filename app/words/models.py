@@ -47,7 +47,7 @@ def worded(choice: PickerLine) -> PickerLine:
 
 
 def figures_words(choice: PickerLine) -> str:
-    """Say what is known of a model by figures: 1.1 GB · context 8,192 · 24 tok/s, 32 with a draft."""
+    """Describe a model by figures: 1.1 GB · context 8,192 · 24 tok/s, 32 with a draft."""
     tr, (plain, drafted) = QCoreApplication.translate, choice.measured
     parts = [say(file_size(choice.size))]
     if choice.context:
@@ -112,7 +112,7 @@ def facts_words(model: ModelFacts) -> str:
 
 
 def shortage_words(needed: int, free: int) -> str:
-    """Say why a model does not fit: bytes needed and bytes free."""
+    """Explain a shortage of memory: bytes needed and bytes free."""
     text = QCoreApplication.translate("Models", "It needs about {needed} of memory; {free} are free.")
     return text.format(needed=say(file_size(needed)), free=say(file_size(free)) or "0")
 

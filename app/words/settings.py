@@ -11,7 +11,7 @@ from app.system.translation import fill, say
 
 
 def trouble_words(trouble: SettingsTrouble) -> str:
-    """Say what went wrong with the settings file, and what became of it."""
+    """Describe a problem with the settings file, and the remedy taken."""
     words = {
         "damaged": QCoreApplication.translate(
             "Settings",
@@ -89,7 +89,7 @@ def prompt_text(prompt: SystemPrompt) -> str:
 
 
 def name_words(problem: NameProblem) -> str:
-    """Say what is wrong with a name."""
+    """Describe a problem with a name."""
     words = {
         "empty": QCoreApplication.translate("Settings", "Enter a name."),
         "long": QCoreApplication.translate("Settings", "Enter at most {length} characters."),
@@ -100,7 +100,7 @@ def name_words(problem: NameProblem) -> str:
 
 
 def refusal_words(refused: PresetsRefused, file_name: str) -> str:
-    """Say why a file of presets or prompts was not imported."""
+    """Explain the refusal of a file of presets or prompts."""
     reasons = {
         "large": QCoreApplication.translate("Settings", "it is too large"),
         "json": QCoreApplication.translate("Settings", "it is not valid JSON"),

@@ -111,7 +111,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _keep(report: Mapping[str, Any], path: Path | None) -> None:
-    """Write what there is so far: whoever ends it early has that."""
+    """Write the report so far, in case the run is ended early."""
     if path is not None:
         path.write_text(json.dumps(report), encoding="utf-8")
 
@@ -175,7 +175,7 @@ def look_at(path: Path, layers: int) -> dict[str, Any]:
 
 
 def row_differences(backend: Backend) -> dict[int, float]:
-    """By how much the last row of a forward of n tokens differs at most from the same token's alone, by n."""
+    """Measure the largest difference, by n, of the last row of a forward of n tokens from the same token's alone."""
     text, found = _text(backend), {}
     for size in SIZES:
         _begin(backend)

@@ -34,7 +34,7 @@ class PhraseDrafter(Drafter):
         return Draft()
 
     def observe(self, committed_tokens: Sequence[int]) -> None:
-        """Learn what was written."""
+        """Learn the written tokens."""
         self._text += committed_tokens
 
 

@@ -46,7 +46,7 @@ def make_service(decoder: SpeculativeDecoder) -> Starlette:
 
 
 def ask(port: int, question: str) -> str:
-    """Return what the service answers."""
+    """Return the service's answer."""
     body = json.dumps({"question": question}).encode()
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/answer", body, timeout=60) as reply:
         return str(json.load(reply)["answer"])

@@ -1,4 +1,4 @@
-"""Builds what people install. `make dist` calls it; on Windows and macOS it is called by its name.
+"""Build the installers. `make dist` calls it; on Windows and macOS it is called by its name.
 
     python packaging/installers/make_dist.py [--flavour standard|full] [--llama cpu|vulkan|cuda|metal]
 

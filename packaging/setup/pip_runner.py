@@ -32,7 +32,7 @@ NO_NETWORK = (
 
 
 class Progress:
-    """Show what pip's output says: one live line on a terminal, else a line now and then."""
+    """Show pip's progress: one live line on a terminal, else a line now and then."""
 
     def __init__(self, live: bool) -> None:
         self._live = live

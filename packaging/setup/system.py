@@ -81,7 +81,7 @@ def find_missing() -> Missing:
 
 
 def prepare(more: Mapping[str, str] | None = None) -> None:
-    """Install what is missing where we may; else say what to type.
+    """Install missing packages where permitted; else print the command for it.
 
     `more`: further libraries that are needed, with their Debian packages, in the form of LIBRARIES.
     Raises SetupError where something needed is missing and cannot be installed from here.

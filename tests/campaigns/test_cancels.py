@@ -19,7 +19,7 @@ MOST_GROWTH_MIB = 24.0
 
 
 def _run(name: str, pair: tuple[Path, Path], seed: int, number: int, timeout: float) -> dict[str, Any]:
-    """Give what a child told at its end, which must be in order."""
+    """Return the report of a child that ended without errors."""
     done = run_python(
         *("-X", "faulthandler", "-m", f"helpers.children.{name}", *map(str, pair), str(seed), str(number)),
         timeout=timeout,

@@ -113,7 +113,7 @@ def differing(wanted: list[str], read: list[str], *, ordered: bool = True) -> fl
 
 
 def check(document: Document, name: str, *, ordered: bool = True) -> None:
-    """Compare what was read with what was written: the words in their order, and each row of the table."""
+    """Compare the document with the written one: the words in their order, and each row of the table."""
     texts = [each.text for each in document.sections]
     body = [written.HEADING, *written.PARAGRAPHS, *(" ".join(row) for row in written.ROWS)]
     table_first = name.endswith((".xlsx", ".ods", ".xls"))

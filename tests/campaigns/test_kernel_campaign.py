@@ -102,7 +102,7 @@ exec {} "$@"
 
 
 def _with_other_encoding(folder: Path, settings: dict[str, str]) -> dict[str, str]:
-    """Let what the compiler makes for AVX-VNNI be encoded as AVX-512 has it, where the processor has that alone."""
+    """Encode the compiler's AVX-VNNI instructions as AVX-512 has them, if the processor has that alone."""
     assembler = folder / "as"
     assembler.write_text(_ASSEMBLER.format(shutil.which("as")), encoding="utf-8")
     assembler.chmod(0o755)

@@ -103,7 +103,7 @@ class Talks:
     # What is done -----------------------------------------------------------------------------------------------------
 
     def _forget(self) -> None:
-        """Forget what models cost: the next automatic reply is measured behind."""
+        """Drop the models' costs: the next automatic reply is measured afterwards."""
         for place in (cache_folder() / "costs").glob("*.json"):
             place.unlink()
         self._decoder.attach_draft(self._draft)
@@ -214,7 +214,7 @@ class Talks:
         between: Callable[[], None] = lambda: None,
         apart: Callable[[], Any] | None = None,
     ) -> Callable[[], Callable[[], GenerationResult | None]]:
-        """Draw how a reply is to be written; gives what writes it, and gives what compares it with the target's own."""
+        """Draw a reply's settings; return the function that writes it, which returns the one that compares it."""
         draw, number = self._draw, self._number
         self._number += 1
         way, temperature = draw.choice(ways), draw.choice((0.0, 0.0, 1.0))

@@ -28,7 +28,7 @@ PROMPT = (1, 2, 3, 1, 2, 3, 1, 2)
 
 
 class Oracle(Drafter):
-    """Proposes what a greedy target is going to write."""
+    """Propose a greedy target's next tokens."""
 
     name = "oracle"
 

@@ -164,7 +164,7 @@ def test_a_stock_build_is_said(bundled_target: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("how", ["consumer", "cancel", "close", "error"])
 def test_streamed_text_is_the_text_of_the_result(how: str) -> None:
-    """Also where the reply ends while text is held back for a stop string."""
+    """Also if the reply ends while text is held back for a stop string."""
     decoder = load(FakeBackend(8, 1), FakeBackend(8, 1, sharpness=0.8))
     whole = decoder.generate(PROMPT, temperature=1.0, seed=3, max_tokens=30, lookahead=0).text
     held = whole[10:12] + "?"  # Begins in the middle of the reply, and never comes.

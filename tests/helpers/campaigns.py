@@ -62,7 +62,7 @@ _PASSED = pytest.StashKey[float | None]()
 
 @pytest.fixture
 def campaign(request: pytest.FixtureRequest) -> Campaign:
-    """Give what a campaign is asked for; what it did is told at its end."""
+    """Return a campaign's options; its results are reported at its end."""
     seed = request.config.getoption("--seed")
     asked = Campaign(random.randrange(2**32) if seed is None else seed, request.config.getoption("--share"))
     request.node.stash[_ASKED] = asked
@@ -133,7 +133,7 @@ def _line_of(name: str, asked: Campaign | None, seconds: float) -> dict[str, Any
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Tell what the campaigns did."""
+    """Report the campaigns' results."""
     told = [line for line in config.stash[_DONE] if line["share"] is not None]
     if told:
         terminalreporter.section("campaigns")

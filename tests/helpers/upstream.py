@@ -1,4 +1,4 @@
-"""Find what other people wrote to test with: the source package of llama-cpp-python, where somebody unpacked it."""
+"""Find test files of other projects: the source package of llama-cpp-python, if somebody unpacked it."""
 
 import os
 from pathlib import Path

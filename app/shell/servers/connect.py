@@ -1,4 +1,4 @@
-"""Show what to set in other programs so that they use the local server, write it there, and make a round trip."""
+"""Connect other programs to the local server: show their settings, write them, and make a round trip."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ConnectControl(QObject):
         part.test_wanted.connect(lambda _name: self._ask())
 
     def follow(self) -> None:
-        """Look which programs there are, and show them."""
+        """List the programs on this machine."""
         if self._part is not None:
             here = [(each.name, each.title, each.found) for each in engine.PROGRAMS]
             self._part.show_programs(

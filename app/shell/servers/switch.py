@@ -64,7 +64,7 @@ class ServerControl(QObject):
         self._connect.attach(page.apps)
 
     def follow(self) -> None:
-        """Show what is, and go on as long as the dialog is open."""
+        """Show the state of the server, and update it as long as the dialog is open."""
         self._show()
         self._connect.follow()
         self._live.start()

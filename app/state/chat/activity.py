@@ -1,4 +1,4 @@
-"""Describe what the program is busy with, for the thin progress bar."""
+"""Describe the program's current work, for the thin progress bar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find what a reply cites: the parts of documents that stand in the questions, by their numbers."""
+"""Find a reply's citations: the parts of documents that stand in the questions, by their numbers."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _SHOWN = 20_000
 
 @dataclass(frozen=True, slots=True)
 class TextSize:
-    """Hold what a text's height is estimated from: its width, and the width and height of a letter, in pixels."""
+    """Hold the measures for estimating a text's height: its width, and a letter's width and height, in pixels."""
 
     width: int
     letter: float
@@ -119,7 +119,7 @@ class Column:
         return height if width == self._text_size.width else 0
 
     def correct(self, place: int, height: int, *, measured: bool = True) -> int:
-        """Say how tall an entry is; gives by how much it grew. `measured`: it stays so as long as the width does."""
+        """Set the height of an entry; returns its growth. `measured`: it holds as long as the width does."""
         if measured:
             self._measured[id(self.entries[place])] = (self._text_size.width, height)
         grown = height - self._heights[place]

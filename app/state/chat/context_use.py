@@ -1,4 +1,4 @@
-"""Describe how full the context is: what the model would read of a chat, and what would be left out."""
+"""Describe the use of the context: the size of a chat's prompt, and the messages that would be dropped."""
 
 from __future__ import annotations
 

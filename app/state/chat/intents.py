@@ -1,4 +1,4 @@
-"""Name what a reader wants done with a message, one object each, from the view to the controller."""
+"""Define the reader's intents for a message, one class each, from the view to the controller."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class GoOn:
 
 @dataclass(frozen=True, slots=True)
 class ShowRewrite:
-    """Ask what to change in a reply, and show what a rewrite changed."""
+    """Open the dialog for rewriting a reply, and show a rewrite's changes."""
 
     exchange: Exchange
 
@@ -125,7 +125,7 @@ class MoreCalls:
 
 @dataclass(frozen=True, slots=True)
 class ShowPrompt:
-    """Show what the model reads of the conversation up to a question or its reply."""
+    """Show the prompt of the conversation up to a question or its reply."""
 
     exchange: Exchange
     part: Literal["question", "reply"]
@@ -202,7 +202,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class ShowDetails:
-    """Show what is known of a problem."""
+    """Show the details of a problem."""
 
     problem: Problem
 

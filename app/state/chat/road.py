@@ -20,7 +20,7 @@ a server, which cannot be told what to write first."""
 
 @dataclass(frozen=True, slots=True)
 class Road:
-    """Hold what a new version of a reply begins with.
+    """Hold the kept beginning of a new version of a reply.
 
     `text`: what is kept of the reply, and `shown` of what is shown of it; `trace`: the record of the kept tokens, None
     where another model goes on. `prefix`: the same for the engine; `forced`: what comes next, which nobody draws.

@@ -1,4 +1,4 @@
-"""Hold what a question or a reply says as messages of parts, where its text does not say everything.
+"""Hold the messages of a question or a reply, where its text alone is incomplete.
 
 A question or a reply is one text: as it was typed, with its files quoted, or as the model wrote it, markers included.
 Beside it there may be messages: images, what was thought, tool calls and what tools gave back, instructions in the

@@ -128,7 +128,7 @@ class Thoughts:
         return stripped[len(OPENING) :]
 
     def _advance(self, line: str, newline: str) -> None:
-        """Keep what is needed of the line: enough to know a fence, and whether a code span is open."""
+        """Keep as much of the line as is needed to recognise a fence, and an open code span."""
         whole = self._line + line
         if not newline:
             # A long line is neither a fence nor a tag: what counts is how many backticks it has.

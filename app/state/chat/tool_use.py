@@ -1,4 +1,4 @@
-"""Hold what becomes of the tool calls of a reply: those without a result, and what a person is asked about them."""
+"""Track the tool calls of a reply: those without a result, and the question to a person about them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ToolField:
 
 @dataclass(frozen=True, slots=True)
 class ToolQuestion:
-    """Hold what is shown below the calls of a reply that waits for them.
+    """Hold the contents of the card below a reply's open calls.
 
     `stage`: asking (a person is to decide), running, limit (enough calls were made: `made`), unknown (there is no such
     tool here now, so it is not run). `title`, `server`: of the tool; `answers`: those that can be given;

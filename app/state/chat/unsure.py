@@ -1,4 +1,4 @@
-"""Find where a model was unsure: by the probability that the target gave each token of a reply."""
+"""Find a model's uncertain tokens: by the probability that the target gave each token of a reply."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _MOST = 200
 
 @dataclass(frozen=True, slots=True)
 class FuzzyMatch:
-    """Hold how well a line matches (more is better), and the indices of the typed letters."""
+    """Hold the score of a matching line (more is better), and the indices of the typed letters."""
 
     score: float
     places: tuple[int, ...]

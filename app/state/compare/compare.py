@@ -35,7 +35,7 @@ SWEEP_MOST = 16
 ENOUGH = 3
 """Turns without which nothing is said of which is faster."""
 _WARM_TOKENS = 8
-"""About what a way writes in the warm-up, to know how much of the work that is."""
+"""The typical length of a reply in the warm-up, in tokens, by which its share of the work is estimated."""
 _BUSY, _UNSTEADY = 0.05, 0.15
 
 
@@ -138,7 +138,7 @@ class CompareRun:
         return self.race
 
     def take(self, progress: CompareProgress) -> None:
-        """Note how far it is."""
+        """Update the progress."""
         if progress.report is not None:
             self.report = progress.report
         self.seconds_left = progress.seconds_left
@@ -189,7 +189,7 @@ def ways_to_sweep() -> tuple[Way, ...]:
 
 @dataclass(frozen=True, slots=True)
 class OutputEquality:
-    """Say whether the outputs are the same.
+    """Compare the outputs.
 
     `kind`: identical (token for token); tie (they part where the two best logits lie too close to tell, `gap` apart);
     different; unexamined; drawn (tokens were drawn: not to be compared one by one); none (nothing to say yet).

@@ -18,7 +18,7 @@ class RaceMark:
 
 
 class Lane:
-    """Hold what one way has written, and when. Attributes: seconds (its clock), tokens, over."""
+    """Play back the text of one way by its recorded times. Attributes: seconds (its clock), tokens, over."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -64,7 +64,7 @@ class Race:
         self.lanes = (Lane(), Lane())
 
     def take(self, mark: RaceMark) -> None:
-        """Take what came."""
+        """Add a mark to its lane."""
         self.lanes[mark.lane].take(mark)
 
     @property

@@ -44,7 +44,7 @@ def own_source(data: bytes) -> str:
 
 
 def own_key(created: float) -> str:
-    """Return what a chat of Outrider's own is known by: when it began."""
+    """Return the key of a chat of Outrider's own: the time at which it began."""
     return f"outrider:{created!r}"
 
 
@@ -132,7 +132,7 @@ class _Tree:
         return _Run(self._keep(run), node.role, (node,))
 
     def _keep(self, run: _Run) -> int | None:
-        """Add what a run says as one message, if it is not there yet, and return its id; None for an empty one."""
+        """Add a run's texts as one message, if it is not there yet, and return its id; None for an empty one."""
         if run.kept is not None or run.role is None:
             return run.kept
         parent = run.parent

@@ -1,4 +1,4 @@
-"""Tell what kind of file or folder was dropped onto the window."""
+"""Classify files and folders that were dropped onto the window."""
 
 from __future__ import annotations
 

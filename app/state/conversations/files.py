@@ -197,7 +197,7 @@ def _from_stream(file: BinaryIO, size: int, new_id: Callable[[], int], name: str
 
 
 class _Reader:
-    """Check what a file says, value by value, while it is read."""
+    """Check a file's values one by one, while they are read."""
 
     def __init__(self, new_id: Callable[[], int]) -> None:
         self._new_id = new_id

@@ -61,7 +61,7 @@ class ForeignChat:
         self._group.append(message)
 
     def end(self) -> None:
-        """Add what is left, and give the conversation a title. Raises Senseless where nobody asked anything."""
+        """Add the remaining messages, and give the conversation a title. Raises Senseless if there is no question."""
         last = self._last
         if self._role == "user" and all(each.role != "user" for each in self._group):
             if last is None:

@@ -31,7 +31,7 @@ _PIECE = re.compile(r'(?:[^"\\]+|\\u[0-9a-fA-F]{4}|\\[^u])*+', re.DOTALL)
 
 
 class Senseless(ValueError):
-    """Say what is invalid in a file."""
+    """Report an invalid part of a file."""
 
 
 class ValueTooLarge(Senseless):

@@ -151,7 +151,7 @@ def _file(name: object, text: object) -> str:
 
 
 def _parts(content: object) -> Iterator[str]:
-    """Yield what the parts of a message say that are texts or objects with a type, as in most layouts."""
+    """Yield the texts of a message's parts, which are texts or objects with a type, as in most layouts."""
     if isinstance(content, str):
         yield _text(content)
     for part in content if isinstance(content, list) else ():

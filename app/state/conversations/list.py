@@ -79,7 +79,7 @@ class ConversationList:
         self.rows += grouped(members[0], now or datetime.now(UTC), zone)
 
     def show_found(self, query: str, items: Sequence[ConversationItem]) -> None:
-        """Show what a search found, best first."""
+        """Show the results of a search, best first."""
         self.query = query
         self.rows = list(items)
 

@@ -123,13 +123,13 @@ class _Lexer(Protocol):
 
 
 def prepare() -> None:
-    """Load what all languages share, while nobody waits for it."""
+    """Import the modules that all languages share, while nobody waits for them."""
     for module in ("pygments.lexers", "pygments.lexer"):
         import_module(module)
 
 
 def prepare_usual() -> None:
-    """Make what colours the language that is asked for most; the first time takes some ten milliseconds."""
+    """Create the lexer of the most common language; the first time takes some ten milliseconds."""
     prepare()
     for _ in parts("pass", "python"):
         pass

@@ -1,4 +1,4 @@
-"""Find where the text of rendered Markdown stands in its source: a parser of Markdown does not keep it."""
+"""Locate the text of rendered Markdown in its source: a parser of Markdown does not keep the places."""
 
 from __future__ import annotations
 

@@ -38,6 +38,6 @@ def _number(cell: str) -> float | None:
 
 
 def _words(cell: str) -> list[tuple[int, str]]:
-    """Return what sorts “item 9” before “item 10”."""
+    """Return a natural sort key, by which “item 9” comes before “item 10”."""
     parts = _DIGITS.split(cell.strip().casefold())
     return [(len(part.lstrip("0")), part.lstrip("0")) if place % 2 else (0, part) for place, part in enumerate(parts)]

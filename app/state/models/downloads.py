@@ -1,4 +1,4 @@
-"""Hold what is known of a download."""
+"""Describe a download."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class DownloadsShown:
-    """Hold what the dialog shows.
+    """Hold the contents of the dialog for downloads.
 
     `listed`: the downloads in the order in which they were asked for; `found`: what the last search found; `places`:
     what other programs keep, None while nobody looked; `trouble`: why the last search failed, "" if it did not;

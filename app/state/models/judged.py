@@ -1,4 +1,4 @@
-"""Hold which models can draft for the chosen target, in which order, and which could not be loaded."""
+"""Judge the drafts for the chosen target: those that fit, their order, and those that could not be loaded."""
 
 from __future__ import annotations
 

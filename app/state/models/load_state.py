@@ -13,7 +13,7 @@ LoadStage = Literal["idle", "asking", "loading", "failed", "loaded"]
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """Hold what is lacking: the models that are to be loaded, bytes that they need and that are free."""
+    """Describe a shortage of memory: the models to be loaded, the bytes that they need, and those that are free."""
 
     paths: tuple[Path, ...]
     needed: int
@@ -22,7 +22,7 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True)
 class LoadState:
-    """Hold where the last load stands, that of `wanted`.
+    """Describe the state of the last load, that of `wanted`.
 
     `idle`: nothing is loaded or to be loaded. `asking`: it would not fit in memory (`shortage`), and waits for the
     user. `loading`: the engine has it, or it waits for the engine. `failed`: with `error`, when `refused` was chosen.

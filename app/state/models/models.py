@@ -160,7 +160,7 @@ class ModelList:
     # Pickers ----------------------------------------------------------------------------------------------------------
 
     def set_fits(self, fits: Mapping[Path, Fit]) -> None:
-        """Take which drafts fit the chosen target."""
+        """Set the fits of the drafts for the chosen target."""
         self._judged.fits = fits
         self._note_method()
 
@@ -326,13 +326,13 @@ class ModelList:
         self._note_method()
 
     def choose_drafting(self, drafting: Drafting) -> None:
-        """Choose where proposals come from; automatic picks its draft among what has been judged."""
+        """Choose the kind of proposals; automatic picks its draft among those judged."""
         sources = self.best_sources() if drafting == "automatic" else ()
         self.selection = replace(self.selection, sources=sources, drafting=drafting)
         self._note_method()
 
     def _note_method(self) -> None:
-        """Note whether the first source is heads, as far as its file has been read: they have a method of their own."""
+        """Flag a first source that is heads, as far as its file has been read: heads have their own method."""
         chosen = self.selection
         first = self.by_path(next(iter(chosen.sources), None))
         own = first is not None and first.holds_heads_for(self._target_file)
@@ -351,7 +351,7 @@ class ModelList:
         return self.selection != chosen
 
     def show_loaded(self, loaded: Loaded) -> None:
-        """Choose what is really loaded, after a failure."""
+        """Select the models that are really loaded, after a failure."""
         self.loaded = loaded
         drafting = self.selection.drafting
         if loaded.sources and drafting in (*MODEL_FREE, "none"):

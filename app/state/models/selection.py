@@ -62,7 +62,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Hold what is really loaded: the target, and the files of what proposes."""
+    """Hold the loaded models: the target, and the files of the sources."""
 
     target: Target | None = None
     sources: tuple[Path, ...] = ()

@@ -1,4 +1,4 @@
-"""Hold what can be the target: a model's file, or a server."""
+"""Define targets: a model's file, or a server."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class ReplayRound:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Hold what is seen of a round at a moment.
+    """Hold the visible state of a round at a moment.
 
     Attributes: ghosts (guesses that have appeared), filled (kept ones that have their colour, with a fraction), struck
     (0..1: how far the rejected ones have faded; 0 is not judged yet), dropped (0..1: the target's own token), over.

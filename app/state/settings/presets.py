@@ -179,7 +179,7 @@ class Shelf(Generic[Item]):
         return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
 
     def import_(self, data: bytes) -> tuple[int, int]:
-        """Add what a file holds: all of it or nothing. Gives how many came, and how many of them had to be renamed.
+        """Import a file's presets: all of them or none. Returns how many came, and how many of them had to be renamed.
 
         One that is there already, just so, is left out. Raises PresetsRefused.
         """
@@ -254,7 +254,7 @@ def prompts(own: Iterable[object] = ()) -> Shelf[SystemPrompt]:
 
 
 def with_recommended(shelf: Shelf[GenerationPreset], values: GenerationChoice | None) -> None:
-    """Offer what a model recommends, first of all, or no longer where it says nothing."""
+    """Offer a model's recommended values first of all, or no longer where there are none."""
     recommended = () if values is None else (GenerationPreset("As the model recommends", values, "recommended"),)
     shelf.built_in = (*recommended, *BUILT_IN)
 

@@ -1,4 +1,4 @@
-"""Hold what a project shares with its chats: instructions, a choice of models, and a folder whose files it has."""
+"""Hold a project's settings for its chats: instructions, a choice of models, and a folder of files."""
 
 from __future__ import annotations
 

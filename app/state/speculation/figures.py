@@ -1,4 +1,4 @@
-"""Hold what the Speculation panel draws at one moment: it can be kept while the reply goes on, and saved as a table."""
+"""Hold the figures of the Speculation panel at one moment: kept while the reply goes on, and saved as a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Describe what the lookahead does and why, calmly enough to be read while a reply is written."""
+"""Describe the lookahead and its reasons, calmly enough to be read while a reply is written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Kind = Literal["ready", "drafting", "trying", "plain", "fixed", "off", "server"]
 
 @dataclass(frozen=True, slots=True)
 class LookaheadNote:
-    """Hold what is told of the lookahead.
+    """Describe the lookahead for a reader.
 
     `kind`: ready (auto, and nothing was written yet), drafting, trying (proposing to see whether it pays), plain
     (nothing pays), fixed (a number was chosen), off (0 was chosen, or there is nothing to propose from), server (a
@@ -62,7 +62,7 @@ class LookaheadWatch:
         return True
 
     def clear(self) -> None:
-        """Clear what is shown: there is no reply yet."""
+        """Reset the note: there is no reply yet."""
         self.begin()
         lookahead, has_draft = self._selection.lookahead, bool(self._selection.sources)
         if isinstance(self._selection.target, Server):

@@ -164,7 +164,7 @@ class Metrics:
         self.clear()
 
     def clear(self) -> None:
-        """Clear what is shown: there is no reply yet."""
+        """Reset the figures: there is no reply yet."""
         self._lookahead.clear()
         self._begin()
 

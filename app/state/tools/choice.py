@@ -1,4 +1,4 @@
-"""Hold which of the tools that come along are switched on, as the settings keep it."""
+"""Hold the choice of built-in tools, as the settings keep it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_FOLDERS, _MOST_OFF = 50, 2_000
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """Say what is on. `folders`: those whose files may be read; `off`: keys of single tools of ours that are off.
+    """Hold the choice of tools. `folders`: those whose files may be read; `off`: keys of our tools that are off.
 
     `limit`: how many calls a model may make for one question before a person is asked to go on.
     """

@@ -1,4 +1,4 @@
-"""Hold what the window shows of tools and of who has them."""
+"""Describe tools and their hosts for the window."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ToolShown:
 
 @dataclass(frozen=True, slots=True)
 class HostShown:
-    """Hold who has tools. `where`: its address or command line, "" for our own; `problem`: why it has none now."""
+    """Describe a tool host. `where`: its address or command line, "" for ours; `problem`: why it has no tools now."""
 
     name: str
     stage: HostStage = "off"

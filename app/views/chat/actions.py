@@ -36,7 +36,7 @@ class HoverButton(QToolButton):
 
 
 class BranchPicker(QWidget):
-    """Show which of several versions is visible, as 2/3 between two arrows. Signal: stepped(-1 or 1)."""
+    """Show the visible version's number among several, as 2/3 between two arrows. Signal: stepped(-1 or 1)."""
 
     stepped = Signal(int)
 
@@ -142,7 +142,7 @@ class ActionRow(QWidget):
         return self._buttons[name]
 
     def show_state(self, offered: frozenset[str], branch: tuple[int, int], *, busy: bool) -> None:
-        """Say which actions make sense, which of how many versions this is, and whether a reply is being written."""
+        """Show the offered actions and the version's number; actions are disabled while a reply is being written."""
         self._offered, self._branch, self._busy = offered, branch, busy
         if branch[1] > 1:
             self.build()

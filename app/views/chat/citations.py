@@ -1,4 +1,4 @@
-"""Mark what a reply cites and repeats of documents, and show its sources as chips below it."""
+"""Mark a reply's citations and repetitions of documents, and show its sources as chips below it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Citations(QWidget):
         self.setVisible(bool(self.chips))
 
     def _mark_again(self) -> None:
-        """Mark what was drawn anew: the colours have changed."""
+        """Mark redrawn text: the colours have changed."""
         if self._sources and self._reply.is_settled:
             self._mark()
 

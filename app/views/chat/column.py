@@ -125,20 +125,20 @@ class ColumnView(QAbstractScrollArea):
             self._clock.start()
 
     def _go_to(self, value: int) -> None:
-        """Show what is at this height, from which on the reader decides."""
+        """Scroll to this height, from which on the reader decides."""
         self._following = False
         self._value = value
         self._settle()
         self._open()
 
     def _open(self) -> None:
-        """Make what is to be seen at once."""
+        """Create the visible views at once."""
         self._fill(_OPEN_S)
 
     # Making views -----------------------------------------------------------------------------------------------------
 
     def _fill(self, budget_s: float) -> bool:
-        """Make what is missing in the viewport, for some time; gives whether all of it is there.
+        """Create missing views in the viewport, for some time; returns True if all of them are there.
 
         From the end upwards where that is followed, as each correction above it moves the rest.
         """
@@ -246,7 +246,7 @@ class ColumnView(QAbstractScrollArea):
     # Another width ----------------------------------------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Keep what is read in its place."""
+        """Keep the reader's place."""
         super().resizeEvent(event)
         if self._placing:
             # The scroll bar came or went while the views were put into their places.
@@ -255,7 +255,7 @@ class ColumnView(QAbstractScrollArea):
             self._lay_out()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Measure what could not be measured before."""
+        """Measure the entries that could not be measured while hidden."""
         super().showEvent(event)
         self._lay_out()
 

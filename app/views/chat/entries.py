@@ -180,7 +180,7 @@ def stops_of(view: QWidget) -> list[QWidget]:
 
 
 def leave_tab_order(view: QWidget) -> None:
-    """Take what is in a view out of the window's Tab order: views come and go, and the transcript knows their order."""
+    """Remove a view's widgets from the window's Tab order: views come and go, and the transcript knows their order."""
     for child in _focusable(view):
         button = isinstance(child, QAbstractButton)
         child.setFocusPolicy(Qt.FocusPolicy.NoFocus if button else Qt.FocusPolicy.ClickFocus)

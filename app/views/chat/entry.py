@@ -70,7 +70,7 @@ class EntryView(QFrame):
         self._line: DroppedLine | None = None
 
     def ask(self, intent: EntryIntent) -> None:
-        """Tell what the reader wants, unless this is being taken away."""
+        """Pass on the reader's intent, unless this view is being removed."""
         if not self.signalsBlocked():
             self._ask(intent)
 

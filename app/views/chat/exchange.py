@@ -185,7 +185,7 @@ class ExchangeView(EntryView):
     # The reply --------------------------------------------------------------------------------------------------------
 
     def grow(self) -> None:
-        """Show what has been added to the reply."""
+        """Show the reply's new text."""
         more = self.exchange.shown[self._fed :]
         self._fed += len(more)
         if self._fed:
@@ -251,7 +251,7 @@ class ExchangeView(EntryView):
         road.wanted.connect(lambda given: self.ask(GoOn(self.exchange, index, given)))
 
     def _feed_tokens(self, tokens: TokenReply) -> None:
-        """Show what the record has by now."""
+        """Show the record so far."""
         if self.exchange.trace is None:
             self.ask(LoadTrace(self.exchange))
         tokens.follow(self.exchange.trace, self.exchange.reply, self.exchange.shown)
@@ -292,7 +292,7 @@ class ExchangeView(EntryView):
         self.resized.emit()
 
     def _show_sources(self) -> None:
-        """Mark what the reply cites of documents, and show its sources below it."""
+        """Mark the reply's citations of documents, and show its sources below it."""
         if self.exchange.reply:
             self.ask(LoadSources(self.exchange))
             self.citations.show_sources(self.exchange.sources)

@@ -74,7 +74,7 @@ class QuestionBox(QFrame):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     def _file(self, attachment: Attachment) -> QuotedFile | SentPicture:
-        """Return what shows a file that went with the question."""
+        """Return a widget for a file of the question."""
         number = picture_in(attachment.text)
         if number is None:
             return QuotedFile(attachment, self._theme, self)
@@ -83,7 +83,7 @@ class QuestionBox(QFrame):
         return picture
 
     def _render(self, page: MarkdownPage) -> None:
-        """Write what was typed as Markdown, as replies are; again in a moment where formulas are still being set."""
+        """Render the question as Markdown, like replies; again in a moment if formulas are still being set."""
         if not page.show_whole(self._typed_text) and self._tries < _MOST_TRIES:
             self._tries += 1
             QTimer.singleShot(_AGAIN_MS, self, self._render_again)

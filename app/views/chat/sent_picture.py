@@ -39,7 +39,7 @@ class SentPicture(QToolButton):
 
     @property
     def header(self) -> QToolButton:
-        """Return what takes the keyboard."""
+        """Return the widget that takes the keyboard focus."""
         return self
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name

@@ -53,7 +53,7 @@ class ArgumentField(QPlainTextEdit):
 
 
 class ToolCard(QFrame):
-    """Show what waits, runs, or is too much. Everything that a model or a server wrote is plain text.
+    """Show waiting, running or too many tool calls. All text of a model or a server is plain text.
 
     What the model gave as arguments can be changed before the call is allowed.
 

@@ -135,7 +135,7 @@ class TranscriptView(ColumnView):
         self._measure_again(exchange)
 
     def show_calls(self, exchange: Exchange) -> None:
-        """Show what became of the tool calls of a reply."""
+        """Show the state of a reply's tool calls."""
         view = self.view_of(exchange)
         if view is not None:
             view.show_calls()

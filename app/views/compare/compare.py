@@ -86,13 +86,13 @@ class CompareDialog(RunDialog):
         self.show_run(self.run)
 
     def show_full_size(self, found: FullSize | None) -> None:
-        """Say what the demo at full size is, where it is the target; None: it is not."""
+        """Show the note on the full-size demo, if that is the target; None: it is not."""
         words = "" if found is None else full_size_words(found)
         self.full_size.setText(words)
         self.full_size.setVisible(bool(words))
 
     def show_pair(self, pair: ComparedModels) -> None:
-        """Show what would be measured now."""
+        """Show the models that would be measured now."""
         super().show_pair(pair)
         chosen = SERVER if pair.server else str(ways_to_compare(pair.lookahead, has_draft=bool(pair.draft))[0])
         if chosen != self._chosen and not self.run.running:

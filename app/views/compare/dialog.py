@@ -200,7 +200,7 @@ class RunDialog(Dialog):
     # Rendering --------------------------------------------------------------------------------------------------------
 
     def show_pair(self, pair: ComparedModels) -> None:
-        """Show what would be measured now; during a measurement nothing changes."""
+        """Show the models that would be measured now; during a measurement nothing changes."""
         if not self.run.running:
             self.pair.setText(pair_words(pair, self.kind))
             self._ready = self.can_measure(pair)
@@ -248,7 +248,7 @@ class RunDialog(Dialog):
         return ""
 
     def show_figures(self) -> None:
-        """Draw what was measured so far."""
+        """Draw the measured figures so far."""
 
     def as_text(self) -> str:
         """Return the result as plain text."""

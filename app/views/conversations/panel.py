@@ -149,7 +149,7 @@ class RowList(QListView):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802 - Qt's name
-        """Tell which chats were dropped where."""
+        """Emit the dropped chats, and the project onto which they were dropped."""
         told = bytes(event.mimeData().data(CHATS).data()).decode("ascii", "replace")
         numbers = [int(each) for each in told.split(",")[:_MOST_DRAGGED] if each.isdecimal() and len(each) < _DIGITS]
         if not numbers:

@@ -1,4 +1,4 @@
-"""Show what a project shares with its chats: its name, instructions, models and files."""
+"""Show a project's name, instructions, models and files."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class BlockBar(QWidget):
         return button
 
     def offer(self, width: int) -> None:
-        """Offer what makes sense for a text of this width (pixels)."""
+        """Offer the actions for a text of this width (pixels)."""
 
     def place(self, layout: QAbstractTextDocumentLayout, height: int) -> None:
         """Go to the place above the block; `height`: of the bar."""

@@ -84,11 +84,11 @@ class TableBox(CodeBox):
 
     @property
     def cells(self) -> int:
-        """Return how many there are."""
+        """Return the number of cells."""
         return sum(frame.rows() * frame.columns() for frame in self.frames)
 
     def measure(self, column: int, text: str, metrics: QFontMetricsF) -> None:
-        """Note how wide a part of a cell is."""
+        """Update a column's least and whole width by a part of a cell."""
         self.least[column] = max([self.least[column], *map(metrics.horizontalAdvance, _WORD.findall(text))])
         self.whole[column] = max([self.whole[column], *map(metrics.horizontalAdvance, text.splitlines())])
 
@@ -183,7 +183,7 @@ class CodeWriter:
         self.leave(cursor)
 
     def _note_lines(self, code: str, position: int, lines: tuple[tuple[int, int], ...]) -> None:
-        """Note where the lines of code are about to stand."""
+        """Map the lines of code to the places where they are about to be written."""
         for (begin, source), after in zip(lines, (*lines, None)[1:], strict=True):
             text = code[begin : len(code) if after is None else after[0]]
             if text and source >= 0:

@@ -1,4 +1,4 @@
-"""Show what code describes, as a picture that a child process drew; a live page only in the system's browser."""
+"""Show code as a picture drawn by a child process; a live page only in the system's browser."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _pages: list[QTemporaryDir] = []
 
 
 def kind_of(language: str, code: str) -> Kind | None:
-    """Return what code describes, None where that is nothing to look at."""
+    """Return the kind of picture in code, None if there is none."""
     kind = _KINDS.get(language.lower())
     if language.lower() in ("", "xml", "html") and _SVG.match(code[:10_000]):
         kind = "svg"

@@ -131,7 +131,7 @@ class ReplyView(QWidget):
     # Drawing ----------------------------------------------------------------------------------------------------------
 
     def _flush(self) -> None:
-        """Draw what has come, for a few milliseconds at most."""
+        """Draw new text, for a few milliseconds at most."""
         began = perf_counter()
         if wait := self._budget.wait_ms():
             self._clock.start(wait)

@@ -1,4 +1,4 @@
-"""Keep which part of the source stands where in a document, so that tokens of the source can be shown in it."""
+"""Map a document's positions to its source, so that tokens of the source can be shown in it."""
 
 from __future__ import annotations
 

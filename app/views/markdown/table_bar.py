@@ -221,7 +221,7 @@ def csv_of(rows: Rows, formulas: FormulaObjects) -> str:
 
 
 def words_of(cell: QTextTableCell, formulas: FormulaObjects) -> str:
-    """Return what a cell says, of formulas what was written."""
+    """Return a cell's text, with the source of its formulas."""
     begin, end = cell.firstCursorPosition(), cell.lastCursorPosition().position()
     begin.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
     words = begin.selectedText().replace("\N{LINE SEPARATOR}", "\n").replace("\N{PARAGRAPH SEPARATOR}", "\n")

@@ -1,4 +1,4 @@
-"""Show what a model thought before it answered: a line that unfolds."""
+"""Show a model's thought before its answer: a line that unfolds."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ class MarkdownWriter(CodeWriter):
         )
 
     def write_open(self, block: Block) -> None:
-        """Append what is not finished, in one step and without colours; code in it is no box yet."""
+        """Append an unfinished block, in one step and without colours; code in it is no box yet."""
         boxes = self.mark().boxes
         self._colored = False
         for _ in self.write(block):

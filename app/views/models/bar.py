@@ -109,7 +109,7 @@ class ModelBar(QFrame):
         return menu
 
     def fill_menu(self, commands: Commands) -> None:
-        """Put what there is into the menu."""
+        """Fill the menu with the existing commands."""
         commands.put_into(self._menu, [key for key in _MENU if not key or key in commands])
 
     def _lay_out(self) -> None:
@@ -180,7 +180,7 @@ class ModelBar(QFrame):
         return QSize(min(hint.width(), 720), hint.height())
 
     def show_models(self, models: ModelList) -> None:
-        """Show what can be chosen and what is chosen."""
+        """Show the models to choose from, and the chosen ones."""
         chosen = models.selection
         missing = self.tr("Choose a target")
         self.target.fill([*models.targets(), *models.server_lines()], chosen.target, missing, words=worded)

@@ -1,4 +1,4 @@
-"""Show where models come from: this machine, a small one to begin with, the Hugging Face hub; and the downloads."""
+"""Show the sources of models: this machine, a small one to begin with, the Hugging Face hub; and the downloads."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ class GetModelsDialog(Dialog):
     # State ------------------------------------------------------------------------------------------------------------
 
     def show_state(self, state: DownloadsShown) -> None:
-        """Show what is known by now."""
+        """Show the current state of searches and downloads."""
         self._show_places(state.places)
         self._show_found(state.found)
         self.search_button.setEnabled(not state.searching)
@@ -302,7 +302,7 @@ class GetModelsDialog(Dialog):
             self.needed.setText(say(state.bin_words))
 
     def _show_needed(self) -> None:
-        """Name what depends on the chosen model, before it can be deleted."""
+        """List the dependents of the chosen model, before it can be deleted."""
         chosen = self._chosen_to_remove()
         self.needed.setText("" if chosen is None else needed_words(chosen))
         self.remove_button.setEnabled(chosen is not None and not chosen.kept_by)
@@ -437,7 +437,7 @@ class _Line:
             button.setAutoDefault(False)
 
     def show_state(self, item: Download) -> None:
-        """Show how far it is."""
+        """Show the progress."""
         self._item = item
         self.label.setText(progress(item))
         self.bar.setValue(round(1000 * item.fraction))

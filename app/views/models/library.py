@@ -205,7 +205,7 @@ class LibraryDialog(Dialog):
         self._show_chosen()
 
     def show_activity(self, activity: Activity) -> None:
-        """Show what is going on, with its Cancel."""
+        """Show the current work, with its Cancel."""
         shown = activity.work in ("loading", "checking", "scanning")
         self._busy = activity.work in ("loading", "checking")
         self.strip.show_activity(activity if shown else Activity())

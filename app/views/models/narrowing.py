@@ -1,4 +1,4 @@
-"""Choose which models the library lists: favourites or those used last, a family, a size, a quantisation."""
+"""Filter the library's models: favourites or those used last, a family, a size, a quantisation."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class NarrowingBar(QWidget):
         return self.shelf, self.family, self.size_picker, self.quantisation
 
     def show_rows(self, rows: Sequence[LibraryRow]) -> None:
-        """Offer what these have. What was chosen stays, unless no model has it any more."""
+        """Offer the values of these rows. A chosen value stays, unless no model has it any more."""
         families, sizes, quantisations = Narrowing.values(rows)
         _fill(self.family, [("", self.tr("All families")), *_named(families, str)])
         _fill(self.size_picker, [(None, self.tr("All sizes")), *_named(sizes, size_words)])

@@ -172,7 +172,7 @@ class LibraryFilter(QSortFilterProxyModel):
 
 
 class MemoryDelegate(QStyledItemDelegate):
-    """Draw what a model needs against what is free, as a thin bar under the figure."""
+    """Draw a model's memory against the free memory, as a thin bar under the figure."""
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)

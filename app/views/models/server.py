@@ -102,7 +102,7 @@ class ServerDialog(Dialog):
             self.asked.emit(address, self.key.text().strip())
 
     def show_found(self, address: str, models: Sequence[str], kind: str) -> None:
-        """Show what the server has."""
+        """Show the server's models."""
         self.found = address
         self.model.fill([PickerLine(None, short_model(name), hint=name) for name in models], None, "")
         for row, name in enumerate(models):
@@ -113,7 +113,7 @@ class ServerDialog(Dialog):
         self._suggest_name()
 
     def show_problem(self, words: str) -> None:
-        """Show why the server cannot be used."""
+        """Show the reason why the server cannot be used."""
         self.found = ""
         self._say(words, bad=True)
         self._enable()

@@ -1,4 +1,4 @@
-"""Edit how chats are written for one model: a chat template of one's own, and the variables of the one in use."""
+"""Edit a model's chat template, and the variables of the one in use."""
 
 from __future__ import annotations
 

@@ -305,7 +305,7 @@ class PromptBox(QFrame):
         self._too_long = why
 
     def send_all_the_same(self) -> None:
-        """Send what was refused: it is going to fit."""
+        """Send a refused message: it is going to fit."""
         self._too_long = ""
         self._submit()
 
@@ -316,7 +316,7 @@ class PromptBox(QFrame):
             self._submit()
 
     def go_on_typing(self, text: str) -> None:
-        """Take what was typed elsewhere in the window, and the keyboard."""
+        """Insert text that was typed elsewhere in the window, and take the keyboard focus."""
         self.edit.setFocus()
         self.edit.textCursor().insertText(text)
 

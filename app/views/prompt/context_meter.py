@@ -1,4 +1,4 @@
-"""Show how full the context is: a short bar with its figures, under the prompt."""
+"""Show the use of the context: a short bar with its figures, under the prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Show how the model is told to think, beside the prompt: a button with a menu."""
+"""Switch the model's thinking, beside the prompt: a button with a menu."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class WaitingRow(QWidget):
         self.drop.clicked.connect(self.dropped)
 
     def show_busy(self, busy: bool) -> None:
-        """Say what sending it would do."""
+        """Label the button by the effect of sending."""
         words = self.tr("Stop and send now") if busy else self.tr("Send now")
         self.send.setToolTip(words)
         self.send.setAccessibleName(words)
@@ -168,7 +168,7 @@ class WaitingView(QFrame):
         self._focus(focused)
 
     def set_busy(self, busy: bool) -> None:
-        """Say what they wait for: the reply that is being written, or the reader, where that was stopped or failed."""
+        """Show the reason for waiting: the reply being written, or the reader, if that was stopped or failed."""
         self._busy = busy
         self.title.setText(
             self.tr("Sent in turn once the reply is written:")

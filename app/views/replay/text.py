@@ -136,7 +136,7 @@ class ReplayText(QAbstractScrollArea):
     # Painting ---------------------------------------------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Paint what is seen now."""
+        """Paint the visible state."""
         if self._layout is None or self._replay is None or not self._replay.rounds:
             return
         painter = QPainter(self.viewport())
@@ -165,7 +165,7 @@ class ReplayText(QAbstractScrollArea):
     def _draw(
         self, painter: QPainter, paragraph: LaidParagraph, end: int, ghosts: tuple[int, int], seen: QRectF
     ) -> None:
-        """Draw what is seen of a paragraph, up to a character, and the characters of `ghosts` as such."""
+        """Draw the visible part of a paragraph, up to a character, and the characters of `ghosts` as such."""
         if self._layout is None or paragraph.start >= end:
             return
         low = min(max(ghosts[0] - paragraph.start, 0), paragraph.length)
@@ -229,7 +229,7 @@ class ReplayText(QAbstractScrollArea):
             paint_token(painter, rect, baseline, color, UNDERLINES[origin], ink)
 
     def _paint_ghosts(self, painter: QPainter, shown: ReplayRound, ghosts: int) -> None:
-        """Paint what lies around the ghosts that the target keeps: the dotted line, then colour and tick."""
+        """Paint the marks of the ghosts that the target keeps: the dotted line, then colour and tick."""
         if self._layout is None:
             return
         for place in range(ghosts):

@@ -17,7 +17,7 @@ _LINES = 7
 
 
 class ConnectPart(QWidget):
-    """Show what to set in one program. Attributes: programs, text, note, write, test, state.
+    """Show the settings for one program. Attributes: programs, text, note, write, test, state.
 
     Signals: chosen(name), write_wanted(name), test_wanted(name).
     """
@@ -84,7 +84,7 @@ class ConnectPart(QWidget):
             self.programs.setCurrentIndex(max(self.programs.findData(chosen), 0))
 
     def show_text(self, text: str, note: str, file: str) -> None:
-        """Show what to set. `file`: that it can be written into, '' where it cannot."""
+        """Show the settings. `file`: that they can be written into, '' for none."""
         if text != self.text.toPlainText():
             self.text.setPlainText(text)
         self.note.setText(say(note))
@@ -94,7 +94,7 @@ class ConnectPart(QWidget):
         self.write.setToolTip(told if file else self.tr("Enter it by hand: its settings cannot be written by others"))
 
     def say(self, words: str, *, wrong: bool = False) -> None:
-        """Say what came of something; "": nothing."""
+        """Show the result of an action; "": nothing."""
         mark(self.state, wrong=wrong)
         self.state.setText(words)
         self.state.setVisible(bool(words))

@@ -154,7 +154,7 @@ class OptionField(QObject):
         self.hint.setHidden(not self.hint.text())
 
     def show_value(self, value: Any) -> None:
-        """Show what is chosen."""
+        """Show the chosen value."""
         row = next((row for row, option in enumerate(self._options) if option.value == value), -1)
         unlisted = self._setting.unlisted
         if row < 0 and unlisted is None:

@@ -143,7 +143,7 @@ class GenerationPage(QWidget):
         return self._defaults if self._of_model is None else self._of_model
 
     def name_model(self, name: str) -> None:
-        """Say which model is chosen; "": none that is here."""
+        """Show the name of the chosen model; "": none that is here."""
         shown = self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, _LONGEST_NAME)
         self.model.setText(self.tr("New chats with {model}").format(model=shown.replace("&", "&&")))
         self.model.setVisible(bool(name))
@@ -158,7 +158,7 @@ class GenerationPage(QWidget):
         *,
         anew: bool = False,
     ) -> None:
-        """Show what replies are asked with. `anew`: also in fields in which something wrong stands."""
+        """Show the settings of replies. `anew`: also in fields with an invalid value."""
         self._own, self._defaults, self._of_model = own, defaults, of_model
         self._show(anew=anew)
 
@@ -169,7 +169,7 @@ class GenerationPage(QWidget):
         self._show(anew=True)
 
     def show_shelves(self) -> None:
-        """Show what the shelves hold."""
+        """Show the contents of the shelves."""
         choice = self.choice
         preset = next((each for each in self.presets.shelf if fits(each, choice)), None)
         self.presets.show_shelf(None if preset is None else self.presets.shelf.shown(preset), self.tr("Custom values"))

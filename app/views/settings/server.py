@@ -137,12 +137,12 @@ class ServerPage(QWidget):
             self.key.setText(key)
 
     def show_state(self, url: str, problem: str) -> None:
-        """Show where it listens ('': nowhere), or why it does not."""
+        """Show the address it listens on ('': none), or the reason why it does not."""
         mark(self.state, wrong=bool(problem))
         self.state.setText(say(problem) or (self.tr("On: {url}").format(url=url) if url else self.tr("Off")))
 
     def show_work(self, figures: ServerFigures | None, lines: tuple[ServerLine, ...]) -> None:
-        """Show what it did so far, and the last requests."""
+        """Show the figures so far, and the last requests."""
         self.figures.setText("" if figures is None else self._figures(figures))
         self.figures.setVisible(figures is not None)
         text = "\n".join(_line(line) for line in reversed(lines))

@@ -107,7 +107,7 @@ class ShelfBar(QWidget):
         in_column(row, self.naming, self.said, margins=(0, 0, 0, 0), spacing=4, parent=self)
 
     def show_shelf(self, current: str | None, missing: str, *, can_save: bool = True) -> None:
-        """Show what there is.
+        """Show the shelf's items.
 
         `current`: the name of the item that is as what stands in the fields, None: none is; then `missing` is shown.
         """
@@ -125,7 +125,7 @@ class ShelfBar(QWidget):
         self.give.setEnabled(bool(self.shelf.own))
 
     def say(self, words: str, *, wrong: bool = False) -> None:
-        """Say what came of it."""
+        """Show the result of an action."""
         mark(self.said, wrong=wrong)
         self.said.setText(words)
         self.said.setVisible(bool(words))

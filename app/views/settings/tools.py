@@ -41,7 +41,7 @@ _MOST_SHOWN = 4_000
 
 
 class ToolsPage(QWidget):
-    """Show what is on. Attributes: switches (of ours, by name), folders, limit, tree, detail, permission, writing.
+    """Show and switch tools. Attributes: switches (ours, by name), folders, limit, tree, detail, permission, writing.
 
     Signals: builtin_switched(name, on), folders_changed(list), folder_wanted(), limit_changed(count),
     server_switched(name, on), server_added(name, command or address), pasted(text), elsewhere_wanted(),
@@ -213,7 +213,7 @@ class ToolsPage(QWidget):
     # Showing ----------------------------------------------------------------------------------------------------------
 
     def show_choice(self, choice: ToolChoice) -> None:
-        """Show which of ours are on."""
+        """Show the choice of our own tools."""
         for name, switch in self.switches.items():
             with QSignalBlocker(switch):
                 switch.setChecked(name in choice.on)
@@ -224,7 +224,7 @@ class ToolsPage(QWidget):
             self.folders.addItems(list(choice.folders))
 
     def show_hosts(self, hosts: Sequence[HostShown]) -> None:
-        """Show who has tools, and which."""
+        """Show the tool hosts, with their tools."""
         if tuple(hosts) == tuple(self._hosts):
             return
         self._hosts, chosen = tuple(hosts), self._chosen()
@@ -245,13 +245,13 @@ class ToolsPage(QWidget):
         self._show_detail()
 
     def say(self, words: str, *, wrong: bool = False) -> None:
-        """Say what came of something; "": nothing."""
+        """Show the result of an action; "": nothing."""
         mark(self.state, wrong=wrong)
         self.state.setText(words)
         self.state.setVisible(bool(words))
 
     def show_log(self, name: str, text: str) -> None:
-        """Show what a server's program wrote."""
+        """Show the log of a server's program."""
         if self._chosen() == (name, ""):
             self.detail.setPlainText(text[-_MOST_SHOWN:] or self.tr("Its program has written nothing."))
 

@@ -13,7 +13,7 @@ _TOLD_WITH = {"rounds": "rounds", "length": "rounds", "proposed": "acceptance", 
 
 
 class CounterGrid(QWidget):
-    """Show what was counted of a reply; what the plots say stands there. Attribute: values, the labels by name."""
+    """Show the counts of a reply, beside those in the plots. Attribute: values, the labels by name."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

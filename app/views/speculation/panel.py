@@ -248,7 +248,7 @@ class SpeculationPanel(ScrollPage):
         return self._plots
 
     def refresh(self) -> None:
-        """Draw what has changed, if it can be seen, and not too often."""
+        """Redraw changed figures, if they are visible, and not too often."""
         metrics = self._metrics
         if metrics.version == self._drawn or (self._drawn >= 0 and not self.isVisible()):
             return
@@ -273,7 +273,7 @@ class SpeculationPanel(ScrollPage):
         self._draw_next()
 
     def _fold(self) -> None:
-        """Fold what a reply has no figures for. One that is being written may still have them: its parts stay."""
+        """Hide the parts for which a reply has no figures. While it is being written all parts stay."""
         metrics = self._metrics
         for part, told in (
             (self._rate.parentWidget(), metrics.proposed > 0),
@@ -366,7 +366,7 @@ class SpeculationPanel(ScrollPage):
         return self._figures.to_csv()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw what changed while it was hidden."""
+        """Draw the changes made while it was hidden."""
         super().showEvent(event)
         QTimer.singleShot(0, self, self._draw_next)
         QTimer.singleShot(0, self, self.refresh)

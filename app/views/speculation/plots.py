@@ -264,7 +264,7 @@ class LivePlot(StillPlot):
         event.accept()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Move what is shown with the mouse."""
+        """Drag the visible range with the mouse, or show the nearest value."""
         if self._dragged is not None:
             began, value = self._dragged
             room = max(self.getPlotItem().getViewBox().width(), 1.0)

@@ -76,7 +76,7 @@ class PanelTools(QWidget):
         return path if path.suffix else path.with_suffix(Path(name).suffix)
 
     def save_picture(self, path: Path) -> None:
-        """Write what is drawn as a PNG; say what became of it."""
+        """Write the plots as a PNG, and report the result."""
         data = QByteArray()
         buffer = QBuffer(data)
         buffer.open(QIODevice.OpenModeFlag.WriteOnly)

@@ -1,4 +1,4 @@
-"""Paint what stands behind the tokens of a document, and find the token under a point."""
+"""Paint the backgrounds of a document's tokens, and find the token under a point."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ON_CHARACTER = QTextLine.CursorPosition.CursorOnCharacter
 
 
 class Look(NamedTuple):
-    """Hold how a token is painted: the theme's colour behind it, "" for none, and the line under it."""
+    """Hold a token's look: the theme's colour behind it, "" for none, and the line under it."""
 
     color: str = ""
     underline: str = "none"
@@ -56,7 +56,7 @@ class TokenPart(NamedTuple):
 
 
 class Places(Protocol):
-    """Tell which positions of a document a token stands at, from the first to behind the last; the same: at none."""
+    """Map tokens to a document's positions, from the first to behind the last; the same: at none."""
 
     def span(self, index: int) -> tuple[int, int]:
         """Return the beginning and the end of a token."""

@@ -11,7 +11,7 @@ from app.views.markdown.source_map import SourceMap
 
 
 class TokenOffsets:
-    """Keep where each token of a record ends in the reply, and which part of the reply is shown where.
+    """Map the tokens of a record to the reply, and the reply's parts to their shown places.
 
     `head`: characters of the reply before the record.
     """
@@ -34,7 +34,7 @@ class TokenOffsets:
             self._ends.append(end)
 
     def match(self, reply: str, shown: str) -> None:
-        """Find what is shown in the reply. A thought that the engine parted from the answer has other markers there."""
+        """Match the shown text with the reply, in which a thought split from the answer has other markers."""
         self._pieces = shown_pieces(reply, shown)
 
     def token_at(self, shown: int) -> int | None:
@@ -61,7 +61,7 @@ class TokenOffsets:
 
 
 class PagePlaces:
-    """Tell where tokens stand in one document. `is_last`: whether the reply ends in it."""
+    """Map tokens to positions in one document. `is_last`: whether the reply ends in it."""
 
     def __init__(self, shown: SourceMap, base: int, offsets: TokenOffsets, *, is_last: bool) -> None:
         self._map = shown

@@ -257,7 +257,7 @@ class TokenReply(QWidget):
         self.legend.show_chips([LegendChip(word, DOUBT_LOOKS[doubt], found[doubt]) for doubt, word in _doubts()])
 
     def finish(self) -> None:
-        """Say whether there is a record: the reply is complete."""
+        """Show the legend if there is a record, else a note: the reply is complete."""
         has_record = bool(len(self.layer.trace))
         self.note.setVisible(not has_record)
         for part in (self.legend, self.switch):

@@ -30,7 +30,7 @@ _MOST = 2_000
 
 
 class RoadCard(QFrame):
-    """Offer what may stand in the place of a token. It goes when something else gets the keys, and on Escape.
+    """Offer alternatives to a token. It closes when something else gets the keys, and on Escape.
 
     Signals: wanted(token id or words), closed().
     """

@@ -61,22 +61,22 @@ class NoticeBar(NoticeRow):
         self.offer.clicked.connect(self._accept)
 
     def show_trouble(self, text: str) -> None:
-        """Say what is wrong, until somebody closes it or it is over."""
+        """Show a problem, until somebody closes it or it is over."""
         self._standing = text
         self._show(text, good=False)
 
     def show_passing_trouble(self, text: str) -> None:
-        """Say what did not work, for a while or until something is sent: it changes nothing else."""
+        """Show a passing problem, for a while or until something is sent: it changes nothing else."""
         self._show(text, good=False)
         self._timer.start(TROUBLE_MS)
 
     def let_pass(self) -> None:
-        """Close what would go by itself."""
+        """Close a notice that would close by itself."""
         if self._timer.isActive():
             self._pass()
 
     def _pass(self) -> None:
-        """Hide what was said for a while; what is still wrong is said again."""
+        """Hide a passing notice; a standing problem is shown again."""
         self._timer.stop()
         self.hide()
         if self._standing:
@@ -164,7 +164,7 @@ class DeleteNotice(NoticeRow):
 
 
 class ContextNotice(NoticeRow):
-    """Say why a message was not sent, with what helps.
+    """Show the reason why a message was not sent, with remedies.
 
     Signals: accepted() (choose a longer context), longer(tokens) (load this context, and send).
     """
@@ -204,7 +204,7 @@ class ContextNotice(NoticeRow):
 
 
 class PairNotice(NoticeRow):
-    """Say what a folder holds, and offer the best pair of it. Signal: accepted()."""
+    """Describe a folder, and offer its best pair. Signal: accepted()."""
 
     accepted = Signal()
 

@@ -15,7 +15,7 @@ PATIENCE_MS = 250
 
 
 class ProgressStrip(QFrame):
-    """Show what is going on if it takes a while. Signal: cancel()."""
+    """Show work that takes a while. Signal: cancel()."""
 
     cancel = Signal()
 

@@ -119,7 +119,7 @@ DARK_CONTRAST = replace(
     accent="#8FE8C8",
     danger="#FFA79F",
 )
-"""For who needs it, or whose system asks for it: no greys, and each line as clear as a text."""
+"""The high-contrast theme, by choice or by the system's setting: no greys, and each line as clear as a text."""
 
 
 class Theme(QObject):

@@ -13,7 +13,7 @@ from app.system.translation import say
 
 
 def ask_where_to_save(parent: QWidget, settings: Settings, name: str, kind: str) -> Path | None:
-    """Ask where to save an export (`kind`: in FORMATS); None: cancelled. A missing suffix is added."""
+    """Ask for the path of an export (`kind`: in FORMATS); None: cancelled. A missing suffix is added."""
     title = QCoreApplication.translate("Files", "Export the chat")
     chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_folder(settings) / name), say(FORMATS[kind].kind))
     return _with_ending(_noted(settings, chosen), FORMATS[kind].suffix)
@@ -51,7 +51,7 @@ def ask_for_models_folder(parent: QWidget, start: Path | None) -> Path | None:
 
 
 def ask_where_to_put_archive(parent: QWidget, settings: Settings, name: str) -> Path | None:
-    """Ask where to write a project; None: cancelled. A missing suffix is added."""
+    """Ask for the path of a project's archive; None: cancelled. A missing suffix is added."""
     title = QCoreApplication.translate("Files", "Export the project")
     kinds = QCoreApplication.translate("Files", "Archive of chats (*.zip)")
     chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_folder(settings) / name), kinds)
@@ -68,14 +68,14 @@ def ask_for_folder(parent: QWidget, settings: Settings, title: str = "") -> Path
 def ask_where_to_put(
     parent: QWidget, settings: Settings, title: str, name: str, kinds: str = "", suffix: str = ".json"
 ) -> Path | None:
-    """Ask where to write a file of these kinds; None: cancelled. A missing suffix is added."""
+    """Ask for the path of a new file of these kinds; None: cancelled. A missing suffix is added."""
     kinds = kinds or QCoreApplication.translate("Files", "JSON (*.json)")
     chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_folder(settings) / name), kinds)
     return _with_ending(_noted(settings, chosen), suffix)
 
 
 def ask_where_to_put_picture(parent: QWidget, settings: Settings, name: str, kinds: str, suffix: str) -> Path | None:
-    """Ask where to write a picture of these kinds, as above."""
+    """Ask for the path of a picture of these kinds, as above."""
     return ask_where_to_put(parent, settings, QCoreApplication.translate("Files", "Save the race"), name, kinds, suffix)
 
 

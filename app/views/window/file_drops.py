@@ -13,7 +13,7 @@ from app.views.prompt.box import picture_of
 
 
 class FileDrops(QObject):
-    """Take what is dropped anywhere onto a window, and tell what it is.
+    """Accept drops anywhere on a window, and classify them.
 
     Signals: dropped(Dropped), picture(bytes) (out of a browser), foreign() (addresses of things that are not on this
     computer).
@@ -55,7 +55,7 @@ class FileDrops(QObject):
         return True
 
     def take(self, data: QMimeData) -> None:
-        """Tell what was dropped."""
+        """Emit the dropped data as files, a picture, or foreign."""
         paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
         if paths:
             self.dropped.emit(sort_out(paths))

@@ -347,7 +347,7 @@ class MainWindow(QMainWindow):
         self._note_place()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Remember whether it is maximised."""
+        """Store the maximised state."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.WindowStateChange:
             self._note_place()

@@ -1,4 +1,4 @@
-"""Remember where a window was, and check that it is visible there: screens come and go."""
+"""Restore a window's place, and check that it is visible there: screens come and go."""
 
 from __future__ import annotations
 

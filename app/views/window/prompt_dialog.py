@@ -1,4 +1,4 @@
-"""Show what a model reads of a conversation, its control tokens marked."""
+"""Show the prompt of a conversation, its control tokens marked."""
 
 from __future__ import annotations
 

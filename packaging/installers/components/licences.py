@@ -103,7 +103,7 @@ def gather(
     llama_source: Path | None = None,
     data: Iterable[tuple[str, str]] = (),
 ) -> list[Component]:
-    """Find who made the parts of a program, and write their licence texts and components.json to `out`.
+    """Find the authors of a program's components, and write their licence texts and components.json to `out`.
 
     `modules`: the Python modules in it; `binaries`, `data`: (path in the program, source) of its libraries and of its
     other files; `site_packages`: where the distributions are installed; `out`: made anew; `llama_source`: the

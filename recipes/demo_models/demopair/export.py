@@ -51,7 +51,7 @@ def gguf_tensors(model: DemoLlama) -> dict[str, NDArray[np.float32]]:
 
 
 def add_metadata(writer: gguf.GGUFWriter, shape: ModelShape, name: str, description: str, *, quantised: bool) -> None:
-    """Write what a file says of itself, and the sizes of its model."""
+    """Write a file's metadata, and the sizes of its model."""
     writer.add_type(gguf.GGUFType.MODEL)
     writer.add_name(name)
     writer.add_author("Outrider project")

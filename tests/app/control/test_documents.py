@@ -150,7 +150,7 @@ def _pictures(window: Window) -> list[SentPicture]:
 
 
 def _check_picture(window: Window) -> None:
-    """Look whether the pictures of the first question are seen."""
+    """Check that the pictures of the first question are shown."""
     window.wait(lambda: len(_pictures(window)) == 2)
     window.wait(lambda: all(shown.iconSize().width() > 32 for shown in _pictures(window)))
 

@@ -92,7 +92,7 @@ def test_from_the_first_start_to_a_model_of_the_hub(
 
 
 def see_all_pages(window: Window) -> None:
-    """Open what can be looked at: all pages of the settings, the library, what this program is."""
+    """Open the pages that can be looked at: all pages of the settings, the library, the dialog about the program."""
     window.main.commands.run("program.settings")
     (settings,) = window.main.findChildren(SettingsDialog)
     for page in PAGES:

@@ -126,7 +126,7 @@ def test_the_page_shows_what_the_server_does(qtbot: QtBot) -> None:
 def _connect_programs(
     window: Window, part: ConnectPart, port: int, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """See what to set in a program, ask as it would, and write it beside what is there."""
+    """Show a program's settings, ask as it would, and write them beside those that are there."""
     monkeypatch.setattr(Path, "home", lambda: home)
     for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)

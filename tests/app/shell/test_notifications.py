@@ -14,7 +14,7 @@ from helpers.window.app_window import OpenWindow
 
 
 class Desktop:
-    """Notes what the system is asked to show."""
+    """Record the notices that the system is asked to show."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, tray: bool = True) -> None:
         self.messages: list[tuple[str, str]] = []

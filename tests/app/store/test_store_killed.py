@@ -130,7 +130,7 @@ def _lines(process: "subprocess.Popen[bytes]", until: float) -> Iterator[bytes]:
 
 
 def _kill_once(path: Path, seed: int, before: Told) -> int:
-    """Returns how many steps were old enough to be safe. All of them were."""
+    """Kill the child once, and return the number of steps old enough to be safe. All of them were."""
     with _child(path, seed) as process:
         assert process.stdout is not None
         said = b""

@@ -65,7 +65,7 @@ def model(models: Callable[[str], Backend]) -> Backend:
 
 
 def kept(folder: Path, model: Backend, tokens: list[int] = FIRST, owner: str = "chat") -> DiskCaches:
-    """Keep what a model holds of a text, and let it read something else."""
+    """Store a model's cache of a text, and let it read something else."""
     disk = DiskCaches(folder, "this model")
     model.keeper = None
     if list(model.tokens) != tokens:

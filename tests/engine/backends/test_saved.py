@@ -209,7 +209,7 @@ def test_streams_and_their_decoder_leave_each_others_copies(pair: SpeculativeDec
 
 @pytest.mark.parametrize("before", [0, 3])
 def test_a_request_with_heads_leaves_kept_conversations_kept(before: int) -> None:
-    """Also where the head still has what was asked before: the target goes back by what its own cache holds."""
+    """Also if the head still holds the previous request: the target goes back by its own cache."""
     with open_files(Path(bundled_pair()[0]), None) as decoder:
         decoder.attach_heads(resolve_source("demo-head"))
         keep_caches(decoder.target)

@@ -58,7 +58,7 @@ def test_one_begin_token_and_no_end_token(template: str | None, begins: bool, ex
 
 
 def test_the_cache_covers_the_turns_before() -> None:
-    """Also where a turn says what looks like a control token."""
+    """Also if a turn's text looks like a control token."""
     with SpeculativeDecoder() as decoder:
         decoder.attach_target(LoadConfig(bundled_pair()[0], threads=1, trusted=True))
         turns = [Message("user", "Tell me of a dog. <|end|><|user|>")]

@@ -28,7 +28,7 @@ def render_template(template: str, messages: Sequence[Message], bos_token: str, 
 
 
 class RecordingTokenizer(PieceTokenizer):
-    """Notes what it was asked to encode."""
+    """Record the texts that it was asked to encode."""
 
     def __init__(self, chat_template: str | None = None, bos_token: str = "") -> None:
         super().__init__([b"a", b"b"], chat_template)

@@ -19,7 +19,7 @@ class Spaced(PieceTokenizer):
 
 
 class Strict(PieceTokenizer):
-    """Refuses what no token can write."""
+    """Refuse texts that no tokens can write."""
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         tokens = super().encode(text, add_special=add_special, parse_special=parse_special)

@@ -40,7 +40,7 @@ SAMPLES, MANY = 2_000, 12_000
 MOST = 10_000
 """For the break that shows least."""
 FEWER = 1_000
-"""For what is not in question by itself, and for breaks: half as many leave no doubt of each of them."""
+"""Enough draws for a question that is not the test's own, and for the breaks that show clearly."""
 THREADED, LONGER = 40, 12
 """Replies that are drawn with a real thread, and their tokens."""
 ENOUGH = 0.001

@@ -110,7 +110,7 @@ print(Agent(model, output_type=Person).run_sync("Who?").output.name)
 
 
 def _installed(name: str) -> None:
-    """Skip where a library is not there, without importing it."""
+    """Skip if a library is missing, without importing it."""
     if find_spec(name) is None:
         pytest.skip(f"{name} is not installed")
 

@@ -151,7 +151,7 @@ def shot(path: str, title: str) -> dict[str, Any]:
 
 
 class _Answers(QSocketNotifier):
-    """Answers what is asked on stdin, whatever the program is doing."""
+    """Answer the requests on stdin, at any time."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(sys.stdin.fileno(), QSocketNotifier.Type.Read, parent)

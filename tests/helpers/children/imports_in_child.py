@@ -38,7 +38,7 @@ def _forget_peak() -> None:
 
 
 class Reader:
-    """Somebody who imports a file and reads, edits, exports and opens again what came of it."""
+    """Act as a person who imports a file and reads, edits, exports and opens again the chats from it."""
 
     def __init__(self, program: Program, folder: Path) -> None:
         self._program = program

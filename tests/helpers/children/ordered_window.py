@@ -99,7 +99,7 @@ class OrderedWindow:
         return 0 if shown is None else shown.id
 
     def tell(self) -> None:
-        """Say what the window shows."""
+        """Print the state of the window."""
         conversations = self.program.conversations
         shown = conversations.open
         writer = conversations.store.writer

@@ -29,7 +29,7 @@ def _tell(**what: Any) -> None:
 
 
 class Person:
-    """Does what a person does, and a model, at random."""
+    """Act at random as a person does, and a model."""
 
     def __init__(self, keeper: ConversationStore, seed: int) -> None:
         self._keeper = keeper

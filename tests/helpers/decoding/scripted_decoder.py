@@ -106,7 +106,7 @@ class ScriptedDecoder:
         progress: Callable[..., None],
         cancel: CancelToken,
     ) -> None:
-        """Load what is not there, with progress: a target, and draft models."""
+        """Load missing models, with progress: a target, and draft models."""
         if target is not None:
             self.attach_target(target, progress=progress, cancel=cancel)
         there = {source.config: source for source in self.sources}

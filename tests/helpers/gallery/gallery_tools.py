@@ -77,7 +77,7 @@ def press(key: Qt.Key, times: int = 1) -> None:
 
 
 def type_words(words: str) -> None:
-    """Type where the keyboard is."""
+    """Type into the widget with the keyboard focus."""
     focused = QApplication.focusWidget()
     assert focused is not None
     QTest.keyClicks(focused, words)

@@ -19,7 +19,7 @@ Array = NDArray[np.float32]
 
 
 class NormedStates:
-    """Read what leaves the norm behind the last layer of a text."""
+    """Record the states behind the norm of the last layer."""
 
     state_layers = (NORMED,)
 

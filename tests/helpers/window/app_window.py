@@ -128,7 +128,7 @@ class Window:
         return app.shell.bootstrap._end(self.program)
 
     def delete(self) -> None:
-        """Delete what was built, once it is closed: connections hold it, and the next window would style it too."""
+        """Delete the built objects of a closed window: connections hold them, and the next window would style them."""
         for part in fields(self.program):
             built = getattr(self.program, part.name)
             if isinstance(built, QObject):

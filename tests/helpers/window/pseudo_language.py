@@ -57,7 +57,7 @@ _MOST_ROWS = 60
 
 
 class PseudoTranslator(QTranslator):
-    """Translates what goes through translation in the right context, and nothing else."""
+    """Translate texts that are translatable in the right context, and nothing else."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -158,7 +158,7 @@ class Walker:
     # Hands ------------------------------------------------------------------------------------------------------------
 
     def click(self, name: str | None = None, *, button: int = 1, **more: object) -> None:
-        """Click what has this name, once it can be clicked and stands still: a new page is still laid out."""
+        """Click the widget of this name, once it can be clicked and stands still: a new page is still laid out."""
         before: tuple[int, ...] = ()
 
         def stands_still() -> Part | None:

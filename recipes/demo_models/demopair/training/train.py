@@ -136,7 +136,7 @@ def save(model: DemoLlama, folder: Path) -> None:
 
 
 def load(folder: Path) -> DemoLlama:
-    """Read what `save` wrote."""
+    """Load a model that `save` wrote."""
     path = folder / "model.safetensors"
     with safe_open(path, framework="pt") as stored:
         model = DemoLlama(ModelShape(**json.loads(stored.metadata()["shape"])))

@@ -159,5 +159,5 @@ def test_footnotes_are_marks_and_regular_expressions_are_not() -> None:
     ],
 )
 def test_what_a_person_types_is_markdown_only_where_it_is_meant_so(text: str, expected: bool) -> None:
-    """In what is pasted, spaces at the beginning of lines often mean something."""
+    """Spaces at the beginning of lines often mean something in pasted text."""
     assert is_markdown(text) is expected

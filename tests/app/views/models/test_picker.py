@@ -145,7 +145,7 @@ def test_a_list_that_is_open_stays_as_it_is(qtbot: QtBot) -> None:
 
 
 def test_home_end_and_letters_go_to_lines_that_can_be_chosen(qtbot: QtBot) -> None:
-    """Also where the first and the last cannot, and by a word within the name."""
+    """Also if the first and the last cannot, and by a word within the name."""
     picker = Picker("Draft")
     qtbot.addWidget(picker)
     lines = [

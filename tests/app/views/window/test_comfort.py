@@ -248,7 +248,7 @@ def test_the_keyboard_is_in_the_prompt_after_an_edit(open_window: OpenWindow) ->
 
 
 class Paints(QObject):
-    """Counts what is painted in some widgets."""
+    """Count the paint events of some widgets."""
 
     def __init__(self, *roots: QWidget) -> None:
         super().__init__()

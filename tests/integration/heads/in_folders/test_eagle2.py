@@ -49,7 +49,7 @@ def opened(request: pytest.FixtureRequest, target: Path, folder: Path) -> Iterat
 
 
 def test_the_text_is_the_targets(opened: tuple[SpeculativeDecoder, Path]) -> None:
-    """Also where nothing is said of the method; more of a tree is accepted than of a chain."""
+    """Also without a method in the request; more of a tree is accepted than of a chain."""
     decoder, path = opened
     ways: list[dict[str, Any]] = [{"lookahead": 3}, {"tree": "3x3"}]
     if path.name == "published":
