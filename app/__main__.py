@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _claim(args: argparse.Namespace) -> Claim | None:
-    """Return the hold on the conversations; None where another window has it and was called. Raises NoAnswer."""
+    """Return the hold on the conversations; None if another window has it and was called. Raises NoAnswer."""
     from app.store.store import default_path  # noqa: PLC0415 - the smoke test keeps nothing
 
     store = args.conversations or default_path()

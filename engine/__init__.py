@@ -200,7 +200,7 @@ __all__ = list(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for: a command that needs few of them starts at once."""
+    """Import a public name at its first use: a command that needs few of them starts at once."""
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 
 def _leave(_signal: int, _frame: object) -> NoReturn:
-    """End the process at once, without a traceback: what a command keeps on disk is whole at every moment."""
+    """End the process at once, without a traceback: a command's files on disk are whole at every moment."""
     os.write(2, b"outrider-engine: The request was cancelled.\n")
     os._exit(130)
 

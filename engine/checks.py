@@ -14,11 +14,11 @@ from engine.translatable import Translatable
 TreeSize = tuple[int, int]
 TreeWish = TreeSize | Literal["auto"]
 MOST_WIDTH, MOST_DEPTH = 4, 8
-"""Of a tree of proposals: no more tokens in all than a chain may have."""
+"""The widest and deepest tree of proposals: no more tokens in all than a chain may have."""
 _MOST_TOKENS = 2**31
 _MOST_BIAS = 1e9
 MOST_MACHINES = 16
-"""As many as llama.cpp can use at once."""
+"""The most that llama.cpp can use at once."""
 MOST_STREAMS = 64
 MOST_PREDICTED = 2**18
 """Bytes of a predicted text, or its tokens."""
@@ -73,7 +73,7 @@ def check_text(text: str) -> None:
 
 
 def lone_surrogate(text: str) -> str | None:
-    """Return the first half of a character (a lone surrogate) in a text, None where there is none."""
+    """Return the first half of a character (a lone surrogate) in a text, None if there is none."""
     found = None if text.isascii() else _SURROGATE.search(text)
     return None if found is None else found[0]
 

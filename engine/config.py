@@ -49,7 +49,7 @@ _RANGES = {
     "(0, 1]": Translatable("a number above 0, at most 1"),
     "(0, 100]": Translatable("a number above 0, at most 100"),
 }
-"""What the numbers of sampling_rules.def may be, in words."""
+"""The allowed values of the numbers in sampling_rules.def, in words."""
 _LEAST_PENALTY = 1e-6
 _OFF, _ALL = Translatable("0 (off) or a whole number above 0"), Translatable("0 (all) or a whole number above 0")
 _SEED = Translatable("a whole number from 0 to 2^64 - 1")
@@ -141,7 +141,7 @@ class SpeculationConfig:
     """Hold the settings of speculation: the proposals, their number and their acceptance.
 
     `lookahead` is how many tokens are proposed per round: 0 (plain decoding) to 32, 'adaptive', or 'auto': by what is
-    measured, none where that is fastest. 'default' is 'auto', but 4 for a draft model and 16 for an n-gram index where
+    measured, none if that is fastest. 'default' is 'auto', but 4 for a draft model and 16 for an n-gram index where
     an index is asked for by name, with `force_n1`, and where a seed is given and a draft model's tokens are judged by
     rejection sampling: so the seed repeats the reply, as with any fixed lookahead, without overlap. With 'auto' a seed
     repeats it only where acceptance is 'exact': otherwise which of the possible replies is drawn depends on the timing
@@ -399,7 +399,7 @@ class GenerationRequest:
 
 
 def _called(names: object, tools: Sequence[Tool]) -> tuple[str, ...]:
-    """Return the names of tools that must be called. Raises InvalidRequest where there is none of one of them."""
+    """Return the names of tools that must be called. Raises InvalidRequest for a name without a tool."""
     wanted = (names,) if isinstance(names, str) else names
     there = [tool["function"]["name"] for tool in tools]
     if not isinstance(wanted, Sequence) or any(name not in there for name in wanted):
@@ -410,7 +410,7 @@ def _called(names: object, tools: Sequence[Tool]) -> tuple[str, ...]:
 
 
 def _plain_options(options: object) -> dict[str, Any]:
-    """Return variables of a chat template, copied. Raises InvalidRequest for what JSON cannot say."""
+    """Return variables of a chat template, copied. Raises InvalidRequest for values outside JSON."""
     try:
         copied = json.loads(json.dumps(dict(options), allow_nan=False))  # type: ignore[call-overload]
     except (TypeError, ValueError, RecursionError):
@@ -434,7 +434,7 @@ def check_thinking(value: object) -> ThinkingMode:
 
 
 def require(name: str, value: object, kind: type) -> None:
-    """Raise InvalidRequest where an option is of another class."""
+    """Raise InvalidRequest if an option is of another class."""
     if not isinstance(value, kind):
         raise InvalidRequest(f"{name} must be a {kind.__name__}, not {type(value).__name__}.")
 
@@ -453,7 +453,7 @@ def freeze_messages(messages: object) -> list[Message]:
 
 
 def freeze_prompt(prompt: object) -> str | tuple[Message, ...] | tuple[int, ...]:
-    """Return a prompt in the form that a request holds. Raises InvalidRequest where it is none of the three kinds."""
+    """Return a prompt in the form of a request. Raises InvalidRequest if it is none of the three kinds."""
     if isinstance(prompt, str):
         return prompt
     if not isinstance(prompt, Sequence) or isinstance(prompt, bytes):

@@ -24,7 +24,7 @@ _BLANKS: dict[Blanks, dict[str, Any]] = {
     "line": {"whitespace_flexible": False, "item_separator": ", ?", "key_separator": ": ?"},
     "free": {"whitespace_pattern": r"[ ]|\n[ \t]{0,40}"},
 }
-"""What may stand between the parts of JSON. Small models that may write blanks anywhere write hardly anything else.
+"""The blanks between the parts of JSON. Small models that may write blanks anywhere write hardly anything else.
 With most of them a blank before a number is a token of its own: up to a fifth of a short object's tokens."""
 _UNKNOWN_KEYS = re.compile(r"Unimplemented keys: (\[.*\])")
 _NAMES = {
@@ -50,7 +50,7 @@ class Constraint:
     `blanks` of JSON: "compact", none between its parts; "line", as `json.dumps` writes it in one line, also with a
     blank behind commas and colons; "free", a blank or an indented new line between any two parts, in which small models
     may lose themselves.
-    Raises InvalidRequest where it cannot be used.
+    Raises InvalidRequest if it cannot be used.
 
     >>> Constraint.json_schema({"type": "integer", "minimum": 3}).kind
     'json-schema'
@@ -102,7 +102,7 @@ class Constraint:
         return cls("lark", grammar)
 
     def _checked(self) -> str:
-        """Return the grammar. Raises InvalidRequest where it is none, or one that cannot be kept to."""
+        """Return the grammar. Raises InvalidRequest if it is invalid, or cannot be enforced."""
         if self.kind == "lark" and "%json" in self.text:
             _refuse_lowest(map(int, _LONG_NUMBERS.findall(self.text)))
         text = json.dumps(_read_schema(self.text)) if self.kind == "json-schema" else self.text
@@ -128,12 +128,12 @@ class Constraint:
 
 
 def on_constraint_stack(work: Callable[[], _T], text: str) -> _T:
-    """Let llguidance read a grammar or a schema: it calls itself for each rule or definition that others lead to."""
+    """Run llguidance on a grammar or a schema with a deep stack: it recurses for each rule or definition."""
     return with_deep_stack(work, len(text) * _STACK_A_CHARACTER)
 
 
 def _compiled(kind: ConstraintKind, text: str, blanks: Blanks) -> tuple[str, str]:
-    """Return the grammar as llguidance reads it, and what is wrong with it, or ''. Raises ValueError."""
+    """Return the grammar in llguidance's form, and its error, or ''. Raises ValueError."""
     matcher: Any = importlib.import_module("llguidance").LLMatcher
     grammar: Any = text
     if kind in ("json", "json-schema"):
@@ -146,7 +146,7 @@ def _compiled(kind: ConstraintKind, text: str, blanks: Blanks) -> tuple[str, str
 
 
 def lark_of_gbnf(grammar: str) -> str:
-    """Return a grammar of llama.cpp's notation as a Lark grammar. Raises InvalidRequest where it is none."""
+    """Return a grammar of llama.cpp's notation as a Lark grammar. Raises InvalidRequest if it is invalid."""
     library: Any = importlib.import_module("llguidance.gbnf_to_lark")
     if len(grammar) > _MOST_CHARACTERS:
         raise InvalidRequest(
@@ -183,7 +183,7 @@ def _unsupported(names: list[str]) -> Translatable:
 
 
 def _read_schema(text: str) -> Any:
-    """Return a schema. Raises InvalidRequest where it is none, or its references depend on nested names."""
+    """Return a schema. Raises InvalidRequest if it is invalid, or its references depend on nested names."""
     try:
         schema = json.loads(text)
     except json.JSONDecodeError as error:

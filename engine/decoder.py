@@ -216,7 +216,7 @@ class SpeculativeDecoder:
         progress: Callable[[LoadProgress], None] | None = None,
         cancel: CancelToken | None = None,
     ) -> None:
-        """Load a target and all that is to propose for it, and let go of what else proposed. What is there stays.
+        """Load a target and all sources for it, and release other sources. Loaded models stay.
 
         `target` None: that which is there. `sources`: heads where a file holds some for the target, else draft models.
         If one of them cannot be loaded, what proposed before still does.
@@ -245,7 +245,7 @@ class SpeculativeDecoder:
         return any(each.config is not None and loads_alike(each.config, source) for each in self.sources)
 
     def _use(self, needs: str, source: Source | None) -> None:
-        """Attach a loaded source in the place of that for the same methods. None: there is none from now on.
+        """Attach a loaded source in place of the one for the same methods. None: remove that one.
 
         Raises VocabularyMismatch: it does not fit the target, and is let go.
         """
@@ -300,14 +300,14 @@ class SpeculativeDecoder:
         self.corpus = corpus
 
     def config_of(self, part: Literal["target", "draft", "heads"]) -> LoadConfig | None:
-        """Return a model's configuration; None where it is not loaded, or was handed over."""
+        """Return a model's configuration; None if it is not loaded, or was handed over."""
         if part == "target":
             return self._target_config
         source = source_for(part, self.sources)
         return None if source is None else source.config
 
     def _put(self, target: Backend | None, config: LoadConfig | None, sources: Sequence[Source]) -> None:
-        """Hold these models from now on. Those that are held no more are let go."""
+        """Hold these models from now on, and release the others."""
         self._forget()
         former, before = self.target, self.sources
         self.target, self._target_config, self.sources = target, config, tuple(sources)
@@ -322,7 +322,7 @@ class SpeculativeDecoder:
                 self._holder.let_go(backend)
 
     def _forget(self) -> None:
-        """Forget the costs of the models, which change; what was learned of them is saved first. Streams end."""
+        """Drop the costs of the models, which change; learned ones are saved first. Streams end."""
         self.close_streams()
         if self._knowledge is not None:
             self._knowledge.save(at_once=True)
@@ -449,7 +449,7 @@ class SpeculativeDecoder:
         return AsyncReply(lambda: self._reply(prompt, token, options), token)
 
     def answer_now(self) -> None:
-        """Let the reply that is being written end its thought, and begin the answer. From any thread.
+        """End the thought of the reply that is being written, and begin its answer. From any thread.
 
         What ends a thought in the family of the target is written behind it, as tokens of the origin "forced". Does
         nothing outside of a thought.
@@ -524,11 +524,11 @@ class SpeculativeDecoder:
         return replace(models, knowledge=self._knowledge)
 
     def calibrate(self, *, cancel: CancelToken | None = None) -> None:
-        """Find out what the loaded models cost here, as lookahead 'auto' needs it: once a pair, two seconds at most.
+        """Measure the loaded models' costs here, as lookahead 'auto' needs them: once a pair, two seconds at most.
 
         The first reply with 'auto' begins with a guess, and does this behind its last event, where its consumer waits
         for that. After a call that was cancelled, replies learn the costs from their own rounds, until this is called
-        again. Does nothing where it is known already, and beside other programs, whose share would be learned as the
+        again. Does nothing if it is known already, and beside other programs, whose share would be learned as the
         models' costs.
         Raises ModelNotLoaded, DecoderBusy (while a reply is being written), Cancelled.
         """
@@ -680,7 +680,7 @@ class SpeculativeDecoder:
 
     @property
     def thinking_modes(self) -> tuple[ThinkingMode, ...]:
-        """List the values of `thinking` for the target, beside "default"; () where it cannot be told.
+        """List the values of `thinking` for the target, beside "default"; () if they cannot be determined.
 
         Raises ModelNotLoaded.
         """
@@ -737,7 +737,7 @@ class SpeculativeDecoder:
         self._keep_caches_of_models()
 
     def keep_cache(self, owner: str = "", *, cancel: CancelToken | None = None) -> None:
-        """Keep now what the models hold of the last conversation, where `keep_caches` named a folder.
+        """Store the models' caches of the last conversation now, if `keep_caches` named a folder.
 
         `owner`: the conversation's name (letters, digits, underscores), with which `forget_caches` deletes it.
         Raises DecoderBusy (while a reply is being written), InvalidRequest, Cancelled: the next call goes on.
@@ -754,7 +754,7 @@ class SpeculativeDecoder:
                 disk.keep(backend, owner, cancel)
 
     def _keep_caches_of_models(self, but: Collection[Backend | None] = ()) -> None:
-        """Let the models keep their caches where this decoder keeps caches, all `but` these."""
+        """Enable the stored caches of the models, all `but` these, if this decoder stores caches."""
         for backend, config in zip((self.target, self.draft), self._configs, strict=True):
             if backend is not None and backend not in but:
                 caches, name = self._caches, describe_cache(backend, config) if self._caches else None
@@ -775,7 +775,7 @@ class SpeculativeDecoder:
         return all(source.shareable for source in self.sources)
 
     def open_streams(self, count: int, *, midway: bool = False) -> tuple[SpeculativeDecoder, ...]:
-        """Return decoders over the models of this one that write replies together; none where that cannot be.
+        """Return decoders over the models of this one that write replies together; none if that cannot be.
 
         Each writes one reply at a time, on a thread of its own: what they compute at the same time becomes one forward.
         They cannot draft trees. This decoder ends them when it is closed or its models change.

@@ -48,7 +48,7 @@ class ModelNotLoaded(EngineError):
 
 
 class LoadFailed(EngineError):
-    """Report a model that could not be loaded. Attributes: path (the file), reason (why, in words)."""
+    """Report a model that could not be loaded. Attributes: path (the file), reason (in words)."""
 
     def __init__(self, path: str | Path, reason: str) -> None:
         self.path = Path(path)
@@ -151,22 +151,22 @@ class UnknownPreset(EngineError):
 
 
 class NotAvailable(EngineError):
-    """Report a feature that this version names but does not have yet, or that what is loaded cannot do."""
+    """Report a feature that this version names but does not have yet, or that the loaded models lack."""
 
     def __init__(self, what: str, advice: str) -> None:
         super().__init__(Translatable("{what} is not available: {advice}", what=what, advice=advice))
 
 
 class ToolServerFailed(EngineError):
-    """Report a server of tools that cannot be started or reached, does not answer, or says what it may not."""
+    """Report a tool server that cannot be started or reached, does not answer, or breaks the protocol."""
 
 
 class GrowthError(EngineError):
-    """Report a model that cannot be grown, or not here; the message says why and what to do."""
+    """Report a model that cannot be grown, or not here; the message gives the reason and a remedy."""
 
 
 class TrainingError(EngineError):
-    """Report a head that cannot be trained, or not here; the message says why and what to do."""
+    """Report a head that cannot be trained, or not here; the message gives the reason and a remedy."""
 
 
 class InstallationDamaged(EngineError):
@@ -267,7 +267,7 @@ class TextNotEncodable(EngineError):
 
 
 class ChatTemplateFailed(EngineError):
-    """Report a chat template of the model that refused the conversation or is broken. Attribute: reason (why)."""
+    """Report a chat template of the model that refused the conversation or is broken. Attribute: reason."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -333,7 +333,7 @@ class BackendClosed(BackendFailure):
 class ServerFailed(EngineError):
     """Report a server that cannot be asked, refuses, or breaks off.
 
-    Attributes: address; status (the HTTP status, None where there was no answer).
+    Attributes: address; status (the HTTP status, None if there was no answer).
     """
 
     def __init__(self, address: str, message: str, status: int | None = None) -> None:
@@ -343,7 +343,7 @@ class ServerFailed(EngineError):
 
 
 class DocumentRefused(EngineError):
-    """Report a document that cannot be read. Attributes: name (of the file), reason (why, in words)."""
+    """Report a document that cannot be read. Attributes: name (of the file), reason (in words)."""
 
     def __init__(self, name: str, reason: str) -> None:
         self.name = name
@@ -386,4 +386,4 @@ class PairWarning(UserWarning):
 
 
 class LoadWarning(PairWarning):
-    """Warn of how a model was loaded: an option that does nothing, or a build that is slow."""
+    """Warn of a model's loading: an option without effect, or a slow build."""

@@ -16,7 +16,7 @@ from engine.stats import GenerationStats
 Origin = Literal["accepted", "correction", "bonus", "plain", "forced"]
 FinishReason = Literal["stop", "length", "context", "time", "cancelled", "error"]
 Channel = Literal["reasoning", "content", "tool"]
-"""A part of a reply: what the model thinks, what it says, and its calls of tools."""
+"""A part of a reply: the model's thought, its answer, and its tool calls."""
 
 
 class LoadProgress(NamedTuple):
@@ -65,7 +65,7 @@ class TextEvent(NamedTuple):
     """Report a piece of the reply of a server, which tells text and no tokens.
 
     `text`: what it adds to the reply's text; `channel`, `added`: as in TokenEvent; `tokens`: how many tokens the reply
-    has with it, None where the server does not tell.
+    has with it, None if the server does not tell.
     """
 
     text: str
@@ -77,11 +77,11 @@ class TextEvent(NamedTuple):
 class RoundEvent(NamedTuple):
     """Report the end of a round. `source` names the drafter; `lookahead` is the K asked of it; times in milliseconds.
 
-    `speedup`: what the automatic lookahead expected of the round, in times of plain decoding (1.0 where it goes plain);
-    an estimate. None where the lookahead is not automatic.
+    `speedup`: what the automatic lookahead expected of the round, in times of plain decoding (1.0 if it goes plain);
+    an estimate. None if the lookahead is not automatic.
     `rejected`: the proposed tokens that were not kept, in their order, `proposed - accepted` of them: the first is the
     one that the target replaced, the others stood behind it. Each with the natural logarithm of the probability that
-    the draft gave it, None where its source knows none.
+    the draft gave it, None if its source knows none.
     """
 
     round: int

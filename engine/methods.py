@@ -14,7 +14,7 @@ from typing import Any, Literal
 from engine.translatable import Translatable
 
 AUTO, PLAIN = "auto", "autoregressive"
-"""What is no draft method: the best of what is loaded, and decoding without proposals."""
+"""Choices that are no draft method: the best of the loaded sources, and decoding without proposals."""
 PARTS: tuple[Literal["target", "heads", "draft"], ...] = ("target", "heads", "draft")
 """The models of a decoder, as options, reports and proofs name them."""
 
@@ -42,7 +42,7 @@ class DraftMethod:
 
     @property
     def available(self) -> bool:
-        """Return True where this version can make its drafter."""
+        """Return True if this version can make its drafter."""
         return self.maker is not None
 
     @property
@@ -123,7 +123,7 @@ METHODS = (AUTO, PLAIN, *(method.name for method in DRAFT_METHODS))
 SOURCES = tuple(
     method.name for method in sorted(DRAFT_METHODS, key=lambda method: not method.is_index) if method.available
 )
-"""What proposals can come from, in the order in which it is best asked: what costs nothing first."""
+"""The kinds of sources, in the order in which they are best asked: the free ones first."""
 _BY_NAME = {method.name: method for method in DRAFT_METHODS}
 
 

@@ -65,4 +65,4 @@ RULES = read_table(TABLE.read_text(encoding="utf-8"))
 CUTS = tuple(rule for rule in RULES if rule.kind == "cut")
 PENALTIES = tuple(rule for rule in RULES if rule.kind == "penalty")
 SIGNATURE = "".join(rule.told for rule in RULES)
-"""What a library says that was compiled with the same table."""
+"""The signature of a library that was compiled with the same table."""

@@ -33,11 +33,11 @@ UNTOLD: Mapping[Untold, tuple[str, ...]] = {
     ),
     "times": ("draft_ms", "target_ms", "estimated_speedup"),
 }
-"""What a server may not tell, with the figures of the JSON form that are unknown then. `prompt`: how long it was;
+"""Figures that a server may not report, with the keys of the JSON form that are unknown then. `prompt`: its length;
 `cached`: how much of it was in the cache; `endings`: how each round ended; `times`: what draft and target took."""
 POOR_ACCEPTANCE = 0.3
 _ADVISED_FROM = 20
-"""Proposals of which it is told how many were accepted."""
+"""Proposals from which on their acceptance is reported."""
 _FROM_TEXT = ("ngram", "prediction", "own-texts", "constraint")
 """Sources without a draft that could be another one."""
 _ENDINGS = {"correction": "corrections", "bonus": "bonus_tokens", "plain": "plain_tokens"}
@@ -58,7 +58,7 @@ class MethodStats:
 
     @property
     def acceptance_rate(self) -> float:
-        """Return accepted / proposed; 0 where nothing was proposed."""
+        """Return accepted / proposed; 0 if nothing was proposed."""
         return self.accepted / self.proposed if self.proposed else 0.0
 
     def __add__(self, other: MethodStats) -> MethodStats:
@@ -121,7 +121,7 @@ class GenerationStats:
 
     @property
     def acceptance_rate(self) -> float:
-        """Return accepted / proposed; 0 where nothing was proposed."""
+        """Return accepted / proposed; 0 if nothing was proposed."""
         return self.accepted / self.proposed if self.proposed else 0.0
 
     @property
@@ -156,7 +156,7 @@ class GenerationStats:
     def estimated_speedup(self) -> float | None:
         """Return an estimate from the measured cost of a forward of each size.
 
-        It is None where the cost of one token is unknown.
+        It is None if the cost of one token is unknown.
 
         E[tokens] / (v(K + 1) + K·c): v(n) is the time of a forward of n tokens and c that of a draft token, both over
         the time of a forward of one token; K is the mean length of the drafts. Source: Leviathan et al. 2023, theorem
@@ -287,7 +287,7 @@ class StatsRecorder:
         self._stats = dict(_NOTHING)
         self._drafts: list[list[int]] = []
         self._levels: list[int] = []
-        """Of trees, how many tokens were proposed at each depth."""
+        """The numbers of tokens proposed at each depth of trees."""
         """Drafts by length, and by accepted length."""
         self._forwards_by_size: list[int] = []
         self._target_ms_by_size: list[float] = []
@@ -311,7 +311,7 @@ class StatsRecorder:
         times: tuple[float, float],
         levels: Sequence[int] | None = None,
     ) -> None:
-        """Count one round; `ending`: what its last token is, None where it is an accepted one.
+        """Count one round; `ending`: the kind of its last token, None if it is an accepted one.
 
         `levels`: of a tree, how many tokens were proposed at each depth.
         """

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 
 class Translatable(str):
-    """Hold a sentence or a clause in English, with what it was made of.
+    """Hold a sentence or a clause in English, with its template and fields.
 
     It is the finished text for whoever wants no more: `Translatable("it has {count:,} tokens", count=4096)` equals
     "it has 4,096 tokens". Who speaks another language translates `template` and fills it with `fields`, of which
@@ -51,7 +51,7 @@ class Translatable(str):
 
 
 class _Shown(str):
-    """Stand for any other value in a text: its `str`, with its `repr` beside it."""
+    """Stand in for any other value in a text: its `str`, with its `repr` beside it."""
 
     __slots__ = ("_repr",)
 
@@ -70,7 +70,7 @@ class _Shown(str):
 
 
 def sendable(value: object) -> object:
-    """Return a value of an error or a text as another process can be sent it; what it may not know, as it is shown."""
+    """Return a value of an error or a text for another process; types unknown there as they are shown."""
     if isinstance(value, tuple | list):
         return type(value)(map(sendable, value)) if type(value) in (tuple, list) else _Shown(str(value), repr(value))
     if value is None or isinstance(value, str | Number | PurePath):
@@ -79,7 +79,7 @@ def sendable(value: object) -> object:
 
 
 Phrase = Translatable
-"""The name under which it is public too."""
+"""The public alias."""
 
 
 def _remade(kind: type[Translatable], template: str, fields: dict[str, object], capital: bool | None) -> Translatable:
@@ -118,7 +118,7 @@ def packed(text: str) -> str | dict[str, Any]:
 
 
 def unpacked(data: object) -> str:
-    """Unpack a text. Raises KeyError, ValueError, TypeError, IndexError for what never was."""
+    """Unpack a text. Raises KeyError, ValueError, TypeError, IndexError for anything that was not packed."""
     if isinstance(data, str):
         return data
     if not isinstance(data, Mapping) or not isinstance(data["fields"], Mapping):

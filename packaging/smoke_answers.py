@@ -22,7 +22,7 @@ def reply_problems(report: dict[str, Any], ends: Sequence[str] = ("stop", "lengt
 
 
 def only_json(text: str, *, one_line: bool = True) -> dict[str, Any] | None:
-    """The JSON object that is all of the text; None where it is anything else."""
+    """The JSON object that is all of the text; None if it is anything else."""
     if one_line and (text.count("\n") != 1 or not text.endswith("\n")):
         return None
     try:

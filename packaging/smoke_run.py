@@ -76,7 +76,7 @@ def unexpected_lines(text: str, allowed: Sequence[Allowed] = ALLOWED_ON_STDERR) 
 
 
 def name_of_crash(code: int) -> str | None:
-    """The signal or the system's error behind an exit code; None where the program ended by itself."""
+    """The signal or the system's error behind an exit code; None if the program ended by itself."""
     if WINDOWS:
         unsigned = code & 0xFFFFFFFF
         return f"0x{unsigned:08X}, {_NT_ERRORS.get(unsigned, 'a system error')}" if unsigned >= 0xC0000000 else None
@@ -296,7 +296,7 @@ def _children(pid: int) -> list[int]:
 
 @contextmanager
 def private_display(folder: Path) -> Iterator[str]:
-    """Xvfb on a display of its own, ended in any case; gives DISPLAY. Raises OSError where it does not start."""
+    """Xvfb on a display of its own, ended in any case; gives DISPLAY. Raises OSError if it does not start."""
     read_end, write_end = os.pipe()
     command = ["Xvfb", "-displayfd", str(write_end), "-screen", "0", "1600x1200x24", "-nolisten", "tcp", "-noreset"]
     log = folder / "xvfb.log"

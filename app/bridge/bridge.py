@@ -167,7 +167,7 @@ class EngineBridge(Responders):
 
         `choice`: what it is asked with, None: as where nothing was chosen. `prefix`, `forced`: what it begins with.
         `prediction`: what it will probably be much like.
-        `tools`: those that the model may call; none where a constraint says what the reply must be.
+        `tools`: those that the model may call; none if a constraint says what the reply must be.
         """
         self._events.clear()
         asked = GenerationChoice() if choice is None else choice
@@ -300,7 +300,7 @@ class EngineBridge(Responders):
         """Answer a prompt in several ways in turns, with the models that are loaded; a reply waits until it is over.
 
         `note` is called on the worker thread, between replies: what it takes spoils no figure. Cancelled midway it
-        gives what there is. Raises Cancelled where nothing was measured, ModelsChanged, and what a reply raises.
+        gives what there is. Raises Cancelled if nothing was measured, ModelsChanged, and what a reply raises.
         """
 
         def work(cancel: CancelToken) -> WaysReport:
@@ -524,7 +524,7 @@ class EngineBridge(Responders):
     def _describe(
         self, told: Sequence[Message], result: GenerationResult, sources: set[str], options: dict[str, Any]
     ) -> dict[str, Any] | None:
-        """Describe the making of a reply, for its proof; None where that is unknown."""
+        """Describe the making of a reply, for its proof; None if that is unknown."""
         with contextlib.suppress(EngineError, OSError, AttributeError):
             return engine.describe_reply(self._decoder, told, result, sources, options)
         return None

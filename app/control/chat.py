@@ -245,7 +245,7 @@ class ChatController(QObject):
         self._begin(pending)
 
     def rewrite(self, text: str, what: str) -> Exchange | None:
-        """Ask for a text of this chat again, changed; None where nothing can be asked now."""
+        """Ask for a text of this chat again, changed; None if nothing can be asked now."""
         if self.busy or not what.strip():
             return None
         entries = [each for each in self.transcript.entries if isinstance(each, Exchange)]
@@ -407,7 +407,7 @@ class ChatController(QObject):
         await self.replies.stop()
 
     def last_question(self) -> str:
-        """Return the last question of this chat; empty where there is none."""
+        """Return the last question of this chat; empty if there is none."""
         asked = [entry.question for entry in self.transcript if isinstance(entry, Exchange) and entry.question]
         return asked[-1] if asked else ""
 

@@ -35,7 +35,7 @@ class Choices(QObject):
     without end where each token is the most likely one.
 
     Attributes: defaults (the settings that new chats start with), of_model (those that new chats with the chosen model
-    start with, None where nobody chose them), own (the settings for the next reply of the shown chat), read (the same
+    start with, None if nobody chose them), own (the settings for the next reply of the shown chat), read (the same
     with the instructions of its project, as the model reads them). Signal: changed().
     """
 
@@ -191,7 +191,7 @@ class Choices(QObject):
 
     @property
     def recommended(self) -> GenerationChoice | None:
-        """Apply the sampling that the answering model recommends; None where it recommends none."""
+        """Apply the sampling that the answering model recommends; None if it recommends none."""
         sampling = None if self._target is None else self._target.recommended_sampling
         if sampling is None:
             return None

@@ -30,7 +30,7 @@ _LONG = 400_000
 class ContextController(QObject):
     """Track the size of the prompt as if the message were sent now.
 
-    Attribute: use, None where it is not known (no target is loaded, or what is shown is not counted yet).
+    Attribute: use, None if it is not known (no target is loaded, or what is shown is not counted yet).
     Signals: changed(), counted() (what is typed now is counted, or can't be).
     `typed` gives the question as it stands in the prompt box, with its files.
     """

@@ -193,7 +193,7 @@ class ConversationController(QObject):
     # Choosing ---------------------------------------------------------------------------------------------------------
 
     def choose(self, conversation: int) -> Conversation | None:
-        """Open a conversation; None where it can't be read (that is told)."""
+        """Open a conversation; None if it can't be read (that is told)."""
         found = self._load(conversation)
         if found is not None:
             self._mark(found)
@@ -469,7 +469,7 @@ class ConversationController(QObject):
     # Files ------------------------------------------------------------------------------------------------------------
 
     def export_name(self, conversation: int, kind: str) -> str:
-        """Return a name for the file of an export (`kind`: in FORMATS); empty where the conversation is gone."""
+        """Return a name for the file of an export (`kind`: in FORMATS); empty if the conversation is gone."""
         found = self._summaries.get(conversation) or self.store.in_use(conversation)
         return "" if found is None else file_name(found, FORMATS[kind].suffix)
 

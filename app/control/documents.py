@@ -29,7 +29,7 @@ _Result = TypeVar("_Result")
 _MOST_AT_HAND = 16
 """Pictures that are not read from the disk again."""
 Shown = Callable[[bytes | None], None]
-"""Is given a picture of a page as PNG, or None where there is none."""
+"""Is given a picture of a page as PNG, or None if there is none."""
 
 
 class ChatDocuments(QObject):
@@ -115,7 +115,7 @@ class ChatDocuments(QObject):
         self.aside(work, shown)
 
     def find_picture(self, number: str) -> ImagePart | None:
-        """Return a picture of any chat by its number, from any thread; None where it is not kept any more."""
+        """Return a picture of any chat by its number, from any thread; None if it is not kept any more."""
         found = next((part for known, part in list(self._pictures) if known == number), None)
         if found is None:
             data = None
@@ -224,7 +224,7 @@ class ChatDocuments(QObject):
         self.aside(work, done)
 
     def aside(self, work: Callable[[], _Result], done: Callable[[_Result | None], None]) -> None:
-        """Work on a thread, and give what came to `done` on this one; None where it failed."""
+        """Work on a thread, and give what came to `done` on this one; None if it failed."""
 
         def run() -> None:
             result: _Result | None = None

@@ -20,9 +20,9 @@ _MOST_TARGETS = 6
 
 @dataclass(frozen=True, slots=True)
 class FolderPair:
-    """Describe a folder's models: how many can be used, and the best pair, None where there is none.
+    """Describe a folder's models: how many can be used, and the best pair, None if there is none.
 
-    `expectation`: what to expect of the pair, in words; `speed`: in tokens a second, None where nothing was measured.
+    `expectation`: what to expect of the pair, in words; `speed`: in tokens a second, None if nothing was measured.
     """
 
     folder: Path

@@ -93,7 +93,7 @@ class KeptMessages:
         self._store.resume(conversation, reply, settings)
 
     def grow(self, conversation: Conversation | None, exchange: Exchange, text: str) -> None:
-        """Keep more of a reply; nothing where it is deleted or was never kept."""
+        """Keep more of a reply; nothing if it is deleted or was never kept."""
         reply = exchange.reply_id
         if conversation is not None and reply is not None and reply in conversation:
             self._store.append(conversation, reply, text)

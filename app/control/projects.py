@@ -242,7 +242,7 @@ class Projects(QObject):
 
 
 def files_in(folder: Path) -> FilesIn | None:
-    """Return the files in a folder and below that may be documents; None where there is no such folder.
+    """Return the files in a folder and below that may be documents; None if there is no such folder.
 
     No links are followed; what is hidden is left out.
     """

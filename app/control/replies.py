@@ -95,7 +95,7 @@ SAMPLE_EVERY = 5
 
 @dataclass(slots=True, eq=False)
 class PendingReply:
-    """Hold a question on its way to a reply. `conversation`: None where it could not be kept, not even for this run.
+    """Hold a question on its way to a reply. `conversation`: None if it could not be kept, not even for this run.
 
     `messages` is what the model reads, behind the system prompt of the `choice`; `prefix`, `forced`: what the reply
     begins with, what is kept of another one and what is written first (app.state.chat.road); `prediction`: what it will
@@ -248,7 +248,7 @@ class ReplyQueue(QObject):
         self._end(pending, problem)
 
     def _context_for(self, target: Target | None, error: ContextFull) -> int | None:
-        """Return the context in which a prompt would fit that did not; None where the target knows none."""
+        """Return the context in which a prompt would fit that did not; None if the target knows none."""
         model = self._models.list.by_path(target)
         use = ContextUse(error.needed, error.available, fits=False)
         return None if model is None else longer_context(use, model.context_length)

@@ -44,7 +44,7 @@ class WaitingMessages(QObject):
         return () if chat is None else tuple(self._lists.get(chat.id, ()))
 
     def add(self, chat: Conversation, text: str) -> bool:
-        """Let a message wait behind the others; False where there are too many."""
+        """Let a message wait behind the others; False if there are too many."""
         waiting = self._lists.get(chat.id, [])
         if len(waiting) >= MOST:
             return False
@@ -73,7 +73,7 @@ class WaitingMessages(QObject):
         self._keep(chat, [each for each in self.of(chat) if each.number != number])
 
     def take(self, chat: Conversation) -> str | None:
-        """Take the first message, None where there is none."""
+        """Take the first message, None if there is none."""
         waiting = [*self.of(chat)]
         if not waiting:
             return None

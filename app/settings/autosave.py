@@ -27,7 +27,7 @@ class Autosave(QObject):
         settings.listener = self._note
 
     def save(self) -> bool:
-        """Save now. False where it cannot be (that is told)."""
+        """Save now. False if it cannot be (that is told)."""
         self._timer.stop()
         saved = self._file.save(self._settings)
         trouble = None if saved else self._file.trouble

@@ -13,7 +13,7 @@ from app.state.settings.plain import plain_mapping
 Page = Literal["general", "speculation"]
 """The pages of the dialog that are made of the register."""
 Read = Callable[[object], Any]
-"""Return the value that a file holds. Raises ValueError where it makes no sense."""
+"""Return the value that a file holds. Raises ValueError if it makes no sense."""
 _KEY = "setting"
 _MOST_FOLDERS = 64
 _MOST_OPTIONS = 10_000
@@ -61,7 +61,7 @@ def shown(
 
 
 def setting(metadata: Mapping[str, Any]) -> Setting | None:
-    """Return the setting that a field describes, None where it describes none."""
+    """Return the setting that a field describes, None if it describes none."""
     return metadata.get(_KEY)
 
 

@@ -40,7 +40,7 @@ class ModelMemory:
             self.settings.drafts = {str(chosen.target): own, **kept}
 
     def draft_of(self, target: Target) -> tuple[Drafting, tuple[Path, ...]] | None:
-        """Return the last way to draft for this target, and its source; None where nobody chose, or it is not there."""
+        """Return the last way to draft for this target, and its source; None if nobody chose, or it is not there."""
         told = self.settings.drafts.get(str(target), {})
         drafting, sources = told.get("drafting"), told.get("sources")
         if drafting not in DRAFTINGS or not isinstance(sources, list):

@@ -297,7 +297,7 @@ class SettingsTrouble:
 
 
 def _object(data: bytes) -> dict[str, Any] | None:
-    """Return the JSON object in a file. None where it is none."""
+    """Return the JSON object in a file. None if it is none."""
     if len(data) > _LARGEST:
         return None
     try:
@@ -373,7 +373,7 @@ class SettingsFile:
         return None
 
     def save(self, settings: Settings) -> bool:
-        """Write all of it, or nothing. False where the file cannot be written: then this run is not remembered.
+        """Write all of it, or nothing. False if the file cannot be written: then this run is not remembered.
 
         When it returns, the end of this program, however it comes, takes nothing of it away.
         """

@@ -87,7 +87,7 @@ def offer_imports(program: Program) -> None:
 
 
 def imports_menu(program: Program) -> QMenu | None:
-    """Return a menu of where chats may come from; None where that can only be files."""
+    """Return a menu of where chats may come from; None if that can only be files."""
     window, names = program.window, [name for name in CHAT_PROGRAMS if chats_of(name)]
     if not names:
         return None

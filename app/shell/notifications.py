@@ -83,7 +83,7 @@ class Notifier(QObject):
 
 
 def _worth_telling(exchange: Exchange) -> bool:
-    """Return True where a reply is worth a notification: not a cancelled or a short one."""
+    """Return True if a reply is worth a notification: not a cancelled or a short one."""
     if exchange.status == "cancelled":
         return False
     return exchange.stats is None or exchange.stats.total_ms >= LONG_MS

@@ -29,7 +29,7 @@ from engine import Installation, InstallationDamaged
 class Program:
     """Hold the parts of the running program.
 
-    `installation`: None unless it is frozen; `damage`: what is wrong with it; `watcher`: None where nobody can call.
+    `installation`: None unless it is frozen; `damage`: what is wrong with it; `watcher`: None if nobody can call.
     """
 
     settings: Settings

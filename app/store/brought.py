@@ -69,7 +69,7 @@ class Bringing:
     def bring(self, path: Path, note: Note, cancel: CancelToken) -> Brought:
         """Bring them; each is whole on the disk or not there at all.
 
-        `note` may raise Cancelled: what came until then stays. Raises ConversationRefused where there is no chat,
+        `note` may raise Cancelled: what came until then stays. Raises ConversationRefused if there is no chat,
         NotOfOthers.
         """
         brought = self._brought
@@ -128,7 +128,7 @@ class Bringing:
         self._brought.projects.append(project)
 
     def _grow(self, imported: Imported, found: ReadChat, note: Note) -> bool:
-        """Bring a chat up to date that is there. False where it is not."""
+        """Bring a chat up to date that is there. False if it is not."""
         number = self._chats.get(_key(found.source), 0)
         used = self._open_ones(number)
         # A copy: the window goes on changing it.

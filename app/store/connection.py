@@ -89,7 +89,7 @@ class FilePlace:
     def restore(self, connection: sqlite3.Connection) -> Path | None:
         """Write all that a connection to the old file sees into a new one in its place.
 
-        Returns where something that had taken its place is now, None where nothing had. Raises OSError, sqlite3.Error:
+        Returns where something that had taken its place is now, None if nothing had. Raises OSError, sqlite3.Error:
         then the connection still has everything.
         """
         path = self.path
@@ -116,7 +116,7 @@ class FilePlace:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Identify a file among others of its name at other times; None where there is no file.
+    """Identify a file among others of its name at other times; None if there is no file.
 
     None on Windows too, where a file that is open cannot be taken away.
     """

@@ -140,7 +140,7 @@ class ConversationStore:
             raise
 
     def load(self, conversation_id: int) -> Conversation | None:
-        """Return a conversation: the very object, where it is in use. None where there is none (any more)."""
+        """Return a conversation: the very object, where it is in use. None if there is none (any more)."""
         conversation = self._open.get(conversation_id)
         if conversation is None:
             conversation = self.store.load(conversation_id)

@@ -50,7 +50,7 @@ def summaries(connection: sqlite3.Connection) -> list[ConversationSummary]:
 
 
 def load(connection: sqlite3.Connection, conversation_id: int) -> Conversation | None:
-    """Return a whole conversation with all of its branches, or None where there is none (any more)."""
+    """Return a whole conversation with all of its branches, or None if there is none (any more)."""
     try:
         row = connection.execute(f"{_HEAD} WHERE id = ?", (conversation_id,)).fetchone()
         if row is not None and _is_deleted(row):
@@ -171,7 +171,7 @@ def _any_text(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _row(connection: sqlite3.Connection, select: str, number: int) -> Any:
-    """Return a row by its number; None where there is none, or nothing can be read of it."""
+    """Return a row by its number; None if there is none, or nothing can be read of it."""
     with damage_passed_over(), _any_text(connection):
         return connection.execute(f"{select} WHERE id = ?", (number,)).fetchone()
     return None

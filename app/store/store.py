@@ -153,7 +153,7 @@ class Store:
                 raise
 
     def load(self, conversation_id: int) -> Conversation | None:
-        """Return a whole conversation with all of its branches, or None where there is none (any more).
+        """Return a whole conversation with all of its branches, or None if there is none (any more).
 
         What is not as it was written is marked as damaged, and so is what stands for messages that cannot be read.
         """
@@ -171,7 +171,7 @@ class Store:
     def load_trace(self, message_id: int) -> bytes | None:
         """Load the token record of a reply in the form in which it was saved; None if there is none.
 
-        Raises TraceDamaged where it is not as it was written.
+        Raises TraceDamaged if it is not as it was written.
         """
         with self._reading():
             try:
@@ -215,7 +215,7 @@ class Store:
         return found
 
     def source(self, number: str) -> bytes | None:
-        """Return a file that is kept of documents, by its SHA-256 in hexadecimal digits; None where there is none."""
+        """Return a file that is kept of documents, by its SHA-256 in hexadecimal digits; None if there is none."""
         with self._reading(), salvage.damage_passed_over():
             row = self.connection.execute("SELECT data FROM sources WHERE hash = ?", (number,)).fetchone()
             data = b"" if row is None else bytes(row[0])
@@ -239,7 +239,7 @@ class Store:
 
     @contextlib.contextmanager
     def changes(self) -> Iterator[Store]:
-        """Keep all changes of a group, or none where one fails. Raises sqlite3.Error."""
+        """Keep all changes of a group, or none if one fails. Raises sqlite3.Error."""
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield self

@@ -164,7 +164,7 @@ class StoreWriter:
         self.submit(remove)
 
     def flush(self, timeout: float) -> bool:
-        """Wait until everything so far is on the disk. False where that took too long or fails."""
+        """Wait until everything so far is on the disk. False if that took too long or fails."""
         limit = time.monotonic() + timeout
         with self._changed:
             self._flushing = True
@@ -286,7 +286,7 @@ class StoreWriter:
                 self._done(1)
 
     def _rebuild_indexes(self, store: Store, damage: Exception) -> None:
-        """Build the indexes again, once: they may be what is damaged. Raises StoreError where it is more."""
+        """Build the indexes again, once: they may be what is damaged. Raises StoreError if it is more."""
         self._indexes_rebuilt = True
         LOGGER.info("the indexes are built again, as the file is damaged")
         try:
@@ -335,7 +335,7 @@ class StoreWriter:
             self._on_trouble(trouble)
 
     def _wait_to_retry(self) -> bool:
-        """Wait before the next try. Return False where the program is closing: then it was tried for the last time."""
+        """Wait before the next try. Return False if the program is closing: then it was tried for the last time."""
         with self._changed:
             self._taken = 0
             if self._closing:

@@ -43,7 +43,7 @@ class Component:
 
 
 def components() -> tuple[Component, ...]:
-    """Return the parts of the program, by name. Raises ResourceDamaged where a frozen program has lost the list."""
+    """Return the parts of the program, by name. Raises ResourceDamaged if a frozen program has lost the list."""
     folder = installation_folder()
     found = _installed() if folder is None else _listed(folder / _FOLDER)
     return tuple(sorted(found, key=lambda one: (one.name.lower() != _OURS, one.name.lower())))
@@ -62,7 +62,7 @@ def versions() -> list[tuple[str, str]]:
 
 
 def text_of(component: Component) -> str:
-    """Return the licence texts of a component, one below the other; empty where it has none. Raises ResourceDamaged."""
+    """Return the licence texts of a component, one below the other; empty if it has none. Raises ResourceDamaged."""
     texts = []
     room = _MOST_TEXT
     for path in component.texts:

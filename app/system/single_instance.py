@@ -50,7 +50,7 @@ class Call:
 
 @dataclass(slots=True)
 class Claim:
-    """Hold a claim on a store. `lock_file`: None where no file can be locked there: then it holds nothing."""
+    """Hold a claim on a store. `lock_file`: None if no file can be locked there: then it holds nothing."""
 
     store: Path
     lock_file: Path | None

@@ -62,7 +62,7 @@ class Typesetter:
             return self._runs
 
     def formula(self, tex: str, *, display: bool) -> Formula | None:
-        """Return a formula that is set; None where it cannot be, or is not yet."""
+        """Return a formula that is set; None if it cannot be, or is not yet."""
         with self._lock:
             return self._known.get((tex, display))
 
@@ -102,7 +102,7 @@ def typesetter() -> Typesetter:
 
 
 def set_formula(tex: str, display: bool) -> Formula | None:
-    """Set a formula; None where not all of it can be set as it is meant."""
+    """Set a formula; None if not all of it can be set as it is meant."""
     if _UNSET.search(tex):
         return None
     # Nothing refers to the numbers of its lines.

@@ -18,7 +18,7 @@ def damage_note() -> str:
 
 
 def damage_words(conversation: Conversation) -> str:
-    """Name the damaged parts of a chat; empty where nothing is."""
+    """Name the damaged parts of a chat; empty if nothing is."""
     damaged = [message for message in conversation if message.damaged]
     if not damaged and not conversation.damaged:
         return ""

@@ -149,7 +149,7 @@ def measure_replies(bench: Bench, length: int) -> dict[str, dict[str, Any]]:
 
 @contextmanager
 def _opened(args: argparse.Namespace, context: int) -> Iterator[tuple[SpeculativeDecoder, Server | None] | None]:
-    """Open the pair, and the server if one is asked for; None where the pair is not there."""
+    """Open the pair, and the server if one is asked for; None if the pair is not there."""
     pair = next((pair for pair in find_pairs(models_folder()) if pair.name == "qwen"), None)
     if pair is None:
         yield None

@@ -39,7 +39,7 @@ class Reply:
 
 
 def choose_best(swept: Sequence[Reply]) -> Setting:
-    """The setting with the highest median of ratios to the server's own plain decoding; 0 where none is above 1."""
+    """The setting with the highest median of ratios to the server's own plain decoding; 0 if none is above 1."""
     medians = _swept_medians(swept)
     return max(medians, key=medians.__getitem__, default=PLAIN)
 

@@ -31,7 +31,7 @@ class ServerFailed(Exception):
 class Settings:
     """How a server is run. `lookahead` 0: without a draft; `extra`: more arguments, as on its command line.
 
-    `draft`: a draft model or a head, None where the target's own file brings it; `kind`: what the server calls it.
+    `draft`: a draft model or a head, None if the target's own file brings it; `kind`: what the server calls it.
     """
 
     target: Path
@@ -178,7 +178,7 @@ class Server:
 
 
 def read_answer(found: dict[str, Any]) -> Answer:
-    """An answer of `/completion`. Raises ServerFailed where it lacks what is needed."""
+    """An answer of `/completion`. Raises ServerFailed if it lacks what is needed."""
     try:
         timings = found["timings"]
         counted = int(timings["predicted_n"]) - 1

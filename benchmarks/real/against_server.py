@@ -58,7 +58,7 @@ class Compared:
 
     @property
     def refused(self) -> bool:
-        """Return True where the server was measured and has no lookahead: it proposes nothing with the draft."""
+        """Return True if the server was measured and has no lookahead: it proposes nothing with the draft."""
         theirs = {reply.way[1] for reply in self.replies if reply.way[0] == SERVER}
         return self.pair.draft is not None and bool(theirs) and not any(map(_is_lookahead, theirs))
 

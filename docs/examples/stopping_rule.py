@@ -14,7 +14,7 @@ class WholeSentences:
     text: str = field(default="", init=False)
 
     def __call__(self, event: TokenEvent) -> bool:
-        """Return False where the reply shall end with this token."""
+        """Return False if the reply shall end with this token."""
         self.text += event.text
         return len(self.text.split()) < self.words or not self.text.rstrip().endswith((".", "!", "?"))
 

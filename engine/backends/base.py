@@ -95,7 +95,7 @@ class Tokenizer(Protocol):
 
     @property
     def chat_template(self) -> str | None:
-        """Return the usual one of the chat templates; None if there is none."""
+        """Return the default chat template; None if there is none."""
 
     @property
     def bos_token(self) -> str:
@@ -124,7 +124,7 @@ class Tokenizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CacheCopy:
-    """Hold a copy of a cache. `tokens`: those that it is of; `data`: the bytes that its backend gave.
+    """Hold a copy of a cache. `tokens`: its tokens; `data`: the bytes from its backend.
 
     `sizes`: of the pieces in `data`, where there are several.
     """
@@ -139,7 +139,7 @@ class CacheKeeper(ABC):
 
     @abstractmethod
     def change_to(self, backend: Backend, tokens: Sequence[int]) -> None:
-        """Prepare the cache for reading `tokens`: bring back what is kept of them."""
+        """Prepare the cache for reading `tokens`: restore their stored parts."""
 
 
 class Backend(ABC):
@@ -148,13 +148,13 @@ class Backend(ABC):
     Attributes: name; vocab_size; context_length (tokens that the cache holds); eos_token_ids (tokens that end a turn
     or a text); rewind (how the cache can go back); tokenizer; device (where it computes: "cpu", "cuda:0"…); threads
     (processor threads that it computes rounds with); threads_adjustable (whether that number can be changed);
-    parameters (number of weights) and weight_bytes (their size), 0 where not known; rows (what draws from its logits);
+    parameters (number of weights) and weight_bytes (their size), 0 if not known; rows (what draws from its logits);
     notes (sentences about how it was loaded that a person should know, mostly none); closed (whether `close` was
     called); own_kernels (whether this project's kernels compute: verifying costs less); row_difference (by how much a
     logit of a token fed with four others differs from that of the token alone, at most, as measured after loading; None
-    where it was not measured); hidden_states (which ones can be shown, None where none can); keeper (of caches that
-    were displaced, None: they are not kept); vocabulary (by the header of its file, None where that was not read);
-    gap_tokens (those that mark what stands before a gap, what stands behind it, and the gap; None where the file names
+    where it was not measured); hidden_states (which ones can be shown, None if none can); keeper (of caches that
+    were displaced, None: they are not kept); vocabulary (by the header of its file, None if that was not read);
+    gap_tokens (those that mark what stands before a gap, what stands behind it, and the gap; None if the file names
     none); context_grows (whether a longer chat may take a larger context: nobody chose this one); sees (whether it
     reads pictures).
     """
@@ -237,15 +237,15 @@ class Backend(ABC):
         """
 
     def mark(self) -> None:  # noqa: B027 - most caches need no mark
-        """Note that the next truncate will not go back before here. Costs something only where rewind is snapshots."""
+        """Promise that the next truncate will not go back before here. Costs something only if rewind is snapshots."""
 
     def watch(self, cancel: CancelToken | None) -> None:  # noqa: B027 - a backend may be too quick to be interrupted
-        """Watch this token: once it is set, a forward may be given up, raising Cancelled. None: no more."""
+        """Watch this token: once it is set, a forward may stop early, raising Cancelled. None: watch no longer."""
 
     def show_states(self, reader: StateReader | None) -> None:
         """Show the hidden states of every token from the next forward on to `reader`. None: to nobody, at no cost.
 
-        Raises NotAvailable where they cannot be shown.
+        Raises NotAvailable if they cannot be shown.
         """
         if reader is not None:
             raise NotAvailable(
@@ -253,25 +253,25 @@ class Backend(ABC):
             )
 
     def want_rows(self, bits: NDArray[np.uint64] | None) -> bool:
-        """Compute from now on only wanted logits, the others being minus infinity; return whether that can be.
+        """Compute only wanted logits from now on, the others being minus infinity; return False if not supported.
 
         `bits` has one for 16 rows each, and may change between forwards. None: all rows are wanted.
         """
         return False
 
     def grow_context(self, context_length: int) -> bool:
-        """Make room for so many tokens, or as many as the model can have, and keep what the cache holds.
+        """Make room for so many tokens, or the model's most, and keep the cached ones.
 
         False: it cannot, or `context_grows` is not set.
         """
         return False
 
     def cache_bytes(self) -> int:
-        """Return the size of a copy of the cache, in bytes; 0 where it cannot be copied."""
+        """Return the size of a copy of the cache, in bytes; 0 if it cannot be copied."""
         return 0
 
     def copy_cache(self) -> CacheCopy | None:
-        """Return a copy of the cache, None where it cannot be copied.
+        """Return a copy of the cache, None if it cannot be copied.
 
         It may be of fewer tokens: not of those at the end that are to be fed again.
         """
@@ -282,11 +282,11 @@ class Backend(ABC):
         raise BackendFailure(Translatable("its cache cannot be restored"))
 
     def part_length(self) -> int:
-        """Return of how many tokens in a row `copy_part` can give a copy, at most; 0 where it gives none."""
+        """Return the most tokens in a row that `copy_part` can copy; 0 if it copies none."""
         return 0
 
     def copy_part(self, first: int, last: int) -> CacheCopy | None:
-        """Return a copy of what the cache holds of its tokens from position `first` up to `last`; None: there is none.
+        """Return a copy of the cached tokens from position `first` up to `last`; None: there is none.
 
         It may be of fewer tokens: not of those at the end that are to be fed again.
         """
@@ -302,7 +302,7 @@ class Backend(ABC):
     def see(self, picture: Picture) -> list[int]:
         """Return a picture's tokens: PictureTokens, and the tokens around them.
 
-        `forward` is given all of a piece's positions by themselves, without outputs. Raises NotAvailable where the
+        `forward` is given all of a piece's positions by themselves, without outputs. Raises NotAvailable if the
         model does not see, InvalidRequest.
         """
         raise NotAvailable(Translatable("Reading pictures"), Translatable("{name} cannot see.", name=self.name))
@@ -318,13 +318,13 @@ class Backend(ABC):
         return nullcontext()
 
     def check_open(self) -> None:
-        """Raise BackendClosed where the model was closed; BackendFailure where more is known of why it is gone."""
+        """Raise BackendClosed if the model was closed; BackendFailure if the reason is known."""
         if self.closed:
             raise BackendClosed
 
     @abstractmethod
     def close(self) -> None:
-        """Free the model. Closing twice is harmless; what is asked of it afterwards raises BackendClosed."""
+        """Free the model. Closing twice is harmless; later calls raise BackendClosed."""
 
 
 class Embedder(ABC):

@@ -57,7 +57,7 @@ class BlockLayers(HeadLayers):
         return states
 
     def knows(self, first: int) -> bool:
-        """Return True if it has what the block of a pending token at position `first` is made of."""
+        """Return True if it has the states from which the block of a pending token at position `first` is made."""
         return True
 
     @abstractmethod
@@ -70,7 +70,7 @@ class BlockLayers(HeadLayers):
 
 
 class BlockHeadBackend(HeadBackend):
-    """Let a head draft block by block, though it is asked token by token (see HeadBackend)."""
+    """Draft block by block behind an interface that asks token by token (see HeadBackend)."""
 
     def __init__(self, layers: BlockLayers, target: Backend) -> None:
         super().__init__(layers, target)
@@ -102,7 +102,7 @@ class BlockHeadBackend(HeadBackend):
 
     @property
     def grows(self) -> bool:
-        """Return True: what may follow a node depends on its depth alone."""
+        """Return True: the tokens after a node depend on its depth alone."""
         return True
 
     def grow(self, tokens: Sequence[int], parents: Sequence[int]) -> Logits:

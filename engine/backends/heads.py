@@ -29,9 +29,9 @@ class HeadLayers(ABC):
 
     Attributes: name; method (the draft method that it is for); tokenizer (the one that it was made for); layers (which
     states of the target it reads, as in engine.backends.base.HiddenStates); width (numbers in a combined state);
-    vocab_size (of its logits: the target's); first (position of the first entry: 1, or 0 where the first token has one
+    vocab_size (of its logits: the target's); first (position of the first entry: 1, or 0 if the first token has one
     too, with a state of zeros); branches (whether it computes trees, with `branch`); parameters and weight_bytes;
-    ahead (set before each `feed`: 0 where the states are the target's, n where the entry is the n-th behind these, made
+    ahead (set before each `feed`: 0 if the states are the target's, n where the entry is the n-th behind these, made
     of the head's own).
     """
 
@@ -80,7 +80,7 @@ class HeadLayers(ABC):
 
 
 class _KeptStates:
-    """Keep a state of each position, in blocks: as much memory as the text needs, and none of it is ever copied."""
+    """Store a state of each position, in blocks: as much memory as the text needs, and none of it is ever copied."""
 
     BLOCK = 1024
 
@@ -119,7 +119,7 @@ class _Branch(NamedTuple):
 
 
 class HeadBackend(Backend):
-    """Let a head draft as a model of its own would (see Backend): made of its layers and its loaded target.
+    """Draft with a head as with a model of its own (see Backend): made of its layers and its loaded target.
 
     It reads the target's states as they are computed (it is a StateReader), keeps each, and never has the target run:
     what it drafted from its own states and was accepted is computed anew from the target's, together with the next
@@ -164,7 +164,7 @@ class HeadBackend(Backend):
         return self._layers.layers
 
     def expect(self, count: int) -> None:
-        """Note that the next draft may have up to `count` tokens."""
+        """Set the most tokens of the next draft."""
 
     def ready(self, count: int) -> bool:
         """Return True if it can draft behind `count` tokens, of which the target has read all but the last."""
@@ -172,7 +172,7 @@ class HeadBackend(Backend):
 
     @property
     def seen(self) -> int:
-        """Return of how many leading tokens the states are known."""
+        """Return the number of leading tokens whose states are known."""
         return self._seen
 
     def read_states(self, first: int, tokens: Sequence[int], states: States) -> None:
@@ -199,7 +199,7 @@ class HeadBackend(Backend):
             pass
 
     def read_on(self) -> bool:
-        """Compute BATCH entries of what it has not read yet, where there are as many; return whether it did."""
+        """Compute the next BATCH unread entries, if there are as many; return True if it did."""
         if self._seen - self._exact < BATCH:
             return False
         self._feed_exact(self._exact + BATCH, wanted=False)
@@ -216,7 +216,7 @@ class HeadBackend(Backend):
         self._combined += len(combined)
 
     def _forget(self, position: int) -> None:
-        """Forget entries from `position` on, in which a token or what is before it is another one now."""
+        """Drop entries from `position` on, whose token or predecessor has changed."""
         position = max(position, self._layers.first)
         self._exact = min(self._exact, position)
         if self._held > position:

@@ -12,9 +12,9 @@ from engine.system.processor import library_stamp
 
 
 def describe_loaded(backend: Backend, config: LoadConfig | None) -> list[object] | None:
-    """Identify this model, as it was loaded: plain values whose `repr` can be compared.
+    """Identify a loaded model: plain values whose `repr` can be compared.
 
-    None where it has no configuration (it was handed over as an object), or its files have gone.
+    None if it has no configuration (it was handed over as an object), or its files have gone.
     """
     if config is None:
         return None

@@ -1,4 +1,4 @@
-"""Find out whether a row of logits depends on how many tokens were fed with it, measured once after loading.
+"""Measure the dependence of a row of logits on the number of tokens fed with it, once after loading.
 
 Where it does not (batch invariance), verifying a draft gives the very numbers of plain decoding, so that greedy replies
 with and without a draft are equal. It depends on the kernels of a device, which no library declares.
@@ -46,7 +46,7 @@ def note_row_difference(backend: Backend, config: LoadConfig, cancel: CancelToke
 
 
 def measure_row_difference(backend: Backend) -> float | None:
-    """Return by how much the logits of a token differ at most, fed as the last of five and alone behind the other four.
+    """Return the largest difference of a token's logits, fed as the last of five and alone behind the other four.
 
     0.0: not in one bit. None: the context is too short, or the logits are no numbers. Feeds six tokens (nine where the
     cache cannot go back), and leaves the cache empty. Raises BackendFailure, Cancelled.
@@ -74,7 +74,7 @@ def measure_row_difference(backend: Backend) -> float | None:
 
 
 def _key(backend: Backend, config: LoadConfig) -> str | None:
-    """Name the model as it is loaded, the machine and its libraries; None where its files have gone."""
+    """Return a key of the loaded model, the machine and its libraries; None if the model's files are gone."""
     loaded = describe_loaded(backend, config)
     machine = describe_machine()
     facts = [machine[name] for name in ("processor", "libraries", "outrider")]
@@ -87,7 +87,7 @@ def _remembered() -> dict[str, object]:
 
 
 def _remember(key: str, difference: float) -> None:
-    """Remember it, forgetting the oldest beyond a few hundred. Does nothing where it cannot write."""
+    """Remember it, forgetting the oldest beyond a few hundred. Does nothing if it cannot write."""
     others = [(known, value) for known, value in _remembered().items() if known != key]
     with suppress(OSError):
         write_json(cache_folder() / "row_differences.json", dict([*others, (key, difference)][-_MOST_REMEMBERED:]))

@@ -23,11 +23,11 @@ _KEPT = 256
 
 
 class StateBlocks(BlockLayers):
-    """Compute a block from the target's state before the pending token alone. `most`: how many heads there are."""
+    """Compute a block from the target's state before the pending token alone. `most`: the number of heads."""
 
     method = "medusa"
     first = 1
-    """Before the first token there is no state."""
+    """There is no state before the first token."""
 
     def __init__(self, name: str, head: DraftHead, count: int, target: Backend) -> None:
         self.name = name
@@ -37,7 +37,7 @@ class StateBlocks(BlockLayers):
         self.vocab_size = target.vocab_size
         self.most = count
         self._states: dict[int, States] = {}
-        """Of the last positions, shape (width,)."""
+        """The states of the last positions, shape (width,)."""
 
     def feed(self, first: int, tokens: Sequence[int], states: States, *, wanted: bool) -> None:
         for position, state in enumerate(states, first):

@@ -35,7 +35,7 @@ from engine.system.files import private_folder, write_whole
 
 MOST_DISK_BYTES = 2 * 2**30
 _NOBODY = "unnamed"
-"""The owner of what is kept without a name."""
+"""The owner of caches without a name."""
 _OWNER = re.compile(r"[A-Za-z0-9_]{1,64}")
 _SUFFIX, _KEY = ".kv", "key"
 _MAGIC = b"outrider cache 1"
@@ -45,7 +45,7 @@ _MOST_TOKENS, _MOST_PART_BYTES = 4096, 2**30
 _LEAST = 64
 """Tokens that are read again rather than kept or brought back."""
 _SHARE = 2
-"""A part takes at most this share (half) of what is free on the disk."""
+"""A part takes at most this share (half) of the free space on the disk."""
 _OLD_S = 60.0
 _DAMAGED = "it is damaged, or was made elsewhere"
 _log = logging.getLogger("outrider.caches")
@@ -157,7 +157,7 @@ class DiskCaches:
         return parts
 
     def _part(self, path: Path, parent: bytes, wanted: Sequence[int]) -> KeptPart | None:
-        """Return a part, by what its file says it is of; None, and it is gone, where that is not what its name says."""
+        """Return a part by its file's tokens; None, and it is deleted, if they do not match its name."""
         held = _tokens_of(path)
         part = KeptPart(path, parent, held, common_prefix(held, wanted))
         if path.name == part.file_name:
@@ -166,7 +166,7 @@ class DiskCaches:
         return None
 
     def _read(self, part: KeptPart) -> CacheCopy | None:
-        """Read a part; None, and it is gone, where it was changed."""
+        """Read a part; None, and it is deleted, if it was changed."""
         try:
             size = part.path.stat().st_size
             content = part.path.read_bytes() if size <= _MOST_PART_BYTES else b""
@@ -257,7 +257,7 @@ def _remove(place: Path) -> None:
 
 
 def _files(folder: Path, pattern: str = f"*-*{_SUFFIX}") -> Iterator[Path]:
-    """Return the parts in a folder, of all owners, whose folders may go meanwhile."""
+    """Yield the parts in a folder, of all owners, whose folders may go meanwhile."""
     places = list[Path]()
     with suppress(OSError):
         places = list(folder.iterdir())
@@ -268,7 +268,7 @@ def _files(folder: Path, pattern: str = f"*-*{_SUFFIX}") -> Iterator[Path]:
 
 
 def _tokens_of(path: Path) -> tuple[int, ...]:
-    """Return the tokens that a part says it is of; none where it says nothing that makes sense."""
+    """Return the tokens of a part's file; none if its head makes no sense."""
     with suppress(OSError, struct.error), path.open("rb") as file:
         magic, _, count = _HEAD.unpack(file.read(_HEAD.size))
         if magic == _MAGIC and 0 < count <= _MOST_TOKENS:
@@ -291,7 +291,7 @@ def _name(parent: bytes, tokens: Sequence[int]) -> bytes:
 
 
 def _touch(paths: Sequence[Path]) -> None:
-    """Note that the parts of a text were used: the first ones last, without which the others are worth nothing."""
+    """Mark the parts of a text as used: the first ones last, without which the others are worth nothing."""
     now = time.time_ns()
     for place, path in enumerate(paths):
         with suppress(OSError):

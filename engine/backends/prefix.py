@@ -24,14 +24,14 @@ def common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
 
 
 def keep_prefix(backend: Backend, tokens: Sequence[int]) -> int:
-    """Rewind the cache to what it shares with `tokens` and give its length; from zero where it cannot go back."""
+    """Rewind the cache to its common prefix with `tokens`, and return the length; from zero if it cannot go back."""
     if backend.keeper is not None:
         backend.keeper.change_to(backend, tokens)
     return rewind_to(backend, tokens)
 
 
 def rewind_to(backend: Backend, tokens: Sequence[int]) -> int:
-    """Rewind as `keep_prefix` does, but with what the cache holds now: nothing that was kept of it is brought back."""
+    """Rewind as `keep_prefix` does, but only within the present cache: no stored part is restored."""
     shared = common_prefix(backend.tokens, tokens)
     try:
         backend.truncate(shared)
@@ -42,7 +42,7 @@ def rewind_to(backend: Backend, tokens: Sequence[int]) -> int:
 
 
 def read(backend: Backend, tokens: Sequence[int], cancel: CancelToken) -> Iterator[int]:
-    """Feed `tokens` without asking for logits, piece by piece; yields how many each piece had. Raises Cancelled."""
+    """Feed `tokens` without logits, piece by piece; yield the length of each piece. Raises Cancelled."""
     for piece in _pieces(tokens):
         cancel.check()
         backend.forward(piece, 0)
@@ -63,6 +63,6 @@ def _pieces(tokens: Sequence[int]) -> Iterator[Sequence[int]]:
 
 
 def read_all(backend: Backend, tokens: Sequence[int], cancel: CancelToken) -> None:
-    """Read as `read` does, where nobody wants to know how far it is. Raises Cancelled."""
+    """Read as `read` does, without progress. Raises Cancelled."""
     for _ in read(backend, tokens, cancel):
         pass

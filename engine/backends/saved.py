@@ -33,7 +33,7 @@ class SavedCaches(CacheKeeper):
         return tuple(self._kept)
 
     def change_to(self, backend: Backend, tokens: Sequence[int]) -> None:
-        """Bring back what is kept of a text that is to be read, and keep what that displaces.
+        """Restore the stored cache of a text that is to be read, and store the one that it displaces.
 
         The cache then holds a text that begins like `tokens`, or what it held before.
         """
@@ -68,7 +68,7 @@ class SavedCaches(CacheKeeper):
 
 
 def keep_caches(*backends: Backend | None, most_bytes: int = MOST_BYTES) -> None:
-    """Let backends keep the caches of conversations that others displace; those that do already stay as they are."""
+    """Store displaced caches of conversations; backends that do already stay as they are."""
     for backend in backends:
         if backend is None or not most_bytes:
             continue
@@ -79,7 +79,7 @@ def keep_caches(*backends: Backend | None, most_bytes: int = MOST_BYTES) -> None
 
 
 def keep_on_disk(backend: Backend, disk: DiskCaches | None) -> None:
-    """Let a backend look on disk too for the caches of conversations; None: no longer."""
+    """Look for the caches of conversations on disk too; None: no longer."""
     if isinstance(backend.keeper, SavedCaches):
         backend.keeper.disk = disk
     elif backend.keeper is None and disk is not None:

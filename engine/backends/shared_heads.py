@@ -18,7 +18,7 @@ from engine.translatable import Translatable
 
 
 class SharedCacheHeadBackend(HeadBackend):
-    """Let a head draft from the target's cache (see HeadBackend). It keeps the states of the last tokens alone.
+    """Draft with a head from the target's cache (see HeadBackend). It keeps the states of the last tokens alone.
 
     Its layers are fed one entry at a time; `ahead` counts from the pending token's.
     """
@@ -29,7 +29,7 @@ class SharedCacheHeadBackend(HeadBackend):
         self._first = 0
         """The position of the first state that is kept: those up to `_seen` are."""
         self._computed = 0
-        """What is behind so many tokens was computed last, and `_own` is of the last of them."""
+        """The number of tokens behind which the head computed last; `_own` is the state of the last of them."""
 
     def ready(self, count: int) -> bool:
         return self._first < count - 1 <= self._seen

@@ -27,7 +27,7 @@ _LEAST_S, _MOST_S = 0.005, 1.0
 _SILENT = 4
 """Tokens without a row that a round has at most, such as those that a draft catches up with."""
 _MEMORY = 0.8
-"""How much of the known duration of a forward stays when another one was timed."""
+"""The weight of the known duration of a forward when another one was timed."""
 
 
 @dataclass(slots=True, eq=False)
@@ -62,7 +62,7 @@ class StreamModel(Protocol):
 
 
 class Meeting:
-    """Let the streams of a target and its draft meet, so that what they want is computed together.
+    """Batch the streams of a target and its draft, so that their forwards are computed together.
 
     The smaller model goes first: a stream that drafts comes to the target soon. Otherwise a forward begins once all
     streams that write a reply wait for one, or one of them has waited for as long as a forward takes. Between two
@@ -75,15 +75,15 @@ class Meeting:
         self._waiting: dict[int, tuple[StreamModel, Feed]] = {}
         self._computing = False
         self._wanted = 0
-        """How many wait for no forward to run: the next one does not begin before them."""
+        """Waiters for a moment without a forward: the next one does not begin before them."""
         self._read_last = False
         self._seconds: dict[int, float] = {}
-        """What a forward takes, by size of the model."""
+        """The seconds of a forward, by size of the model."""
         self._ended = 0.0
         """When the last forward ended: a stream that it held up, or that was in it, is on its way."""
         self.forwards = self.together = 0
         self._apart_at = 0
-        """How many forwards there had been when something else was computed last."""
+        """The number of forwards when something else was computed last."""
 
     def forward(self, model: StreamModel, feed: Feed) -> Logits:
         """Return the logits of a feed, computed with those of the others. Raises the feed's error."""
@@ -105,7 +105,7 @@ class Meeting:
         return feed.rows
 
     def leave(self, number: int) -> None:
-        """Note that a stream writes no reply now: it is not waited for."""
+        """Mark a stream as writing no reply: it is not waited for."""
         with self._changed:
             self._active.discard(number)
             self._changed.notify_all()
@@ -145,7 +145,7 @@ class Meeting:
         return max(0.0, first + patience - perf_counter())
 
     def _lead(self) -> None:
-        """Compute, on the thread of a stream, what is to be computed next: its own feed or those of others."""
+        """Compute the next feeds on the thread of a stream: its own or those of others."""
         model, feeds = self._choose()
         for feed in feeds:
             del self._waiting[feed.number]
@@ -170,7 +170,7 @@ class Meeting:
             self._changed.notify_all()
 
     def _choose(self) -> tuple[StreamModel, list[Feed]]:
-        """Return the model that computes next, and what."""
+        """Return the model that computes next, and its feeds."""
         rounds = [(model, feed) for model, feed in self._waiting.values() if not feed.reads]
         readings = [(model, feed) for model, feed in self._waiting.values() if feed.reads]
         largest = max(model.weight_bytes for model, _ in self._waiting.values())
@@ -196,7 +196,7 @@ class Seat:
 
 
 class StreamCaches(CacheKeeper):
-    """Keep the caches of streams: what one of them holds is not read twice."""
+    """Keep the caches of streams: a text in one of them is not read twice."""
 
     def __init__(self, meeting: Meeting, others: Sequence[Backend], kept: SavedCaches | None) -> None:
         self._meeting, self._others, self._kept = meeting, others, kept

@@ -1,4 +1,4 @@
-"""Give a loaded model the number of processor threads that is quickest here, by timing forwards of it.
+"""Choose the quickest number of processor threads for a loaded model, by timing its forwards.
 
 `choose_threads` does it once, on a quiet machine; a `ThreadFollower` goes on while replies are written, where other
 programs, the window's own painting among them, take cores and give them back.
@@ -30,11 +30,11 @@ FEWER_BELOW, MORE_BELOW, BUSY_CORES = 0.95, 0.85, 0.25
 """Shares of the usual time below which fewer or more threads are taken (whoever takes a core of more holds up all), and
 the part of a core that other programs may take meanwhile."""
 _MOST = 3
-"""Numbers that are tried against the usual one, and passes through all: what disturbs comes in bursts."""
+"""Numbers that are tried against the usual one, and passes through all: disturbances come in bursts."""
 
 
 class Meter:
-    """Times forwards behind what a cache holds, which it holds again afterwards. `room`: tokens that one may have."""
+    """Times forwards behind the cached tokens, and restores the cache. `room`: the most tokens of one forward."""
 
     def __init__(self, backend: Backend, cancel: CancelToken, clock: Clock) -> None:
         self._backend, self._cancel, self.clock, self._base = backend, cancel, clock, backend.length
@@ -164,7 +164,7 @@ class ThreadFollower:
         self.threads, self._shares = self._left.pop(0), []
 
     def _judge(self) -> None:
-        """Keep the number that was tried if it is quicker, try the next one, or go back."""
+        """Keep the tried number if it is quicker, try the next one, or go back."""
         level = fmean(self._shares)
         if level < self._level * (1.0 if self.threads == self._usual else self.BETTER):
             self._kept, self._level, self._left = self.threads, level, []

@@ -9,7 +9,7 @@ from typing import Any
 from engine.bench.runs import AUTO, DIFFERENT, NEAR_TIE, NGRAM, PLAIN, SAME, SERVER, UNEXAMINED, LeftOut, Reply
 
 _ENOUGH = 3
-"""Pairs without which nothing is said of which is faster."""
+"""The fewest pairs from which a faster way is named."""
 _SHORT = 16
 _UNSTEADY = 0.15
 _BUSY = 0.05
@@ -17,7 +17,7 @@ _Speeds = dict[tuple[int, int], float]
 
 
 def spread(values: Sequence[float]) -> dict[str, float] | None:
-    """Return median, the middle half (low, high), least and most, and how many values; None where there are none."""
+    """Return median, the middle half (low, high), least and most, and the count; None without values."""
     if not values:
         return None
     low, _, high = quantiles(values, n=4, method="inclusive") if len(values) > 1 else (values[0],) * 3
@@ -93,7 +93,7 @@ def _best_of(speeds: dict[str, _Speeds], names: Sequence[str], turns: Callable[[
 
 
 def _best_fixed(speeds: dict[str, _Speeds], fixed: Sequence[str]) -> dict[str, Any] | None:
-    """Return the fastest of plain decoding and the fixed lookaheads, and those that are not told apart from it."""
+    """Return the fastest of plain decoding and the fixed lookaheads, and those not distinguishable from it."""
     best = _best_of(speeds, fixed, lambda _turn: True)
     if best is None or len(fixed) == 1:
         return None
@@ -141,7 +141,7 @@ def make_notes(
     other_programs: float = 0.0,
     row_difference: float | None = None,
 ) -> list[str]:
-    """Return sentences for a person: the best lookahead, whether auto keeps up, what was noisy, and what went wrong.
+    """Return sentences for a person: the best lookahead, auto's share of it, noise, and errors.
 
     `row_difference`: the target's, see Backend.
     """

@@ -79,7 +79,7 @@ class Measured:
 class WaysProgress:
     """Report the progress of a measurement.
 
-    Attributes: stage; done and total (ways in the warm-up, then replies); seconds_left (about; None where it is not
+    Attributes: stage; done and total (ways in the warm-up, then replies); seconds_left (about; None if it is not
     known yet); measured. `report`: the figures of the moment at which it is asked for the first time.
     """
 
@@ -96,7 +96,7 @@ class WaysProgress:
 
 
 Progress = Callable[[WaysProgress], bool | None]
-"""Is told of the progress; may give False to end the measurement with what there is."""
+"""Receives the progress; may return False to end the measurement with the replies so far."""
 
 
 def measure(decoder: SpeculativeDecoder, wanted: BenchRequest, cancel: CancelToken, progress: Progress) -> Measured:
@@ -146,7 +146,7 @@ def measure(decoder: SpeculativeDecoder, wanted: BenchRequest, cancel: CancelTok
 
 
 def _collect(measured: Measured, sizes: Sizes, tell: Callable[[Stage, int, int, float | None], bool]) -> None:
-    """Collect the replies, and whether only a part was measured. Raises Cancelled where nothing was."""
+    """Collect the replies; return True if only a part was measured. Raises Cancelled if none was."""
     bench, replies = measured.bench, measured.replies
     total = sizes.repeats * len(bench.prompts) * len(bench.ways)
     began = perf_counter()
@@ -221,7 +221,7 @@ class WaysReport:
     """Hold the result of a measurement.
 
     `ways`: in the order in which they were asked for, plain decoding first. `best_fixed`: the fastest of plain decoding
-    and the fixed lookaheads, None where it is not known; `not_told_apart`: those whose distance to it is within the
+    and the fixed lookaheads, None if it is not known; `not_told_apart`: those whose distance to it is within the
     spread. `repeats`, `max_tokens`: None before the warm-up is over. `unsteady`: by how much plain decoding of one
     prompt varied between turns. `notes`: sentences for a person, once all is over. `machine`: as `describe_machine`
     tells; empty while it is measured. `sources`: the models that proposed.
@@ -297,7 +297,7 @@ def _way(way: int | str, decoder: SpeculativeDecoder) -> Way:
 
 
 def make_ways_report(measured: Measured, machine: Mapping[str, Any] | None = None) -> WaysReport:
-    """Return the figures of what was measured, or so far. Raises ModelNotLoaded."""
+    """Return the figures of a measurement, also of an unfinished one. Raises ModelNotLoaded."""
     bench, replies, sizes = measured.bench, measured.replies, measured.sizes
     target = bench.decoder.target
     if target is None:

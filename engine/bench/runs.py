@@ -35,11 +35,11 @@ DEFAULT_LOOKAHEADS = (1, 2, 3, 4, 6, 8, 12, 16)
 CLOSE = 1e-3
 """Two logits closer than this may change places between batches of different size (ARCHITECTURE.md, *Contracts*)."""
 BUDGET_S = 480.0
-"""What the measurement may take where the sizes are not given."""
+"""The seconds of the measurement if no sizes are given."""
 _REPEATS, _MOST_TOKENS, _FEWEST_TOKENS = 3, 64, 24
 _WARM_TOKENS = 8
 _TOGETHER = (5, 2, 9, 17)
-"""Tokens that are read at once to see what that changes: as lookaheads of 4, 1, 8 and 16 have verified. A card computes
+"""Tokens read at once, to see the effect: as lookaheads of 4, 1, 8 and 16 have verified. A card computes
 up to eight with other kernels than more."""
 _SMALLEST_ROOM = 8
 """Tokens of a reply that must fit the context behind a prompt."""
@@ -59,7 +59,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class PreparedPrompt:
-    """Hold a prompt as token ids and as it was given, and how long its reply may be at most."""
+    """Hold a prompt as token ids and as it was given, and the longest length of its reply."""
 
     category: str
     number: int
@@ -70,7 +70,7 @@ class PreparedPrompt:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Name a prompt that this target cannot answer, and say why."""
+    """Name a prompt that this target cannot answer, with the reason."""
 
     category: str
     number: int
@@ -157,7 +157,7 @@ def prepare(
     """Return the prompts as this target reads them, and those that it cannot answer.
 
     A reply's length is the prompt's own, or `max_tokens` where that is less; and what the context holds.
-    Raises InvalidRequest where nothing is left, Cancelled.
+    Raises InvalidRequest if nothing is left, Cancelled.
     """
     prepared: list[PreparedPrompt] = []
     left_out: list[LeftOut] = []
@@ -318,7 +318,7 @@ class Equality:
     does, are shown to lie closer than `CLOSE` and are the two that were chosen (where it is not batch-invariant,
     closer than twice what computing several tokens at once changes there); DIFFERENT, anything else; UNEXAMINED, they
     part, and the target was not asked. `alike`: tokens before they part. `tokens`: of the plain reply. `gap`:
-    between the target's two best logits where they part, None where it was not asked.
+    between the target's two best logits where they part, None if it was not asked.
     """
 
     verdict: str
@@ -328,7 +328,7 @@ class Equality:
 
 
 def compare_replies(bench: Bench, replies: Sequence[Reply], *, examine: bool = True) -> list[Equality | None]:
-    """Compare each reply with the plain one; None where tokens are drawn, or there is no plain one.
+    """Compare each reply with the plain one; None if tokens are drawn, or there is no plain one.
 
     `examine`: ask the target about those that part. Raises ModelNotLoaded, Cancelled.
     """

@@ -12,7 +12,7 @@ from engine.messages.parts import ToolCall
 
 _OPENERS = (re.compile(r"```[\w.+-]{0,16}[ \t]*\r?\n\s*"), re.compile(r"<[\w:|-]{1,24}>\s*"))
 _OPENING = re.compile(r"`{1,3}|```[\w.+-]{0,16}[ \t]*\r?|<[\w:|-]{0,24}")
-"""What calls may be wrapped in, whole and as far as it has come."""
+"""Wrappings of calls, whole and as far as they have come."""
 _FIRST_KEYS = ("name", "function", "type", "id", "arguments", "parameters", "tool", "tool_name", "tool_calls")
 _WRAPPED = (
     re.compile(r"```[\w.+-]*[ \t]*\r?\n(.*?)\r?\n?[ \t]*```", re.DOTALL),
@@ -40,7 +40,7 @@ class BareCalls:
         return self._open and "{" in self._held
 
     def take(self, text: str) -> str:
-        """Take more content; return what is content for sure."""
+        """Take more content; return the part that is content for sure."""
         if not self._open:
             return text
         self._held += text
@@ -49,7 +49,7 @@ class BareCalls:
         return self._release()
 
     def end(self, *, read: bool = True) -> str:
-        """End the content; return what was held back, if it is no call. `read` False: it is none, whatever it says."""
+        """End the content; return the held text, if it is no call. `read` False: it is none in any case."""
         if read and self._open and self._held.strip():
             self.calls = read_calls(self._held, self._names)
         self._held = "" if self.calls else self._held
@@ -60,7 +60,7 @@ class BareCalls:
         return text
 
     def _may_be(self) -> bool:
-        """Return True if what has come may be the beginning of calls."""
+        """Return True if the held text may be the beginning of calls."""
         left = self._held.lstrip()
         for _ in range(2):  # A fence within tags, or tags within a fence.
             if _OPENING.fullmatch(left):
@@ -77,7 +77,7 @@ class BareCalls:
 
 
 def read_calls(text: str, names: Collection[str]) -> tuple[ToolCall, ...]:
-    """Return the calls that a text is, and nothing else; () where it is anything else."""
+    """Return the calls of a text that consists of nothing else; () for any other text."""
     values: list[Any] = []
     left = _unwrapped(text.strip())
     while left:

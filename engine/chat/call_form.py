@@ -1,4 +1,4 @@
-"""Find out by rendering how a model's family writes a call of a tool: the texts around its name and its arguments."""
+"""Find a model family's form of tool calls by rendering: the texts around the name and the arguments."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ class Tags(NamedTuple):
 class CallForm:
     """Hold the texts of calls: `head`, then of each call its name, `middle` and its arguments, at last `tail`.
 
-    `between`: from one call to the next, None where a reply has one alone. `name_first` False: the arguments stand
+    `between`: from one call to the next, None if a reply has one alone. `name_first` False: the arguments stand
     before the name. `empty`: what stands behind the name of a call without arguments, where they are told as `tags`,
-    None where such a call is not read; `tags` None: they are JSON. `blanks`: empty lines may stand before the head.
+    None if such a call is not read; `tags` None: they are JSON. `blanks`: empty lines may stand before the head.
     """
 
     head: str
@@ -78,7 +78,7 @@ class CallForm:
 
 
 BARE = CallForm('{"name": "', '", "arguments": ', "}")
-"""The form of models whose template writes none that can be read: it is read as a call where it is the whole reply."""
+"""The form of models whose template writes no readable one: it counts as a call if it is the whole reply."""
 _known: WeakKeyDictionary[Tokenizer, tuple[str, CallForm]] = WeakKeyDictionary()
 
 
@@ -101,7 +101,7 @@ def call_form(tokenizer: Tokenizer, given: TemplateInput, renderer: Renderer, en
 
 
 class _Finder:
-    """Find the form. Attribute: unsure, whether what was written could not be read, perhaps for lack of time."""
+    """Find the form. Attribute: unsure, True if the output could not be read, perhaps for lack of time."""
 
     def __init__(
         self, template: str, tokenizer: Tokenizer, given: TemplateInput, renderer: Renderer, ends: Sequence[str]
@@ -114,7 +114,7 @@ class _Finder:
         )
 
     def find(self) -> CallForm | None:
-        """Return the form, None where none is found that is read as calls again."""
+        """Return the form, None if none is found that is read as calls again."""
         try:
             prompt = self._render()
             arguments = dict(zip(_KEYS, _VALUES, strict=True))
@@ -149,7 +149,7 @@ class _Finder:
         return render_usable(self._renderer, self._template, chat)
 
     def _written(self, prompt: str, calls: Sequence[Mapping[str, Any]]) -> str | None:
-        """Return the reply that a template makes of calls, without a thought before it; None where it lacks a name."""
+        """Return the reply that a template makes of calls, without a thought before it; None if it lacks a name."""
         text = self._render(calls)
         same = next((place for place, pair in enumerate(zip(prompt, text, strict=False)) if len(set(pair)) > 1), None)
         begin = whole_tags(text, min(len(prompt), len(text)) if same is None else same)
@@ -201,7 +201,7 @@ class _Finder:
         return replace(form, tags=ended, tail=tail, between=two[shared:], empty=behind.removesuffix(tail))
 
     def _quoted(self, tags: Tags, prompt: str) -> Tags | None:
-        """Return the tags with what stands around texts and around numbers apart; None where that is unclear."""
+        """Return the tags with the quotes of texts and of numbers apart; None if that is unclear."""
         one = self._written(prompt, [{_KEYS[0]: _NUMBER, _KEYS[1]: _VALUES[1]}])
         if one is None or str(_NUMBER) not in one:
             return None
@@ -226,7 +226,7 @@ class _Finder:
         return gap(two) or None
 
     def _is_read(self, form: CallForm, calls: list[tuple[str, Mapping[str, Any]]], blanks: str = "") -> bool:
-        """Return True if what is written in the form, behind `blanks`, is read as these calls."""
+        """Return True if calls written in the form, behind `blanks`, are read as these calls."""
         try:
             grammar, note = usable_grammar(self._asked)
             text = blanks + write_calls(form, calls)
@@ -267,7 +267,7 @@ _LAST_MARK = re.compile(r"\s*(<[^<>]*>|\[[^\[\]]*[\[\]])$")
 
 
 def _without_last_mark(form: CallForm) -> CallForm:
-    """Return a form without the last mark of its end, which may be what ends the reply."""
+    """Return a form without the last mark of its end, which may be the end of the reply."""
     if form.tail or form.tags is None:
         return replace(form, tail=_LAST_MARK.sub("", form.tail))
     tags = form.tags._replace(closes=_LAST_MARK.sub("", form.tags.closes))
@@ -290,13 +290,13 @@ def _tags_gap(two: str) -> str:
 
 
 def _cut(reply: str, behind: int, ends: Sequence[str]) -> str:
-    """Return a reply without what ends it, which stands behind a place."""
+    """Return a reply without its end markers behind a place."""
     places = [place for end in ends if end and (place := reply.find(end, behind)) >= 0]
     return reply[: min(places)] if places else reply.rstrip()
 
 
 def whole_tags(text: str, place: int) -> int:
-    """Return a place, or where it is within a tag of a text, the beginning of the tag."""
+    """Return a place, or if it is within a tag of a text, the beginning of the tag."""
     opened = text.rfind("<", 0, place)
     begun = text[opened:place] if opened >= 0 else ""
     return opened if begun and ">" not in begun and not any(map(str.isspace, begun)) else place

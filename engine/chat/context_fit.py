@@ -20,7 +20,7 @@ _Encode = Callable[[Sequence[Message]], list[int]]
 _LETTERS = 16
 """Characters a token from which on a conversation is suspected to be many times too long."""
 _SAMPLE, _SAMPLE_LETTERS = 16, 200_000
-"""Turns, and characters in them at most, from which is told what the template adds to each."""
+"""Turns, and characters in them at most, from which the template's overhead per turn is estimated."""
 _ROOM = 16
 """One part in so many of the context is kept free for the reply, unless fewer tokens are wanted."""
 _MOST_SIZES = 100_000
@@ -33,7 +33,7 @@ class PromptFit:
 
     `tokens`: of what it reads, or of what must stay where even that does not fit; `typed`: of the last message alone;
     `context_length`: what there is room for; `dropped_turns`: the oldest messages that are left out; `fits`:
-    False where a reply would raise ContextFull; `kept_free`: the part of the context that is kept for the reply, for
+    False if a reply would raise ContextFull; `kept_free`: the part of the context that is kept for the reply, for
     which the oldest messages go.
     """
 
@@ -76,7 +76,7 @@ def fit_turns(
     renderer: Renderer | None = None,
     given: TemplateInput = PLAIN_INPUT,
 ) -> tuple[list[int], int]:
-    """Return the prompt of a conversation with room left for a reply, and how many of its oldest turns were left out.
+    """Return the prompt of a conversation with room left for a reply, and the number of its oldest turns left out.
 
     System turns and the last user turn with what follows it always stay. Once a conversation has outgrown the
     context, turns are dropped until half of it is free, so that the following replies begin with the same tokens and
@@ -157,7 +157,7 @@ def _surely_too_long(messages: Sequence[Message], tokenizer: Tokenizer, limit: i
 def _overhead(
     system: Sequence[Message], turns: Sequence[Message], sizes: Sequence[int], base: int, encode: _Encode
 ) -> float:
-    """Return tokens that the template adds to a turn beside its content, on average, told from the first turns."""
+    """Return tokens that the template adds to a turn beside its content, on average over the first turns."""
     count, letters = 0, 0
     while count < min(len(turns), _SAMPLE) and (letters := letters + len(turns[count].content)) <= _SAMPLE_LETTERS:
         count += 1

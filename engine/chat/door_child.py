@@ -19,7 +19,7 @@ _open: OrderedDict[str, tuple[ctypes.c_void_p, dict[str, Any]]] = OrderedDict()
 
 
 class Unreadable(Exception):
-    """Report that llama.cpp finds no way to read the replies of a template; it says why."""
+    """Report that llama.cpp cannot read the replies of a template, with its reason."""
 
 
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _door() -> Any:
-    """Return the library beside that of llama.cpp; None where it was compiled without."""
+    """Return the library beside that of llama.cpp; None if it was compiled without."""
     package = find_spec("llama_cpp")
     places = [] if package is None else list(package.submodule_search_locations or ())
     files = [file for place in places for file in sorted(Path(place, "lib").glob("*outrider_chat.*"))]

@@ -14,7 +14,7 @@ ALWAYS_GIVEN = frozenset({"messages", "tools", "documents", "bos_token", "eos_to
 """The variables that every template is given."""
 
 TemplateMessage = Mapping[str, object]
-"""One message as a template reads it: role, content, and what else its part of the conversation has."""
+"""A message as a template reads it: role, content, and further entries."""
 
 
 @dataclass(frozen=True, slots=True)

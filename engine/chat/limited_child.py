@@ -1,4 +1,4 @@
-"""Ask a process of its own, with limits of memory and time, to run what may do harm: a chat template, a document.
+"""Run risky work in a child process, with limits of memory and time: a chat template, a document.
 
 One child for templates waits, warm, while somebody wants it (`ChildPool.keep_warm`), so asking it costs a message there
 and back.
@@ -108,7 +108,7 @@ class LimitedChild:
         self._watch.close()
 
     def _await(self, work: Callable[[], bytes | None], seconds: float, cancel: CancelToken | None) -> bytes | None:
-        """Run `work` on a thread; None where the child ends. Raises OutOfTime, Cancelled.
+        """Run `work` on a thread; None if the child ends. Raises OutOfTime, Cancelled.
 
         Reading a pipe cannot be given up, on Windows in no way at all, but the child can be ended.
         """
@@ -192,7 +192,7 @@ class ChildPool:
 
     @contextmanager
     def lent(self) -> Iterator[LimitedChild]:
-        """Give a child that nobody else asks, for the block. It ends where the block fails. Raises ChatTemplateFailed.
+        """Lend a child to one caller for the block. It ends if the block fails. Raises ChatTemplateFailed.
 
         Raises what the block raises.
         """
@@ -225,7 +225,7 @@ class ChildPool:
         child.end()
 
     def keep_warm(self, owner: object) -> None:
-        """Keep a child for `owner`, and start it. Where that fails, whoever asks it is told."""
+        """Keep a child for `owner`, and start it. A failure is reported to whoever asks it."""
         with self._lock:
             self._keepers.add(owner)
             if self._idle is None:

@@ -1,4 +1,4 @@
-"""Keep text what it is: nothing that a person, a file or an earlier reply wrote becomes a control token.
+"""Protect text from being read as control tokens, whoever wrote it: a person, a file or an earlier reply.
 
 Places that look like such a token are found from the vocabulary's own list. In what a template reads, one character of
 each is replaced by a private one, so that the template writes its markers around it as around any text; afterwards the
@@ -20,7 +20,7 @@ from engine.translatable import Translatable
 
 _PRIVATE = (range(0xE000, 0xF8FF), range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFE))
 _UNSAFE = frozenset("\"'\\<>&/")
-"""Characters that templates and JSON write in other ways: another one of the token is replaced, if there is one."""
+"""Characters that templates and JSON escape: another one of the token is replaced, if there is one."""
 _ANCHOR = "\n"
 """A text before another one that no tokenizer writes with one token for both."""
 _PAIRS = {"<": "</", "[": "[/"}
@@ -47,7 +47,7 @@ class Lookalikes:
         self._longest = max(map(len, self.texts), default=0)
 
     def places(self, text: str) -> Iterator[tuple[int, int]]:
-        """Give begin and end of every place that looks like one of the tokens, also of those that overlap."""
+        """Yield begin and end of every place that looks like one of the tokens, also of those that overlap."""
         found = None if self._start is None else self._start.search(text)
         while found is not None and self._start is not None:
             place = found.start()
@@ -107,7 +107,7 @@ def lookalikes_of(tokenizer: Tokenizer) -> Lookalikes:
 
 @dataclass(frozen=True, slots=True)
 class CutText:
-    """Hold a text and the places where it is read in pieces."""
+    """Hold a text and the places that part it into pieces for the tokenizer."""
 
     text: str
     cuts: tuple[int, ...] = ()
@@ -130,14 +130,14 @@ class Disguise:
         self._signs: dict[tuple[str, int], str] = {}
 
     def put_on(self, messages: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
-        """Return messages in whose texts nothing looks like a control token.
+        """Return messages whose texts contain nothing like a control token.
 
         The markers of the thought with which an earlier reply begins stay: the template looks for them.
         """
         return [self._message(message) for message in messages]
 
     def value(self, value: object) -> object:
-        """Return a JSON value in whose texts nothing looks like a control token."""
+        """Return a JSON value whose texts contain nothing like a control token."""
         if isinstance(value, str):
             return self._text(value, self._lookalikes.cuts(value))
         if isinstance(value, Mapping):
@@ -208,7 +208,7 @@ class Disguise:
 
 
 def _forms(sign: str) -> tuple[str, str]:
-    """Return a sign as it is, and as JSON without other characters writes it."""
+    """Return a sign as it is, and escaped as in ASCII JSON."""
     return sign, json.dumps(sign)[1:-1]
 
 
@@ -229,7 +229,7 @@ def reply_cuts(reply: str, before: str, lookalikes: Lookalikes) -> list[int]:
 
 
 def _thought(text: str) -> tuple[tuple[int, int], ...]:
-    """Return the places of the markers around the thought with which a text begins, none where it is not closed."""
+    """Return the places of the markers around the thought with which a text begins, none if it is not closed."""
     begin = len(text) - len(text.lstrip())
     for opening, closing in _THOUGHTS:
         end = text.find(closing, begin)

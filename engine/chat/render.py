@@ -30,7 +30,7 @@ LIMIT_S = 2.0
 _LETTERS_PER_S = 1_000_000
 _ENDLESS = Translatable("it does not terminate")
 _LETTERS_AT_LEAST, _LETTERS_A_LETTER, _LETTERS_A_MESSAGE = 500_000, 4, 1_000
-"""How long a rendered text may be: whatever is longer takes too long to read."""
+"""The longest rendered text: a longer one takes too long to read."""
 _MOST_KEPT, _MOST_KEPT_LETTERS = 16, 200_000
 
 
@@ -127,7 +127,7 @@ class Renderer:
 
 
 def keep_warm(owner: object) -> None:
-    """Start a child if there is none, and keep it until `owner` and all others let go of it or are gone."""
+    """Start a child if there is none, and keep it until `owner` and all others release it or are gone."""
     limited_child.pool.keep_warm(owner)
 
 
@@ -164,7 +164,7 @@ class _Kept:
         self._texts: OrderedDict[_Key, str] = OrderedDict()
 
     def key(self, asked: Rendering) -> _Key:
-        """Return under which key a text is kept; None: it is too long for that."""
+        """Return the cache key of a text; None: it is too long for that."""
         if asked.letters + len(asked.template) > _MOST_KEPT_LETTERS:
             return None
         # A template can look at the clock: its text holds for this second.

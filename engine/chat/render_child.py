@@ -23,7 +23,7 @@ from engine.system.child_side import (
 from engine.translatable import Translatable, packed
 
 MEMORY_BYTES = 320 * 2**20
-"""What rendering may take beside the process itself."""
+"""The memory of rendering beside the process itself."""
 _MOST_REQUEST_BYTES = 2**30
 _MOST_REASON_LETTERS = 300
 

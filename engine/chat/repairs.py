@@ -1,4 +1,4 @@
-"""Render conversations that a template refuses in a form that it takes, and say what was changed."""
+"""Render conversations that a template refuses in a form that it accepts, and report the changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engine.translatable import Translatable
 _MOST_ATTEMPTS = 64
 _PART = re.compile(r"""\.type\b|["']type["']""")
 _BETWEEN = "\n\n"
-"""What stands between texts that were joined."""
+"""The separator of joined texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ _Repair = Callable[[TemplateChat], TemplateChat]
 
 
 def render_usable(renderer: Renderer, template: str, asked: TemplateChat) -> str:
-    """Return the text of a conversation, changed where the template refuses it as it is; the renderer notes how.
+    """Return the text of a conversation, repaired if the template refuses it as it is; the renderer notes the changes.
 
-    The fewest changes that the template takes are made. Raises ChatTemplateFailed where it takes none of them, with
+    The fewest changes that the template takes are made. Raises ChatTemplateFailed if it takes none of them, with
     the reason why it refused the conversation as it is; Cancelled.
     """
     try:
@@ -78,7 +78,7 @@ def _render(renderer: Renderer, template: str, asked: TemplateChat) -> str:
 
 
 def _variants(asked: TemplateChat) -> Iterator[tuple[tuple[str, ...], TemplateChat]]:
-    """Give changed conversations, those with the fewest changes first."""
+    """Yield changed conversations, those with the fewest changes first."""
     fitting = [(note, repair) for note, repair in _REPAIRS if repair(asked) != asked]
     tried, seen = 0, [asked]
     for count in range(1, len(_REPAIRS) + 1):
@@ -100,14 +100,14 @@ def _variants(asked: TemplateChat) -> Iterator[tuple[tuple[str, ...], TemplateCh
 
 
 def _expected_variables(asked: TemplateChat) -> TemplateChat:
-    """Give an empty list of tools where there are none, and the tools as text under a name that one family reads."""
+    """Give an empty list of tools if there are none, and the tools as text under a name that one family reads."""
     tools = list(asked.given.tools or [])
     arguments = {"functions": json.dumps(tools, ensure_ascii=False), "datetime": "", **asked.given.arguments}
     return replace(asked, given=replace(asked.given, tools=tools, arguments=arguments))
 
 
 def _empty_contents(asked: TemplateChat) -> TemplateChat:
-    """Give an empty text to messages that have none: some templates look into it without asking."""
+    """Give an empty text to messages without one: some templates use it without a check."""
     return replace(asked, messages=[{**message, "content": message.get("content") or ""} for message in asked.messages])
 
 
@@ -137,7 +137,7 @@ def _one_system(asked: TemplateChat) -> TemplateChat:
 
 
 def _system_as_question(asked: TemplateChat) -> TemplateChat:
-    """Make a question of all system messages where there is none."""
+    """Turn all system messages into a question if there is none."""
     system = [message for message in asked.messages if message["role"] == "system"]
     if not system or any(message["role"] == "user" for message in asked.messages):
         return asked

@@ -1,4 +1,4 @@
-"""Part the text of a reply by what its chat template says: the grammar that llama.cpp makes of it, or thought tags.
+"""Parse replies by their chat template: by the grammar that llama.cpp makes of it, or by thought tags.
 
 llama.cpp knows how the families of models mark reasoning, answers and tool calls, and finds it out of the template
 where it does not. It runs the template for that, so it is asked in the child that renders templates (door_child).
@@ -25,7 +25,7 @@ from engine.translatable import Translatable, unpacked
 Place = Literal["reasoning", "content", "tool", ""]
 """A part of a reply; '' between two of them."""
 Ends = Mapping[str, tuple[str, ...] | None]
-"""The markers before which each part ends; None where it can end otherwise."""
+"""The markers before which each part ends; None if it can end otherwise."""
 
 _WITHOUT_DOOR = Translatable(
     "This llama.cpp was compiled without Outrider's sources: replies are parted by think tags alone, and tool calls "
@@ -42,7 +42,7 @@ _FAILED_S = 60.0
 
 
 class SeenCall(NamedTuple):
-    """Hold a call of a tool as the text has it. `arguments`: JSON, as far as it is there; `id`: '' for none."""
+    """Hold a tool call as it stands in the text. `arguments`: JSON, as far as it has come; `id`: '' for none."""
 
     id: str
     name: str
@@ -50,7 +50,7 @@ class SeenCall(NamedTuple):
 
 
 class Parted(NamedTuple):
-    """Hold the parts of a text. `place`: what more text goes on with; `last`: the last part that there was.
+    """Hold the parts of a text. `place`: the part that more text continues; `last`: the last part so far.
 
     `settled`: how many characters have become part of one; `whole`: whether all of it was understood, otherwise these
     are the parts of its longest beginning that was.
@@ -139,7 +139,7 @@ def _markers(listed: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 class TagGrammar:
-    """Part replies whose thoughts are in think tags (see Grammar). `opened`: the prompt opened the thought."""
+    """Parse replies whose thoughts are in think tags (see Grammar). `opened`: the prompt opened the thought."""
 
     def __init__(self, *, opened: bool = False) -> None:
         self._opened = opened
@@ -195,7 +195,7 @@ def beginning_of(text: str, markers: Sequence[str]) -> int:
 
 
 class _Kept:
-    """Keep the grammars that were opened last; for a while also why there is none, since finding out may take long."""
+    """Keep the grammars that were opened last; for a while also the failures, since repeating them may take long."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -203,7 +203,7 @@ class _Kept:
         self._failures: dict[str, tuple[float, ChatTemplateFailed]] = {}
 
     def refuse(self, key: str) -> None:
-        """Raise ChatTemplateFailed where that failed a short time ago."""
+        """Raise ChatTemplateFailed if that failed a short time ago."""
         with self._lock:
             self._failures = {k: kept for k, kept in self._failures.items() if kept[0] > monotonic()}
             known = self._failures.get(key)
@@ -253,7 +253,7 @@ def open_grammar(request: GrammarRequest) -> TemplateGrammar | None:
 
 
 def usable_grammar(request: GrammarRequest, prompt_end: str | None = None) -> tuple[Grammar, Translatable | None]:
-    """Return the grammar of a template, and why it knows think tags alone where that is so.
+    """Return the grammar of a template, and a note if it knows think tags alone.
 
     `prompt_end`: the end of the prompt that the reply follows, where it is known. It decides whether the prompt opened
     a thought, whatever the request says.
@@ -278,7 +278,7 @@ def usable_grammar(request: GrammarRequest, prompt_end: str | None = None) -> tu
 
 
 def _open_with_tools(request: GrammarRequest) -> tuple[TemplateGrammar | None, GrammarRequest]:
-    """Return the grammar of a template, and the request that it is of: one tool that it cannot describe costs no other.
+    """Return the grammar of a template, with the request for it: one tool that it cannot describe costs no other.
 
     Such a tool is shown with one type for each parameter, or else without its parameters. Raises ChatTemplateFailed as
     `open_grammar` does.
@@ -301,7 +301,7 @@ def _open_with_tools(request: GrammarRequest) -> tuple[TemplateGrammar | None, G
 
 @lru_cache(maxsize=_MOST_KEPT)
 def _describable(asked: str) -> tuple[bool, ...]:
-    """Return of each tool of a request (JSON) whether its template can describe it; not those that time is over for."""
+    """Check each tool of a request (JSON) for a template that can describe it; False for those out of time."""
     request, end = json.loads(asked), monotonic() + _LIMIT_S
 
     def is_described(tool: Mapping[str, Any]) -> bool:

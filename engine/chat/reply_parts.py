@@ -16,10 +16,10 @@ from engine.messages.parts import ToolCall
 from engine.translatable import Translatable
 
 Delta = tuple[Channel, str]
-"""A part of a reply, and what is added to it."""
+"""A part of a reply, and the text added to it."""
 
 _SHARE, _CALL_SHARE, _CALL_LETTERS, _AT_ONCE = 256, 64, 32, 16
-"""A text is parted anew when it has grown by this share, within a call at least by so many characters; between two
+"""A text is parsed anew when it has grown by this share, within a call at least by so many characters; between two
 parts so many times at once. So the cost of a token does not grow with the reply."""
 
 
@@ -42,7 +42,7 @@ class ReplyParts:
 
 
 class PartedReply:
-    """Take the text of a reply as it comes and give what is added to its parts. Nothing that was given is taken back.
+    """Split the text of a reply into its parts as it comes. Text that was returned is never taken back.
 
     Within reasoning and content, text that holds none of the markers that end the part belongs to it; only at a marker
     the whole text is parted anew. What may become a marker is held back.
@@ -77,7 +77,7 @@ class PartedReply:
 
     @property
     def channel(self) -> Channel:
-        """Return the part that the reply is in, or was in last; content where there is none yet."""
+        """Return the current part of the reply, or the last one; content before the first."""
         return self._place or self._parted.last or "content"
 
     @property
@@ -98,7 +98,7 @@ class PartedReply:
 
     @property
     def enough(self) -> bool:
-        """Return True if a second call has begun where there is to be one."""
+        """Return True if a second call has begun and only one is wanted."""
         return self._one_call and len(self._parted.calls) > 1
 
     @property
@@ -107,7 +107,7 @@ class PartedReply:
         return self._parted.calls
 
     def feed(self, text: str) -> list[Delta]:
-        """Take more text; return what it adds to the parts."""
+        """Take more text; return the text that it adds to the parts."""
         if not text:
             return []
         first, self._first = self._first, []
@@ -126,14 +126,14 @@ class PartedReply:
         return self._anew() if self._length - self._parted_at >= self._least() else []
 
     def _least(self) -> int:
-        """Return by how many characters the text grows before it is parted anew."""
+        """Return the number of characters by which the text grows before it is parsed anew."""
         if self._place == "tool":
             return max(_CALL_LETTERS, self._length // _CALL_SHARE)
         self._between += 1
         return 1 if self._between <= _AT_ONCE else self._length // _SHARE
 
     def flush(self, *, ended: bool = True) -> list[Delta]:
-        """End the text; return what was held back. `ended`: the model ended it, so that half a marker is text."""
+        """End the text; return the held text. `ended`: the model ended it, so that half a marker is text."""
         if self._ended:
             return []
         self._ended = True
@@ -180,7 +180,7 @@ class PartedReply:
         )
 
     def _go_on(self, place: Literal["reasoning", "content"], text: str) -> list[Delta]:
-        """Take more text within a part whose ends are known."""
+        """Take more text of a part whose ends are known."""
         if not self._held and self._shown[place] and self._firsts[place].isdisjoint(text):
             self._released = self._length
             return self._give(place, text)

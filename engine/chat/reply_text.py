@@ -21,7 +21,7 @@ class ReplyText:
         self._stop = tuple(stop)
         self._held = ""
         self._whole = not self._stop
-        """Whether neither half a character nor the beginning of a stop string may be held back."""
+        """True if neither half a character nor the beginning of a stop string may be held back."""
         self._shown: list[str] = []
         self._length = 0
         self._markers: list[tuple[int, str]] = []
@@ -29,7 +29,7 @@ class ReplyText:
         self.stopped: str | None = None
 
     def follow(self, tokens: Sequence[int]) -> None:
-        """Stand behind these tokens, whose text is not its own: half a character at their end is completed here."""
+        """Begin behind these tokens, whose text is not its own: half a character at their end is completed here."""
         for token in tokens:
             self._decoder.decode(self._tokenizer.piece(token))
         self._whole = not (self._stop or self._decoder.getstate()[0])

@@ -30,7 +30,7 @@ def render(template: str, variables: Mapping[str, object]) -> str:
 
 
 def names(template: str) -> list[str]:
-    """Return the names that a template looks up: its own variables, and those that it is given. Raises as `render`."""
+    """Return the names that a template looks up: its own variables, and its inputs. Raises as `render`."""
     environment = _environment()
     return sorted(meta.find_undeclared_variables(environment.parse(template)) - environment.globals.keys())
 
@@ -50,7 +50,7 @@ class _Range:
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """Limit the sandbox of jinja2, which leaves open how large a product may become."""
+    """Limit the sandbox of jinja2, which puts no bound on the size of a product."""
 
     intercepted_binops = frozenset({"*", "**"})
 

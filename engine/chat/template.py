@@ -133,7 +133,7 @@ def render_conversation(
 
 
 def _pictures(messages: Sequence[Message | Mapping[str, Any]], given: TemplateInput) -> dict[str, Sequence[int]]:
-    """Return the tokens of the images in messages by their marks; none where the model sees none."""
+    """Return the tokens of the images in messages by their marks; none if the model sees none."""
     parts = [part for message in messages if isinstance(message, Message) for part in message.pictures]
     return {} if given.see is None else {part.mark: given.see(part.url) for part in parts}
 

@@ -1,4 +1,4 @@
-"""Find out by rendering whether a chat template can be told to think, and whether a prompt begins a thought."""
+"""Detect a chat template's switch for thinking, and prompts that begin a thought, by rendering."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ENDS = (
     *("</think>", "[/THINK]", "</seed:think>", "<|END_THINKING|><|START_RESPONSE|>", "<channel|>", "</thought>"),
     *("</thinking>", "\u25c1/think\u25b7"),
 )
-"""How families end a thought, where a template does not show it."""
+"""Common ends of a thought, if a template does not show its own."""
 _HELLO = ({"role": "user", "content": "Hello!"},)
 
 
@@ -60,7 +60,7 @@ class Thinking:
         return ("off", "low", "medium", "high") if by_switch else ("low", "medium", "high")
 
     def arguments(self, wanted: str) -> dict[str, object] | None:
-        """Return the variables for "on", "off" or one of EFFORTS; None where the template has no such switch."""
+        """Return the variables for "on", "off" or one of EFFORTS; None if the template has no such switch."""
         given: dict[str, object] = {}
         for name, kind in self.names.items():
             if kind == "on-off":
@@ -126,7 +126,7 @@ def template_thinking(template: str, tokenizer: Tokenizer, renderer: Renderer) -
 
 
 def thinking_input(wanted: ThinkingMode, tokenizer: Tokenizer, renderer: Renderer) -> TemplateInput:
-    """Return the template variables that make the model think as wanted; the renderer notes what it lacks.
+    """Return the template variables for the wanted thinking; the renderer notes missing ones.
 
     Raises InvalidRequest for an effort that the template does not have, Cancelled.
     """

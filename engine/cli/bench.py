@@ -134,7 +134,7 @@ class _Wanted:
 
 
 class _LastingToken(CancelToken):
-    """Keep in mind that a stop was asked for, as the engine forgets it when the reply at hand has ended."""
+    """Remember a request to stop, as the engine drops it when the current reply has ended."""
 
     asked = False
 
@@ -252,7 +252,7 @@ def make_report(
     other_programs: float = 0.0,
     row_difference: float | None = None,
 ) -> dict[str, Any]:
-    """Return the part of the report that is made from the replies, and what is to be said of them."""
+    """Return the part of the report that is made from the replies, and notes on them."""
     summary, equal = summarise(replies, ways), count_equal(compared)
     categories = dict.fromkeys(reply.category for reply in replies)
     return summary | {
@@ -307,7 +307,7 @@ def _load(args: argparse.Namespace, cancel: CancelToken, say: Say) -> Speculativ
 
 
 def _measure(decoder: SpeculativeDecoder, wanted: _Wanted, cancel: _LastingToken, say: Say) -> Measured:
-    """Measure, and say how far it is. Raises Cancelled where nothing was measured."""
+    """Measure, and report progress. Raises Cancelled if nothing was measured."""
     ways = make_ways(wanted.lookaheads, drafting_method(decoder), ngram=wanted.ngram)
     said = perf_counter()
 
@@ -345,4 +345,4 @@ def _say(text: str) -> None:
 
 
 def _silent(_text: str) -> None:
-    """Say nothing: only the result is wanted."""
+    """Print nothing: only the result is wanted."""

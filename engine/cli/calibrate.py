@@ -48,7 +48,7 @@ _MOST_BUDGET_S = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """Hold the costs; seconds of measuring, None where they were remembered; where they are kept, None: nowhere."""
+    """Hold the costs; seconds of measuring, None if they were remembered; where they are kept, None: nowhere."""
 
     costs: CostModel
     seconds: float | None
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _load(args: argparse.Namespace, console: Console, cancel: CancelToken) -> SpeculativeDecoder:
-    """Load the models that are named. Without names it is the bundled pair."""
+    """Load the named models. Without names it is the bundled pair."""
     draft = "demo" if args.target is None and args.draft is None else args.draft
     with console.status("Loading…") as status, warnings.catch_warnings():
         warnings.simplefilter("ignore", PairWarning)

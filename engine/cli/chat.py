@@ -1,4 +1,4 @@
-"""Run `chat`: a conversation in the terminal, or one whose questions come through a pipe, one a line."""
+"""Run `chat`: a conversation in the terminal, or one with questions from a pipe, one a line."""
 
 from __future__ import annotations
 
@@ -137,14 +137,14 @@ class Chat:
         self._running = True
 
     def use_tools(self, toolbox: Toolbox, permissions: Permissions, limit: int) -> None:
-        """Let replies call the tools of a box, each call after a question; `limit`: how many for one question."""
+        """Allow replies to call a toolbox's tools, after asking each time; `limit`: the most calls for one question."""
         self._tools = TerminalCalls(toolbox, permissions, self._tell, limit=limit, terminal=self._terminal)
         for problem in toolbox.problems.values():
             self._tell(problem)
         self._tell(f"Tools: {', '.join(toolbox.offered) or 'none'}.")
 
     def run(self) -> int:
-        """Answer until the input ends or /quit; return the exit code. Raises EngineError where it is a pipe."""
+        """Answer until the input ends or /quit; return the exit code. Raises EngineError if the input is a pipe."""
         if self._terminal:
             with suppress(ImportError):
                 importlib.import_module("readline")  # Gives `input` a history and keys to edit with.
@@ -208,7 +208,7 @@ class Chat:
     # Replies ----------------------------------------------------------------------------------------------------------
 
     def _reply(self, messages: list[Message]) -> bool:
-        """Print the reply to the messages, run what it calls, and keep all; False where it ends a pipe.
+        """Print the reply to the messages, run its calls, and keep all; return False if that ends a pipe.
 
         A reply that failed, or was cancelled before it began, leaves the conversation as it was. Raises EngineError.
         """
@@ -231,7 +231,7 @@ class Chat:
                 return True
 
     def _write(self, messages: list[Message]) -> GenerationResult | None:
-        """Print the reply to the messages; None where it was cancelled before it began. Raises EngineError."""
+        """Print the reply to the messages; None if it was cancelled before it began. Raises EngineError."""
         found: list[GenerationResult] = []
         options: dict[str, Any] = {"sampling": self._settings.sampling, "speculation": self._settings.speculation}
         options |= self._options | ({} if self._tools is None else {"tools": self._tools.toolbox.functions()})
@@ -276,13 +276,13 @@ class Chat:
         self._tell(figures_line(result))
 
     def _tell(self, text: str) -> None:
-        """Say something beside the conversation, if it may be said."""
+        """Print a note beside the conversation, unless notes are off."""
         self._console.print(text, style="dim", highlight=False, markup=False, soft_wrap=True)
 
     # Commands ---------------------------------------------------------------------------------------------------------
 
     def _command(self, line: str) -> None:
-        """Carry out a command. Raises InvalidRequest where there is no such."""
+        """Carry out a command. Raises InvalidRequest for an unknown one."""
         name, _, argument = line.strip().partition(" ")
         known = self._commands()
         if name not in known:
@@ -294,7 +294,7 @@ class Chat:
         known[name][0](argument.strip())
 
     def _commands(self) -> dict[str, tuple[Callable[[str], None], str, str]]:
-        """Return the commands: what carries one out, the sign of its argument, and what it does."""
+        """Return the commands: the function, the sign of its argument, and its help."""
         return {
             "help": (self._help, "", "list the commands"),
             "reset": (self._reset, "", "forget the conversation, but not the system message"),

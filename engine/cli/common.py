@@ -31,7 +31,7 @@ EXIT_DONE, EXIT_UNUSABLE, EXIT_CANCELLED = 0, 2, 130
 def add_loading_options(
     add: Callable[..., object], threads: str = "for both models (default: the fastest measured for each)"
 ) -> None:
-    """Add the options that say how models are loaded. `threads`: what --threads means."""
+    """Add the options for loading models. `threads`: the meaning of --threads."""
     ctx = "context length in tokens (default: the model's, as a tenth of the memory holds)"
     add("-c", "--ctx", type=int, metavar="N", help=ctx)
     add("-t", "--threads", type=int, metavar="N", help=threads)
@@ -90,7 +90,7 @@ def read_constraint(schema: Path | None, grammar: Path | None) -> Constraint | N
 def load_named(
     args: argparse.Namespace, target: str | Path, draft: str | Path | None, **how: Any
 ) -> SpeculativeDecoder:
-    """Load models as the arguments of a command ask. `how`: what else `load` takes. Raises what it raises."""
+    """Load models by the arguments of a command. `how`: further arguments of `load`, whose errors it raises."""
     given = vars(args)
     asked: Any = {name: given[name] for name in ("threads", "gpu_layers", "device", "dtype")}
     asked |= {"context_length": args.ctx, "cache_type": given.get("cache_type")}
@@ -113,7 +113,7 @@ def shown_in(status: Status) -> Callable[[LoadProgress], None]:
 def attach_named_heads(
     decoder: SpeculativeDecoder, args: argparse.Namespace, heads: str | Path, cancel: CancelToken
 ) -> None:
-    """Load heads for the target as that was loaded; where they can't be, close the decoder and raise why."""
+    """Load heads for the target with its settings; if that fails, close the decoder and raise the error."""
     given = vars(args)
     how: Any = {"device": args.device, "cache_type": given.get("cache_type")}
     try:
@@ -142,7 +142,7 @@ def read_tools(path: Path | None) -> tuple[Tool, ...]:
 
 
 def run_cancellable(work: Callable[[], int], cancel: CancelToken, *, leave: bool = True) -> int:
-    """Run `work` on a thread, so that Ctrl+C is heard while a model computes: once to cancel, twice to leave.
+    """Run `work` on a thread, so that Ctrl+C works while a model computes: once to cancel, twice to leave.
 
     `leave` False: the program stays, however often it is pressed.
     """

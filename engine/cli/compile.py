@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compile, or print the command that would. Raises NotAvailable where it cannot be done here; gives pip's code."""
+    """Compile, or print the command that would. Raises NotAvailable if it cannot be done here; gives pip's code."""
     command = compile_command()
     if args.only_print:
         print(shlex.join(command))
@@ -53,7 +53,7 @@ def compile_command() -> list[str]:
 
 
 def _version() -> str:
-    """Return the version that this program is for: the pin of the wheel, or what is installed."""
+    """Return the version that this program is for: the pin of the wheel, or the installed version."""
     try:
         wanted = importlib.metadata.requires("outrider") or []
     except importlib.metadata.PackageNotFoundError:

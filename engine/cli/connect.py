@@ -1,4 +1,4 @@
-"""Run `connect`: say what to set in other programs so that they use the local server, set it, and try it."""
+"""Run `connect`: print other programs' settings for the local server, write them, and try them."""
 
 from __future__ import annotations
 

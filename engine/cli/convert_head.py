@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Convert, and say what was written."""
+    """Convert, and report the result."""
     cancel = CancelToken()
 
     def work() -> int:

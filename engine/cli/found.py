@@ -1,4 +1,4 @@
-"""Run `models --found`: list what other programs keep on this machine, and the best pair of it."""
+"""Run `models --found`: list other programs' models on this machine, and the best pair of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(_folder: Path | None, as_json: bool, console: Console) -> int:
 
 
 def best_pair(pairs: Pairs) -> Pair | None:
-    """Return the pair that is offered first: the largest target whose draft fits without detours."""
+    """Return the pair to offer first: the largest target whose draft fits without detours."""
     fitting = [pair for pair in pairs.best.values() if pair.fit.fits] or list(pairs.best.values())
     return max(fitting, key=lambda pair: (pair.target.parameters or 0, pair.target.size_bytes), default=None)
 

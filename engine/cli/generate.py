@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from engine.remote.client import RemoteDecoder
 
 _SCHEMA = 1
-"""Of the JSON: raised where a key changes its meaning or goes. New keys do not raise it."""
+"""The version of the JSON: raised if a key changes its meaning or goes. New keys do not raise it."""
 _EXAMPLES = """\
 examples:
   outrider-engine generate "Tell me a story about a shy dragon."
@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """Print replies. `options`: of their requests; `proof`: the file for how the reply was made."""
+    """Print replies. `options`: of their requests; `proof`: the file for the reply's proof."""
 
     decoder: Responder
     options: dict[str, Any]
@@ -178,7 +178,7 @@ def run(args: argparse.Namespace) -> int:
 def _with_files(
     prompt: str | list[Message], documents: Sequence[Document], images: Sequence[ImagePart], decoder: Responder
 ) -> list[Message]:
-    """Return the prompt with pictures, and with what fits it of documents, as far as the context has room."""
+    """Return the prompt with pictures, and with the fitting parts of documents, as far as the context has room."""
     messages = [Message("user", prompt)] if isinstance(prompt, str) else prompt
     question = messages[-1].content
     return [*messages[:-1], asked_of(GivenDocuments(documents), question, decoder, images)]
@@ -245,7 +245,7 @@ def _read_prompt(args: argparse.Namespace) -> str | list[int]:
 
 
 def _read_prediction(path: Path) -> str:
-    """Return a predicted reply. Raises InvalidRequest where a file cannot be read, is too large, or is not text."""
+    """Return a predicted reply. Raises InvalidRequest if a file cannot be read, is too large, or is not text."""
     try:
         with path.expanduser().open("rb") as file:
             data = file.read(MOST_PREDICTED + 1)

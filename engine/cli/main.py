@@ -27,7 +27,7 @@ _SAID_BY_ANY: tuple[list[str], ...] = ([], ["-h"], ["--help"], ["--version"])
 
 
 class _Version(argparse.Action):
-    """Print the version, and what there is to say of the llama.cpp that is installed."""
+    """Print the version, and a note on the installed llama.cpp."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         print(f"Outrider {__version__}")
@@ -144,7 +144,7 @@ _MODULES = {
     "rpc-server": "engine.cli.rpc_server",
     "train-head": "engine.cli.train_head",
 }
-"""Where a command is, if not in the module of its name."""
+"""The modules of commands that are not in the module of their name."""
 _EXAMPLES = """\
 examples:
   outrider-engine generate "Tell me a story about a shy dragon."
@@ -154,7 +154,7 @@ examples:
 
 
 def make_parser(only: Sequence[str] | None = None) -> CommandParser:
-    """Return the parser. `only`: the commands whose arguments are wanted, None: all.
+    """Return the parser. `only`: the commands whose arguments are needed, None: all.
 
     What only one of them needs is imported for it alone: the others start at once.
     """

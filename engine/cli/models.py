@@ -1,4 +1,4 @@
-"""Run `models FOLDER`: list what is in a folder, what can be paired with what, and why not."""
+"""Run `models FOLDER`: list a folder's models, the possible pairs, and the reasons against others."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _print_heads(models: Sequence[ModelFile], folder: Path, console: Console) ->
 
 
 def _name(model: ModelFile, folder: Path) -> str:
-    """Return a model as its file is called, and below what it calls itself: that may be the same for hundreds."""
+    """Return a model's file name, and below it the name in its header: that may be the same for hundreds."""
     own = "" if model.name == model.path.stem else f"\n[dim]{shown(model.name)}[/dim]"
     return f"{shown(_relative(model.path, folder))}{own}"
 

@@ -100,7 +100,7 @@ def _to_dict(parts: ReplyParts) -> dict[str, Any]:
 
 
 def _value(arguments: str) -> object:
-    """Return the arguments of a call as what they say; the text where it is no JSON."""
+    """Return the arguments of a call as JSON values; the text if it is no JSON."""
     try:
         return json.loads(arguments)
     except ValueError:

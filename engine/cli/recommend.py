@@ -1,4 +1,4 @@
-"""Run `recommend`: models that this machine carries, each with its draft, and what to expect of them."""
+"""Run `recommend`: models for this machine, each with its draft and the expected speed."""
 
 from __future__ import annotations
 

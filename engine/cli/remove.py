@@ -1,4 +1,4 @@
-"""Run `remove MODEL`: move a model to the system's bin, after saying what depends on it."""
+"""Run `remove MODEL`: move a model to the system's bin, after naming its dependents."""
 
 from __future__ import annotations
 

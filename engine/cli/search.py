@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Search for what the arguments name. Raises InvalidRequest, DownloadFailed, Cancelled."""
+    """Search for the named models. Raises InvalidRequest, DownloadFailed, Cancelled."""
     if not 1 <= args.most <= _MOST:
         raise InvalidRequest(f"--most must be 1 to {_MOST}.")
     cancel = CancelToken()

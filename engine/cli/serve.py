@@ -146,7 +146,7 @@ def _load(args: argparse.Namespace, settings: NamedModels, console: Console, can
 
 
 def _make_folder(folder: Path) -> None:
-    """Make the folder of caches where it is missing. Raises InvalidRequest."""
+    """Create the folder of caches if it is missing. Raises InvalidRequest."""
     try:
         private_folder(folder)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Run `stored` and `remove`: what models take how much room, and the way of one into the system's bin."""
+"""Run `stored` and `remove`: list the models with their sizes, and move one into the system's bin."""
 
 from __future__ import annotations
 

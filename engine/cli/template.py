@@ -1,4 +1,4 @@
-"""Run `template`: print what a model reads of a conversation, with its control tokens marked."""
+"""Run `template`: print a conversation as a model reads it, with its control tokens marked."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HELLO = ({"role": "user", "content": "Hello!"},)
 
 
 class TemplateTokenizer:
-    """Stand in for a tokenizer where there is a template only: it knows no tokens, and encodes nothing."""
+    """Stand in for a tokenizer if there is a template only: it knows no tokens, and encodes nothing."""
 
     bos_token = eos_token = ""
     ends = 0

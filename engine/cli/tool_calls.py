@@ -1,4 +1,4 @@
-"""Ask about calls of tools in a terminal, run them, and show what they gave back."""
+"""Ask about tool calls in a terminal, run them, and show their results."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _WORDS = {
 
 
 class Answered(NamedTuple):
-    """Hold the messages with what calls gave back. `go_on`: the model is to reply to them."""
+    """Hold the messages with the results of calls. `go_on`: the model is to reply to them."""
 
     messages: list[Message]
     go_on: bool
 
 
 class TerminalCalls:
-    """Run the calls of replies, each after a question. Attribute: last (what the last call gave back, whole).
+    """Run the calls of replies, each after a question. Attribute: last (the whole result of the last call).
 
     `tell` says something beside the conversation. Without a terminal nobody can be asked: only what was allowed before
     is run.
@@ -89,7 +89,7 @@ class TerminalCalls:
         return Answered(messages, go_on)
 
     def _called(self, planned: PlannedCall, cancel: CancelToken) -> ToolOutput | None:
-        """Return the result of a call; None where it was cancelled."""
+        """Return the result of a call; None if it was cancelled."""
         shown = _shown(planned.call, planned.tool)
         if planned.tool is not None:
             permission = self._asked(planned.tool, shown)
@@ -116,7 +116,7 @@ class TerminalCalls:
         return outputs[0]
 
     def _asked(self, tool: Tool, shown: list[str]) -> Permission | None:
-        """Return the answer, given now or before; None where the question was cancelled.
+        """Return the answer, given now or before; None if the question was cancelled.
 
         What is asked about is shown even where nothing else is told.
         """
@@ -156,7 +156,7 @@ class TerminalCalls:
 
 
 def _shown(call: ToolCall, tool: Tool | None) -> list[str]:
-    """Return the lines that show a call: whose tool it is, and each argument."""
+    """Return the lines that show a call: the tool's server, and each argument."""
     name = one_line(call.name) if tool is None else f"{one_line(tool.server)} · {one_line(tool.title)}"
     told = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in call.arguments.items()]
     return [f"→ {name}", *(f"    {line}" for line in plain_text("\n".join(told), _MOST_SHOWN).splitlines())]

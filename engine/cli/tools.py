@@ -1,4 +1,4 @@
-"""Run `tools`: list the servers of tools and what they offer, add and switch them, and say what is allowed."""
+"""Run `tools`: list the tool servers and their tools, add and switch them, and show the permissions."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train at the lowest priority, and say how good the head is."""
+    """Train at the lowest priority, and report the head's quality."""
     psutil.Process().nice(getattr(psutil, "IDLE_PRIORITY_CLASS", 19))
     cancel, said = CancelToken(), -_SAID_EVERY_S
 

@@ -1,4 +1,4 @@
-"""Other programs that can use the local server: what to set in them, setting it, and a round trip as they make it.
+"""Other programs that can use the local server: their settings, writing them, and a round trip as they make it.
 
 Door: programs.PROGRAMS, programs.ServerPlace, round_trip.ask_as_program.
 Never imported here: models, the server itself and the window.

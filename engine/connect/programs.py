@@ -1,4 +1,4 @@
-"""List the programs that can use the local server: how each is found, and what is to be set in it."""
+"""List the programs that can use the local server, with their detection and their settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.translatable import Translatable
 
 Interface = Literal["chat", "responses", "messages"]
 NO_KEY = "none"
-"""What is given as a key where the server wants none: most programs insist on one."""
+"""The key for servers without one: most programs insist on one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class ServerPlace:
 
     @property
     def any_key(self) -> str:
-        """Return the key, or what stands for none."""
+        """Return the key, or the stand-in for none."""
         return self.key or NO_KEY
 
 
@@ -43,7 +43,7 @@ class ServerPlace:
 class OtherProgram:
     """Describe a program. `name`: on the command line; `title`: its own; `interface`: which one it asks.
 
-    `commands`: by which it is found; `file`: its settings, None where they are in no file that others may write;
+    `commands`: by which it is found; `file`: its settings, None if they are in no file that others may write;
     `text`: what to set, to be copied; `written`: the text of that file with it. `note`: what else is to be done.
     """
 
@@ -64,7 +64,7 @@ class OtherProgram:
         return self.file is not None and self.file().parent.is_dir() and self.file().parent != Path.home()
 
     def write(self, place: ServerPlace) -> tuple[Path, Path | None]:
-        """Write it into the program's settings; return their file, and the copy of what was there, if that changed.
+        """Write it into the program's settings; return their file, and the copy of the old one, if that changed.
 
         Raises InvalidRequest, also where they are in no file that others may write.
         """

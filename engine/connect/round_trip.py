@@ -1,4 +1,4 @@
-"""Ask the server once as a program would, and show what came back."""
+"""Ask the server once as a program would, and return its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Change the settings of other programs: what is there stays, and a copy of the old file is kept."""
+"""Change the settings of other programs: other entries stay, and a copy of the old file is kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COPY = ".before-outrider"
 
 
 def write_settings(path: Path, text: str) -> Path | None:
-    """Write a settings file, and return the copy of what was there; None where there was none, or nothing to change.
+    """Write a settings file, and return the copy of the old one; None if there was none, or nothing to change.
 
     Raises InvalidRequest.
     """
@@ -45,7 +45,7 @@ def _free(path: Path) -> Path:
 
 
 def read_settings(path: Path) -> str:
-    """Return the text of a settings file, '' where there is none. Raises InvalidRequest."""
+    """Return the text of a settings file, '' if there is none. Raises InvalidRequest."""
     try:
         if not path.exists():
             return ""
@@ -150,7 +150,7 @@ def _without_table(lines: list[str], table: str | None) -> list[str]:
 
 
 def yaml_with(path: Path, top: Mapping[str, str]) -> str:
-    """Return the text of a YAML file with these texts at its top. Raises InvalidRequest where it is no mapping."""
+    """Return the text of a YAML file with these texts at its top. Raises InvalidRequest if it is no mapping."""
     lines = _yaml_lines(path)
     if any(line[:1] in "-[{" for line in lines if line.strip()):
         raise _not_readable(path, "YAML")

@@ -1,4 +1,4 @@
-"""A person's own texts as tokens, with an index of what follows what: kept chats, files, folders.
+"""A person's own texts as tokens, with an index of continuations: kept chats, files, folders.
 
 Door: corpus.Corpus, corpus.Passage, corpus.corpus_of, corpus.open_corpus and corpus.prune_corpora.
 Never imported here: models; it knows tokens alone.

@@ -20,17 +20,17 @@ from engine.corpus.segment import END, ORDER, Segment, Tokens, key_of, make_segm
 from engine.system.files import private_folder
 
 MOST_BYTES = 256 * 2**20
-"""Of tokens and index together, in memory and on disk; a token takes 12 bytes."""
+"""The size of tokens and index together, in memory and on disk; a token takes 12 bytes."""
 _SUFFIX = ".own"
 _BYTES_A_TOKEN = 12
 _ENOUGH = 2**18
-"""Tokens of a segment from which on it is left as it is; smaller ones are put together."""
+"""Tokens of a segment from which on it stays as it is; smaller ones are merged."""
 _MOST_SMALL = 6
 _LOOKED_AT = 32
 """Places that are compared, the latest ones."""
 _MOST_COMPARED = 24
 Texts = Iterable[tuple[str, str, Callable[[], str]]]
-"""Documents, the latest first: key, version (another one where the text has changed), and what reads the text."""
+"""Documents, the latest first: key, version (changes with the text), and the function that reads the text."""
 Encode = Callable[[str], Sequence[int]]
 
 
@@ -167,7 +167,7 @@ class Corpus:
             self._tidy(wanted)
 
     def put(self, texts: Texts, encode: Encode) -> None:
-        """Take some texts in, each in place of its version that is there; where there is no room the oldest go.
+        """Add some texts, each in place of its old version; if there is no room the oldest are dropped.
 
         Raises as `update` does, for a text that cannot be read or encoded too.
         """
@@ -253,7 +253,7 @@ class Corpus:
 
 
 def files_of(folders: Iterable[Path], *, most_bytes: int = 2**20) -> Iterator[tuple[str, str, Callable[[], str]]]:
-    """Give the text files in folders and below, the latest first, for `Corpus.update`.
+    """Yield the text files in folders and below, the latest first, for `Corpus.update`.
 
     No links are followed. Files of more than `most_bytes`, and those that are not UTF-8, are left out.
     """

@@ -28,7 +28,7 @@ _FACTORS = np.array([0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F], dtype=np.u
 
 @dataclass(frozen=True, slots=True)
 class IndexedText:
-    """Place a document: its version, its first token and how many it has."""
+    """Locate a document: its version, its first token and their number."""
 
     version: str
     first: int
@@ -109,7 +109,7 @@ def write_segment(segment: Segment, path: Path) -> Segment:
 
 
 def read_segment(path: Path) -> Segment | None:
-    """Return the segment of a file, its arrays mapped from it; None where it is damaged or of another version."""
+    """Return the segment of a file, its arrays mapped from it; None if it is damaged or of another version."""
     try:
         with path.open("rb") as file:
             header = file.readline(_MOST_HEADER)

@@ -1,4 +1,4 @@
-"""Decode text that may be in any encoding: it says which, or it is judged by its looks."""
+"""Decode text in any encoding: the declared one, or one judged by its looks."""
 
 from __future__ import annotations
 

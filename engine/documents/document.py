@@ -9,7 +9,7 @@ from typing import Any, Literal
 from engine.translatable import packed, unpacked
 
 Place = Literal["page", "slide", "sheet", "chapter", "message", "file", ""]
-"""What the sections of a document are; "": the document has no such places."""
+"""The kinds of a document's sections; "": the document has no such places."""
 
 LARGEST_DOCUMENT = 64 * 2**20
 """Bytes of a file."""
@@ -43,7 +43,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Hold a document that was read. `kind`: "PDF", "Word" …; `pages`: how many it has, 0 where it has none.
+    """Hold the text of a document. `kind`: "PDF", "Word" …; `pages`: their number, 0 for none.
 
     `notes`: sentences on what could not be read; `scanned`: pages that are pictures without text.
     """
@@ -75,7 +75,7 @@ class Document:
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> Document:
-        """Return the document that `to_dict` told. Raises ValueError where it makes no sense."""
+        """Restore a document from `to_dict`. Raises ValueError if it makes no sense."""
         try:
             sections = tuple(_section(*each) for each in told["sections"])
             return cls(

@@ -18,12 +18,12 @@ from engine.documents.document import Section
 
 _HEADING_WEIGHT, _PLACE_WEIGHT, _TEXT_WEIGHT = 3.0, 1.0, 1.0
 _RANK_CONSTANT = 60
-"""Of reciprocal rank fusion (Cormack et al. 2009)."""
+"""The constant of reciprocal rank fusion (Cormack et al. 2009)."""
 _MOST_WORDS = 48
 _CANDIDATES = 40
 """Parts by BM25 of which the best are chosen."""
 _TOGETHER, _NEXT = 2.0, 0.8
-"""What words count that stand in one sentence, beside BM25; what they count in two sentences next to each other."""
+"""The weight of words that stand in one sentence, beside BM25; that of words in two sentences next to each other."""
 _LONG_WORD = 5
 _WORD = re.compile(r"\w+", re.UNICODE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|[\n。！？]+")  # noqa: RUF001 - full-width signs end sentences
@@ -53,7 +53,7 @@ class FoundPart:
 
 
 Vectors = Callable[[str], Sequence[float]]
-"""Gives for a question how near each part is to it: the larger, the nearer."""
+"""Returns each part's similarity to a question: larger is more similar."""
 
 
 class PartIndex:
@@ -76,7 +76,7 @@ class PartIndex:
             self._connection.close()
 
     def find(self, question: str, count: int = 5, vectors: Vectors | None = None) -> list[FoundPart]:
-        """Return the parts that fit a question best, the best first; none where nothing fits."""
+        """Return the parts that fit a question best, the best first; none if nothing fits."""
         by_words = self._by_words(question, max(count, 20) if vectors else count)
         if vectors is None:
             return by_words[:count]

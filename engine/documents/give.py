@@ -1,4 +1,4 @@
-"""Give a model of documents what fits a question and its context: short ones whole, of long ones the parts that fit."""
+"""Select the parts of documents for a question and a context: short ones whole, of long ones the fitting parts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from engine.messages.parts import FilePart
 _LETTERS_A_TOKEN = 3.2
 _WIDE = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _WHOLE_SHARE, _MOST_WHOLE = 0.5, 16_000
-"""Of a context's tokens, and tokens at most, that one document may take as a whole."""
+"""The share of a context's tokens, and the most tokens, that one document may take as a whole."""
 _PARTS_SHARE, _MOST_IN_PARTS = 0.4, 2_400
-"""The same for the parts of one that does not fit whole: what is read costs time before the first word."""
+"""The same for the parts of one that does not fit whole: each token delays the first word."""
 _FOUND = 5
 _OPENING = 3
 
 
 class ReadyDocument:
-    """Hold a document in parts, with an index of them. Making one takes a moment where it is long.
+    """Hold a document in parts, with an index of them. Indexing a long one takes a moment.
 
     Attributes: document, parts, tokens (how many it has, about).
     """
@@ -40,7 +40,7 @@ class ReadyDocument:
         return self.tokens <= _MOST_WHOLE
 
     def fits_whole(self, room: int, tokens: int | None = None) -> bool:
-        """Return True if all of it goes into a context of `room` tokens; `tokens`: how many were counted."""
+        """Return True if all of it fits into a context of `room` tokens; `tokens`: their counted number."""
         return (tokens or self.tokens) <= min(_WHOLE_SHARE * room, _MOST_WHOLE)
 
     def quoted(self, chosen: Iterable[int] | None = None, first: int = 1) -> str:
@@ -48,7 +48,7 @@ class ReadyDocument:
         return quote_document(self.document, self.parts, range(len(self.parts)) if chosen is None else chosen, first)
 
     def chosen_for(self, question: str, room: int) -> list[int]:
-        """Return the parts that fit a question; of one whose words it does not have, its beginning and a selection."""
+        """Return the parts that fit a question; if no words match, the document's beginning and a selection."""
         found = self._index.find(question, _FOUND)
         letters = _letters(room)
         if found:
@@ -59,7 +59,7 @@ class ReadyDocument:
         return [*range(min(_OPENING, len(self.parts))), *spread][: count + _OPENING]
 
     def more_for(self, question: str, room: int, known: Collection[str]) -> list[int]:
-        """Return the parts that fit another question, without those that say what is `known`."""
+        """Return the parts that fit another question, without those already `known`."""
         found = with_neighbours(self._index.find(question, _FOUND), self.parts, _letters(room))
         return [place for place in found if self.parts[place].text.strip() not in known]
 
@@ -70,7 +70,7 @@ class ReadyDocument:
 
 
 class ReadyDocuments:
-    """Hold documents that are asked together, as one: what fits a question best is given, wherever it stands."""
+    """Search several documents as one: the parts that fit a question best are chosen, wherever they stand."""
 
     def __init__(self, documents: Iterable[ReadyDocument]) -> None:
         self.documents = tuple(documents)
@@ -79,7 +79,7 @@ class ReadyDocuments:
         self._index = PartIndex(self._parts)
 
     def chosen_for(self, question: str, room: int, known: Collection[str]) -> dict[ReadyDocument, list[int]]:
-        """Return the parts that fit a question, by document, without those that say what is `known`.
+        """Return the parts that fit a question, by document, without those already `known`.
 
         Short documents are given whole. Where nothing is known yet and no word fits, long ones by their beginnings.
         """
@@ -106,7 +106,7 @@ class ReadyDocuments:
 
 
 class GivenDocuments:
-    """Give a conversation of documents what fits each of its questions, and nothing twice."""
+    """Give each question of a conversation the fitting parts of documents, and none twice."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
         self._documents = ReadyDocuments(map(ReadyDocument, documents))

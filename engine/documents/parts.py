@@ -67,7 +67,7 @@ def _cut(block: str, letters: int) -> Iterator[str]:
 
 
 def _short(unit: str, letters: int) -> Iterator[str]:
-    """Yield a unit, in pieces of words where it is far too long."""
+    """Yield a unit, in pieces of words if it is far too long."""
     while len(unit) > 1.5 * letters:
         at = unit.rfind(" ", letters // 2, letters)
         at = letters if at < 0 else at

@@ -1,4 +1,4 @@
-"""Read pictures in the child that reads documents: what a model sees, and what can be shown without danger."""
+"""Read pictures in the child that reads documents: the pixels for a model, and a safe copy to show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Say parts of a document to a model so that it can cite them, and read them back from what it was told.
+"""Quote parts of a document to a model so that it can cite them, and read them back from the quotation.
 
 A document is told as the text of a file: a line on what is given of it, its parts, each under a line with its number
 and its place, and the request to cite them. Within a part stands the document's own text and nothing else, so what a
@@ -17,7 +17,7 @@ _REQUEST = (
     "Write the answer in whole sentences, each with the number of its part in brackets behind it, for example: "
     "The sky is blue [{number}]."
 )
-"""Stands behind the parts: small models forget what stands before a long text."""
+"""The text behind the parts: small models forget instructions before a long text."""
 _FIRST_LINE = re.compile(r"Document[^\n]{0,900}\.\n\n")
 _LAST_LINE = re.compile(r"\n\n" + re.escape(_REQUEST).replace(re.escape("{number}"), "[0-9]+") + r"\Z")
 _HEAD = re.compile(r"^\[(\d{1,5})\](?: ([^\n]{0,400}))?$", re.MULTILINE)
@@ -49,7 +49,7 @@ def quote_document(document: Document, parts: Sequence[Section], chosen: Iterabl
 
 
 def read_quoted(text: str) -> tuple[QuotedPart, ...]:
-    """Return the parts that `quote_document` told; () for the text of a file that is none of its."""
+    """Return the parts in a text of `quote_document`; () for any other text."""
     head, foot = _FIRST_LINE.match(text), _LAST_LINE.search(text)
     if head is None or foot is None:
         return ()

@@ -11,7 +11,7 @@ from engine.system.child_side import answer_parent, close_doors
 from engine.translatable import Translatable, packed
 
 _MEMORY_BYTES = 640 * 2**20
-"""What reading may take beside the process itself and the file."""
+"""The memory of reading beside the process itself and the file."""
 _DAMAGED = Translatable("it is damaged")
 
 

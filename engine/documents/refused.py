@@ -1,4 +1,4 @@
-"""Report within the child why a document cannot be read."""
+"""Report within the child the reason why a document cannot be read."""
 
 from __future__ import annotations
 

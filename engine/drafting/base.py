@@ -54,7 +54,7 @@ def cautious_cost(n: int) -> float:
 
 
 GoesOn = Callable[[int, float | None], bool]
-"""Asked after each token of a draft: how many there are now, and the probability that the draft gave the last one."""
+"""Called after each token of a draft: their number, and the draft's probability of the last one."""
 
 
 class Drafter(ABC):
@@ -92,7 +92,7 @@ class Drafter(ABC):
         """
 
     def propose_ahead(self, n: int, stop: Callable[[], bool]) -> Draft:
-        """Go on behind the tokens of the last `propose` as if all were accepted, until `stop` says so.
+        """Go on behind the tokens of the last `propose` as if all were accepted, until `stop` returns True.
 
         Gives the proposals behind those, at most `n`; those of an earlier call count among them. Called on another
         thread while the target verifies; nothing else is called meanwhile. What still holds when the round was

@@ -9,12 +9,12 @@ from engine.drafting.base import Draft, Drafter, GoesOn
 
 
 class ChainDrafter(Drafter):
-    """Ask the parts in turn and return the first draft that is not empty; all of them see what was committed.
+    """Ask the parts in turn and return the first draft that is not empty; all of them see the committed tokens.
 
     `parts`: pairs of a drafter and the most tokens that it may propose in a round, None where only the caller limits
-    them. `chosen`: names the part that is to propose in this round, None where the first one with a draft does. It
+    them. `chosen`: names the part that is to propose in this round, None if the first one with a draft does. It
     must not look at what is drawn in this round. `follower`: names the only part that need follow the text in each
-    round, None where all do; the others rest, and catch up when they are chosen. A draft's `source` names the part
+    round, None if all do; the others rest, and catch up when they are chosen. A draft's `source` names the part
     that proposed it; the chain's own
     name joins those of its parts.
     `forwards` is the sum of the parts'. Raises what the parts raise.
@@ -75,7 +75,7 @@ class ChainDrafter(Drafter):
         return Draft()
 
     def propose_ahead(self, n: int, stop: Callable[[], bool]) -> Draft:
-        """Let the part that proposed last go on, up to a guess and a draft of its own length."""
+        """Draft ahead with the part that proposed last, up to a guess and a draft of its own length."""
         if self._last is None:
             return Draft()
         drafter, limit = self._last

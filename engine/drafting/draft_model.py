@@ -126,9 +126,9 @@ class DraftModelDrafter(Drafter):
         self._readable = 0
         self._grown_tree = Tree()
         self._numbers: dict[int, int] = {}
-        """Of the nodes of this round's tree that `grow` has computed, its own numbers."""
+        """The numbers of this round's tree nodes that `grow` has computed."""
         self._open: list[list[int]] = []
-        """Of the tree that was chosen by cost, the nodes at each place of its first path."""
+        """The nodes at each place of the first path, of a tree chosen by cost."""
 
     def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
         self._cancel = cancel
@@ -151,7 +151,7 @@ class DraftModelDrafter(Drafter):
             read_all(self._backend, known[shared:], cancel)
 
     def _choose_vocabulary(self, new: Sequence[int], *, judged: bool = False) -> None:
-        """Let the draft's output layer be computed for common tokens and those of the text alone, where that pays.
+        """Compute the draft's output layer for common tokens and those of the text alone, if that pays.
 
         Not with the masks of a constraint, which may leave only others.
         """
@@ -168,7 +168,7 @@ class DraftModelDrafter(Drafter):
         return max(min(len(self._committed), self._readable) - 1 - self._backend.length, 0)
 
     def _read_first(self, *, in_pieces: bool) -> bool:
-        """Return True where the round is to be plain: it is the first one, or a piece of the prompt was read in it."""
+        """Return True if the round is to be plain: it is the first one, or a piece of the prompt was read in it."""
         unread, first = self.unread, len(self._committed) == self._prompt_length
         if first and self._late and (unread > SHORT_PROMPT or not in_pieces):
             return True  # Without pieces whatever the cache holds: what is proposed decides what a seed draws.
@@ -232,7 +232,7 @@ class DraftModelDrafter(Drafter):
         return self._draft(self._offered, self._offered + n)
 
     def _extend(self, count: int, stop: Callable[[], bool] | None = None) -> None:
-        """Draft on until there are `count` live proposals, or the draft ends before; or it is told to stop."""
+        """Draft on until there are `count` live proposals, the draft ends, or `stop` returns True."""
         backend, live, ahead = self._backend, self._live, self._ahead
         while len(live) < count and not self._declined and not (live and ahead[-1] in self._stop_tokens):
             if self._only_token():
@@ -255,7 +255,7 @@ class DraftModelDrafter(Drafter):
                 ahead.append(proposal.token)
 
     def _next_row(self, stop: Callable[[], bool] | None = None) -> Logits | None:
-        """Return the row behind the text and what is ahead of it, or None where there is no room or it is to stop."""
+        """Return the row behind the text and the tokens ahead of it, or None if there is no room or it is to stop."""
         backend, ahead, committed = self._backend, self._ahead, self._committed
         held = backend.length
         if held == len(committed) + len(ahead):  # The draft declined here, and all that it had proposed was accepted.
@@ -272,7 +272,7 @@ class DraftModelDrafter(Drafter):
         return rows
 
     def _propose_tree(self, shape: TreeShape, n: int, goes_on: GoesOn | None) -> Draft:
-        """Propose a tree. It follows the path that is judged first: what else is in it costs the draft nothing."""
+        """Propose a tree. It follows the path that is judged first: its other nodes cost the draft nothing."""
         self._live, self._ahead = [], []
         base = len(self._committed) - self._prompt_length
         most = min(MAX_LOOKAHEAD, shape.context - len(self._committed) - self._skipped)
@@ -331,7 +331,7 @@ class DraftModelDrafter(Drafter):
         return [found.get(node) for node in level]
 
     def _outlook(self, whole: NDArray[np.float32], path: Sequence[int]) -> Outlook | None:
-        """Return the outlook behind a path by its row of logits; None where the model is not confident, or lacks it."""
+        """Return the outlook behind a path by its row of logits; None if the model is not confident, or lacks it."""
         row, width = whole[: self._shared_vocab], 0 if self._shape is None else self._shape.width
         mask = None
         if self._masks is not None:
@@ -353,7 +353,7 @@ class DraftModelDrafter(Drafter):
         return Outlook(best, lambda token: float(row[token]) - first, probs if self._draws else None)
 
     def _only_token(self) -> bool:
-        """Propose the next token without a forward where the masks leave no other; return whether they do."""
+        """Propose the next token without a forward if the masks leave only one; return True if they do."""
         if self._states or self._masks is None or self._backend.rewind.kind != "any":
             return False  # Others are marked between these tokens, and a head goes on from its state of each.
         mask = self._masks.mask(len(self._committed) - self._prompt_length, self._ahead)
@@ -382,7 +382,7 @@ class DraftModelDrafter(Drafter):
         return Draft(tuple(self._ahead[first:last]), probs, logprobs, source=self.name)
 
     def _draw(self, rows: Logits) -> Proposal | None:
-        """Return the next proposal, or None where the model is not confident: that is decided before the draw."""
+        """Return the next proposal, or None if the model is not confident: that is decided before the draw."""
         sampling = self._sampling
         base = len(self._committed) - self._prompt_length
         position = base + len(self._live)

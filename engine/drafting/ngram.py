@@ -1,4 +1,4 @@
-"""Draft without a model: what stands in the prompt or the reply already may come again."""
+"""Draft without a model: text of the prompt or the reply may come again."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class NgramOptions:
 
 
 _AUTO = NgramOptions(allowance=2.0, allowance_share=0.01)
-"""With the automatic lookahead: never slower than plain decoding, by more than this."""
+"""With the automatic lookahead: the bound on the loss against plain decoding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class SuffixIndex:
         self._most_places = most_places
         self._latest: dict[int, int] = {}
         self._before = [0]
-        """For each place the one before it of the same token; 0 where there is none."""
+        """For each place the previous one of the same token; 0 for none."""
 
     def extend(self, tokens: Iterable[int]) -> None:
         """Add tokens to the end of the text."""
@@ -112,7 +112,7 @@ class SuffixIndex:
     def search(self) -> Match | None:
         """Return the longest match of the end of the text, the latest of equals first.
 
-        None where its last token is new.
+        None if its last token is new.
         """
         tokens, size = self.tokens, len(self.tokens)
         found: list[tuple[int, int]] = []
@@ -208,17 +208,17 @@ class NgramDrafter(Drafter):
         self._found: Match | None = None
         self._resumed: Match | None = None
         self._match: Match | None = None
-        """The match to go by, and what kind of evidence it is."""
+        """The match to follow, and its kind of evidence."""
         self._evidence: Evidence = "alone"
         self._broken: tuple[int, int] | None = None
-        """Where the source of a broken copy would have gone on, and the length of the text at that time."""
+        """The next place in the source of a broken copy, and the length of the text at that time."""
         self._allowance = self._options.allowance
         self._drafted = 0
         self._unread: list[int] = []
-        """What was committed while it dozed."""
+        """Tokens committed while it dozed."""
         self._chances: list[float] = []
         self._likely: list[int] = []
-        """Tokens that were thought through last, and the chance of each that it is right if those before it are."""
+        """Tokens evaluated last, and the chance of each that it is right if those before it are."""
 
     def begin(self, prompt_tokens: Sequence[int], cancel: CancelToken) -> None:
         cancel.check()
@@ -232,7 +232,7 @@ class NgramDrafter(Drafter):
         self._choose()
 
     def promise(self, n: int) -> Sequence[float]:
-        """Return for each token that `propose(n)` would propose the chance that it is right if those before it are."""
+        """Return the chance of each token of `propose(n)` that it is right if those before it are."""
         self._catch_up()
         drafted = self._draft(min(n, MAX_LOOKAHEAD))
         return self._chances[: len(drafted)]
@@ -250,7 +250,7 @@ class NgramDrafter(Drafter):
         return Draft(tuple(tokens), source=self.name)
 
     def _catch_up(self) -> None:
-        """Take in what was committed while it dozed, as if it were a part of the prompt."""
+        """Index the tokens committed while it dozed, as if they were a part of the prompt."""
         if not self._unread:
             return
         self._index.extend(self._unread)
@@ -285,7 +285,7 @@ class NgramDrafter(Drafter):
         return drafted[:worth]
 
     def _coming(self, drafted: Sequence[int]) -> Iterator[tuple[int, float]]:
-        """Return the tokens behind the match, each with the chance that it is right if those before it are.
+        """Yield the tokens behind the match, each with the chance that it is right if those before it are.
 
         `drafted`: those that were taken so far.
         """
@@ -302,7 +302,7 @@ class NgramDrafter(Drafter):
             length += 1
 
     def _choose(self) -> None:
-        """Go by the longest match, or by the resumed copy if that is as long and more likely."""
+        """Follow the longest match, or the resumed copy if that is as long and more likely."""
         found, resumed = self._found, self._resumed
         self._match = found
         if found is not None:

@@ -1,4 +1,4 @@
-"""Draft from a person's own texts: what was written before, in any kept chat or file, may be written again."""
+"""Draft from a person's own texts: any kept chat or file may be repeated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.methods import OWN_TEXTS
 
 _TEXT = NgramOptions(allowance=2.0, allowance_share=0.01)
 _FAR = NgramOptions(alone=(-1.5, 0.25), agreed=(0.0, 0.4), split=(-2.5, 0.2))
-"""A match in so many texts says less than one in the text at hand."""
+"""A match in so many texts says less than one in the present text."""
 
 
 class OwnTextsDrafter(NgramDrafter):
@@ -53,7 +53,7 @@ class OwnTextsDrafter(NgramDrafter):
 
     @property
     def _goes_by_corpus(self) -> bool:
-        """True if the corpus goes on, and the text at hand knows nothing likelier."""
+        """True if the corpus has a continuation, and the present text none likelier."""
         far, match = self._far, self._match
         if far is None:
             return False

@@ -66,12 +66,12 @@ class PredictionDrafter(NgramDrafter):
         self._end: deque[int] = deque(maxlen=_SURE)
         """The last tokens of the reply."""
         self._place: int | None = 0
-        """Where the prediction goes on; None: that is lost."""
+        """The next place in the prediction; None: lost."""
         self._footing: Footing = "begun"
         self._right = 0
         """Tokens that were right since the prediction was found (again), with those of the match."""
         self._break, self._since = 0, 0
-        """Where the prediction was left last, and how many tokens ago."""
+        """The place where the prediction was left last, and the number of tokens since."""
 
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
         draft = super().propose(n, goes_on)
@@ -127,7 +127,7 @@ class PredictionDrafter(NgramDrafter):
             self._place, self._footing = self._break + 1, "guessed"
 
     def _find_again(self, token: int) -> bool:
-        """Go on, where that can be, behind the longest match of the reply's end, the nearest to the break of equals."""
+        """Go on behind the longest match of the reply's end, if there is one; of equals the nearest to the break."""
         places = self._behind.get(token, ())
         middle = bisect_left(places, self._break)
         near = places[max(middle - _LOOKED_AT // 4, 0) : middle + _LOOKED_AT]

@@ -19,7 +19,7 @@ FARTHEST = 48
 """A tail has at least and at most so many tokens: enough for the last words to come out as in the whole text, and
 where it can be from the beginning of a word."""
 _UNSETTLED = 4
-"""So many tokens behind a beginning in the midst of a word may come out otherwise than in the whole text."""
+"""Tokens behind a beginning within a word that may differ from those of the whole text."""
 
 _indices: WeakKeyDictionary[Tokenizer, _Pieces] = WeakKeyDictionary()
 
@@ -47,7 +47,7 @@ class TextContinuation:
         return b"".join(map(self._tokenizer.piece, tokens))
 
     def encode(self, text: str) -> list[int] | None:
-        """Return the tokens of a text without any around it, or None where the tokenizer cannot write it."""
+        """Return the tokens of a text without any around it, or None if the tokenizer cannot write it."""
         try:
             tokens = self._tokenizer.encode(text, add_special=False, parse_special=False)
         except EngineError:
@@ -55,7 +55,7 @@ class TextContinuation:
         return tokens if all(token < self._vocab_size for token in tokens) else None
 
     def settled(self, tokens: Sequence[int]) -> list[int]:
-        """Return those of `tokens` that stay whatever text follows, without what a longer token may yet take in."""
+        """Return those of `tokens` that stay whatever text follows, without those that a longer token may absorb."""
         open_from = self._pieces().open_end(self.join(tokens))
         place = 0
         for count, token in enumerate(tokens):
@@ -83,11 +83,11 @@ class TextContinuation:
         return covered + [token for token, _, _ in later]
 
     def rewritten(self, tokens: Sequence[int], new: bytes) -> tuple[int, list[int]] | None:
-        """Return the number of the last `tokens` to take back, and what to write instead.
+        """Return the number of the last `tokens` to take back, and the tokens to write instead.
 
         All is as in a whole text then.
 
-        None where the tokenizer cannot write the text, or only with a token that reaches across its beginning.
+        None if the tokenizer cannot write the text, or only with a token that reaches across its beginning.
         """
         tail, unsettled = self._tail(tokens)
         spans = self._spans(self.join(tail) + new)
@@ -109,7 +109,7 @@ class TextContinuation:
         return None if index is None else (0, [token for token, _, _ in spans[index:]])
 
     def _tail(self, tokens: Sequence[int]) -> tuple[Sequence[int], int]:
-        """Return the last tokens that add text, and how many of them may come out otherwise if encoded alone."""
+        """Return the last tokens that add text, and the number of them that may differ if encoded alone."""
         last = tokens[-FARTHEST:]
         bare = next((index for index in range(len(last), 0, -1) if not self._tokenizer.piece(last[index - 1])), 0)
         last = last[bare:]
@@ -123,7 +123,7 @@ class TextContinuation:
     def _spans(self, data: bytes) -> list[_Span] | None:
         """Return the tokens that write `data`; the first may begin before 0.
 
-        None where it cannot be written exactly.
+        None if it cannot be written exactly.
         """
         lead = next((index for index, byte in enumerate(data[:4]) if byte & 0xC0 != 0x80), 0)
         text = data[lead:].decode("utf-8", "replace")

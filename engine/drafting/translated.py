@@ -20,7 +20,7 @@ from engine.methods import DRAFT_MODEL
 from engine.sampling.distribution import best_token, distribution, log_normaliser, sample, uniform
 
 _BYTES_A_TOKEN = 16
-"""So many bytes of text fill a place of the draft's context at most; what lies before them is not even encoded."""
+"""The most bytes of text per place of the draft's context; text before that is not even encoded."""
 _FORWARDS_A_TOKEN = 8
 """A draft of letters needs several for one token of the target; one that needs more does not pay."""
 _MOST_CUTS = 64
@@ -31,7 +31,7 @@ _MOST_UNREAD = 512
 
 @dataclass(frozen=True, slots=True)
 class _Drafted:
-    """Hold a token that the draft wrote, its bytes, and whether it ends the text."""
+    """Hold a token that the draft wrote, its bytes, and its end-of-text flag."""
 
     token: int
     piece: bytes
@@ -107,7 +107,7 @@ class TranslatedDrafter(Drafter):
         return max(len(self._read) - 1 - self._backend.length, 0)
 
     def _read_first(self, *, in_pieces: bool) -> bool:
-        """Return True where the round is to be plain: it is the first one, or a piece of the prompt was read in it."""
+        """Return True if the round is to be plain: it is the first one, or a piece of the prompt was read in it."""
         if self._waits:
             self._waits = False
             return True
@@ -184,7 +184,7 @@ class TranslatedDrafter(Drafter):
             read_all(self._backend, known[shared:], self._cancel)
 
     def _readable(self, text: str) -> list[int]:
-        """Return the tokens of a text, or of what comes behind the last character that the draft's vocabulary lacks."""
+        """Return the tokens of a text, or of its part behind the last character that the draft's vocabulary lacks."""
         for _ in range(_MOST_CUTS):
             try:
                 tokens = self._backend.tokenizer.encode(text, add_special=False, parse_special=False)
@@ -246,7 +246,7 @@ class TranslatedDrafter(Drafter):
     # Writing ----------------------------------------------------------------------------------------------------------
 
     def _go_on(self) -> bool:
-        """Let the draft write one more token. False where it is at an end or cannot."""
+        """Draft one more token. False if the draft is at an end or cannot."""
         backend = self._backend
         if self._cancel.cancelled or self._declined or (self._live and self._live[-1].is_end):
             return False
@@ -283,7 +283,7 @@ class TranslatedDrafter(Drafter):
         return row
 
     def _draw(self, rows: Logits) -> _Drafted | None:
-        """Return the next token, or None where the model is not confident, or the token adds no text."""
+        """Return the next token, or None if the model is not confident, or the token adds no text."""
         row, sampling = rows[0], self._sampling
         if sampling.greedy and not sampling.penalised:
             token = best_token(row)
@@ -311,7 +311,7 @@ class TranslatedDrafter(Drafter):
     # Translating ------------------------------------------------------------------------------------------------------
 
     def _translate(self) -> list[int]:
-        """Return the target's tokens for what the draft wrote beyond the committed text, as far as they are certain."""
+        """Return the target's tokens for the draft's text beyond the committed text, as far as they are certain."""
         unread = bytes(self._text[self._covered :])
         written = self._live_text()
         if not self._live or not written.startswith(unread):

@@ -22,7 +22,7 @@ _HALF = 1.0 / 2.0
 
 
 class Chances(Protocol):
-    """Tell chances that proposals are accepted, by what became of others (see engine.lookahead.acceptance)."""
+    """Estimate chances that proposals are accepted, from earlier outcomes (see engine.lookahead.acceptance)."""
 
     def at(self, position: int) -> float:
         """Return the chance of the first path's token at a position, before the draft has made it."""
@@ -106,5 +106,5 @@ class TreePrices:
 
 
 def _part(share: float, left: float) -> float:
-    """Return a token's share of what those before it left."""
+    """Return a token's share of the probability that those before it left."""
     return min(share / left, 1.0) if left > 0.0 else 1.0

@@ -28,7 +28,7 @@ ROOT = -1
 def choose_shape(
     size: TreeWish | None, target: Backend, *, through_text: bool, prices: TreePrices | None = None
 ) -> tuple[TreeShape | None, tuple[str, ...]]:
-    """Return the shape of trees of a width and depth, or None, and in a sentence why there are only chains.
+    """Return the shape of trees of a width and depth, or None, and the reason for chains alone in a sentence.
 
     `prices`: by which trees are chosen where they are to be by cost; None: there are none then.
     """
@@ -101,7 +101,7 @@ class Tree:
 
 
 Look = Callable[[Tree, list[int]], Sequence[Outlook | None]]
-"""Gives for each node of a level what may follow it, or None: nothing. The first node is judged before the others."""
+"""Returns a forecast for each node of a level, or None: it ends. The first node is judged before the others."""
 
 
 def grow(shape: TreeShape, depth: int, most: int, look: Look, draw: Callable[[Candidates, int], int]) -> Tree:
@@ -135,7 +135,7 @@ def grow_by_cost(
     *,
     goes_on: GoesOn,
 ) -> Tree:
-    """Return a tree of one path, which is as long as `goes_on` says, and of what is worth standing beside it.
+    """Return a tree of one path, as long as `goes_on` allows, and of the tokens worth standing beside it.
 
     How many follow a node is decided by what the draft says behind it, before any of them is drawn.
     """

@@ -13,7 +13,7 @@ from engine.backends.base import Backend
 ROWS = 16
 """Rows of the output layer that are computed together, or not at all (kernels/wanted.h)."""
 COMMON, LEAST = 40_960, 81_920
-"""Tokens that are always among them: tokenizers number what they merged first, which is common, first. And tokens of a
+"""Tokens that are always computed: tokenizers number the first merges, which are common, first. And tokens of a
 vocabulary from which on a part of it is worth it."""
 _MOST_ADDED = 1_024
 """Groups of rows beside those, the ones that were seen last."""
@@ -77,7 +77,7 @@ def vocabulary_of(draft: Backend) -> DraftVocabulary:
 
 
 def choose_rows(draft: Backend, new: Iterable[int], *, judged: bool) -> None:
-    """Take in tokens of the text, and let the output layer be computed for what is wanted then (see `note`)."""
+    """Add tokens of the text, and update the computed rows of the output layer (see `note`)."""
     chosen = vocabulary_of(draft)
     chosen.note(new, judged=judged)
     draft.want_rows(chosen.bits if chosen.pays else None)

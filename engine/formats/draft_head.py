@@ -1,4 +1,4 @@
-"""Describe a draft head in a file, and judge whether it is for a target."""
+"""Describe a draft head in a file, and judge its fitness for a target."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from engine.formats.vocabulary import Vocabulary
 from engine.translatable import Translatable
 
 NORMED = -1
-"""Stands among the numbers of hidden states for what leaves the norm behind the last layer."""
+"""The number of the hidden states behind the norm of the last layer."""
 _PADDED_TO, _MOST_PADDING = 64, 512
 _INPUTS = frozenset(
     {"bailingmoe3", "gemma4", "gpt-oss", "hunyuan-dense", "hunyuan_vl", "lfm2", "lfm2moe", "llama", "mimo2"}
     | {"minimax-01", "minimax-m2", "muse-glimmer", "nanbeige", "nemotron_h", "nemotron_h_moe", "qwen3", "qwen35"}
     | {"qwen35moe", "qwen3moe", "qwen3next", "qwen4exp"}
 )
-"""Architectures whose graphs in llama.cpp hand out the inputs of their layers; with others it ends the process."""
+"""Architectures whose graphs in llama.cpp expose the inputs of their layers; with others it ends the process."""
 _LAST = frozenset(
     {"bailingmoe3", "cohere2moe", "deepseek2", "deepseek32", "gemma4", "glm-dsa", "glm4moe", "glm5-next", "gpt-oss"}
     | {"hy_v3", "mimo2", "nemotron_h", "nemotron_h_moe", "qwen35", "qwen35moe", "qwen3next", "step35"}
 )
-"""Architectures whose graphs hand out what leaves the last layer; with others the numbers would be left over."""
+"""Architectures whose graphs expose the output of the last layer; with others the numbers would be left over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class DraftHead:
 
     `method`: the draft method that it is for; `layers`: which hidden states of the target it reads (see
     engine.backends.base.HiddenStates); `width`: numbers in one of them; `tokens`: of the target's
-    vocabulary, 0 where the file has the vocabulary itself. `shared`: what it reads of the target's cache, key heads and
-    their width in the last layer with a window and in the last full one; nothing where it has a cache of its own.
+    vocabulary, 0 if the file has the vocabulary itself. `shared`: what it reads of the target's cache, key heads and
+    their width in the last layer with a window and in the last full one; nothing if it has a cache of its own.
     """
 
     method: str
@@ -52,7 +52,7 @@ def covers(vocabulary: Vocabulary, rows: int) -> bool:
     """Return True if an output layer of so many rows, without a tokenizer, may be one for a target's vocabulary.
 
     It was copied from the target's own, so it has a row for each token that has a text. Padding behind these may be
-    longer or shorter: a file may lack some, or have none where the layer was padded to a multiple of 64.
+    longer or shorter: a file may lack some, or have none if the layer was padded to a multiple of 64.
     """
     if rows <= vocabulary.size:
         return rows >= len(np.trim_zeros(vocabulary.fingerprints, "b"))
@@ -66,7 +66,7 @@ def why_not_for(
     width: int,
     shared: tuple[tuple[int, int], ...] = (),
 ) -> str | None:
-    """Explain, as a clause, that a head is not for a target with these hidden states; None where it may be.
+    """Explain, as a clause, that a head is not for a target with these hidden states; None if it may be.
 
     `shared`: what of the target's cache a head may read, as of a DraftHead.
     """

@@ -10,7 +10,7 @@ from engine.formats.gguf.parts import split_parts
 def list_files(path: Path) -> list[Path]:
     """Return the files that a model is read from: all parts of a GGUF file, or a folder's weights and JSON files.
 
-    Raises OSError where the folder cannot be read, ModelFileBroken where `path` is a later part.
+    Raises OSError if the folder cannot be read, ModelFileBroken where `path` is a later part.
     """
     if not path.is_dir():
         return list(split_parts(path))

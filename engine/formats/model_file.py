@@ -22,7 +22,7 @@ Role = Literal["model", "projector", "embedding", "draft-head", "adapter", "fold
 FileFormat = Literal["gguf", "safetensors"]
 
 DEFAULT_CONTEXT = 4096
-"""Tokens of context that a model is loaded with of which nobody knows what it was trained for."""
+"""Tokens of context of a model whose training length is unknown."""
 _LEAST_CONTEXT = 8192
 _SHARE_OF_FREE = 10
 """The cache of a context that nobody asked for takes no more than this part of the free memory."""
@@ -42,7 +42,7 @@ class ModelFile:
 
     `path`: the file, the first of a split model, or a folder. `parameters`: number of weights. `quantisation`: how
     they are stored, such as Q4_K_M. `context_length`: tokens that it was trained for. `size_bytes`: of all its files.
-    `vocabulary`: None where there is none. `problem`: why it cannot be used, None if it can. `role`: what it is; only
+    `vocabulary`: None if there is none. `problem`: why it cannot be used, None if it can. `role`: what it is; only
     a "model" writes text. `cache_per_token` (with what the working space grows by for each token), `state_bytes`,
     `compute_bytes`: bytes beside the weights. `cache_elements`: numbers in the cache for each token, `row_elements`:
     the fewest of them that lie together, `float32_cache`: whether they are kept in float32; `layers`: how many could go
@@ -50,7 +50,7 @@ class ModelFile:
     recommend to sample from it, fields of a SamplingConfig with their values. `thinks`: whether its chat template
     speaks of thoughts before the answer. `width`: numbers in a hidden
     state; `depth`: layers that make one each. `head`: the draft head that it is, or has
-    inside; None where there is none that can be used. `tokens`: how many token ids the configuration of a folder
+    inside; None if there is none that can be used. `tokens`: how many token ids the configuration of a folder
     counts, whether a tokenizer lies there or not. `shared`: what of its cache a head may read, as of a DraftHead.
     `size_label`: how its makers call its size (1.5B), "" where they do not say.
     """
@@ -89,7 +89,7 @@ class ModelFile:
 
     @property
     def usable(self) -> bool:
-        """Return True if it can be loaded as a target or a draft, as far as can be told without loading it."""
+        """Return True if it can be loaded as a target or a draft, as far as its files show."""
         return self.problem is None and self.role == "model"
 
     @property
@@ -114,7 +114,7 @@ class ModelFile:
         return sampling_of(self.recommended)
 
     def context_held(self, wanted: int | None = None) -> int:
-        """Return tokens of context that it is loaded with where so many are wanted: as both backends reckon it.
+        """Return tokens of context that it is loaded with if so many are wanted: as both backends calculate it.
 
         None: what it was trained for as far as a tenth of the free memory holds, and 8,192 in any case. Between them it
         is a power of two, so that a little more or less of free memory changes nothing.
@@ -159,7 +159,7 @@ def _printable_reason(reason: str) -> str:
 
 
 def is_lasting(error: LoadFailed) -> bool:
-    """Return True if it holds as long as the files do not change: what the system refuses now it may give later."""
+    """Return True if it lasts as long as the files do not change: the system may allow later what it refuses now."""
     cause = error.__context__
     return not isinstance(cause, OSError) or isinstance(cause, FileNotFoundError)
 

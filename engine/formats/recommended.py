@@ -38,7 +38,7 @@ _THOUGHTS = re.compile(
     r"</?\w*:?think|enable_thinking|reasoning_content|reasoning_effort|\[/?THINK\]|<\|channel\|?>|START_THINKING|of_thought",
     re.IGNORECASE,
 )
-"""What chat templates of models that think say of it, as families mark it."""
+"""Signs of thinking in chat templates, as families mark it."""
 _UNLESS_SAID = 1.0
 """The temperature where only other rules are recommended: transformers' own."""
 
@@ -66,7 +66,7 @@ def thinks(template: object) -> bool:
 
 
 def sampling_of(recommended: Recommended) -> SamplingConfig | None:
-    """Return the sampling that is recommended, with all else off; None where nothing is."""
+    """Return the sampling that is recommended, with all else off; None if nothing is."""
     return SamplingConfig(**dict(recommended)) if recommended else None  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""Give a reply as an asynchronous generator, whose steps run on a thread of its own."""
+"""Wrap a reply as an asynchronous generator, whose steps run on a thread of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.generation.occupancy import RunningReply
 
 
 class AsyncReply(AsyncGenerator[Event, None]):
-    """Give the events of `begin()` without blocking the event loop.
+    """Yield the events of `begin()` without blocking the event loop.
 
     `aclose` ends the reply. So does leaving the loop around it by `break`: where nothing else refers to it, the
     decoder is free at once. `token` cancels the reply with the task that waits for it.

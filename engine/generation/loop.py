@@ -27,7 +27,7 @@ _BY_MASK = "constraint"
 _CAUGHT_UP = 16
 """Tokens that a drafter may be behind without it being taken for reading."""
 USUAL_REPLY = 256
-"""Tokens that a reply is expected to go on for, whose end nobody knows; and as many again as there are."""
+"""Tokens that a reply of unknown length is expected to go on for; and as many again as there are."""
 
 
 class GenerationLoop:
@@ -39,7 +39,7 @@ class GenerationLoop:
         self._seen = len(self._reading.prompt) - len(self._committed)
         """Positions of pictures in the prompt: the target alone knows of them."""
         self._told = self._prompt_length = len(self._committed)
-        """How many of the committed tokens the drafter knows."""
+        """Committed tokens that the drafter knows."""
         self._forced: Sequence[int] = self._reading.forced
         self._finish: FinishReason | None = None
         self._stop_reason: str | int | None = None
@@ -101,7 +101,7 @@ class GenerationLoop:
             raise failure
 
     def _learn(self, draft: Draft, verdict: Verdict, times: tuple[float, float], rest_ms: float) -> None:
-        """Tell the policy of a round. `rest_ms`: what it took since its tokens were handed out."""
+        """Report a round to the policy. `rest_ms`: its time since its tokens were handed out."""
         if self._proposing.policy.asleep or draft.source == _BY_MASK:
             return
         # Of a tree the policy learns how far its first path reached; what stands beside it, the drafter knows.
@@ -140,7 +140,7 @@ class GenerationLoop:
         yield PromptProgress(evaluated, evaluated)
 
     def _choose(self) -> int:
-        """Return the lookahead of the round, once the policy knows what the drafter has to read before it proposes."""
+        """Return the lookahead of the round, once the policy knows the drafter's unread tokens."""
         policy, more = self._proposing.policy, max(USUAL_REPLY, self._emitted)
         unread, left = self._proposing.drafter.unread, self._plan.left(self._emitted)
         self._unread = unread if unread > _CAUGHT_UP else 0
@@ -148,7 +148,7 @@ class GenerationLoop:
         return policy.choose()
 
     def _propose(self, lookahead: int) -> Draft:
-        """Return the draft of the round: what must come of a call, the drafter's, or tokens that only may come."""
+        """Return the draft of the round: the forced rest of a call, the drafter's, or likely tokens of a call."""
         plan, masks, emitted = self._plan, self._reading.masks, self._emitted
         guess, proposes = self._reading.guess, self._proposing.lookahead != 0
         if guess is not None and masks is None and self._ahead is None and proposes:
@@ -230,7 +230,7 @@ class GenerationLoop:
                 return
 
     def _over(self) -> Generator[Event, bool | None, bool]:
-        """Return True if the reply is over, once what it begins with is written, and a thought ended that is to end."""
+        """Return True if the reply is over, once its forced beginning is written, and an ended thought is closed."""
         forced, self._forced = self._forced, ()
         yield from self._force(forced, whole=True)
         if self._plan.answer_now.is_set():
@@ -263,7 +263,7 @@ class GenerationLoop:
                 return
 
     def _take(self, token: int, *, goes_on: bool) -> str:
-        """Return the text that a token releases; notes whether the reply ends with it."""
+        """Return the text that a token releases, and set the end of the reply if it ends there."""
         plan = self._plan
         whole = self._reading.masks is not None and self._reading.masks.commit(token)
         if token in self._reading.stop_tokens and not goes_on:
@@ -279,7 +279,7 @@ class GenerationLoop:
         return text + self._reading.reply.finish() if self._finish else text
 
     def _part(self, text: str) -> tuple[Channel, tuple[Delta, ...]]:
-        """Return the part that the reply is in, and what is added to its parts by the text that was released last."""
+        """Return the current part of the reply, and the additions to its parts by the text released last."""
         added = self._reading.parted.feed(self._reading.reply.marked(text))
         if self._reading.parted.enough and self._finish is None:
             self._finish = "stop"
@@ -310,7 +310,7 @@ class GenerationLoop:
         target.truncate(min(target.length, len(self._committed) + self._seen - 1))
 
     def _tell(self, *, all_of_it: bool = False) -> None:
-        """Tell the drafter what it does not know yet of what was committed, or `all_of_it`: no more will come."""
+        """Pass newly committed tokens to the drafter; `all_of_it`: no more will come."""
         told, self._told = self._told, len(self._committed)
         if told < self._told or not all_of_it:
             self._proposing.drafter.observe(self._committed[told:])

@@ -20,7 +20,7 @@ ReplyRef = Callable[[], "RunningReply | None"]
 
 
 class Occupancy:
-    """Let one piece of work use the models, and end it for whoever is to change or free them. Thread-safe."""
+    """Lock the models for one piece of work, and end it when they are to change or be freed. Thread-safe."""
 
     def __init__(self) -> None:
         # A lock that its owner may take again: a reply that nobody holds any more ends wherever Python collects it.
@@ -51,9 +51,9 @@ class Occupancy:
 
     @contextmanager
     def change(self) -> Iterator[None]:
-        """Change or free the models within: what uses them is cancelled, and has ended before this begins.
+        """Change or free the models within: work that uses them is cancelled, and has ended before this begins.
 
-        Raises DecoderBusy where the work that it would have to wait for is what calls it.
+        Raises DecoderBusy if the work that it would have to wait for is what calls it.
         """
         me = threading.get_ident()
         with self._changed:
@@ -80,7 +80,7 @@ class Occupancy:
             reply.settle(lambda reply=reply: self._press(reply))  # type: ignore[misc]
 
     def _press(self, reply: RunningReply) -> bool:
-        """Cancel the reply. False where it has ended."""
+        """Cancel the reply. False if it has ended."""
         with self._changed:
             if self._token is None or self._reply() is not reply:
                 return False
@@ -93,7 +93,7 @@ def _no_reply() -> None:
 
 
 class RunningReply(Generator[Event, bool | None, None]):
-    """Give the events of a reply, as a generator that another thread may bring to its end.
+    """Yield the events of a reply, as a generator that another thread may bring to its end.
 
     Its steps wait for each other. A consumer whose reply was ended from outside is given the rest of its events: the
     last is Finished, with the finish reason 'cancelled', or the step raises Cancelled.
@@ -168,7 +168,7 @@ class RunningReply(Generator[Event, bool | None, None]):
             self._events.close()
 
     def settle(self, press: Callable[[], bool]) -> None:
-        """Bring the reply to its end; what there is still to tell is kept for its consumer.
+        """Bring the reply to its end; its remaining events are kept for its consumer.
 
         `press` cancels it and tells whether it goes on; it is called before each step. Raises DecoderBusy from inside
         a step of the reply itself.

@@ -27,19 +27,19 @@ class AheadDrafting:
         self._stopped = False
 
     def start(self, n: int) -> None:
-        """Go on with up to `n` tokens behind the draft that was proposed last."""
+        """Draft up to `n` tokens ahead of the last draft."""
         self._stopped = False
         steps = (1, n) if n > 1 else (n,)
         self._work = [self._thread.submit(self._drafter.propose_ahead, step, lambda: self._stopped) for step in steps]
 
     def guess(self) -> Draft:
-        """Return the first token of the work, once it is there. Raises what the drafter raised."""
+        """Return the first token of the work, once it is there. Raises the drafter's errors."""
         return self._work[0].result()
 
     def room(self, draft: Draft, lookahead: int, left: int | None) -> int:
         """Count the tokens that may be drafted ahead: a guess and the next draft, if the reply can go on behind it.
 
-        `left`: tokens that the reply may still have, None where there is no limit.
+        `left`: tokens that the reply may still have, None if there is no limit.
         """
         if not draft.tokens:
             return 0

@@ -15,12 +15,12 @@ from engine.generation.sources import Models, Proposing, choose_proposing
 from engine.generation.verifier import Verifier
 
 _SEED_BITS = 53
-"""Of a seed that is drawn: it is told in JSON, whose readers keep so many."""
+"""The bits of a drawn seed: JSON readers keep so many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Hold one reply to be written: what is read, who proposes, who verifies, and where it ends.
+    """Hold one reply to be written: its prompt, sources and verifier, and its end.
 
     `answer_now`: set by another thread: end the thought; `seed`: of the draws; `started`: the time of the request;
     `plain_tokens_per_second`: measured, or None.
@@ -48,12 +48,12 @@ class Plan:
         return most is not None and perf_counter() >= self.started + most
 
     def left(self, emitted: int) -> int | None:
-        """Return the number of tokens that the reply may still have, None where there is no limit."""
+        """Return the number of tokens that the reply may still have, None if there is no limit."""
         most = self.reading.request.max_tokens
         return None if most is None else most - emitted
 
     def room(self, emitted: int) -> int:
-        """Return the most tokens of a draft: what is left of the reply, of the context, of a window to go back.
+        """Return the most tokens of a draft: the rest of the reply, of the context, of a window to go back.
 
         It may be less than 1.
         """
@@ -77,7 +77,7 @@ def make_plan(
     started: float,
     plain_tokens_per_second: float | None,
 ) -> Plan:
-    """Return the plan for a request whose lookahead is settled.
+    """Return the plan for a request whose lookahead is resolved.
 
     Raises ContextFull, ModelNotLoaded, NotAvailable, InvalidRequest and its kinds.
     """

@@ -40,7 +40,7 @@ from engine.translatable import Translatable
 _MOST_KEPT_FREE = 4096
 """Tokens for the reply for which a context grows, at most."""
 _PROMPT_END = 64
-"""Tokens from which is seen how a prompt begins the reply."""
+"""Tokens that show the end of a prompt, which may begin the reply."""
 _REPLY, _THOUGHT, _TOOL = "QRXYZ", "QTXYZ", "qfxyz"
 """Texts that stand in no template."""
 _MARKERS_BEGIN = "<["
@@ -197,7 +197,7 @@ def _begun(pieces: Sequence[str | int], tokenizer: Tokenizer, prompt: Sequence[i
 def _encode(
     request: GenerationRequest, target: Backend, renderer: Renderer, given: TemplateInput, begun: int = 0
 ) -> tuple[list[int], int]:
-    """Return the tokens of the prompt, and how many turns were left out of it. `begun`: tokens that follow it."""
+    """Return the tokens of the prompt, and the number of turns left out of it. `begun`: tokens that follow it."""
     prompt, tokenizer = request.prompt, target.tokenizer
     if isinstance(prompt, tuple) and isinstance(prompt[0], Message) and not request.raw:
         length = target.context_length - begun
@@ -270,7 +270,7 @@ def _guess(
     ends: frozenset[int],
     turn_end: TurnEnd,
 ) -> CallGuess | None:
-    """Make the guesser of calls that a reply makes by itself; None where it can make none, or must."""
+    """Make the guesser of calls that a reply makes by itself; None if it can make none, or must."""
     if not request.tools or request.must_call or request.constraint is not None or not _is_chat(request):
         return None
     tokenizer = target.tokenizer

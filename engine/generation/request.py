@@ -41,7 +41,7 @@ def make_request(
 
 
 def _given(options: dict[str, Any], name: str, default: Config) -> Config:
-    """Take a whole configuration out of the options; the default where there is none. Raises InvalidRequest."""
+    """Pop a whole configuration from the options; return the default if there is none. Raises InvalidRequest."""
     value = options.pop(name, None)
     if value is None:
         return default

@@ -84,7 +84,7 @@ class Responder(Protocol):
         cancel: CancelToken | None = None,
         **options: Unpack[GenerationOptions],
     ) -> Generator[Event, bool | None, None]:
-        """Write a reply as events, Finished last; what fails midway is raised behind it."""
+        """Write a reply as events, Finished last; an error midway is raised behind it."""
 
     def astream(
         self,
@@ -96,7 +96,7 @@ class Responder(Protocol):
         """Stream without blocking the event loop."""
 
     def answer_now(self) -> None:
-        """Let the reply that is being written end its thought, where that can be done."""
+        """End the thought of the reply that is being written, if the responder can."""
 
     def calibrate(self, *, cancel: CancelToken | None = None) -> None:
         """Measure the costs that must be known before replies are timed."""

@@ -106,7 +106,7 @@ def choose_proposing(reading: Reading, models: Models, seed: int) -> Proposing:
 
 
 def choose_sources(speculation: SpeculationConfig, loaded: Sequence[Source]) -> tuple[str, tuple[Source, ...]]:
-    """Return the method that is meant and the sources that it asks in turn, by what is asked for and what is loaded.
+    """Return the method and the sources to ask in turn, by the request and the loaded models.
 
     Raises ModelNotLoaded, NotAvailable, InvalidRequest.
     """
@@ -191,7 +191,7 @@ def _make_policy(
     greedy: bool,
     trees: TreePrices | None,
 ) -> LookaheadPolicy:
-    """Return the automatic policy, with what is known of the models."""
+    """Return the automatic policy, with the knowledge of the models."""
     known.begin(prompt)
     index = next((part for _, part in parts if isinstance(part, Index)), None)
     drafts = {
@@ -223,7 +223,7 @@ def _cost(sources: Sequence[Source], request: GenerationRequest, models: Models)
 
 
 def _make_part(context: DrafterContext) -> Drafter:
-    """Return the drafter of a source. Raises InvalidRequest where a maker does not make a drafter."""
+    """Return the drafter of a source. Raises InvalidRequest if a maker does not make a drafter."""
     drafter = context.source.make(context)
     if not isinstance(drafter, Drafter):
         name = context.source.method.name

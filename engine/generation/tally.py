@@ -15,7 +15,7 @@ from engine.stats import StatsRecorder
 
 
 class Tally:
-    """Count the rounds of one reply. Attribute: rounds (how many there were, set by the loop when one begins)."""
+    """Count the rounds of one reply. Attribute: rounds (their number, set by the loop when one begins)."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -26,7 +26,7 @@ class Tally:
         self.rounds = 0
 
     def note_prompt(self, evaluated: int) -> None:
-        """Note that the prompt has been read now, of which `evaluated` tokens were not in the cache."""
+        """Record that the prompt has been read now, of which `evaluated` tokens were not in the cache."""
         self._evaluated = evaluated
         self._stats.put(prompt_ms=1000.0 * (perf_counter() - self._plan.started))
 
@@ -37,15 +37,15 @@ class Tally:
             self._top.append(top)
 
     def note_overlap(self) -> None:
-        """Note that the drafter works ahead in this round."""
+        """Record that the drafter works ahead in this round."""
         self._stats.add(overlapped_rounds=1)
 
     def note_wait(self, milliseconds: float) -> None:
-        """Note that the reply waited for the work ahead."""
+        """Record a wait for the work ahead."""
         self._stats.add(draft_ms=milliseconds)
 
     def count_forced(self, emitted: int, milliseconds: float) -> None:
-        """Count a forward behind which a token was forced; `emitted`: 1, or 0 where the reply ended before."""
+        """Count a forward behind which a token was forced; `emitted`: 1, or 0 if the reply ended before."""
         self._stats.add(forced_tokens=emitted, target_forwards=1, target_ms=milliseconds)
         self._stats.add_forward(1, milliseconds)
 

@@ -234,7 +234,7 @@ class Verifier:
     def _judge_one(
         self, row: Logits, draft: Draft, index: int, history: Sequence[int], position: int, *, mask: Mask | None
     ) -> tuple[int, bool, float]:
-        """Return the token at one position, whether it is the draft's, and its log-probability by the row itself."""
+        """Return the token at one position, its acceptance, and its log-probability by the row itself."""
         proposed = draft.tokens[index] if index < len(draft.tokens) else None
         if self._greedy and mask is None:
             token, share = self._rows.best(row)

@@ -60,7 +60,7 @@ GrownKind = Literal["q8_0", "q4_0", "f16", "transformers"]
 
 @dataclass(frozen=True)
 class GrownShape:
-    """Hold the size of the large model: that of a real model of about a billion weights, unless told otherwise."""
+    """Hold the size of the large model: by default that of a real model of about a billion weights."""
 
     layers: int = 22
     width: int = 2048
@@ -78,7 +78,7 @@ EXACT = GrownShape(28, 1536, 8960)
 class SmallFile:
     """Read a GGUF file, as far as growing needs it.
 
-    Attributes: path; fields and tensors (of the gguf package, by name). Raises GrowthError where it cannot be read.
+    Attributes: path; fields and tensors (of the gguf package, by name). Raises GrowthError if it cannot be read.
     """
 
     def __init__(self, path: Path, architecture: str) -> None:
@@ -94,7 +94,7 @@ class SmallFile:
             raise GrowthError(f"{path.name} is not of the {architecture} architecture. Choose another model.")
 
     def value(self, key: str, otherwise: Any = None) -> Any:
-        """Return a metadata entry. Raises GrowthError where it is missing and there is nothing otherwise."""
+        """Return a metadata entry. Raises GrowthError if it is missing without a default."""
         if key in self.fields:
             return self.fields[key].contents()
         if otherwise is None:
@@ -108,7 +108,7 @@ class SmallFile:
         return values
 
     def rows(self, name: str, kind: Kind) -> Bytes:
-        """Return a matrix as the bytes of its rows in that kind: the file's own bytes where it is of that kind."""
+        """Return a matrix as the bytes of its rows in that kind: the file's own bytes if it is of that kind."""
         tensor = self.tensors[name]
         same = tensor.tensor_type == kind
         data = tensor.data if same else gguf.quants.quantize(self.numbers(name), kind)
@@ -168,7 +168,7 @@ class Part:
 
 
 class Growing:
-    """Hold the parts of something large, and compute them from what is small.
+    """Hold the parts of a large model, and compute them from a small one.
 
     Attributes: small, seed, parts; scale (of the weights of norms).
     """

@@ -15,7 +15,7 @@ BLOCK = 32
 _POOL_BLOCKS = 65_521
 """A prime, so that the pool's repetitions fall differently on the rows of every matrix."""
 _STD = 0.02
-"""Of the random weights: that of real models of this size, and the activations stay small."""
+"""The deviation of the random weights: that of real models of this size, and the activations stay small."""
 _SCALED = (Kind.Q8_0, Kind.Q4_0)
 """Kinds whose blocks begin with a float16 scale."""
 Bytes = NDArray[np.uint8]

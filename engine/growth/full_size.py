@@ -1,4 +1,4 @@
-"""Grow the demo target to what takes a few hundredths of a second a token on this machine, as a real model would."""
+"""Grow the demo target until it takes a few hundredths of a second a token on this machine, as a real model would."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WARM, _TIMED, _TIMING_S = 2, 16, 1.5
 _LEAST_PACE = 8e6
 """Bytes in a millisecond that any machine reads: less was measured only while other programs took the processors."""
 _MEMORY_SHARE, _DISK_SHARE = 0.4, 0.5
-"""How much of what is free it may take."""
+"""The shares of free memory and disk that it may take."""
 _MOST_BYTES = 6_000_000_000
 _WIDTHS = range(512, 4097, 128)
 
@@ -40,7 +40,7 @@ class FullSize:
     """Hold the demo target at full size.
 
     Attributes: path (a GGUF file in the user's cache, which may be deleted), parameters, size (bytes), expected_ms (a
-    token of it on this machine), limited_by (what kept it smaller than it should be, None where nothing did).
+    token of it on this machine), limited_by (what kept it smaller than it should be, None if nothing did).
     """
 
     path: Path
@@ -56,7 +56,7 @@ def full_size_target(
     cancel: CancelToken | None = None,
     note: Callable[[float], None] = lambda _fraction: None,
 ) -> FullSize:
-    """Return the demo target at the size that takes 20 to 40 ms a token here, made if it is not there yet.
+    """Return the demo target at the size that takes 20 to 40 ms a token here, made if it is missing.
 
     A small sample is grown and timed first. Where memory or the disk is too short, it is smaller; grown targets of
     other sizes are removed. `note` is told how far it is, 0 to 1. Raises GrowthError, LoadFailed, Cancelled.
@@ -84,10 +84,10 @@ def full_size_target(
 def choose_shape(
     small: SmallModel, bytes_per_ms: float, memory: int, disk: int
 ) -> tuple[GrownShape, Literal["memory", "disk"] | None]:
-    """Return the shape that comes closest to GOAL_MS, and what kept it smaller, if anything did.
+    """Return the shape that comes closest to GOAL_MS, and the limit that kept it smaller, if any.
 
     `bytes_per_ms`: the weights that this machine reads in a millisecond; `memory`, `disk`: bytes that it may take.
-    Raises GrowthError where not even the smallest fits.
+    Raises GrowthError if not even the smallest fits.
     """
     sizes = {shape: Growth(small, shape, Kind.Q8_0).size for shape in _shapes(small)}
     room = min(memory, disk, _MOST_BYTES)

@@ -27,7 +27,7 @@ from engine.system import cache_files
 from engine.translatable import Translatable
 
 _RECIPE = 1
-"""Raise it when the contents change, so that what was made before is not taken for the same."""
+"""Raise it when the contents change, so that older files are not taken for the same."""
 KINDS: dict[str, tuple[Kind, gguf.LlamaFileType]] = {
     "q8_0": (Kind.Q8_0, gguf.LlamaFileType.MOSTLY_Q8_0),
     "q4_0": (Kind.Q4_0, gguf.LlamaFileType.MOSTLY_Q4_0),
@@ -39,7 +39,7 @@ _SPARE = 64 * 2**20
 
 
 def cache_folder() -> Path:
-    """Return the folder where grown models are kept unless told otherwise."""
+    """Return the default folder of grown models."""
     return cache_files.cache_folder() / "benchmarks"
 
 
@@ -51,7 +51,7 @@ def grown_target(
     target: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Path:
-    """Return the grown model of that kind, made if it is not there yet: a GGUF file, or a folder for transformers.
+    """Return the grown model of that kind, made if it is missing: a GGUF file, or a folder for transformers.
 
     `target` is what is grown (the demo target), `folder` where the result is kept (the user's cache). The name holds a
     digest of everything that it was made from. With the target's own shape it is the target itself in that kind.
@@ -69,12 +69,12 @@ def grown_target(
 
 
 def name_of(growth: Growth, kind: GrownKind) -> str:
-    """Return the file name of a grown model; it holds a digest of everything that it is made from."""
+    """Return the file name of a grown model; it holds a digest of all its inputs."""
     return file_name(growth.small.path, growth.shape, kind)
 
 
 def file_name(small: Path, shape: GrownShape, kind: GrownKind, *more: object, note: str = "") -> str:
-    """Return the name of what is grown from a file. `more`: what it is made from besides; `note`: beside its shape."""
+    """Return the name of a model grown from a file. `more`: its other inputs; `note`: beside its shape."""
     digest = hashlib.sha256(small.read_bytes())
     digest.update(repr((_RECIPE, SEED, kind, shape)).encode())
     if more:
@@ -91,7 +91,7 @@ def writer_of(growth: Growing, kind: GrownKind) -> Callable[[Path], None]:
 
 
 def make_file(size: int, path: Path, write: Callable[[Path], None]) -> None:
-    """Write to a temporary name beside `path`, then rename: what has the name is whole."""
+    """Write to a temporary name beside `path`, then rename: a file of the final name is whole."""
     part = path.with_name(f"{path.name}.{getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

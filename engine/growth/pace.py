@@ -41,14 +41,14 @@ from engine.system.machine import (
 )
 
 USUAL = ("Q4_K", "Q6_K", "Q8_0")
-"""Formats of what is downloaded most; others are measured when a model has them."""
+"""The most common formats of downloads; others are measured when a model has them."""
 _SIZES = (1, 2, 3, 4, 5, 8, 9)
 _BYTES = 40_000_000
 _WIDTH, _INNER = 1024, 2816
 _FLAT, _FLAT_KIND = GrownShape(24, 384, 704), Kind.Q8_0
 """As narrow as the demo, with many layers."""
 _MEGABYTES = (16, 64, 256)
-"""Read over and over: what a processor's cache holds, and what no cache does."""
+"""Sizes to read over and over: some that a processor's cache holds, and one that no cache does."""
 _BUDGET_S = 0.18
 """Seconds for the forwards of a sample; making and loading it takes as long again."""
 
@@ -69,12 +69,12 @@ class _Sample(Growth):
 
 
 def known_pace() -> MachinePace | None:
-    """Return the earlier measurements of this machine; None where there are none."""
+    """Return the earlier measurements of this machine; None if there are none."""
     return MachinePace.from_json(read_json(_place()))
 
 
 def machine_pace(formats: Iterable[str] = (), cancel: CancelToken | None = None) -> MachinePace:
-    """Return this machine's pace; what was not measured yet is measured now, in less than two seconds.
+    """Return this machine's pace; missing formats are measured now, in less than two seconds.
 
     `formats`: of the models that are to be forecast. What was measured beside other programs is not kept. Raises
     LoadFailed, GrowthError, Cancelled.
@@ -109,7 +109,7 @@ def expected_speed(
 ) -> Forecast | None:
     """Return tokens a second to expect of a target on the processor here, and with a draft. An estimate.
 
-    None where nothing is known: nothing was measured, and `measure` does not ask for it; or a model is no GGUF file.
+    None if nothing is known: nothing was measured, and `measure` does not ask for it; or a model is no GGUF file.
     Raises LoadFailed, GrowthError, Cancelled.
     """
     models = [target] if draft is None else [target, draft]
@@ -198,7 +198,7 @@ def _rounds(meter: Meter) -> Times:
 
 
 def _low(times: Sequence[float]) -> float:
-    """Return a low one, but not the lowest of many: what disturbs makes it longer."""
+    """Return a low time, but not the lowest of many: disturbances make it longer."""
     return sorted(times)[len(times) // 4]
 
 

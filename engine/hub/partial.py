@@ -56,7 +56,7 @@ class PartialFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let go of the part, which stays."""
+        """Close the part, which stays."""
         self._helper.shutdown()
         self._file.close()
         if not self.length:
@@ -83,7 +83,7 @@ class PartialFile:
             raise trouble(self._folder, error) from None
 
     def restart(self, record: Mapping[str, Any], size: int) -> None:
-        """Begin anew, with a record of what is to come. Raises DownloadFailed."""
+        """Begin anew, with a record of the new file. Raises DownloadFailed."""
         self.record, self.length = dict(record), 0
         self._begin(size)
         try:
@@ -124,13 +124,13 @@ class PartialFile:
 
     @property
     def sha256(self) -> str:
-        """Return the checksum of what is here."""
+        """Return the checksum of the stored bytes."""
         self._settle()
         return self._digests.hexdigest()
 
     @property
     def blob(self) -> str:
-        """Return the name of what is here in git."""
+        """Return the name of the stored bytes in git."""
         self._settle()
         return self._blob.hexdigest()
 
@@ -143,7 +143,7 @@ class PartialFile:
             return False
 
     def check_room(self, needed: int) -> None:
-        """Raise DownloadFailed where the disk has no room for so many bytes more."""
+        """Raise DownloadFailed if the disk has no room for so many bytes more."""
         check_room(self._home, needed)
 
     @property
@@ -152,7 +152,7 @@ class PartialFile:
         return self._part
 
     def finish(self, made: Path | None = None) -> None:
-        """Give the file its name among the models. `made`: a file made of the part, to be taken in place of it.
+        """Rename the file to its place among the models. `made`: a file made of the part, to be taken in place of it.
 
         Raises DownloadFailed.
         """
@@ -201,7 +201,7 @@ def bytes_here(folder: Path, path: Path) -> int:
 
 
 def check_room(folder: Path, needed: int) -> None:
-    """Raise DownloadFailed where the disk of a folder has no room for so many bytes."""
+    """Raise DownloadFailed if the disk of a folder has no room for so many bytes."""
     import shutil  # noqa: PLC0415 - it brings much, for one call
 
     try:
@@ -257,7 +257,7 @@ def _json(record: Mapping[str, Any]) -> bytes:
 
 
 def _opened(path: Path) -> Any:
-    """Open a part, in a folder that is made where it is missing. Raises OSError."""
+    """Open a part, in a folder that is created if missing. Raises OSError."""
     for _ in range(20):
         path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileNotFoundError):  # Another download has ended, and took the empty folder away.
@@ -266,7 +266,7 @@ def _opened(path: Path) -> Any:
 
 
 def _locked(path: Path) -> Any:
-    """Open a file for this process alone, and make it where it is missing. Raises OSError; BlockingIOError."""
+    """Open a file for this process alone, and create it if missing. Raises OSError; BlockingIOError."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
         file = os.fdopen(descriptor, "r+b", buffering=0)

@@ -30,7 +30,7 @@ class PipSettings:
 
 
 def pip_settings() -> PipSettings:
-    """Return the settings that pip would use; without an index where pip is told to use none."""
+    """Return the settings that pip would use; without an index if pip is configured to use none."""
     told: dict[str, str] = {}
     for path in _files():
         told |= _read(path)
@@ -86,7 +86,7 @@ def _user_folder(home: Path) -> Path:
 
 
 def _read(path: Path) -> Mapping[str, str]:
-    """Return the options of a file; none where it cannot be read, which is pip's business to say."""
+    """Return the options of a file; none if it cannot be read, which is pip's business to say."""
     parser = configparser.RawConfigParser(strict=False)
     try:
         if not path.is_file() or path.stat().st_size > _MOST_BYTES:

@@ -1,4 +1,4 @@
-"""Read a file at a server as one on disk is read: at any place, and only what is asked for."""
+"""Read a file at a server like one on disk: at any place, and only the requested bytes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RangedFile(io.RawIOBase):
         return self._place
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place, before the end."""
+        """Set the place, before the end."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self.size}[whence]
         self._place = max(base + offset, 0)
         return self._place

@@ -30,12 +30,12 @@ _KEPT_FREE = 0.2
 _COMPUTE = 300 * 2**20
 _CONTEXT = 8192
 _FINER = 1 / 6
-"""The share of the layers that Q4_K_M keeps in Q6_K: half of what writes values and of what ends the feed-forward."""
+"""The share of the layers that Q4_K_M keeps in Q6_K: half of the value and down projections."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Hold the bytes of a machine's memory and of its graphics card's, and what it was measured to do, if it was."""
+    """Hold the bytes of a machine's memory and of its graphics card's, and its measured pace, if known."""
 
     memory: int
     card: int = 0
@@ -48,7 +48,7 @@ class Recommendation:
 
     `target` and `draft`: as `get` takes them; `files`: theirs, "" where the name was seen nowhere; `size`: bytes on
     disk of both; `memory`: bytes when both are loaded for `context` tokens; `on_card`: whether that is the card's;
-    `plain` and `drafted`: tokens a second, 0.0 where nothing is known; `source`: where repository and file were
+    `plain` and `drafted`: tokens a second, 0.0 if nothing is known; `source`: where repository and file were
     seen.
     """
 
@@ -79,7 +79,7 @@ def recommend(machine: Machine) -> tuple[Recommendation, ...]:
 def checked(
     found: tuple[Recommendation, ...], asked: Sequence[Hub], cancel: CancelToken
 ) -> tuple[list[Recommendation], list[str]]:
-    """Return those that the hubs have by now, and why the others are left out. Raises Cancelled."""
+    """Return those that the hubs still have, and the reasons why the others are left out. Raises Cancelled."""
     there, gone = [], []
     for each in found:
         try:
@@ -92,13 +92,13 @@ def checked(
 
 
 def _check(name: str, asked: Sequence[Hub], cancel: CancelToken) -> None:
-    """Raise DownloadFailed where no hub has a model any more."""
+    """Raise DownloadFailed if no hub has a model any more."""
     wanted = read_wanted(name)
     first_that_answers(asked, lambda hub: chosen_files(hub.repository(wanted.repository, cancel), wanted))
 
 
 def _judged(entry: dict[str, Any], known: dict[str, Any], machine: Machine) -> Recommendation | None:
-    """Return a target and its draft as one recommendation; None where the machine does not carry them."""
+    """Return a target and its draft as one recommendation; None if the machine does not carry them."""
     draft = known["drafts"][entry["draft"]]
     models = [_model(each, known) for each in (entry, draft)]
     held = min(_CONTEXT, *(model.context_length for model in models))

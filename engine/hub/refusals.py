@@ -1,4 +1,4 @@
-"""Say in words what went wrong with a server that models come from. Names and passwords in addresses are never said."""
+"""Describe a failure of a server of models in words. Names and passwords in addresses are never shown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST = 300
 
 
 def place(url: str) -> str:
-    """Return the name of a server, and its port where it is not the usual one."""
+    """Return the name of a server, and its port if it is not the usual one."""
     parts = urlsplit(url)
     return parts.netloc.rpartition("@")[2] or "?"
 
@@ -142,7 +142,7 @@ def not_understood(url: str) -> DownloadFailed:
 
 
 def refused(url: str, status: int, headers: HTTPMessage, body: bytes, what: str, *, with_token: bool) -> DownloadFailed:
-    """Return the error for a status that is none of success. `what`: what was asked for, as a person names it."""
+    """Return the error for a status other than success. `what`: the requested thing, as a person names it."""
     code, server = (headers.get("X-Error-Code") or ""), place(url)
     if code == "GatedRepo" or (status == 403 and "gated" in _words(headers, body).casefold()):
         said = Translatable(

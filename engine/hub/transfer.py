@@ -1,4 +1,4 @@
-"""Bring a file here: by ranges, so that it goes on where it was; checked before it gets its name among the models.
+"""Download a file: by ranges, so that it resumes; checked before it gets its name among the models.
 
 The partial file is `partial.py`'s. What a server says of a file (its ETag, its checksum, its size) is kept with it:
 where that is another one the next time, the file has changed and begins anew, and whoever asked is told.
@@ -25,10 +25,10 @@ from engine.hub.web import Head, Tries, Unfinished, Web, origin
 from engine.translatable import Translatable
 
 _LOOK_S = 0.5
-"""How often it is looked whether the folder is still there."""
+"""The interval at which the folder's existence is checked."""
 _MOST_CHANGES = 3
 _GOES_ON = 2**16
-"""So many bytes count as something that came."""
+"""So many bytes count as progress."""
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)")
 _PAGES = (b"<!doctype html", b"<html", b"<?xml", b"<head")
 
@@ -84,7 +84,7 @@ class SpeedLimit:
 
 @dataclass(slots=True)
 class Transfer:
-    """Bring one file into a folder.
+    """Download one file into a folder.
 
     `renew`: asks again what the file is, where it has changed; `note`: is told what a person should know; `limit`: of
     the speed.
@@ -104,7 +104,7 @@ class Transfer:
     _contradicted: bool = False
 
     def run(self, finish: Callable[[PartialFile], None] | None = None) -> Path:
-        """Bring it, check it, and return where it is. `finish`: in place of giving the part its name.
+        """Download it, check it, and return its path. `finish`: in place of giving the part its name.
 
         Raises DownloadFailed, Cancelled; then what came is kept, if it can be used, and nothing is among the models.
         """
@@ -119,7 +119,7 @@ class Transfer:
     # What is here --------------------------------------------------------------------------------------------------
 
     def _resume(self, part: PartialFile) -> None:
-        """Go on with the part where it is the beginning of this file; else begin anew."""
+        """Resume the part if it is the beginning of this file; else begin anew."""
         if not part.length:
             return
         kept, source = part.record, self.source
@@ -213,7 +213,7 @@ class Transfer:
         return False
 
     def _start(self, head: Head, part: PartialFile, told: _Told, *, changed: bool = False) -> None:
-        """Begin with the first byte of an answer. Raises _Changed where it is another file than was listed."""
+        """Begin with the first byte of an answer. Raises _Changed if the file is another one than the listed."""
         if changed:
             self._say_changed()
             part.restart({}, 0)
@@ -289,7 +289,7 @@ class Transfer:
         raise Unfinished(refusals.broke_off(head.url))
 
     def _look_at(self, piece: memoryview, part: PartialFile, head: Head) -> None:
-        """Look at the first bytes. Raises DownloadFailed where they are not those of such a file."""
+        """Check the first bytes. Raises DownloadFailed if they are not those of such a file."""
         why = why_no_such_file(self.source.name, bytes(piece[:512]))
         if why is not None:
             part.discard()
@@ -330,7 +330,7 @@ class Transfer:
 
 
 class _Changed(Exception):
-    """Tell that a file is not the one of which a part is here."""
+    """Report that a file is not the one whose part is here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,7 +360,7 @@ class _Told:
 
 
 def why_no_such_file(name: str, beginning: bytes) -> Translatable | None:
-    """Name the true kind of a file whose first bytes are not those of its kind; None where they are."""
+    """Name the true kind of a file whose first bytes are not those of its kind; None if they are."""
     lower = name.casefold()
     if lower.endswith(".gguf") and beginning.startswith(b"GGUF"):
         return None

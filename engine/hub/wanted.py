@@ -1,4 +1,4 @@
-"""Choose the files of a repository that are meant: a quantisation with all its parts, and what goes with it."""
+"""Choose the requested files of a repository: a quantisation with all its parts, and the files beside it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read_wanted(text: str, files: Sequence[str] = ()) -> Wanted:
 
 
 def chosen_files(repository: Repository, wanted: Wanted) -> tuple[HubFile, ...]:
-    """Return the files that are meant, those of the model first. Raises DownloadFailed, which says what is there."""
+    """Return the requested files, those of the model first. Raises DownloadFailed, which lists the existing ones."""
     if wanted.files:
         return _named(repository, wanted.files)
     models = models_of(repository)
@@ -71,7 +71,7 @@ def models_of(repository: Repository) -> dict[str, tuple[HubFile, ...]]:
 
 
 def quantisation_of(path: str) -> str:
-    """Return the quantisation that a file's name ends with, or that of the folder around it; "" where none is told."""
+    """Return the quantisation at the end of a file's name, or in that of the folder around it; "" if there is none."""
     place = PurePosixPath(path)
     for text in (title_stem(Path(place.name)), place.parent.name):
         match = _QUANTISATION.search(text)

@@ -34,9 +34,9 @@ from engine.system.ports import is_loopback
 _LOOK_S = 0.05
 _MOST_HOPS = 10
 _MOST_BYTES = 32 * 2**20
-"""Of an answer that is read whole."""
+"""The limit of an answer that is read whole."""
 _SMALLEST, _LARGEST = 64 * 2**10, 2**19
-"""Of the pieces in which an answer is read."""
+"""The sizes of the pieces in which an answer is read."""
 _WAITING = 2
 """Pieces that were read and not taken yet. What a killed program loses is these and three more."""
 _WAITING_LIVE = 64
@@ -70,13 +70,13 @@ class Head:
     first: HTTPMessage
 
     def number(self, name: str) -> int | None:
-        """Return a header that is a whole number; None where it is none."""
+        """Return a header that is a whole number; None for any other."""
         told = (self.headers.get(name) or "").strip()
         return int(told) if told.isdecimal() and len(told) < 19 else None
 
 
 class Unfinished(Exception):
-    """Tell of a try that may go better the next time. Attributes: said (the error to raise if not), after (seconds)."""
+    """Report a try that may go better the next time. Attributes: said (the error to raise if not), after (seconds)."""
 
     def __init__(self, said: DownloadFailed, after: float | None = None) -> None:
         super().__init__(str(said))
@@ -98,7 +98,7 @@ class Web:
     proxy: str | None = None
 
     def with_home(self, url: str) -> Web:
-        """Return the same for another server, whose name and password may stand in its address."""
+        """Return a copy for another server, whose name and password may stand in its address."""
         parts = urlsplit(url)
         login = None
         if parts.username:
@@ -168,11 +168,11 @@ class Tries:
         self._failed = 0
 
     def went_on(self) -> None:
-        """Note that something came."""
+        """Reset the count of failures after progress."""
         self._failed = 0
 
     def wait(self, problem: Unfinished) -> None:
-        """Wait until the next try. Raises DownloadFailed where there were enough of them; Cancelled."""
+        """Wait until the next try. Raises DownloadFailed if there were enough of them; Cancelled."""
         self._failed += 1
         patience = self._patience
         if self._failed >= patience.tries or (problem.after or 0) > patience.told:
@@ -302,7 +302,7 @@ def _next_hop(url: str, location: str) -> str:
 
 
 def _connect(web: Web, url: str) -> tuple[HTTPConnection, str, dict[str, str]]:
-    """Return a connection, what to ask of it, and what a proxy wants to be told."""
+    """Return a connection, the target of the request, and the headers for a proxy."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     target = urlunsplit(("", "", parts.path or "/", parts.query, ""))
@@ -353,7 +353,7 @@ def origin(url: str) -> str:
 
 
 def _check_head(head: Head) -> None:
-    """Raise Unfinished for what may be otherwise soon; DownloadFailed for an answer that is compressed."""
+    """Raise Unfinished for a status that may pass soon; DownloadFailed for an answer that is compressed."""
     if head.status in _AGAIN:
         after = retry_after(head.headers.get("Retry-After"))
         raise Unfinished(refusals.busy(head.url, head.status, after), after)
@@ -362,7 +362,7 @@ def _check_head(head: Head) -> None:
 
 
 def retry_after(told: str | None) -> float | None:
-    """Return the seconds that a server asks to wait: a number or a date; None where it says nothing of sense."""
+    """Return the seconds that a server asks to wait: a number or a date; None if it says nothing of sense."""
     text = (told or "").strip()
     if text.isdecimal():
         return float(text[:9])

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 _FIRST_COMPARED = 5
 """Ids below are special tokens, which variants of a model rename."""
 _MAX_SURPLUS = 128
-"""So many tokens one of the two may have beyond the other: variants add special tokens at the end."""
+"""The most tokens that one of the two may have beyond the other: variants add special tokens at the end."""
 _ALIKE = frozenset({"SentencePiece", "Unigram"})
 """Kinds that write the texts of their tokens in the same way."""
 _HARDLY = 1.5
 _LITTLE = 4.0
 _BEST_RATIOS = (10.0, 40.0)
-"""How many times as large as its draft a target best is. A larger draft costs more than its better guesses save: at a
+"""The best ratios of a target's size to its draft's. A larger draft costs more than its better guesses save: at a
 tenth, four draft tokens already cost a good third of a target pass. A much smaller one is seldom right."""
 _TOO_SMALL = 150.0
 _MOST_JUDGED = 4096
@@ -60,11 +60,11 @@ class Fit:
 
 
 _judged: dict[tuple[object, ...], Fit] = {}
-"""What was found of two vocabularies. A folder of models has few of them, and asks of every two of its models."""
+"""Judgments of pairs of vocabularies. A folder of models has few of them, and every two of its models are compared."""
 
 
 def judge_pair(target: ModelFile, draft: ModelFile) -> Fit:
-    """Return True if `draft` can draft for `target`, from what a scan found out about the two; it may be heads."""
+    """Judge `draft` for `target`, from the scan's facts of the two; it may be heads."""
     for head in judge_heads(target, [draft]):
         return Fit(head.fits, head.reason, head=head.method)
     for model in (target, draft):
@@ -169,7 +169,7 @@ def _check_texts(target: Vocabulary, draft: Vocabulary) -> str | None:
 
 
 def _other_beginning(target: Vocabulary, draft: Vocabulary) -> str:
-    """Return a note where the draft misses a begin token that it is used to, or sees another one."""
+    """Return a note if the draft misses a begin token that it is used to, or sees another one."""
     if draft.begin_id in (None, target.begin_id):
         return ""
     if target.begin_id is None:
@@ -188,7 +188,7 @@ def _described(vocabulary: Vocabulary) -> str:
 
 
 def _expectation(target: ModelFile, draft: ModelFile, fit: Fit) -> str:
-    """Say in a sentence the speedup that the sizes promise."""
+    """Describe the speedup that the sizes promise, in a sentence."""
     if draft.path == target.path:
         return Translatable("The draft is the target itself: no speedup.")
     ratio = _cost_ratio(target, draft)
@@ -209,7 +209,7 @@ def _expectation(target: ModelFile, draft: ModelFile, fit: Fit) -> str:
 
 
 def rank_drafts(target: ModelFile, candidates: Sequence[ModelFile]) -> list[tuple[ModelFile, Fit]]:
-    """Return all candidates with what was found about them, the best draft for `target` first.
+    """Return all candidates with their judgments, the best draft for `target` first.
 
     First heads, those of the same vocabulary, then those that go through text, of models only the smaller than the
     target; then the others that can be used, and last those that cannot. Among these count the size (see
@@ -279,7 +279,7 @@ def _coarseness(quantisation: str) -> float:
 
 
 def vocabulary_of_backend(backend: Backend) -> Vocabulary:
-    """Return the vocabulary of a loaded model, by what its tokenizer answers. Control tokens count as padding."""
+    """Return the vocabulary of a loaded model, by its tokenizer. Control tokens count as padding."""
     tokenizer = backend.tokenizer
     prints = TextTable.of([tokenizer.piece(token) for token in range(backend.vocab_size)]).fingerprints()
     around = tokenizer.encode("", add_special=True, parse_special=False)

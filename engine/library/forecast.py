@@ -1,4 +1,4 @@
-"""Forecast the speed of models from what this machine was measured to do: matrices of each format, layers, sizes.
+"""Forecast the speed of models from this machine's measured pace: matrices of each format, layers, sizes.
 
 A forward of n tokens goes through all matrices once, which takes longer with n and depends on the format of their
 numbers; but never less than reading them from memory takes, or from the processor's cache where they fit into it. Each
@@ -19,11 +19,11 @@ import numpy as np
 from engine.formats.gguf.work import ForwardWork
 
 ACCEPTED = 0.7
-"""The chance that a draft's token is accepted while nothing is known of the pair: what the automatic lookahead says."""
+"""The assumed chance of a draft's token to be accepted in an unknown pair, as in the automatic lookahead."""
 _CHAT = 300
 """Tokens that a short chat has in its context."""
 _OVERHEAD_MS = 0.15
-"""Of a round: choosing the token, its text, what the loop does."""
+"""The overhead of a round: choosing the token, its text, the loop."""
 _LONGEST = 8
 _BITS = {"F32": 32.0, "F16": 16.0, "BF16": 16.0, "Q8_0": 8.5, "Q6_K": 6.6, "Q5_K": 5.5, "Q5_1": 6.0, "Q5_0": 5.5,
          "Q4_K": 4.5, "Q4_1": 5.0, "Q4_0": 4.5, "IQ4_NL": 4.5, "IQ4_XS": 4.25, "Q3_K": 3.44, "Q2_K": 2.63}  # fmt: skip
@@ -66,7 +66,7 @@ class MachinePace:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> MachinePace | None:
-        """Read the form of `to_json`; None where it is something else."""
+        """Read the form of `to_json`; None if it is invalid."""
         try:
             matrices = {str(name): _times(each) for name, each in data["matrices"].items()}
             return cls(matrices, _times(data["layer"]), _times(data["memory"])) if matrices else None
@@ -96,7 +96,7 @@ def forecast(pace: MachinePace, target: ForwardWork, draft: ForwardWork | None =
 
 
 def _at(times: Mapping[int, float], tokens: int) -> float:
-    """Return the time for so many tokens: measured, or between what was measured."""
+    """Return the time for so many tokens: measured, or interpolated."""
     return float(np.interp(tokens, list(times), list(times.values())))
 
 

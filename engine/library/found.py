@@ -162,7 +162,7 @@ def _jan() -> Iterator[FoundPlace]:
 
 
 def _jan_models(root: Path, folder: Path) -> Iterator[NamedModel]:
-    """Return the models that `model.yml` files describe: `model_path` is told from the data folder."""
+    """Return the models that `model.yml` files describe: `model_path` is relative to the data folder."""
     for index, note in enumerate(sorted(folder.rglob("model.yml"))):
         if index >= _MOST_ENTRIES:
             return
@@ -323,7 +323,7 @@ def _unpacked(pattern: str) -> list[Path]:
 
 
 def _text(path: Path) -> str:
-    """Return a small text file; "" where there is none that can be read."""
+    """Return a small text file; "" if it cannot be read."""
     try:
         return path.read_text("utf-8") if path.is_file() and path.stat().st_size <= _MOST_BYTES else ""
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Find draft heads, judge which target they are for, and say why the others are not."""
+"""Find draft heads, judge their targets, and give the reasons against the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keep house: what models take how much room, what was not used for long, and what goes with one that is deleted."""
+"""Manage the disk: sizes of models, those not used for long, and the files of a deleted one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_NOTED = 1000
 class StoredModel:
     """Describe a model on disk.
 
-    `files`: all of it; `used`: when it was loaded last, None where that was never noted; `needed_by`: what depends on
+    `files`: all of it; `used`: when it was loaded last, None if that was never noted; `needed_by`: what depends on
     it, in words; `kept_by`: the program whose it is, "" for none: then that program deletes it.
     """
 
@@ -42,7 +42,7 @@ class StoredModel:
 
 
 def note_used(paths: Iterable[Path]) -> None:
-    """Note that models are used now. What cannot be noted is not."""
+    """Record that models are used now. Errors are ignored."""
     now = int(datetime.now(UTC).timestamp())
     noted = {str(path.absolute()): now for path in paths}
     before = {path: when for path, when in read_json(_place()).items() if path not in noted}
@@ -131,7 +131,7 @@ def _size(path: Path) -> int:
 
 
 def _keeper(path: Path) -> str:
-    """Return the program in whose store a model is: its records would be wrong without the file."""
+    """Return the program that stores a model: its records would be wrong without the file."""
     if path.is_relative_to(hub_cache()):
         return "Hugging Face"
     if path.parent.name == "blobs" and all((path.parent.parent / name).is_dir() for name in FOLDERS):

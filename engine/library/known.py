@@ -1,4 +1,4 @@
-"""Know the folders where models are, and what a person calls them: downloads, chosen folders, aliases.
+"""Manage the known folders of models, and a person's names for them: downloads, chosen folders, aliases.
 
 `models.json` in the user's configuration folder is the command line's; the window's settings are read for their models
 folders, and never written here.
@@ -52,7 +52,7 @@ def aliases() -> dict[str, str]:
 
 
 def meant_by(text: str) -> str:
-    """Resolve an alias, which may mean another one; any other text stays as it is."""
+    """Resolve an alias, which may name another one; any other text stays as it is."""
     told = aliases()
     while text in told:
         text = told.pop(text)

@@ -1,4 +1,4 @@
-"""Estimate a model's memory from its header and settings; and return the memory that there is."""
+"""Estimate a model's memory from its header and settings, and measure the free memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.system.installation import gpu_library_installed
 
 _OF_BLOCK = {"f16": 64, "q8_0": 34, "q5_1": 24, "q5_0": 22, "q4_1": 20, "q4_0": 18, "iq4_nl": 18}
 _BYTES: dict[str, Fraction] = {kind: Fraction(size, 32) for kind, size in _OF_BLOCK.items()}
-"""Of one number in the cache: 32 of them are a block, with a scale of two bytes and perhaps a minimum (ggml)."""
+"""The bytes of a number in the cache: 32 of them are a block, with a scale of two bytes and maybe a minimum (ggml)."""
 _BLOCK = 32
 CARD_OWN = 550_000_000
 """Bytes that a graphics card gives beside weights and cache: CUDA's context and llama.cpp's buffers (on an H100)."""
@@ -22,7 +22,7 @@ _KEEP_STATES = ("eagle2", "eagle3", "mtp")
 
 @dataclass(frozen=True, slots=True)
 class MemoryNeeds:
-    """Hold the bytes that a model takes, an estimate. `context_length`: tokens that it is loaded for.
+    """Hold the estimated bytes of a model. `context_length`: tokens that it is loaded for.
 
     `weights`, `cache` (keys and values of so many tokens), `working` (activations, attention scores, recurrent
     state, states that draft heads keep); `on_gpu`: how much of the weights and the cache goes to a graphics card.
@@ -46,7 +46,7 @@ class MemoryNeeds:
 
     @property
     def on_card(self) -> int:
-        """Return the bytes that a graphics card must give, what its driver takes among them."""
+        """Return the bytes needed on a graphics card, its driver's included."""
         return self.on_gpu + CARD_OWN if self.on_gpu else 0
 
 
@@ -79,7 +79,7 @@ def head_states(head: DraftHead | None, context_length: int) -> int:
 
 
 def usable_cache_types(model: ModelFile) -> tuple[CacheType, ...]:
-    """Return the types that the cache of a model can have, none where it has none of ours.
+    """Return the types that the cache of a model can have, none if it has none of ours.
 
     Quantised rows are whole blocks.
     """

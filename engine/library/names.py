@@ -196,7 +196,7 @@ def _safetensors(folder: Path, path: Path, repository: str) -> Path | None:
 
 
 def _parts_in_index(folder: Path) -> set[str]:
-    """Return the files that an index names; none where it cannot be read, which the loader will say."""
+    """Return the files that an index names; none if it cannot be read, which the loader will say."""
     index = folder / _INDEX
     try:
         if not index.is_file() or index.stat().st_size > _MAX_INDEX:

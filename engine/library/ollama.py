@@ -1,4 +1,4 @@
-"""Read the models folder of Ollama: manifests that name blobs. Nothing of it is changed.
+"""Read the models folder of Ollama: manifests that name blobs. None of its files is changed.
 
 Source of the layout: Ollama's `docs/faq.md` and `server/internal/manifest`: `manifests/HOST/NAMESPACE/MODEL/TAG` is
 JSON with layers, of which the model's is the file `blobs/sha256-DIGEST`.
@@ -16,7 +16,7 @@ from pathlib import Path
 from engine.translatable import Translatable
 
 FOLDERS = frozenset({"manifests", "blobs"})
-"""What a models folder of Ollama has in it."""
+"""The subfolders of a models folder of Ollama."""
 _HOST, _NAMESPACE = "registry.ollama.ai", "library"
 _MODEL = "application/vnd.ollama.image.model"
 _MOST_MANIFESTS = 5000
@@ -26,7 +26,7 @@ _DIGEST = re.compile(r"sha256[:-]([0-9a-f]{64})")
 
 @dataclass(frozen=True, slots=True)
 class NamedModel:
-    """Hold a model as another program names it. `path` None: there is none, and `problem` says why."""
+    """Hold a model as another program names it. `path` None: it is missing, and `problem` is the reason."""
 
     name: str
     path: Path | None
@@ -41,7 +41,7 @@ def ollama_models(folder: Path) -> Iterator[NamedModel]:
 
 
 def _manifests(root: Path) -> Iterator[tuple[str, Path]]:
-    """Return the manifests, with the names that Ollama gives them: without what is usual."""
+    """Return the manifests, with Ollama's names for them: without the defaults."""
     seen = 0
     for place, folders, files in os.walk(root):
         folders[:] = sorted(each for each in folders if not each.startswith("."))

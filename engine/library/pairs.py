@@ -16,13 +16,13 @@ from engine.formats.vocabulary import Vocabulary
 from engine.library.compat import Fit, judge_pair, judge_vocabularies, rank_drafts
 
 MOST_LISTED = 60
-"""So many models whose pairs are all listed: beyond, there are too many for anybody to read."""
+"""The most models whose pairs are all listed: beyond, there are too many for anybody to read."""
 BEST_LISTED = 3
 _MOST_COMPARED = 20_000
 _PROBES = np.array(sorted({5, *(2**bit + 1 for bit in range(3, 20)), *(3 * 2**bit for bit in range(2, 17))}))
 """Token ids that are compared first: two vocabularies that differ in one of them do not fit."""
 _RATIOS = (10, 40)
-"""How many times as large as its draft a target best is: those drafts are looked at that lie around it."""
+"""The best ratios of a target's size to its draft's: the drafts around it are judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class _Groups:
 
 
 def _probe(vocabulary: Vocabulary) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
-    """Return the fingerprints at a few places, 0 where there is none."""
+    """Return the fingerprints at a few places, 0 if there is none."""
     prints = vocabulary.fingerprints
     probe = np.zeros(len(_PROBES), np.uint32)
     within = len(prints) > _PROBES

@@ -23,13 +23,13 @@ from engine.library.names import QUANTISATIONS, bundled_pair, hub_cache, resolve
 from engine.library.scan import inspect_model, scan_folder
 
 RECOMMENDED = "recommended"
-"""The name of what is no pair: the sampling that the makers of a model recommend in its files."""
+"""The name of the sampling that a model's makers recommend in its files, which is no pair."""
 _NOT_ALONE = r"(?<![a-z])(?:eagle|medusa|lora|mmproj)(?![a-z])"
 
 
 @dataclass(frozen=True, slots=True)
 class PresetModel:
-    """Describe a model that a preset names, and how its files are recognised.
+    """Describe a model of a preset, and the marks of its files.
 
     `name`: in the Hugging Face hub, or of the bundled pair. `architectures`: what a file may call it. `parameters`,
     `vocabulary`: least and most of each. `names`, `not_names`: regular expressions that are found, and not found, in
@@ -54,7 +54,7 @@ class PresetModel:
         return self.name.rpartition("/")[2]
 
     def matches(self, model: ModelFile) -> bool:
-        """Return True if what a scan found is this model, in whatever quantisation, usable or not."""
+        """Return True if a scanned model is this one, in whatever quantisation, usable or not."""
         if model.role != "model" or model.vocabulary is None or model.architecture not in self.architectures:
             return False
         if not self.parameters[0] <= model.parameters <= self.parameters[1]:
@@ -69,9 +69,9 @@ class PresetModel:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Hold a target, what drafts for it, and settings. `draft` None: its method drafts without a model.
+    """Hold a target, its draft, and settings. `draft` None: its method drafts without a model.
 
-    `sampling_source`: where the makers recommend `sampling`, as repository, file and revision; None where nothing is
+    `sampling_source`: where the makers recommend `sampling`, as repository, file and revision; None if nothing is
     known, and greedy. `note`: what a person should know of it.
     """
 
@@ -88,7 +88,7 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class PresetFiles:
-    """Hold the files for a preset. `problem`: why it cannot be run, None if it can."""
+    """Hold the files for a preset. `problem`: the reason why it cannot be run, None if it can."""
 
     preset: Preset
     target: Path | None = None
@@ -115,7 +115,7 @@ def find_preset(name: str) -> Preset:
 
 
 def apply_preset(name: str, folder: Path | None = None) -> tuple[Path, Path | None, SpeculationConfig, SamplingConfig]:
-    """Return target, draft (None where no model drafts), and the settings of a preset.
+    """Return target, draft (None if no model drafts), and the settings of a preset.
 
     The models are looked for in `folder`; without one in the Hugging Face cache.
     Raises UnknownPreset, FolderUnreadable, ModelFileBroken (which says what is missing and how to get it), LoadFailed.
@@ -130,7 +130,7 @@ def apply_preset(name: str, folder: Path | None = None) -> tuple[Path, Path | No
 def recommended_sampling(name: str | Path) -> SamplingConfig:
     """Return the sampling that the makers of a model recommend; `name`: as `resolve_source` takes it.
 
-    Raises NotAvailable where its files say nothing, LoadFailed and its kinds.
+    Raises NotAvailable if its files say nothing, LoadFailed and its kinds.
     """
     path = resolve_source(name)
     model = inspect_model(path)
@@ -182,7 +182,7 @@ def _bundled(preset: Preset) -> PresetFiles:
 
 
 def _usable(wanted: PresetModel, models: Sequence[ModelFile], where: str) -> tuple[list[ModelFile], str]:
-    """Return the files of a model that can be used, and what is to be said if there are none."""
+    """Return the files of a model that can be used, and the message if there are none."""
     found = [model for model in models if wanted.matches(model)]
     usable = [model for model in found if model.usable]
     if found:
@@ -204,7 +204,7 @@ def _written_names(model: ModelFile) -> Iterable[str]:
 
 
 def _key(name: str) -> str:
-    """Return a name without what people write in different ways."""
+    """Return a name without the parts that people write in different ways."""
     words = re.sub(r"[\s_:/-]+", "-", name.casefold().rpartition("/")[2]).strip("-").split("-")
     return "".join(word for word in words if word not in ("instruct", "chat", "it", "meta"))
 

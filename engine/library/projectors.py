@@ -19,7 +19,7 @@ _MOST = 50
 
 
 def projector_beside(model: Path) -> Path | None:
-    """Return the file with which a model sees, None where there is none beside it: its header tells of pictures.
+    """Return the projector file beside a model that reads pictures, None if there is none: by its header.
 
     It has the model's width, or is called like it. Of several the one that is called most like the model comes first.
     """

@@ -1,4 +1,4 @@
-"""Scan a folder: which models are in it, what they are, and what is wrong with those that cannot be used."""
+"""Scan a folder: find its models, describe them, and give the reasons why some cannot be used."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _known: dict[str, Entry] = {}
 
 
 def scan_folder(folder: str | Path, *, cancel: CancelToken | None = None) -> tuple[ModelFile, ...]:
-    """Return every model in a folder and the folders in it, sorted by name; what cannot be used says why.
+    """Return every model in a folder and the folders in it, sorted by name; unusable ones have a `problem`.
 
     Hidden folders are left out, links are followed, each file is listed once. What has not changed since the last scan
     is not read again (a cache on disk, which may be missing or damaged). Raises FolderUnreadable, Cancelled.
@@ -93,7 +93,7 @@ def _without_extra(model: ModelFile) -> ModelFile:
 
 
 class _Scan:
-    """Run one scan: what is known from before, and what has to be read. `seen`: what can be kept for the next one."""
+    """Run one scan: known models, and those to be read. `seen`: the entries to keep for the next one."""
 
     def __init__(self, cache: LibraryCache, cancel: CancelToken | None) -> None:
         self._cache = cache
@@ -102,7 +102,7 @@ class _Scan:
         self.seen: dict[str, Entry] = {}
 
     def model(self, found: FoundModel) -> ModelFile:
-        """Return a file or folder as the scan lists it: its figures, or what is wrong with it. Raises Cancelled."""
+        """Return a file or folder as the scan lists it: its figures, or its problem. Raises Cancelled."""
         if self._cancel is not None:
             self._cancel.check("The scan")
         path = found.path
@@ -129,7 +129,7 @@ class _Scan:
         self._cache.save(self.seen)
 
     def _read(self, found: FoundModel) -> tuple[ModelFile, bool]:
-        """Return a model, and whether that holds as long as its files do not change."""
+        """Return a model, and True if it stays valid as long as its files do not change."""
         path = Path(found.path)
         in_folder = found.kind == "safetensors"
         try:

@@ -1,4 +1,4 @@
-"""Keep on disk what a scan found out about the files of a folder, so that the next scan reads only what changed.
+"""Cache the scan of a folder on disk, so that the next scan reads only changed files.
 
 One file for each folder that was scanned, and one for each vocabulary. It is all a convenience: missing, damaged,
 written by another version or not to be written at all, it costs one slower scan.
@@ -35,7 +35,7 @@ from engine.translatable import packed, unpacked
 _FIGURES = tuple(field.name for field in fields(ModelFile) if field.name not in ("path", "vocabulary"))
 _FACTS = tuple(field.name for field in fields(Vocabulary) if field.name != "fingerprints")
 _VERSION = [6, __version__, [*_FIGURES], [*_FACTS]]
-"""What was written by anything else is not read."""
+"""Files of any other version are not read."""
 _MOST_FOLDERS = 64
 _MOST_MODELS = 20_000
 _MOST_VOCABULARIES = 4000
@@ -51,7 +51,7 @@ class Entry:
 
 
 class LibraryCache:
-    """Keep the cache of one folder. It reads the disk when it is first asked, and never raises for what is there."""
+    """Keep the cache of one folder. It reads the disk at its first use, and never raises for a bad file."""
 
     def __init__(self, folder: Path) -> None:
         self._place = library_place()
@@ -84,7 +84,7 @@ class LibraryCache:
             return None
 
     def save(self, entries: Mapping[str, Entry]) -> None:
-        """Keep these models in place of those before, unless nothing changed. Does nothing where it cannot write."""
+        """Keep these models in place of those before, unless nothing changed. Does nothing if it cannot write."""
         if self._stored is None:
             self._stored = self._load()
         kept = dict(list(entries.items())[:_MOST_MODELS])

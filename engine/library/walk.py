@@ -25,7 +25,7 @@ _BESIDE = _CONFIGS | {
     *("generation_config.json", "tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json"),
     *("chat_template.jinja", "chat_template.json", "model.safetensors.index.json", "adapter_model.bin"),
 }
-"""Files of a safetensors folder that say what the model is."""
+"""Files of a safetensors folder that describe the model."""
 _OWN_NAMES = frozenset({"model.safetensors", "model.safetensors.index.json"})
 _PICKLED = re.compile(
     r"(pytorch_model|model|consolidated|adapter_model|medusa_lm_head|hydra_lm_head).*\.(bin|pt|pth|ckpt)", re.DOTALL
@@ -73,7 +73,7 @@ def is_as_found(found: FoundModel) -> bool:
 
 
 def found_file(path: Path, parts: Iterable[Path]) -> FoundModel:
-    """Return a GGUF model, of these files, as it is now."""
+    """Return a GGUF model, of these files, with their present stamps."""
     return FoundModel(os.fspath(path), "gguf", tuple((part.name, _stamp_of(part)) for part in parts))
 
 
@@ -115,7 +115,7 @@ _NAMELESS = Translatable(
 
 
 class _Walk:
-    """Walk once; remember each place, so that links in a circle end. `full`: whether the walk had to stop early."""
+    """Walk once; remember each place, so that links in a circle end. `full`: True if the walk had to stop early."""
 
     def __init__(self, cancel: CancelToken | None) -> None:
         self.full = False
@@ -171,7 +171,7 @@ class _Walk:
             yield from self._gguf(entry, names)
 
     def _gguf(self, entry: os.DirEntry[str], names: set[str]) -> Iterator[FoundModel]:
-        """Return a file, unless it is a later part of a split model or listed already under another name."""
+        """Yield a file, unless it is a later part of a split model or listed already under another name."""
         name = part_name(entry.name)
         if name is not None and name.part != 1:
             if name.of(1) in names:
@@ -208,7 +208,7 @@ class _Walk:
 
 
 def _is_model_folder(names: set[str]) -> bool:
-    """Return True if a folder has what transformers calls a model, or a part of it."""
+    """Return True if a folder has transformers' files of a model, or a part of them."""
     return bool(names & _OWN_NAMES) or (bool(names & _CONFIGS) and any(map(_is_weights, names)))
 
 

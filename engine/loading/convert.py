@@ -20,7 +20,7 @@ _MEMORY = 4 * 2**30
 
 
 def convert_pickled(source: Path, out: Path, cancel: CancelToken) -> int:
-    """Write the tensors of a pickled file, `.bin` or `.pt`, to a new safetensors file; return how many there are.
+    """Write the tensors of a pickled file, `.bin` or `.pt`, to a new safetensors file; return their number.
 
     Raises InvalidRequest (a wrong name for `out`, or there is one already), ModelNotSupported (code, or no weights),
     ModelFileBroken, LoadFailed, NotAvailable, Cancelled. `out` is written whole or not at all.
@@ -50,7 +50,7 @@ def convert_pickled(source: Path, out: Path, cancel: CancelToken) -> int:
 
 
 def _ask_child(source: Path, written: Path, cancel: CancelToken) -> dict[str, object]:
-    """Return the child's answer, empty where it ended before. Raises Cancelled."""
+    """Return the child's answer, empty if it ended before. Raises Cancelled."""
     asked = json.dumps({"path": os.fspath(source.absolute()), "out": os.fspath(written)})
     memory = _MEMORY + 4 * source.stat().st_size
     line = ask_child(child_command(CONVERSION, asked), memory, cancel.check)

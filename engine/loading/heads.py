@@ -108,7 +108,7 @@ def _files(path: Path) -> list[Path]:
 def open_found_heads(
     config: LoadConfig, target: Backend, method: str, cancel: CancelToken
 ) -> tuple[Source | None, tuple[str, ...]]:
-    """Return the first heads that fit of those inside a target or beside it; or None, and why the others do not.
+    """Return the first fitting heads of those inside a target or beside it; or None, and the reasons against them.
 
     `config`: how the target was loaded. `method`: the heads are for this draft method, "auto": for any.
     Raises Cancelled.
@@ -134,7 +134,7 @@ def _head_in_folder(folder: Path, layers: int) -> DraftHead:
 
 
 def _head_in_file(path: Path) -> tuple[DraftHead, bool]:
-    """Return the head, and whether it is inside the file of a whole model."""
+    """Return the head, and True if it is inside the file of a whole model."""
     known = known_model(path)
     if known.head is not None:
         return known.head, known.role == "model"
@@ -143,7 +143,7 @@ def _head_in_file(path: Path) -> tuple[DraftHead, bool]:
 
 
 def _module(name: str) -> Any:
-    """Return the module that opens heads. Raises NotAvailable where its libraries are not installed."""
+    """Return the module that opens heads. Raises NotAvailable if its libraries are not installed."""
     try:
         return importlib.import_module(name)
     except ImportError:

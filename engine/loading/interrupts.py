@@ -1,4 +1,4 @@
-"""Load so that an interrupt is one: Ctrl+C while a library below works falls into its callbacks, where it is lost."""
+"""Make loading interruptible: Ctrl+C within a library's callback would be lost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Made = TypeVar("_Made", bound=_Closing)
 def load_apart(
     work: Callable[[Progress | None, CancelToken], _Made], progress: Progress | None, cancel: CancelToken | None
 ) -> _Made:
-    """Do `work`, which loads something, where no interrupt can fall into it, and return what it loads.
+    """Do `work`, which loads a model, out of reach of interrupts, and return the loaded object.
 
     Python hands interrupts to the main thread alone: there the work is done on another one, and this one waits. What
     interrupts the wait, an error of `progress` too, cancels the work; what it may still have loaded is closed.
@@ -39,7 +39,7 @@ def load_apart(
 
 
 class _Apart(Generic[_Made]):
-    """Hold the work on its thread, and what it tells: fractions, and None once it has ended."""
+    """Run the work on its thread, and hold its reports: fractions, and None once it has ended."""
 
     def __init__(self, work: Callable[[Progress | None, CancelToken], _Made]) -> None:
         self._work, self._cancel, self._unwanted = work, CancelToken(), threading.Event()
@@ -63,7 +63,7 @@ class _Apart(Generic[_Made]):
             self._made.close()
 
     def result(self, progress: Progress | None, cancel: CancelToken) -> _Made:
-        """Wait for the work, and return or raise what came of it."""
+        """Wait for the work, and return or raise its result."""
         try:
             self._thread.start()
             while not self._ended(progress):

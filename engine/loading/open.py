@@ -103,7 +103,7 @@ LAZY_MODULES = (
     "uvicorn.lifespan.on",
     "uvicorn.protocols.http.h11_impl",
 )
-"""Every module that is imported by its name when it is first needed: whoever freezes the program must put them in."""
+"""Every module that is imported by its name at its first use: a frozen program must include them."""
 _NEEDED_NEXT = {
     *("engine.generation.loop", "engine.generation.planner"),
     *("engine.drafting.draft_model", "engine.drafting.ngram", "engine.drafting.translated"),
@@ -132,7 +132,7 @@ def open_model(
     progress: Callable[[LoadProgress], None] | None,
     cancel: CancelToken,
 ) -> tuple[Backend, LoadConfig | None]:
-    """Return the loaded model, and how it was loaded; None for a backend that was given loaded.
+    """Return the loaded model, and its configuration; None for a backend that was given loaded.
 
     Raises LoadFailed and its kinds, Cancelled; `cancel` can then be used again.
     """
@@ -161,7 +161,7 @@ def open_backend(
     progress: Callable[[str, float], None] | None = None,
     cancel: CancelToken | None = None,
 ) -> Backend:
-    """Check a model file and load it. `progress` is told the stage (checking, loading) and a fraction 0..1.
+    """Check a model file and load it. `progress` receives the stage (checking, loading) and a fraction 0..1.
 
     Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable, Cancelled.
     """
@@ -298,7 +298,7 @@ def _importing_the_rest() -> Iterator[None]:
 
 
 def _backend(name: str) -> type[_Opens]:
-    """Return the class of a backend, imported now. Raises NotAvailable where its libraries are not installed."""
+    """Return the class of a backend, imported now. Raises NotAvailable if its libraries are not installed."""
     module, class_name = BACKENDS[name]
     try:
         return cast("type[_Opens]", getattr(importlib.import_module(module), class_name))

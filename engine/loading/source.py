@@ -52,7 +52,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The name of its model, or of its method where there is none."""
+        """The name of its model, or of its method if it has none."""
         return self.method.name if self.model is None else self.model.name
 
     @property
@@ -62,14 +62,14 @@ class Source:
 
     @property
     def shareable(self) -> bool:
-        """True if several of it can be had for one target, as streams need it."""
+        """True if one target can have several of it, as streams need it."""
         if not isinstance(self.model, HeadBackend):
             return True
         return type(self.model) is HeadBackend and NORMED not in self.model.state_layers and self.config is not None
 
     @property
     def through_text(self) -> bool:
-        """True if it has another tokenizer than the target, so that what it writes is translated."""
+        """True if it has another tokenizer than the target, so that its text is translated."""
         return self.fit is not None and self.fit.through_text
 
     def known_as(self, drafter: str) -> str:
@@ -83,7 +83,7 @@ class Source:
         return Fit(True, "") if self.model is None else judge_backends(target, self.model)
 
     def beside(self, target: Backend | None) -> Source:
-        """Return it with how it fits this target. Raises VocabularyMismatch where it does not."""
+        """Return a copy with its fit for this target. Raises VocabularyMismatch if it does not fit."""
         if target is None:
             return replace(self, fit=None)
         fit = self.fits(target)
@@ -92,7 +92,7 @@ class Source:
         return replace(self, fit=fit)
 
     def grow_context(self, length: int) -> None:
-        """Give a model that keeps a text of its own room for as many tokens as the target has."""
+        """Make room for the target's number of tokens in a model that keeps a text of its own."""
         if self.model is not None and not self.reads_states:
             self.model.grow_context(length)
 
@@ -103,7 +103,7 @@ class Source:
 
 
 def source_for(needs: str, sources: Iterable[Source]) -> Source | None:
-    """Return the source for methods that need a draft, or heads; None where there is none."""
+    """Return the source for methods that need a draft, or heads; None if there is none."""
     return next((source for source in sources if source.method.needs == needs), None)
 
 
@@ -113,7 +113,7 @@ def model_for(needs: str, sources: Iterable[Source]) -> Backend | None:
 
 
 def holds_heads(path: Path, target: Path | None) -> bool:
-    """True if a file holds heads for a target. What is wrong with a file is said when it is loaded."""
+    """True if a file holds heads for a target. A bad file is reported when it is loaded."""
     with suppress(LoadFailed, OSError):
         return known_model(path).holds_heads_for(target)
     return False
@@ -141,7 +141,7 @@ def notes_on_models(target: Backend | None, sources: Sequence[Source]) -> dict[s
 
 
 class Holder:
-    """Hold the models that one decoder loads or is given, each until it is let go."""
+    """Hold the models that one decoder loads or is given, each until it is released."""
 
     def __init__(self) -> None:
         self._loading: list[CancelToken] = []
@@ -177,7 +177,7 @@ class Holder:
     def opening(
         self, model: ModelSource, part: Literal["target", "draft"], progress: Callable[[LoadProgress], None] | None
     ) -> Iterator[Callable[[CancelToken], tuple[Backend, LoadConfig | None]]]:
-        """Load a model on a thread of its own; yield what waits for it, and raises what `open` raises.
+        """Load a model on a thread of its own; yield the function that waits for it, with the errors of `open`.
 
         A model that was not waited for within is cancelled, or let go.
         """
@@ -224,7 +224,7 @@ class Holder:
 
     @contextmanager
     def use(self, *backends: Backend | None) -> Iterator[None]:
-        """Use models within. Raises DecoderBusy where another decoder uses one, BackendClosed where one was closed.
+        """Use models within. Raises DecoderBusy if another decoder uses one, BackendClosed where one was closed.
 
         What they compute stays readable within, even where somebody closes them.
         """

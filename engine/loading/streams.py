@@ -17,7 +17,7 @@ def open_pairs(
 ) -> tuple[Meeting, Sequence[tuple[Seat, Backend, Backend | None]]] | None:
     """Open streams of a target and its draft: their meeting point, and each one's seat and backends.
 
-    None where there can be none.
+    None if there can be none.
     """
     meeting = Meeting()
     targets = _open(target, meeting, count)

@@ -1,4 +1,4 @@
-"""Find out whether a file is safe to load: first check its header, then try it in a child process.
+"""Test that a file is safe to load: first check its header, then try it in a child process.
 
 llama.cpp ends the process that it runs in when a file breaks its assumptions.
 
@@ -58,11 +58,11 @@ _NO_CARD_MEMORY = Translatable(
     "choose a shorter context or a smaller model."
 )
 _CRASHED = {-6, -7, -11}
-"""How a process ends by abort, a bus error or a segmentation fault: a graphics driver may be at fault."""
+"""Exit codes of an abort, a bus error and a segmentation fault: a graphics driver may be at fault."""
 _KILLED = {-9}
 """The system does so where memory ran out; few others do."""
 _ILLEGAL = {-4, 0xC000001D}
-"""How a process ends at an instruction that the processor lacks: by SIGILL, on Windows with this status (untested)."""
+"""Exit codes at an instruction that the processor lacks: SIGILL, on Windows this status (untested)."""
 
 
 def check_model_file(
@@ -129,7 +129,7 @@ def needs_of(model: ModelFile, config: LoadConfig) -> MemoryNeeds:
 
 
 def _check_card(config: LoadConfig, model: ModelFile) -> None:
-    """Raise CardTooSmall where a graphics card, of which is known how much is free, has too little for its part."""
+    """Raise CardTooSmall if a graphics card of known free memory has too little for its part."""
     needed = needs_of(model, config).on_card
     if not needed:
         return
@@ -142,7 +142,7 @@ def _check_card(config: LoadConfig, model: ModelFile) -> None:
 
 
 def _check_cache_type(config: LoadConfig, model: ModelFile) -> None:
-    """Raise ModelNotSupported where the cache cannot be of the type that is asked for."""
+    """Raise ModelNotSupported if the cache cannot be of the type that is asked for."""
     usable = usable_cache_types(model)
     if config.cache_type is not None and usable and config.cache_type not in usable:
         raise ModelNotSupported(
@@ -260,7 +260,7 @@ def _reason(said: object) -> str:
 
 
 def library_missing(complaint: str) -> NotAvailable:
-    """Return the error for llama.cpp's library that cannot be loaded, of which `complaint` says why."""
+    """Return the error for llama.cpp's library that cannot be loaded; `complaint` is the loader's reason."""
     return NotAvailable(
         Translatable("Running GGUF models"),
         Translatable(
@@ -369,7 +369,7 @@ def _check_cancel(cancel: CancelToken | None) -> None:
 
 
 def passed_key(config: LoadConfig, model: ModelFile) -> str:
-    """Name a file as it is now, together with the settings that matter and the library that will run it."""
+    """Return the key of a file in its present state, with the relevant settings and the library that will run it."""
     stats = []
     beside = [] if config.projector is None else [Path(config.projector)]
     for part in (*split_parts(model.path), *beside):
@@ -391,12 +391,12 @@ def passed_key(config: LoadConfig, model: ModelFile) -> str:
 
 
 def has_passed(key: str) -> bool:
-    """Return True if what this key names has passed."""
+    """Return True if the trial of this key has passed."""
     return key in _passed()
 
 
 def remember_passed(key: str) -> None:
-    """Remember that it passed, forgetting the oldest beyond a few hundred. Does nothing where it cannot write."""
+    """Remember that it passed, forgetting the oldest beyond a few hundred. Does nothing if it cannot write."""
     keys = [*[known for known in _passed() if known != key], key][-_REMEMBERED:]
     with suppress(OSError):
         write_file(_passed_path(), json.dumps({"passed": keys}).encode())

@@ -1,4 +1,4 @@
-"""Run the child's side of the trial: load an unknown model and make it do what a chat would make it do.
+"""Run the child's side of the trial: load an unknown model and take it through the steps of a chat.
 
 If llama.cpp ends the process, that is the answer. Otherwise one line on the standard output gives the verdict.
 """
@@ -59,7 +59,7 @@ _CHAT = (
 
 
 class _Failed(Exception):
-    """Report that the trial showed a broken model; the text says how."""
+    """Report that the trial showed a broken model; the text is the reason."""
 
 
 def run(settings: str) -> int:
@@ -106,7 +106,7 @@ def run(settings: str) -> int:
 
 
 def _explained(complaint: str) -> tuple[str, str]:
-    """Return the verdict and the reason for a person in what llama.cpp complains of."""
+    """Return the verdict and the reason for a person in llama.cpp's complaint."""
     if tells_of_no_memory(complaint):
         return "no memory", complaint
     unknown = _UNKNOWN.search(complaint)

@@ -1,4 +1,4 @@
-"""The chance that a proposal is accepted: by its position in the draft, and what its confidence turned out to mean."""
+"""The chance that a proposal is accepted: by its position in the draft, and by its calibrated confidence."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class AcceptanceModel:
     """
 
     MEMORY, LONG_MEMORY, WEIGHT = 48.0, 400.0, 12.0
-    """Outcomes that count at most in a conversation and of a pair; that what is known more generally counts for."""
+    """The most outcomes that count in a conversation and of a pair; the weight of more general knowledge."""
 
     def __init__(
         self, prior: float = 0.7, weight: float = WEIGHT, parent: AcceptanceModel | None = None, memory: float = MEMORY
@@ -44,7 +44,7 @@ class AcceptanceModel:
         self._all, self._gain = _Share(memory), _Share(self.LONG_MEMORY)
         self.positions = [_Share(memory) for _ in range(MAX_LOOKAHEAD)]
         self.bins = [_Share(memory) for _ in range(2 * round(_odds(1.0)) + 1)]
-        """By the confidence's log-odds, rounded; those below 0 from the end on."""
+        """Shares by the confidence's log-odds, rounded; those below 0 from the end on."""
         self.shares = [self._all, self._gain, *self.positions, *self.bins]
         self._settle()
 
@@ -65,7 +65,7 @@ class AcceptanceModel:
 
     @property
     def is_known(self) -> bool:
-        """True once more outcomes of the pair were seen than what is assumed at first counts for."""
+        """True once the outcomes of the pair outweigh the initial assumption."""
         return self._all.trials > 2.0 * self.WEIGHT if self._parent is None else self._parent.is_known
 
     def observe(self, proposed: int, accepted: int, sure: Sequence[float] = (), expected: float = 0.0) -> None:

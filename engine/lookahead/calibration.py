@@ -1,4 +1,4 @@
-"""What a draft token and a target forward of n tokens cost on this machine, with the number of threads that suits."""
+"""Calibrate a draft token's and an n-token forward's costs on this machine, with the fastest number of threads."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from engine.system.machine import default_threads
 
 Loaded = Mapping[str, tuple[Backend | None, LoadConfig | None]]
 Free = Mapping[str, Backend]
-"""By part (target, draft): models with how they were loaded; those whose number of threads may be chosen."""
+"""Models by part (target, draft) whose number of threads may be chosen."""
 NONE: Free = {}
 BUDGET_S, _SHARE = 2.0, 0.2
 """Seconds, and the share of them for choosing the threads of each model, and for the draft."""
 _NEAR = 2 * DEFAULT_LOOKAHEAD
-"""So many sizes are measured in turns, so that a burst of what disturbs does not meet all times of one."""
+"""Sizes that are measured in turns, so that a burst of disturbance does not meet all times of one."""
 _STEPS = [2**power + side for power in range(CostModel.MOST.bit_length()) for side in (0, 1)]
 SIZES = sorted(range(2, CostModel.MOST + 1), key=lambda n: (n > _NEAR + 1, n not in _STEPS, n))
-"""Sizes in the order of what they are worth: of short drafts, and at powers of two, behind which costs climb."""
+"""Sizes in order of value: those of short drafts, and powers of two, behind which costs climb."""
 
 
 def calibrate(
@@ -37,7 +37,7 @@ def calibrate(
     clock: Clock = perf_counter,
     free: Free = NONE,
 ) -> CostModel:
-    """Measure forwards of the target, as verification asks for them, and tokens of the draft, behind what caches hold.
+    """Measure the target's verification forwards, and tokens of the draft, behind the cached tokens.
 
     The budget begins behind the first forward of each model, which may have to fetch the weights from disk; a size that
     is not expected to fit into it is not begun, but for 1. The models in `free` are first given the number of threads
@@ -93,11 +93,11 @@ def _before(target: Backend, size: int) -> int:
 
 
 def _typical(times: Collection[float]) -> float:
-    """Return a low one, but not the lowest of many: what disturbs makes it longer."""
+    """Return a low time, but not the lowest of many: disturbances make it longer."""
     return sorted(times)[len(times) // 2 // 2]
 
 
 def free_models(loaded: Loaded) -> Free:
-    """Return those whose number of threads may be chosen: they can change it, and nobody asked for one at loading."""
+    """Return the models whose number of threads may be chosen: adjustable ones without a requested number."""
     given = ((part, backend, config) for part, (backend, config) in loaded.items() if backend is not None and config)
     return {part: backend for part, backend, config in given if backend.threads_adjustable and config.threads is None}

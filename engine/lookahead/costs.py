@@ -174,5 +174,5 @@ def _is_time(value: object) -> bool:
 
 
 def _in_common(*residuals: float) -> float:
-    """Return the least of residuals of one direction; 0 where they disagree."""
+    """Return the least of residuals of one direction; 0 if they disagree."""
     return max(min(residuals), 0.0) or min(max(residuals), 0.0)

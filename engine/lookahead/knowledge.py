@@ -1,4 +1,4 @@
-"""What is known of the loaded models, and goes on being learned. Without its file it costs one more calibration."""
+"""Measured costs and acceptance of a pair, kept between runs. Losing the file costs one more calibration."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ class PairKnowledge:
         return self._costs_beside[floor]
 
     def _costs_from(self, floor: int) -> CostModel:
-        """Return the costs from a length on; what was never seen begins as what is known of the next shorter one."""
+        """Return the costs from a length on; unmeasured ones begin as those of the next shorter one."""
         if floor and floor not in self._longer:
             shorter = max((least for least in self._longer if least < floor), default=0)
             self._longer[floor] = self._costs_from(shorter).as_guess()
         return self._longer[floor] if floor else self.costs
 
     def begin(self, prompt: Sequence[int]) -> None:
-        """Begin a reply to this prompt. A new conversation begins with what is known of the pair."""
+        """Begin a reply to this prompt. A new conversation begins with the pair's acceptance."""
         if common_prefix(self._prompt, prompt) < CONTINUES * len(self._prompt):
             self._conversation.clear()
             self._claims.clear()
@@ -96,11 +96,11 @@ class PairKnowledge:
         return self._conversation[name]
 
     def claims(self, source: str, *, greedy: bool) -> ClaimModel:
-        """Return the worth of the source's own estimates in this conversation: texts differ in what they repeat."""
+        """Return the worth of the source's own estimates in this conversation: texts differ in their repetitions."""
         return self._claims[source, greedy]
 
     def go_on_from(self, guess: PairKnowledge) -> None:
-        """Take over what replies learned of acceptance before the costs were measured."""
+        """Take over the acceptance that replies learned before the costs were measured."""
         self._pair |= guess._pair
         self._longer = guess._longer | self._longer
         self._conversation, self._claims, self._prompt = guess._conversation, guess._claims, guess._prompt
@@ -114,7 +114,7 @@ class PairKnowledge:
             self._saved_at, self._saved = self._clock(), content
 
     def apart(self, name: str) -> PairKnowledge:
-        """Return the knowledge of `name` (a stream, or a source in place of the draft) apart; it is not saved."""
+        """Return separate knowledge for `name` (a stream, or a source in place of the draft); it is not saved."""
         if name not in self._apart:
             self._apart[name] = PairKnowledge(CostModel(self.costs.measured), acceptance=deepcopy(self._pair))
         return self._apart[name]
@@ -161,7 +161,7 @@ def recall_pair(target: Backend, draft: Backend | None, configs: Sequence[LoadCo
 def costs_for(
     target: Backend, draft: Backend | None, key: str | None, *, free: Free = NONE, **options: Any
 ) -> CostModel:
-    """Return the costs that are remembered under `key`, or else calibrate and remember them (not where it is None)."""
+    """Return the costs stored under `key`, or else calibrate and store them (not if it is None)."""
     if key is None or (costs := recall(key, free)) is None:
         costs = calibrate(target, draft, free=free, **options)
         if key is not None:
@@ -181,7 +181,7 @@ def recall(key: str, free: Free) -> CostModel | None:
 
 
 def costs_key(loaded: Loaded) -> str | None:
-    """Name this machine, its libraries and kernels, and all models; None where not all can be named."""
+    """Name this machine, its libraries and kernels, and all models; None if not all can be named."""
     machine = describe_machine()
     facts = [machine[name] for name in ("processor", "cores", "libraries", "outrider")]
     models = [describe_loaded(backend, config) for backend, config in loaded.values() if backend is not None]
@@ -190,25 +190,25 @@ def costs_key(loaded: Loaded) -> str | None:
 
 
 def costs_place(key: str) -> Path:
-    """Return the file for what is remembered under a key. It may not exist."""
+    """Return the file of a key's stored costs. It may not exist."""
     return cache_folder() / "costs" / f"{key}.json"
 
 
 def remembered(key: str) -> CostModel | None:
-    """Return the costs that are remembered; None where there are none that can be read."""
+    """Return the costs that are remembered; None if there are none that can be read."""
     with suppress(ValueError):
         return CostModel.from_json(read_json(costs_place(key)))
     return None
 
 
 def remembered_part(key: str, name: str) -> dict[str, Any]:
-    """Recall the value that `remember` was given under this name; empty where there is none."""
+    """Return the value that `remember` was given under this name; empty if there is none."""
     found = read_json(costs_place(key)).get(name)
     return found if isinstance(found, dict) else {}
 
 
 def remember(key: str, costs: CostModel, **parts: Mapping[str, Any]) -> None:
-    """Remember costs, if anything was measured, with what is kept beside them (acceptance, threads) or was before."""
+    """Store measured costs, with their further parts (acceptance, threads), new or from before."""
     if costs.measured:
         with suppress(OSError):
             write_json(costs_place(key), read_json(costs_place(key)) | costs.to_json() | parts)

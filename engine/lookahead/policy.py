@@ -75,7 +75,7 @@ class LookaheadPolicy(ABC):
     def observe_read(self, tokens: int, ms: float | None) -> None:  # noqa: B027 - a policy need not learn
         """Learn, before the round is observed, that the drafter read tokens of the prompt in it.
 
-        `ms`: the time that this took; None where it is known only together with drafting.
+        `ms`: the time that this took; None if it is known only together with drafting.
         """
 
 
@@ -132,7 +132,7 @@ _HOPELESS = 0.02
 _LIKELY = 0.75
 """The chance to get there with which tokens of the index are tried that do not promise to pay."""
 _LOOK_MS = 0.09
-"""What a look at the sources takes."""
+"""The milliseconds of a look at the sources."""
 _TRY_EVERY = 24
 """Rounds after which a larger size, or another source, is tried that was not seen for so long."""
 _SURPRISE = 0.15
@@ -162,7 +162,7 @@ class Belief:
         self.turn_to(None)
 
     def plan(self) -> None:
-        """Find the source that takes time, and its K, with the best rate, and whether it pays."""
+        """Find the slow source, and its K, with the best rate, and judge that rate against plain decoding."""
         costs, before = self.costs, self.plain
         self.scaled, self.plain = costs.knows(1), self._cost_of_plain()
         if abs(self.plain - before) > _SURPRISE * before:
@@ -175,22 +175,22 @@ class Belief:
         self.judge()
 
     def turn_to(self, name: str | None) -> None:
-        """Let a source draft that takes time, as its plan says. None: there is none."""
+        """Draft with a source that takes time, by its plan. None: there is none."""
         self._rates: dict[int, float] = {}
         self.follower, self.acceptance = name, self.drafts.get(name or "", self.acceptance)
         self.best, self.planned = self._plans.get(name or "", (0, 0.0))
 
     def judge(self) -> None:
-        """Correct the plan's rate by what rounds gave, and tell whether that is more than plain decoding."""
+        """Correct the plan's rate by the outcomes of rounds, and compare it with plain decoding."""
         self.rate = self.planned * self.acceptance.gain
         self.resting = self.rate * self.plain <= 1.0
 
     def forget(self, costs: CostModel) -> None:
-        """Go on with the costs of other circumstances."""
+        """Switch to the costs of other circumstances."""
         self.costs, self.seen, self.used = costs, {}, {}
 
     def pays_to_read(self, unread: int, left: int) -> bool:
-        """Return True if what the plan saves in the tokens left is more than the time that reading takes."""
+        """Return True if the plan saves more in the tokens left than reading takes."""
         if not unread:
             return True
         saved = self.plain - 1.0 / self.rate if self.rate * self.plain > 1.0 else 0.0
@@ -205,7 +205,7 @@ class Belief:
         return self._rates[proposed]
 
     def rival(self, now: int) -> tuple[str, bool]:
-        """Return the source that was not better for longest, and whether it is time to try it in round `now`."""
+        """Return the source that was not better for longest, and True if it is time to try it in round `now`."""
         name = min(self.drafts, key=lambda name: self.used.get(name, -_TRY_EVERY))
         return name, name != self.follower and now - self.used.get(name, -_TRY_EVERY) >= _TRY_EVERY
 
@@ -295,7 +295,7 @@ class AutoLookahead(LookaheadPolicy):
 
     @property
     def acceptance(self) -> AcceptanceModel:
-        """What was accepted of the follower."""
+        """The acceptance of the follower's tokens."""
         return self._belief.acceptance
 
     @property
@@ -406,7 +406,7 @@ class AutoLookahead(LookaheadPolicy):
 
     @property
     def _pause(self) -> int:
-        """How many plain rounds a look at the sources must be worth."""
+        """The number of plain rounds that a look at the sources must be worth."""
         return int(_LOOK_MS / (self._belief.plain * self._allowance.SHARE))
 
     def _make_plan(self) -> None:
@@ -417,7 +417,7 @@ class AutoLookahead(LookaheadPolicy):
         self._plan_at = self._round + _AHEAD
 
     def _look_at_index(self, index: Index) -> int:
-        """Return the tokens of the index to take; 0 where it does not promise a rate that is clearly better."""
+        """Return the tokens of the index to take; 0 if it does not promise a rate that is clearly better."""
         belief, trial = self._belief, self._trial
         index.dozing = index.trying = False
         promised = index.promise(MAX_LOOKAHEAD)

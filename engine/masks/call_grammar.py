@@ -21,7 +21,7 @@ _IN_A_LINE = {
     "coerce_one_of": True,
     "lenient": True,
 }
-"""How arguments are written. What of a schema cannot be enforced is not: it describes a call, and promises nothing."""
+"""The forms of arguments. Parts of a schema that cannot be enforced are not: it describes a call, without a promise."""
 _ANYTHING: dict[str, Any] = {"type": "object"}
 _MOST_CALLS = 16
 _ID = "/[a-zA-Z0-9]{9}/"
@@ -30,7 +30,7 @@ _ID = "/[a-zA-Z0-9]{9}/"
 def calls_constraint(
     tools: Sequence[Tool], form: CallForm, tokenizer: Tokenizer, *, one: bool, other: Constraint | None = None
 ) -> Constraint:
-    """Return the constraint to calls of these tools; `one`: a single one. `other`: what the reply may be instead.
+    """Return the constraint to calls of these tools; `one`: a single one. `other`: the alternative to calls.
 
     Raises InvalidRequest.
     """
@@ -55,7 +55,7 @@ def bare_constraint(tools: Sequence[Tool]) -> Constraint:
 
 
 def _unusable(functions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Give the names of functions whose parameters cannot be enforced at all."""
+    """Yield the names of functions whose parameters cannot be enforced at all."""
     for function in functions:
         try:
             Constraint.lark(f"start: {_as_json(_parameters(function))}")
@@ -109,7 +109,7 @@ class _Grammar:
         return rule
 
     def _tagged(self, place: int, schema: Mapping[str, Any], tags: Tags) -> str:
-        """Add the rules of arguments that are told one by one, in the order of the schema; return the first rule."""
+        """Add the rules of arguments that are written one by one, in the order of the schema; return the first rule."""
         whole = schema.get("properties") or {}
         required, names = set(schema.get("required") or ()), list(whole)
         stop = _stop(tags)
@@ -130,7 +130,7 @@ class _Grammar:
         return f"f{place}_0"
 
     def _value(self, rule: str, schema: object, tags: Tags, stop: str, definitions: Mapping[str, Any]) -> str:
-        """Add the rule of a value with what stops it behind it; return its name."""
+        """Add the rule of a value with its terminator behind it; return its name."""
         schema = schema if isinstance(schema, Mapping) else {}
         fixed = schema.get("enum", [schema["const"]] if "const" in schema else None)
         before, behind = map(self._text, tags.quotes)
@@ -175,7 +175,7 @@ def _stop(tags: Tags) -> str:
 
 
 def _parameters(function: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a function's arguments: an object of what is named there, unless it allows more."""
+    """Return the schema of a function's arguments: an object of the named members, unless it allows more."""
     told = {**(function.get("parameters") or {})}
     told.pop("$schema", None)
     closed = _closed({"properties": {}, **told, "type": "object"})
@@ -183,7 +183,7 @@ def _parameters(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _closed(schema: Any) -> Any:
-    """Return a schema of whose objects with named members none has others, unless it says so."""
+    """Return a schema whose objects with named members allow no others, unless it permits them."""
     if isinstance(schema, list):
         return [_closed(each) for each in schema]
     if not isinstance(schema, dict):
@@ -197,7 +197,7 @@ def _closed(schema: Any) -> Any:
 
 
 def _opens(schema: Mapping[str, Any]) -> bool:
-    """Return True if a schema says of other members what they may be."""
+    """Return True if a schema describes further members."""
     return bool(schema.keys() & {"additionalProperties", "patternProperties", "allOf", "anyOf", "oneOf", "$ref"})
 
 

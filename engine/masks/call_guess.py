@@ -15,7 +15,7 @@ from engine.masks.vocabulary import has_vocabulary, vocabulary_of
 from engine.sampling.masking import has
 
 CallKind = Literal["marked", "bare"]
-"""How a call is written: as the family of the model does, or as plain JSON."""
+"""The form of a call: that of the model's family, or plain JSON."""
 _LONGEST_START = 48
 """Tokens of a call that may be written before it is noticed."""
 _MOST_CALLS = 8
@@ -37,14 +37,14 @@ class CallGuess:
         self._left = _MOST_CALLS
         self._masks: ReplyMasks | None = None
         self._known = self._held = 0
-        """How many tokens of the reply were looked at, and how many of the call its masks hold."""
+        """Tokens of the reply that were seen, and those of the call that its masks hold."""
 
     def prepare(self) -> None:
         """Read the vocabulary for the calls of later replies: it takes a moment, which no reply should wait for."""
         vocabulary_of(*self._vocabulary)
 
     def leave(self) -> None:
-        """Note that the reply is in no call now."""
+        """Leave the call: the reply is in none now."""
         self._masks = None
 
     def next(self, reply: Sequence[int], kind: CallKind, most: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Keep a reply from ending before it has so many tokens: until there, what would end it is masked out."""
+"""Prevent a reply's end before its least number of tokens: until then its end tokens are masked out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.sampling.masking import WORD, Mask, Masks, has
 
 
 class LateEnd:
-    """Give the masks of a reply whose end tokens come late, as ReplyMasks does, over those of a constraint.
+    """Mask the end tokens of a reply until late, as ReplyMasks does, over the masks of a constraint.
 
     `ends`: the tokens that may not come before `least` others did; where a constraint leaves nothing else, they may.
     """
@@ -25,7 +25,7 @@ class LateEnd:
         self._early: Mask = np.packbits(bits, bitorder="little").view(np.uint32)
 
     def commit(self, token: int) -> bool:
-        """Take one more token of the reply; return whether the text is whole and the target has no token to say so."""
+        """Take one more token of the reply; return True if the text is whole and the target has no end token."""
         return self._inner is not None and self._inner.commit(token)
 
     def mask(self, base: int, behind: Sequence[int] = ()) -> Mask | None:
@@ -41,7 +41,7 @@ class LateEnd:
     def masks(self, base: int, behind: Sequence[int]) -> Masks | None:
         """Return the masks of the positions before each token `behind` and behind the last: shape (n + 1, words).
 
-        None where any token may come at all of them.
+        None if any token may come at all of them.
         """
         if base >= self._least:
             return None if self._inner is None else self._inner.masks(base, behind)

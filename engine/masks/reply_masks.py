@@ -1,4 +1,4 @@
-"""Follow a reply, and drafts of what comes next, through the grammar of a constraint: a mask for each position."""
+"""Follow a reply, and drafts of its next tokens, through the grammar of a constraint: a mask for each position."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Step:
 
 
 class ReplyMasks:
-    """Give the masks of a constraint. Positions are told as a number of committed tokens and the tokens behind them.
+    """Compute the masks of a constraint. A position is a number of committed tokens and the tokens behind them.
 
     A mask has one bit for each token of the target, in words of 32 from the lowest bit on, shape (words,). Before
     the grammar begins, in a thought, all but those that end the reply are allowed; behind its end, and behind a
@@ -70,7 +70,7 @@ class ReplyMasks:
         self._room = np.zeros(-(-(vocab_size + (not ends)) // WORD), np.uint32)
         self._any = np.full(self._words, 0xFFFFFFFF, np.uint32)
         self._thinking = self._any.copy()
-        """Within a thought nothing ends the reply: what it must be is still to come."""
+        """Within a thought nothing ends the reply: its constrained part is still to come."""
         for token in ends:
             self._thinking[token // WORD] &= np.uint32(~(1 << token % WORD) & 0xFFFFFFFF)
         if vocab_size % WORD:
@@ -78,7 +78,7 @@ class ReplyMasks:
         self._committed: list[int] = []
         self._path: list[int] = []
         self._settled = 0
-        """How many tokens of the path are known to be the committed ones."""
+        """Tokens of the path that are known to be the committed ones."""
         self._steps = [_Step(not thought.open)]
         self._lock = Lock()
         self._matcher: Any = self._begin(constraint)
@@ -90,7 +90,7 @@ class ReplyMasks:
             self._matcher = self._begin(replace(constraint, blanks=blanks))
 
     def _begin(self, constraint: Constraint) -> Any:
-        """Return a matcher that has read nothing. Raises InvalidRequest where nothing at all satisfies it."""
+        """Return a matcher that has read nothing. Raises InvalidRequest if nothing at all satisfies it."""
         library: Any = importlib.import_module("llguidance")
         vocabulary = vocabulary_of(self._tokenizer, self._vocab_size, self._ends)
         matcher: Any = on_constraint_stack(
@@ -106,12 +106,12 @@ class ReplyMasks:
         return matcher
 
     def _take_begun(self, begun: str) -> bool:
-        """Have the grammar read the beginning of the answer; return whether it fits."""
+        """Feed the beginning of the answer to the grammar; return False if it does not fit."""
         before = encode_behind(begun, self._tokenizer)
         return bool(self._matcher.try_consume_tokens(before) == len(before))
 
     def commit(self, token: int) -> bool:
-        """Take one more token of the reply; return whether the text is whole and the target has no token to say so."""
+        """Take one more token of the reply; return True if the text is whole and the target has no end token."""
         self._committed.append(token)
         if self._ends:
             return False
@@ -126,7 +126,7 @@ class ReplyMasks:
     def masks(self, base: int, behind: Sequence[int]) -> Masks | None:
         """Return the masks of the positions before each token `behind` and behind the last: shape (n + 1, words).
 
-        None where any token may come at all of them.
+        None if any token may come at all of them.
         """
         with self._lock:
             last = self._reach(base, behind)
@@ -157,7 +157,7 @@ class ReplyMasks:
         return found
 
     def _reach(self, base: int, behind: Sequence[int]) -> int:
-        """Let the path hold these tokens, and perhaps more behind them; return the index of the position."""
+        """Extend the path to these tokens, and perhaps more behind them; return the index of the position."""
         path = self._path
         known = min(self._settled, base)
         wanted = [*self._committed[known:base], *behind]
@@ -212,7 +212,7 @@ class ReplyMasks:
         return step.mask
 
     def _check(self) -> None:
-        """Raise BackendFailure where the model cannot go on, InvalidRequest where the grammar outgrows its limits."""
+        """Raise BackendFailure if the model cannot go on, InvalidRequest where the grammar outgrows its limits."""
         if self._matcher.is_error():
             said = str(self._matcher.get_error())
             if "NoExtension" in said:
@@ -221,7 +221,7 @@ class ReplyMasks:
 
 
 def _endless(matcher: Any) -> str:
-    """Return the error that the first token brings where what must follow has no end, "" where there is none."""
+    """Return the first token's error if the forced text has no end, "" if there is none."""
     forced = matcher.compute_ff_tokens()
     if not forced:
         return ""
@@ -231,7 +231,7 @@ def _endless(matcher: Any) -> str:
 
 
 def _unusable(said: str) -> InvalidRequest:
-    """Return the error for what the library says of a constraint."""
+    """Return the error for the library's complaint about a constraint."""
     if "ff_tokens" in said:
         return InvalidRequest(
             Translatable("The constraint cannot be used: what it demands has no end, or more than 50,000 letters.")

@@ -12,7 +12,7 @@ from engine.masks.late_end import LateEnd
 from engine.masks.reply_masks import ReplyMasks, Thought, thought_of
 
 _HARMONY = "<|channel|>"
-"""The marker of parts of replies whose calls are such parts."""
+"""The marker of the parts of replies that include calls."""
 
 
 def masks_of(

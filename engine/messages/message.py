@@ -23,7 +23,7 @@ from engine.messages.read import parts_of_message, refuse_content
 from engine.translatable import Translatable
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
-"""Who may speak. The developer's messages are read as the system's: few templates know the word."""
+"""The roles. The developer's messages are read as the system's: few templates know the word."""
 _ANYWHERE = (TextPart, ImagePart, FilePart, OtherPart, OtherField)
 _ALLOWED: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(ROLES, _ANYWHERE),
@@ -74,7 +74,7 @@ class Message:
 
     @property
     def reasoning(self) -> str:
-        """Return the reasoning, "" where there is none."""
+        """Return the reasoning, "" if there is none."""
         return "\n".join(part.text for part in self.parts if isinstance(part, ReasoningPart))
 
     @property
@@ -121,7 +121,7 @@ class Message:
     def as_template_dict(self, *, marked: bool = False) -> dict[str, Any]:
         """Convert a message for chat templates: text, and the arguments of tool calls as objects.
 
-        The content is None where a model called tools and said nothing at all. `marked`: marks in it stand for its
+        The content is None if a model called tools and said nothing at all. `marked`: marks in it stand for its
         images.
         """
         marked = marked and bool(self.pictures)

@@ -141,7 +141,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True, init=False)
 class OtherPart:
-    """Hold a part of a kind that Outrider does not know, as it came: it is kept, and read by nobody."""
+    """Hold a part of an unknown kind, as it came: it is kept, and read by nobody."""
 
     json: str
 
@@ -156,7 +156,7 @@ class OtherPart:
 
 @dataclass(frozen=True, slots=True, init=False)
 class OtherField:
-    """Hold a member of a message that Outrider does not know: it is kept, and chat templates see it."""
+    """Hold an unknown member of a message: it is kept, and chat templates see it."""
 
     name: str
     json: str
@@ -180,7 +180,7 @@ Part = TextPart | ReasoningPart | ImagePart | FilePart | ToolCall | ToolResult |
 
 
 def letters_beside(part: Part) -> int:
-    """Return the length of what a chat template may see of a part beside the text that is said."""
+    """Return the length of a part's further contents for a chat template, beside its text."""
     match part:
         case ReasoningPart():
             return len(part.text)

@@ -1,4 +1,4 @@
-"""Hold pictures that messages have: what they are told apart by, and what can be seen."""
+"""Hold the pictures of messages: their identities, and their pixels."""
 
 from __future__ import annotations
 

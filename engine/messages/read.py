@@ -1,4 +1,4 @@
-"""Read parts of messages from what JSON says of them, in the form of OpenAI's chat interface or in our own."""
+"""Read parts of messages from JSON, in the form of OpenAI's chat interface or in our own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CALL_SHAPE = Translatable('A tool call must be an object with a "function" that
 
 
 def parts_of_message(data: object) -> tuple[str, tuple[Part, ...]]:
-    """Return role and parts of a message: a thought first, then what is said, then calls. Raises InvalidRequest."""
+    """Return role and parts of a message: a thought first, then the text, then calls. Raises InvalidRequest."""
     if not isinstance(data, Mapping) or "role" not in data:
         raise InvalidRequest(_SHAPE)
     role, content = data["role"], data.get("content")
@@ -47,14 +47,14 @@ def parts_of_message(data: object) -> tuple[str, tuple[Part, ...]]:
 
 
 def parts_from_json(told: object) -> tuple[Part, ...]:
-    """Return the parts that their `to_dict` told, or a list of contents as OpenAI has it. Raises InvalidRequest."""
+    """Return the parts from their `to_dict`, or from a list of contents as OpenAI has it. Raises InvalidRequest."""
     if isinstance(told, str | bytes) or not isinstance(told, Sequence):
         refuse_content(told)
     return tuple(map(_part, told))
 
 
 def refuse_content(content: object) -> NoReturn:
-    """Raise InvalidRequest for what is neither text nor a list of parts."""
+    """Raise InvalidRequest for contents that are neither text nor a list of parts."""
     raise InvalidRequest(
         Translatable(
             "A message's content must be text or a list of parts, not {name}.",

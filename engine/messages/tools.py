@@ -35,7 +35,7 @@ def described(tools: Sequence[Tool]) -> list[Tool]:
 
 
 def with_single_types(tools: Sequence[Tool]) -> list[Tool]:
-    """Return functions of whose parameters each has one type: of several the first that is not null.
+    """Return functions with one type for each parameter: of several the first that is not null.
 
     The others are told in the parameter's description.
     """

@@ -1,4 +1,4 @@
-"""Replies that prove themselves: a file that says how a reply was made, and whether it comes out the same again.
+"""Replies that prove themselves: a file that describes a reply, and its verification by computing it again.
 
 Door: content.describe_reply, content.make_proof, content.read_proof, verify.verify_proof.
 Never imported here: the command line, the server and the window.

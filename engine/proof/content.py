@@ -27,16 +27,16 @@ from engine.translatable import Translatable
 
 FORMAT, VERSION = "outrider proof", 1
 MOST_BYTES = 64 * 2**20
-"""Of the file."""
+"""The largest file."""
 MOST_TOKENS = 2**20
 _HEAD_BYTES = 2**16
-"""Of a file, in which its form stands."""
+"""The beginning of a file, with its format."""
 _LONGEST_NAME = 500
 _LOADED = ("context_length", "threads", "gpu_layers", "device", "dtype", "cache_type")
 _PLAIN = ("thinking", "one_call", "min_tokens", "ignore_eos", "max_tokens", "raw", "drop_turns")
 _LISTS = ("stop", "stop_tokens", "must_call", "tools", "prefix")
 _HERE = "here"
-"""Where models were found on this machine: it is no part of the file."""
+"""The entry for models found on this machine: it is no part of the file."""
 _CONSTRAINT_FIELDS = ("kind", "text", "blanks")
 
 
@@ -67,7 +67,7 @@ class Proof:
         return tuple(self.content["prompt"]["tokens"])
 
     def model(self, part: str) -> Mapping[str, Any] | None:
-        """Return name, files and load options of the target, the draft or the heads; None: there is none."""
+        """Return name, files and load options of the target, the draft or the heads; None: there are none."""
         found: Mapping[str, Any] | None = self.content[part]
         return found
 
@@ -85,7 +85,7 @@ class Proof:
 
     @property
     def by_target_alone(self) -> bool:
-        """Return True if its tokens are what the target draws, whoever proposed them."""
+        """Return True if the target alone determines its tokens, whoever proposed them."""
         return _by_target_alone(self.request, self.content["sources"])
 
     @property
@@ -118,7 +118,7 @@ def describe_reply(
     sources: Iterable[str],
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Describe the reply that a decoder has just written: what `make_proof` needs, as plain values.
+    """Describe the reply that a decoder has just written: the input of `make_proof`, as plain values.
 
     `prompt`, `options`: of the call; `sources`: those that proposed tokens in its rounds.
     Raises InvalidRequest and its kinds.
@@ -185,9 +185,9 @@ def _model(backend: Backend | object | None, config: LoadConfig | None) -> dict[
 
 
 def make_proof(made: Mapping[str, Any]) -> bytes:
-    """Return the file of a reply, of what `describe_reply` said of it. Reads the models' files, which takes seconds.
+    """Return the file of a reply from its `describe_reply`. Reads the models' files, which takes seconds.
 
-    Raises NoProof where it cannot be computed again, or the files have changed since.
+    Raises NoProof if it cannot be computed again, or the files have changed since.
     """
     content = json.loads(json.dumps(made))
     if not content["tokens"] or content["finish_reason"] == "error":
@@ -316,7 +316,7 @@ def load_proof(path: Path) -> Proof:
 
 
 def _check(content: Mapping[str, Any]) -> None:
-    """Check the shapes of what is used. Raises ValueError and what goes wrong with wrong types."""
+    """Check the shapes of the used values. Raises ValueError and the errors of wrong types."""
     for numbers in (content["tokens"], content["prompt"]["tokens"]):
         _check_tokens(numbers)
     shares, messages = content["logprobs"], content["prompt"].get("messages") or []

@@ -1,4 +1,4 @@
-"""Compute a reply again, by what its proof says, and compare."""
+"""Compute a reply again from its proof, and compare."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ROUNDING = 2e-6
 class OtherToken:
     """Hold the first token that differs. `index` counts from 0; `ours`: the one that was computed, None: none came.
 
-    `logprob`: of the token as the proof says; `recomputed`: of the same token as computed here, None where it is not
+    `logprob`: of the token as the proof says; `recomputed`: of the same token as computed here, None if it is not
     among the best; `of_ours`: of the one that was computed.
     """
 
@@ -67,7 +67,7 @@ class Verified:
 
     @property
     def identical(self) -> bool:
-        """Return True if the reply is what the proof says: every token, and its probabilities as near as can be."""
+        """Return True if the reply equals the proof's: every token, and its probabilities as near as possible."""
         bound = _ROUNDING if self.alike else BOUND
         return self.other is None and not self.problems and self.difference <= bound
 
@@ -164,7 +164,7 @@ def verify_proof(
     """Compute the reply of a proof again, with the models that it needs (`Proof.needs`), and compare.
 
     `models`: their files, by part. `decoder`: it is used where it has them loaded as the proof says, and keeps them;
-    else a decoder of its own loads them. Raises NoProof where a model is missing or is not the same file, LoadFailed
+    else a decoder of its own loads them. Raises NoProof if a model is missing or is not the same file, LoadFailed
     and its kinds, Cancelled.
     """
     token = cancel or CancelToken()
@@ -179,7 +179,7 @@ def verify_proof(
 
 
 def _require(proof: Proof, part: str, path: Path | None, cancel: CancelToken) -> None:
-    """Raise NoProof where a model is missing or is not the same file."""
+    """Raise NoProof if a model is missing or is not the same file."""
     wanted = proof.model(part)
     name = "" if wanted is None else str(wanted["name"])
     if path is None:
@@ -191,7 +191,7 @@ def _require(proof: Proof, part: str, path: Path | None, cancel: CancelToken) ->
 
 
 def _has(decoder: SpeculativeDecoder, proof: Proof, models: Mapping[str, Path]) -> bool:
-    """Return True if a decoder has loaded what a proof needs, and nothing that would draft in its place."""
+    """Return True if a decoder has loaded the models of a proof, and nothing that would draft in their place."""
     there = [part for part in PARTS if getattr(decoder, part) is not None]
     if not proof.by_target_alone and tuple(there) != proof.needs:
         return False
@@ -293,6 +293,6 @@ def _text(decoder: SpeculativeDecoder, token: int) -> str:
 
 
 def _fits(proof: Proof, text: str) -> bool:
-    """Return True if the text is that of the tokens, up to what ended the reply."""
+    """Return True if the text is that of the tokens, up to the end of the reply."""
     told: str = proof.content["text"]
     return told == text or (proof.content["finish_reason"] in ("stop", "cancelled") and text.startswith(told))

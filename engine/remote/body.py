@@ -1,4 +1,4 @@
-"""Make the body of a request: what the engine is asked for, as OpenAI's interface says it."""
+"""Make the body of a request: the engine's request in the form of OpenAI's interface."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SAID = (TextPart, FilePart)
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Hold a request. `chat`: of a conversation, otherwise of a text; `notes`: what the server could not be asked."""
+    """Hold a request. `chat`: of a conversation, otherwise of a text; `notes`: settings unknown to the server."""
 
     chat: bool
     content: dict[str, Any]
@@ -29,7 +29,7 @@ class Body:
 
 
 def make_body(request: GenerationRequest, model: str, kind: ServerKind) -> Body:
-    """Return the body of a request. Raises NotAvailable for what the server cannot be asked and cannot be left out."""
+    """Return the body of a request. Raises NotAvailable for required settings that the server does not know."""
     content: dict[str, Any] = {"model": model, "stream": True}
     content["stream_options"] = {"include_usage": True, **kind.usage}
     chat = not request.raw and not _are_tokens(request.prompt)
@@ -110,7 +110,7 @@ def _are_tokens(prompt: object) -> bool:
 
 
 def _sample(content: dict[str, Any], sampling: SamplingConfig, kind: ServerKind) -> list[str]:
-    """Put the sampling into a body; return the names of what the server has no word for."""
+    """Put the sampling into a body; return the names of settings that the server does not know."""
     for name in STANDARD:
         content[name] = getattr(sampling, name)
     if sampling.seed is not None:

@@ -21,7 +21,7 @@ _MOST_LOOKED_AT = 64 * 2**20
 
 @dataclass(slots=True)
 class _Call:
-    """Collect the pieces of one call. `index`: its place as the server counts, None where it does not.
+    """Collect the pieces of one call. `index`: its place as the server counts, None if it does not.
 
     `pieces`: of its arguments; `grows`: each of them begins with the one before it, so the last says all.
     """
@@ -43,7 +43,7 @@ class _Call:
 
     @property
     def told(self) -> int:
-        """Return the number of letters of arguments that were told, each once."""
+        """Return the number of letters of arguments that have come, each once."""
         return len(self.pieces[-1]) if self.grows and self.pieces else self.size
 
     @property
@@ -55,7 +55,7 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class _Delta:
-    """Hold one piece of a call. `place`: among the pieces that came with it, None where it came alone."""
+    """Hold one piece of a call. `place`: among the pieces that came with it, None if it came alone."""
 
     place: int | None
     index: int | None
@@ -103,7 +103,7 @@ class CallPieces:
         return tuple(calls), (note,) if broken else ()
 
     def _add(self, delta: _Delta, named: Sequence[_Call]) -> _Call:
-        """Add a piece to the call that it is of. `named`: those that were named with it."""
+        """Add a piece to its call. `named`: those that were named with it."""
         call = self._meant(delta, named)
         if call is None:
             if len(self._calls) >= _MOST_CALLS:
@@ -168,7 +168,7 @@ class CallPieces:
 
 
 def _object(text: str) -> str:
-    """Return the text of an object, also where it was written as JSON once more; "" where it is none."""
+    """Return the text of an object, also if it was encoded as JSON once more; "" for anything else."""
     for _again in range(_MOST_CODED):
         try:
             value = json.loads(text)
@@ -224,7 +224,7 @@ def _id(value: object) -> str:
 
 
 def _arguments(value: Any) -> str:
-    """Return arguments as JSON text, also those that are told as an object. Raises NotUnderstood."""
+    """Return arguments as JSON text, also those given as an object. Raises NotUnderstood."""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else text_of(value)
 
 

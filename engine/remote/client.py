@@ -78,7 +78,7 @@ class RemoteDecoder:
 
     @property
     def thinking_modes(self) -> tuple[ThinkingMode, ...]:
-        """Return nothing: a server does not tell how its model can be told to think."""
+        """Return nothing: a server does not report its thinking modes."""
         return ()
 
     def describe(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class RemoteDecoder:
         cancel: CancelToken | None = None,
         **options: Unpack[GenerationOptions],
     ) -> GenerationResult:
-        """Write a reply and give it whole. Arguments as of SpeculativeDecoder; who proposes is the server's affair.
+        """Write a reply and return it whole. Arguments as of SpeculativeDecoder; the server chooses who proposes.
 
         `on_text` sees each piece and may return False to end the reply with it.
         Raises InvalidRequest, NotAvailable, DecoderBusy, ServerFailed, Cancelled (before any text).
@@ -127,10 +127,10 @@ class RemoteDecoder:
         return AsyncReply(lambda: self._reply(prompt, token, options), token)
 
     def answer_now(self) -> None:
-        """Do nothing: a server cannot be told to end its thought."""
+        """Do nothing: a server's thought cannot be ended."""
 
     def calibrate(self, *, cancel: CancelToken | None = None) -> None:
-        """Do nothing: what a server's models cost is the server's affair."""
+        """Do nothing: the costs of a server's models are its own affair."""
 
     def _reply(
         self, prompt: Prompt | GenerationRequest, cancel: CancelToken | None, options: GenerationOptions

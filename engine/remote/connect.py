@@ -1,4 +1,4 @@
-"""Connect to a server: which models it has, and what kind it is."""
+"""Connect to a server: find its models, and its kind."""
 
 from __future__ import annotations
 

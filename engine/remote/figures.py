@@ -1,4 +1,4 @@
-"""Work out the figures of a reply from what the server told. What it did not tell is never guessed."""
+"""Calculate the figures of a reply from the server's reports. Missing ones are never guessed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Hold the figures of a reply: its statistics, and how many tokens its prompt has and had to be read."""
+    """Hold the figures of a reply: its statistics, and the tokens of its prompt, all of them and those evaluated."""
 
     stats: GenerationStats
     prompt_tokens: int

@@ -1,4 +1,4 @@
-"""Put together what a server tells, piece by piece: text, reasoning, tool calls, and the figures."""
+"""Assemble a server's reply piece by piece: text, reasoning, tool calls, and the figures."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _REASONS: Mapping[str, FinishReason] = {
     **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens", "incomplete"), "length"),
     **dict.fromkeys(("error", "failed", "abort", "aborted", "cancelled", "canceled", "network_error"), "error"),
 }
-"""How a reply ended that has no end of its own, by what servers call it; anything else is one."""
+"""Finish reasons for replies without an end of their own, by the servers' names; anything else is an end."""
 _MOST_LETTERS = 64 * 2**20
 _PIECE = 16
 _META = ("spec_verify_ct", "spec_draft_token_num", "spec_accept_token_num")
-"""What is read of SGLang's account of a reply."""
+"""The entries that are read of SGLang's account of a reply."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Heard:
     _letters: int = 0
 
     def take(self, piece: object) -> Added:
-        """Take one piece; return what it adds to the reasoning and to the content. Raises NotUnderstood."""
+        """Take one piece; return its additions to the reasoning and to the content. Raises NotUnderstood."""
         if not isinstance(piece, dict):
             raise NotUnderstood(Translatable("a piece of it is no JSON object"))
         for name in ("usage", "timings"):

@@ -18,7 +18,7 @@ from engine.remote.refusals import broke_off, is_silent, not_understood, refused
 from engine.translatable import Translatable
 
 MOST_BYTES = 16 * 2**20
-"""Of an answer that is read whole, and of one line and one event of a stream."""
+"""The limit of an answer that is read whole, and of one line and one event of a stream."""
 
 
 @dataclass(frozen=True, slots=True)

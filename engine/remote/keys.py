@@ -20,14 +20,14 @@ ITS_ADDRESS = "OUTRIDER_API_KEY_ADDRESS"
 _SERVICE = "Outrider"
 _lock = Lock()
 _first: dict[str, str] = {}
-"""Where the key of the environment was sent first, by key: without an address of its own it stays there."""
+"""The address to which the key of the environment was sent first, by key: it stays there unless it has its own."""
 
 
 def server_key(address: str | None = None, *, bound: bool = False) -> str | None:
     """Return the key for a server: that of the keyring for its address, else that of the environment, else None.
 
     The key of the environment is for the server of OUTRIDER_API_KEY_ADDRESS alone, where that is set; `bound`: only
-    where it is. Raises InvalidRequest where that is no address.
+    where it is. Raises InvalidRequest if that is no address.
     """
     kept = None if address is None else _kept(_root(address))
     given, place = os.environ.get(ENVIRONMENT) or None, os.environ.get(ITS_ADDRESS)
@@ -44,7 +44,7 @@ def hub_token() -> str | None:
 
 
 def keep_hub_token(token: str) -> bool:
-    """Keep a token for the hub in the system's keyring; "" removes it. False: there is no keyring that can keep it.
+    """Store a token for the hub in the system's keyring; "" removes it. False: there is no usable keyring.
 
     Raises InvalidRequest for what is no token.
     """
@@ -79,7 +79,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _root(address: str) -> str:
-    """Return an address without what may be left out of it, as keys are kept by it."""
+    """Return an address without its optional parts, as keys are stored by it."""
     try:
         return str(read_address(address))
     except InvalidRequest:
@@ -87,7 +87,7 @@ def _root(address: str) -> str:
 
 
 def keep_server_key(address: str, key: str) -> bool:
-    """Keep a key in the system's keyring; "" removes it. False: there is no keyring that can keep it.
+    """Store a key in the system's keyring; "" removes it. False: there is no usable keyring.
 
     Raises InvalidRequest for a key that none can be.
     """
@@ -115,7 +115,7 @@ def _kept(address: str) -> str | None:
 
 
 def _keyring() -> Any | None:
-    """Return the module `keyring` where it is installed and has a keyring behind it."""
+    """Return the module `keyring` if it is installed and has a keyring behind it."""
     try:
         keyring: Any = importlib.import_module("keyring")
         backend: Any = keyring.get_keyring()

@@ -1,4 +1,4 @@
-"""Know the kinds of servers: what each can be asked beside OpenAI's interface, and what it tells."""
+"""Define the kinds of servers: their extensions of OpenAI's interface, and their figures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ServerKind:
 
     `name`: for people; `sampling`: how it calls our rules that OpenAI's interface does not have; `extras`: what every
     request asks for, so that it tells more; `usage`: the same in the options of a stream; `going_on`: how it is asked
-    to go on with a message, None where it cannot be; `echoes`: whether it may repeat that message first; `template`:
+    to go on with a message, None if it cannot be; `echoes`: whether it may repeat that message first; `template`:
     whether arguments of the chat template can be given; `reasoning`: whether it reads what was thought before;
     `acceptance`: whether it can tell how many tokens were accepted; `counts_drafts`: whether it leaves the counts of
     drafts out where there were none; `plain`: whether plain decoding can be asked for; `metrics`: whether its counters

@@ -1,4 +1,4 @@
-"""Say in words what went wrong with a server."""
+"""Describe a server's failure in words."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def broke_off(address: Address, _error: BaseException | None = None, _waited: fl
 
 
 def is_silent(address: Address, seconds: float, *, begun: bool) -> ServerFailed:
-    """Return the error for a server that told nothing for so long."""
+    """Return the error for a server that sent nothing for so long."""
     if begun:
         said = Translatable(
             "The server at {address} has sent nothing for {seconds:g} seconds. {again}",
@@ -80,7 +80,7 @@ def is_silent(address: Address, seconds: float, *, begun: bool) -> ServerFailed:
 
 
 def not_understood(address: Address, reason: str) -> ServerFailed:
-    """Return the error for an answer that is not what OpenAI's interface says."""
+    """Return the error for an answer that violates OpenAI's interface."""
     said = Translatable(
         "The answer of the server at {address} cannot be read: {reason}. Check that it has OpenAI's interface.",
         address=str(address),
@@ -90,7 +90,7 @@ def not_understood(address: Address, reason: str) -> ServerFailed:
 
 
 def failed_midway(address: Address, told: object) -> ServerFailed:
-    """Return the error for a server that reports one instead of going on. `told`: its words."""
+    """Return the error for a server that reports one midway. `told`: its words."""
     said = Translatable("The server at {address} failed{words}", address=str(address), words=quoted(message_of(told)))
     return ServerFailed(str(address), said)
 

@@ -1,4 +1,4 @@
-"""Have one reply written by a server, and tell it as events."""
+"""Request one reply from a server, and yield it as events."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RemoteReply:
         self._finish: FinishReason | None = None
 
     def run(self) -> Generator[Event, bool | None, None]:
-        """Give the events. What fails midway is raised behind Finished. Raises ServerFailed, Cancelled."""
+        """Yield the events. An error midway is raised behind Finished. Raises ServerFailed, Cancelled."""
         before = self._counters()
         failure: ServerFailed | None = None
         self._began = perf_counter()
@@ -142,7 +142,7 @@ class RemoteReply:
 
 
 class _Rounds:
-    """Tell rounds of what a server counts while it writes (llama.cpp), or one for all that was told at the end."""
+    """Derive rounds from a server's counts while it writes (llama.cpp), or one from all counts at the end."""
 
     def __init__(self) -> None:
         self._number = self._proposed = self._accepted = 0

@@ -1,4 +1,4 @@
-"""Read the texts and counts in what a server says."""
+"""Read the texts and counts in a server's answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class NotUnderstood(Exception):
 
 
 def text_of(value: object) -> str:
-    """Return a text, also one that is told as a list of parts; '' for None. Raises NotUnderstood."""
+    """Return a text, also one given as a list of parts; '' for None. Raises NotUnderstood."""
     if value is None:
         return ""
     if isinstance(value, list):
@@ -24,7 +24,7 @@ def text_of(value: object) -> str:
 
 
 def count_of(value: object) -> int | None:
-    """Return a whole number that counts something; None for anything else, and for what nobody can have counted."""
+    """Return a whole number that counts something; None for anything else, and for impossible counts."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST_COUNT:
         return None
     return int(value) if value == int(value) else None

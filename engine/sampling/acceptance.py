@@ -44,7 +44,7 @@ def residual_distribution(target_probs: Distribution, draft_probs: Distribution)
     """Return the distribution of the correction after a rejection: max(0, target - draft), normalised.
 
     Shape (vocab_size,). Where it has no mass (the two are equal up to rounding) the target's own is given.
-    Raises DegenerateDistribution where one of the two is not made of numbers.
+    Raises DegenerateDistribution if one of the two is not made of numbers.
     """
     residual = np.maximum(target_probs - draft_probs, 0.0)
     mass = float(residual.sum())

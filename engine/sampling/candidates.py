@@ -18,7 +18,7 @@ class Candidates:
     beyond have probability 0. `mass` is their sum, where it is known. `candidates[token]` is a probability. Raises
     DegenerateDistribution where the weights have no mass or are not numbers.
 
-    Attributes: normaliser (log(sum(exp(logits))) of the row of logits that they were made of as it was; None where it
+    Attributes: normaliser (log(sum(exp(logits))) of the row of logits that they were made of as it was; None if it
     is not known, or where the logits were changed before).
     """
 
@@ -84,7 +84,7 @@ class Candidates:
         return [(int(token), float(share)) for token, share in zip(tokens, shares, strict=True) if share > 0.0]
 
     def without(self, token: int) -> Candidates | None:
-        """Return the distribution without one of its tokens, or None where there is no other."""
+        """Return the distribution without one of its tokens, or None if there is no other."""
         place = token if self._tokens is None else int(self._tokens.searchsorted(token))
         weights = self._weights.copy()
         weights[place] = 0.0

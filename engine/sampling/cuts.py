@@ -24,11 +24,11 @@ Number = type[np.float32] | type[np.float64]
 _BLOCK = 128
 """Weights that are added up together before a cumulative sum is made: that one goes entry by entry, and is slow."""
 _LARGE = 16_384
-"""From this size on a sample of the logits tells where the best ones begin."""
+"""From this size on a sample of the logits shows the threshold of the best ones."""
 _SAMPLED = 16
 """It is every so many-th one."""
 _SPREAD = 64
-"""How many tokens share what top-p leaves out, at a first guess."""
+"""The number of tokens that share the mass outside top-p, at a first guess."""
 NO_MASS = Translatable("its probabilities sum to zero or are not finite numbers")
 NO_PEAK = Translatable("its best logit is not a finite number")
 
@@ -164,7 +164,7 @@ def _likely(weights: Weights, p: float) -> tuple[Tokens, float]:
 
 
 def peak_of(row: Row) -> float:
-    """Return the highest logit. Raises DegenerateDistribution where it is no finite number, or any is no number."""
+    """Return the highest logit. Raises DegenerateDistribution if it is infinite, or any is not a number."""
     # Finding its place is several times as fast as taking the maximum.
     return check_peak(float(row[row.argmax()]))
 
@@ -177,7 +177,7 @@ def check_peak(peak: float) -> float:
 
 
 def total(weights: Weights) -> float:
-    """Return the sum of the weights. Raises DegenerateDistribution where that is 0 or no finite number."""
+    """Return the sum of the weights. Raises DegenerateDistribution if that is 0 or no finite number."""
     # einsum adds several times as fast as sum does, in as many parts as a register has places.
     mass = float(np.einsum("i->", weights))
     if not 0.0 < mass < np.inf:
@@ -208,7 +208,7 @@ def quantile(weights: Weights, u: float) -> int:
 
 
 def _search(weights: Weights, wanted: float, *, relative: bool) -> tuple[int, float]:
-    """Return the first index whose cumulative sum exceeds `wanted`, and how far `wanted` exceeds the sum before it."""
+    """Return the first index whose cumulative sum exceeds `wanted`, and the excess of `wanted` over the sum before."""
     sums = weights.cumsum(dtype=np.float64)
     if relative:
         if not 0.0 < sums[-1] < np.inf:

@@ -40,7 +40,7 @@ def uniform(seed: int, position: int, purpose: Purpose, branch: int = 0) -> floa
 
 
 def round_seed(seed: int, number: int) -> int:
-    """Return the seed for what the draft draws in one round, a whole number below 2^64.
+    """Return the seed for the draft's draws in one round, a whole number below 2^64.
 
     A position that is drafted again, in a later round, gets another number: what was proposed and dropped there may
     have had a say in how many tokens are proposed now.
@@ -52,7 +52,7 @@ def round_seed(seed: int, number: int) -> int:
 def sample(probs: NDArray[np.float64], u: float) -> int:
     """Return the token at quantile `u` in [0, 1) of a distribution of shape (vocab_size,). Never one of probability 0.
 
-    `probs` need not sum to 1. Raises DegenerateDistribution where they have no mass or are not numbers.
+    `probs` need not sum to 1. Raises DegenerateDistribution if they have no mass or are not numbers.
     """
     return quantile(probs, u)
 

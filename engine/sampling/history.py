@@ -27,11 +27,11 @@ class History(Sequence[int]):
         self.changes = 0
         self._committed: Sequence[int] = ()
         self._known = 0
-        """How many of the committed tokens are part of this."""
+        """The number of committed tokens that are counted."""
         self._text = array("q")
         """All of it, the committed tokens and those behind them."""
         self._place: dict[int, int] = {}
-        """Of each counted token, in both arrays."""
+        """The place of each counted token, in both arrays."""
         # Single values go in and out of these several times as fast as of numpy's arrays.
         self._tokens = array("q", [0] * _FIRST_ROOM)
         self._counts = array("f", [0.0] * _FIRST_ROOM)
@@ -95,7 +95,7 @@ class History(Sequence[int]):
 
     @property
     def counted(self) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """Return the different tokens of the window and how often each stands there, both of shape (n,), in no order.
+        """Return the different tokens of the window and their counts, both of shape (n,), in no order.
 
         Views: valid until the next change.
         """
@@ -166,5 +166,5 @@ def counter(history: Sequence[int], window: int) -> History:
 
 
 def counts(history: Sequence[int], window: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """Return the different tokens among the last `window` ones (0: all), and how often each stands there."""
+    """Return the different tokens among the last `window` ones (0: all), and their counts."""
     return counter(history, window).counted

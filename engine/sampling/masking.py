@@ -19,7 +19,7 @@ _INFINITE = np.int32(0x7F800000)
 
 
 class MaskSource(Protocol):
-    """Give the masks of a reply that is being written (see engine.masks.reply_masks)."""
+    """Provide the masks of a reply that is being written (see engine.masks.reply_masks)."""
 
     def mask(self, base: int, behind: Sequence[int] = ()) -> Mask | None:
         """Return the mask of the position behind so many committed tokens and those `behind`; None: any may come."""
@@ -27,7 +27,7 @@ class MaskSource(Protocol):
     def masks(self, base: int, behind: Sequence[int]) -> Masks | None:
         """Return the masks of the positions before each token `behind` and behind the last: shape (n + 1, words).
 
-        None where any token may come at all of them.
+        None if any token may come at all of them.
         """
 
 
@@ -47,7 +47,7 @@ def has(mask: Mask, token: int) -> bool:
 
 
 def only_one(mask: Mask) -> int | None:
-    """Return the one token that may come, or None where there are others or none."""
+    """Return the one token that may come, or None if there are others or none."""
     words = mask.nonzero()[0]
     if len(words) != 1:
         return None

@@ -30,7 +30,7 @@ _CHUNK = 1 << 18
 _ALIGNED = 64
 _FLOAT, _TOKEN = 4, 8
 _BEHIND = 4 * MAX_LOOKAHEAD
-"""Tokens behind the committed ones that the functions take: more than a draft and what is drafted ahead of it."""
+"""Tokens behind the committed ones that the functions take: more than a draft and the tokens drafted ahead of it."""
 _POINTER, _INT = ctypes.c_void_p, ctypes.c_int64
 _SIGNATURES: dict[str, list[Any]] = {
     "outrider_work_size": [],
@@ -76,7 +76,7 @@ class _Chunk:
 
 
 class NativeSampler:
-    """Sample with compiled functions (see rows.Sampler). Raises AttributeError where the library lacks them."""
+    """Sample with compiled functions (see rows.Sampler). Raises AttributeError if the library lacks them."""
 
     def __init__(
         self, library: ctypes.PyDLL, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0
@@ -179,7 +179,7 @@ class NativeSampler:
         return Judged(self._tokens[:found], work.kept, self._logprobs[:found], top)
 
     def _tell_masks(self, masks: Masks | None) -> None:
-        """Tell the functions where the masks are; the array is kept until the next call."""
+        """Pass the masks' address to the functions; the array is kept until the next call."""
         work = self._work
         if masks is not None:
             self._masks = masks = np.ascontiguousarray(masks)
@@ -193,7 +193,7 @@ class NativeSampler:
         return [tuple(pairs[first : first + count]) for first in range(0, together, count)]
 
     def _count(self, history: Sequence[int], behind: Sequence[int] = ()) -> int:
-        """Tell the functions what is penalised; gives how many tokens behind the history they are to count."""
+        """Pass the penalised tokens to the functions; return how many tokens behind the history they count."""
         more = len(behind)
         if more > _BEHIND:
             history, more = [*history, *behind], 0

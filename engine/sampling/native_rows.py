@@ -35,7 +35,7 @@ _SIGNATURES: dict[str, tuple[list[Any], Any]] = {
 
 
 class _Room(threading.local):
-    """Hold memory where the functions write what is left, in each thread its own: often little of a large room.
+    """Hold memory for the functions' results, one for each thread: often a little of a large room is used.
 
     And the rules that they were told last, which are mostly those of the next call.
     """
@@ -57,7 +57,7 @@ class NativeRows:
     """Call the rows' functions of a compiled library (see engine.sampling.rows.Rows).
 
     `library` must keep the interpreter lock during calls (ctypes.PyDLL): they take microseconds, and who lets go of
-    the lock may wait for milliseconds until a busy window gives it back. Raises AttributeError where it lacks one, and
+    the lock may wait for milliseconds until a busy window gives it back. Raises AttributeError if it lacks one, and
     OtherRules.
     """
 

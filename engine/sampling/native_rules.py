@@ -81,7 +81,7 @@ def rules_of(sampling: SamplingConfig, seed: int, least: float, named: Named) ->
 
 
 class Counted(ctypes.Structure):
-    """Hold the committed tokens that are penalised, how often each came, and which ones leave the window first."""
+    """Hold the penalised tokens, their counts, and the order in which they leave the window."""
 
     _fields_ = (
         *(("count", _INT), ("tokens", _POINTER), ("numbers", _POINTER)),

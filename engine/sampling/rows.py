@@ -21,7 +21,7 @@ from engine.sampling.cuts import Choice, Row, Weights, peak_of
 from engine.sampling.masking import Mask, Masks
 
 _LOWEST, _HIGHEST = -40.0, 70.0
-"""Peaks between which no sum of exponentials in float32 overflows or loses what counts."""
+"""Peaks between which a sum of exponentials in float32 neither overflows nor loses precision."""
 
 Top = tuple[tuple[int, float], ...]
 """The best (token, natural log-probability) of a row, best first, lower ids first among equals."""
@@ -36,7 +36,7 @@ class Proposal(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """Hold the judged tokens of a round, how many of them are proposals, and log-probabilities.
+    """Hold the judged tokens of a round, the number of proposals among them, and log-probabilities.
 
     `top`: of each token's row, where it was asked for.
     """
@@ -64,7 +64,7 @@ class Sampler(Protocol):
         *,
         mask: Mask | None = None,
     ) -> Proposal | None:
-        """Return the draft's token at `position` of the reply, or None where the model is not sure enough.
+        """Return the draft's token at `position` of the reply, or None if the model is not sure enough.
 
         `rows`: shape (1, n), of which the first `count` logits count. `size`: of the vocabulary that the token is for.
         For the penalties: `history`, and `behind` it the rest of the tokens before this one: from one call to the
@@ -89,7 +89,7 @@ class Sampler(Protocol):
         """Judge a part of the rows, up to the first token that is no proposal.
 
         `proposed`: the tokens that belong to the rows from 0 on; `records`: where their distributions are (see
-        `records_of`), or None where a proposal is kept if the target draws the same. `position`: of row 0's token in
+        `records_of`), or None if a proposal is kept if the target draws the same. `position`: of row 0's token in
         the reply. `history`: for the penalties, the tokens before row 0's. `masks`: of the tokens that may come, one
         for each row from 0 on. Raises DegenerateDistribution with the position, TokenOutOfRange.
         """
@@ -113,7 +113,7 @@ class Rows(Protocol):
     def quantile(self, weights: Weights, u: float) -> int:
         """Return the first index at which the weights up to it exceed `u` of their sum; never one of weight 0.
 
-        `u` in [0, 1). Raises DegenerateDistribution where they have no mass or are no numbers.
+        `u` in [0, 1). Raises DegenerateDistribution if they have no mass or are no numbers.
         """
 
     def sampler(self, sampling: SamplingConfig, seed: int, least: float = 0.0, top: int = 0) -> Sampler | None:
@@ -149,4 +149,4 @@ class NumpyRows:
 
 
 NUMPY: Rows = NumpyRows()
-"""What draws where nothing else was handed in."""
+"""The default source of draws."""

@@ -92,7 +92,7 @@ async def unless_gone(request: Request, work: Coroutine[Any, Any, Response], ref
 async def _events(
     engine: EngineThread, asked: Asked, form: Form, client: str
 ) -> AsyncIterator[tuple[int, list[Event]]]:
-    """Give the events of all replies, one after the other, those together that came together."""
+    """Yield the events of all replies, one after the other, grouped as they came."""
     for index, (wanted, in_tokens) in enumerate(asked.requests()):
         async with aclosing(engine.reply(wanted, client, form.model, form.noted, in_tokens)) as events:
             async for together in events:
@@ -171,7 +171,7 @@ def client_of(request: Request) -> str:
 
 
 def refuse(error: Exception, refusal: Refusal = error_body) -> Response:
-    """Return the answer that says why a request is refused; `refusal` forms its body."""
+    """Return the answer with the reason of a refusal; `refusal` forms its body."""
     said = _sentence(error)
     if isinstance(error, TooMany):
         return JSONResponse(refusal(said, "rate_limit_error"), 429, {"retry-after": "1"})

@@ -1,4 +1,4 @@
-"""Name the routes of the server, and what answers each."""
+"""Name the routes of the server, and their handlers."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Routes:
     # What is there ----------------------------------------------------------------------------------------------------
 
     async def health(self, _: Request) -> Response:
-        """Say that the server is there."""
+        """Report that the server runs."""
         return JSONResponse({"status": "ok"})
 
     async def metrics(self, _: Request) -> Response:
@@ -171,7 +171,7 @@ class Routes:
         return await self._answer(request, read_chat, partial(_reply_form, "chat"))
 
     async def completions(self, request: Request) -> Response:
-        """Go on with a text."""
+        """Continue a text."""
         return await self._answer(request, read_completion, partial(_reply_form, "text"))
 
     async def responses(self, request: Request) -> Response:
@@ -194,7 +194,7 @@ class Routes:
         return await self._answer(request, read_infill, lambda model, noted, _: InfillForm(model, noted))
 
     async def native_completion(self, request: Request) -> Response:
-        """Go on with a text, as llama.cpp's own interface does."""
+        """Continue a text, as llama.cpp's own interface does."""
         return await self._answer(request, read_completion, lambda model, noted, _: InfillForm(model, noted))
 
     async def _answer(
@@ -210,7 +210,7 @@ class Routes:
         return await answer(request, self._engine, asked, make(model, noted, asked))
 
     def _model(self, body: Mapping[str, Any]) -> str:
-        """Return the name of the model that a body means. Raises what finding it raises."""
+        """Return the name of the model in a body. Raises the errors of finding it."""
         name = body.get("model")
         return self._engine.shelf.find(name if isinstance(name, str) else "")
 
@@ -255,7 +255,7 @@ class Routes:
         return JSONResponse(VERSION)
 
     async def ollama_here(self, _: Request) -> Response:
-        """Say that the server is there, as Ollama's clients look for it."""
+        """Report that the server runs, as Ollama's clients check it."""
         return PlainTextResponse("Ollama's interface is here, at /api.")
 
     # Tokens and vectors -----------------------------------------------------------------------------------------------

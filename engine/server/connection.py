@@ -1,4 +1,4 @@
-"""Hold one connection of a client, and end it where the client says nothing, or takes nothing of what it is told.
+"""Hold one connection of a client, and end it if the client sends nothing, or reads nothing.
 
 Silent connections make room for others: nobody shuts the server for all by opening many.
 """
@@ -21,7 +21,7 @@ from engine.server.interfaces.form import as_json, error_body
 
 _MOST = 512
 _PROBE_S, _PROBES = 30, 4
-"""After so many silent seconds the system asks whether the other side is still there, so many times."""
+"""The seconds of silence after which the system probes the other side, and the number of probes."""
 _FULL = as_json(error_body("The server has too many connections. Try again later.", "server_error"))
 
 
@@ -37,7 +37,7 @@ def _most() -> int:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Hold the limits of connections: how many at once, and how many seconds each may take.
+    """Hold the limits of connections: their number at once, and the seconds that each may take.
 
     `head`: until the head of a request is whole; `taken`: until a client takes something of what waits for it.
     """
@@ -109,7 +109,7 @@ class ClientConnection(H11Protocol):
             self._after("head", self.limits.head, self.transport.abort)
 
     def _wait_for_taking(self) -> None:
-        """End the connection where its client takes nothing, as often as it is looked; slowly is good enough."""
+        """End the connection if its client reads nothing between two checks; slowly is good enough."""
         left = self.transport.get_write_buffer_size()
 
         def look() -> None:
@@ -122,7 +122,7 @@ class ClientConnection(H11Protocol):
             self._after("taken", self.limits.taken, look)
 
     def _make_room(self) -> bool:
-        """End the connection that has been silent for the longest; return whether there was any but this one.
+        """End the connection that has been silent for the longest; return True if there was any but this one.
 
         One that was never used goes before one that is kept for another request.
         """
@@ -155,7 +155,7 @@ def connections_of(limits: ConnectionLimits) -> type[ClientConnection]:
 
 
 def _watch(connection: socket.socket | None) -> None:
-    """Have the system notice where the other side is gone without a word, such as a computer that was switched off."""
+    """Enable keep-alive probes, which notice a peer that is gone without a word, such as a computer switched off."""
     with suppress(OSError, AttributeError):
         if connection is not None:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

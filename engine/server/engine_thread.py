@@ -29,9 +29,9 @@ from engine.server.turns import Turns
 T = TypeVar("T")
 Between = Callable[[SpeculativeDecoder], None]
 _QUESTIONS = 4
-"""How many questions are answered at once: one about a long text keeps nobody waiting."""
+"""Questions that are answered at once: one about a long text keeps nobody waiting."""
 _TIDY_S = 1.0
-"""How often is looked whether a model is to be unloaded."""
+"""The interval of checks for models to unload."""
 
 
 class Runner(Protocol):
@@ -42,7 +42,7 @@ class Runner(Protocol):
 
 
 class EngineThread:
-    """Run replies one at a time, or some together where that is quicker. Attributes: shelf; turns; metrics; told.
+    """Run replies one at a time, or some together if that is quicker. Attributes: shelf; turns; metrics; told.
 
     `told`: what of requests was left out and is in the log, by path. A reply is computed as fast as the engine can,
     however slowly its client reads. `runner`: where the models are used; None: a thread of its own. `cache_bytes`: for
@@ -74,7 +74,7 @@ class EngineThread:
     async def reply(
         self, request: GenerationRequest, client: str, model: str, noted: Noted, in_tokens: InTokens
     ) -> AsyncGenerator[list[Event], None]:
-        """Give the events of a reply, those together that came together, once it is this client's turn.
+        """Yield the events of a reply, grouped as they came, once it is this client's turn.
 
         Closing it early ends the reply.
 
@@ -113,7 +113,7 @@ class EngineThread:
         client: str,
         cancel: CancelToken,
     ) -> None:
-        """Write a reply when it is this client's turn: in a stream where there are some. Raises TooMany."""
+        """Write a reply when it is this client's turn: in a stream if there are some. Raises TooMany."""
         streams, shelf = self._streams, self.shelf
 
         def streamed() -> bool:
@@ -181,7 +181,7 @@ class EngineThread:
         tokenizer = decoder.target.tokenizer if decoder.target is not None else None
 
         def step(running: Iterator[Event]) -> bool:
-            """Go on to the end of the round; False: the reply is over."""
+            """Run on to the end of the round; False: the reply is over."""
             for event in running:
                 if tokenizer is not None:
                     _note(event, noted, tokenizer)
@@ -212,7 +212,7 @@ class EngineThread:
         return await self._in_turn(lambda: question(self.shelf.ready(model, cancel)), client, cancel)
 
     async def embed(self, model: str, client: str, texts: Iterable[str | list[int]]) -> tuple[list[list[float]], int]:
-        """Return a vector of each text, and how many tokens they have. Raises TooMany, what loading and texts raise."""
+        """Return a vector of each text, and their number of tokens. Raises TooMany, errors of loading and texts."""
         cancel = CancelToken()
 
         def work() -> tuple[list[list[float]], int]:
@@ -228,7 +228,7 @@ class EngineThread:
         return await self._in_turn(work, client, cancel)
 
     async def _in_turn(self, work: Callable[[], T], client: str, cancel: CancelToken) -> T:
-        """Do a piece of work when it is this client's turn; it is cancelled with the task. Raises TooMany."""
+        """Run a piece of work when it is this client's turn; it is cancelled with the task. Raises TooMany."""
         async with self.turns.take(client):
             return await self._run(self._thread, work, cancel)
 
@@ -278,7 +278,7 @@ class EngineThread:
 
 
 def _begun(asked: GenerationRequest, decoder: SpeculativeDecoder) -> str:
-    """Return the text that a reply goes on with: a prompt without a template, or what the assistant began to say."""
+    """Return the text that a reply continues: a prompt without a template, or the assistant's begun message."""
     prompt = asked.prompt
     if isinstance(prompt, str):
         return prompt if asked.raw else ""
@@ -289,7 +289,7 @@ def _begun(asked: GenerationRequest, decoder: SpeculativeDecoder) -> str:
 
 
 def within_reach(asked: GenerationRequest, decoder: SpeculativeDecoder, noted: Noted) -> GenerationRequest:
-    """Return a request without a thinking effort that the model's chat template lacks, and note what was asked."""
+    """Return a request without a thinking effort that the model's chat template lacks, and note the requested one."""
     wanted = asked.thinking
     if wanted not in EFFORTS or wanted in decoder.thinking_modes:
         return asked
@@ -299,7 +299,7 @@ def within_reach(asked: GenerationRequest, decoder: SpeculativeDecoder, noted: N
 
 
 def _nothing(_: SpeculativeDecoder) -> None:
-    """Stand for what is done between rounds where nothing is."""
+    """Stand in for work between rounds if there is none."""
 
 
 def _note(event: Event, noted: Noted, tokenizer: Tokenizer) -> None:
@@ -313,7 +313,7 @@ def _note(event: Event, noted: Noted, tokenizer: Tokenizer) -> None:
 
 
 def _stopped_by(result: GenerationResult, stops: Iterable[str], tokenizer: Tokenizer) -> str | None:
-    """Return the stop text that ended a reply, None where it ended by itself."""
+    """Return the stop text that ended a reply, None if it ended by itself."""
     whole = b"".join(map(tokenizer.piece, result.tokens)).decode("utf-8", "replace")
     found = [(whole.find(stop), stop) for stop in stops if stop in whole]
     return min(found)[1] if found else None

@@ -42,7 +42,7 @@ def folder_offers(folder: Path, load: Load, embed: Embed, *, drafts: bool = True
 
 
 def _names(models: Sequence[ModelFile]) -> dict[Path, str]:
-    """Return a name for each model, as short as it is one model's alone: with as many folders around as that takes."""
+    """Return a unique name for each model, as short as possible: with as many folders around as that takes."""
     names: dict[Path, str] = {}
     for title, count in Counter(map(_title, models)).items():
         paths = [model.path for model in models if _title(model) == title]

@@ -1,4 +1,4 @@
-"""Bring the events of a reply from the thread that computes to the event loop, at little cost for the former."""
+"""Pass the events of a reply from the computing thread to the event loop, at little cost for the former."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class GatheredEvents:
             self._loop.call_soon_threadsafe(self._loop.call_later, _GATHER_S, self._ready.set)
 
     def end(self, error: Exception | None = None) -> None:
-        """End with what has come, or with an error behind it. On the event loop."""
+        """End with the events so far, or with an error behind them. On the event loop."""
         self._ended, self._error = True, error
         self._ready.set()
 
     async def __aiter__(self) -> AsyncIterator[list[Event]]:
-        """Give the events. Raises the error that ended them."""
+        """Yield the events. Raises the error that ended them."""
         while True:
             await self._ready.wait()
             self._ready.clear()

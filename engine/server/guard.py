@@ -37,7 +37,7 @@ _HOST_NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-
 class Limits:
     """Hold the server's limits and permissions.
 
-    `key`: None where none is needed; `hosts`: names by which the server may be called, beside addresses and localhost;
+    `key`: None if none is needed; `hosts`: names by which the server may be called, beside addresses and localhost;
     `origins`: of web pages that may call it, `*`: of any; `most_bytes` of a body, which comes within `body_seconds`;
     `note`: is told the path, the status and the seconds of each request that was answered. Raises InvalidRequest.
     """
@@ -55,7 +55,7 @@ class Limits:
 
 
 def read_origin(text: str) -> str:
-    """Return an origin of web pages as browsers tell it, of what a person wrote. Raises InvalidRequest."""
+    """Return an origin of web pages in the browsers' form, from a person's text. Raises InvalidRequest."""
     written = text.strip()
     if written in (ANY_ORIGIN, "null"):
         return written
@@ -75,7 +75,7 @@ def read_origin(text: str) -> str:
 
 
 def read_host(text: str) -> str:
-    """Return a name by which a server may be called, of what a person wrote. Raises InvalidRequest."""
+    """Return a name for the server, from a person's text. Raises InvalidRequest."""
     try:
         name = text.strip().lower()
         name = name if name.isascii() else name.encode("idna").decode()
@@ -108,7 +108,7 @@ def _is_json(path: str, headers: Mapping[str, str]) -> bool:
 
 
 class Guard:
-    """Stand before an application and let through what keeps to the limits."""
+    """Guard an application: let requests within the limits through."""
 
     def __init__(self, app: ASGIApp, limits: Limits) -> None:
         self._app, self._limits = app, limits
@@ -149,7 +149,7 @@ class Guard:
         await JSONResponse(error_body(message, code=code), status, headers)(scope, receive, send)
 
     def _wrong(self, scope: Scope, headers: Mapping[str, str]) -> tuple[int, str, str | None] | None:
-        """Return status, message and code of what is wrong; None: nothing."""
+        """Return status, message and code of a refusal; None: the request may pass."""
         limits = self._limits
         host, origin = headers.get("host", ""), headers.get("origin")
         if not self._known_host(host):
@@ -191,7 +191,7 @@ class Guard:
         return sum(hmac.compare_digest(sent, form) for form in forms) > 0
 
     async def _body(self, scope: Scope, receive: Receive) -> Receive:
-        """Read the body, and return what gives it again. Raises _Refused."""
+        """Read the body, and return a receiver that gives it again. Raises _Refused."""
         data = bytearray()
         more = scope["method"] in ("POST", "PUT", "PATCH")
         try:

@@ -22,7 +22,7 @@ class KeptResponses:
         self._letters = 0
 
     def with_before(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a body whose input holds what went before it too. Raises InvalidRequest where that is not kept."""
+        """Return a body whose input includes the earlier items too. Raises InvalidRequest if they are not kept."""
         name = body.get("previous_response_id")
         if name is None:
             return dict(body)
@@ -33,7 +33,7 @@ class KeptResponses:
         return {**body, "input": [*self._kept[name][0], *input_items(body)]}
 
     def keep(self, body: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        """Keep a response to a body, which holds what went before, unless it says otherwise."""
+        """Keep a response to a body, which includes the earlier items, unless it forbids that."""
         if body.get("store") is False:
             return
         items = [*input_items(body), *response["output"]]

@@ -1,4 +1,4 @@
-"""Listen on an address, and give what comes to an application."""
+"""Listen on an address, and pass the connections to an application."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _listening(host: str, port: int) -> socket.socket:
 class Listener:
     """Listen from the beginning, of this machine's own addresses on both, and answer in `run`. Attribute: url (`http://127.0.0.1:8642`).
 
-    Raises InvalidRequest where the address cannot be used.
+    Raises InvalidRequest if the address cannot be used.
     """
 
     def __init__(self, app: ASGIApp, host: str, port: int, limits: ConnectionLimits | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Serve a program's own decoder to others, beside what the program does with it."""
+"""Serve a program's own decoder to others, beside the program's use of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from engine.translatable import Translatable
 
 T = TypeVar("T")
 Hand = Callable[[Callable[[], None]], None]
-"""Hands work to the thread that has the decoder; it is done there when it is its turn."""
+"""Hands work to the thread that has the decoder; it is done there in its turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class LocalServer:
     """Serve a decoder of the caller's. It listens from the beginning. Attributes: url, address.
 
     `decoder` returns it, None as long as there is none; it may have no target, which requests are told. `hand`: brings
-    work to the thread that uses the decoder. Raises InvalidRequest where the address cannot be used.
+    work to the thread that uses the decoder. Raises InvalidRequest if the address cannot be used.
 
     >>> from engine import LocalServer, ServerAddress, bundled_pair, load
     >>> with load(*bundled_pair()) as decoder:

@@ -16,7 +16,7 @@ _FAILURES: tuple[FinishReason, ...] = ("cancelled", "error")
 
 @dataclass(frozen=True, slots=True)
 class ServerLine:
-    """Tell of one request: when it came, its path, the status of the answer, and how long that took, in seconds."""
+    """Describe one request: its time, its path, the status of the answer, and the seconds that it took."""
 
     time: datetime
     path: str

@@ -1,4 +1,4 @@
-"""Hold the models that requests may name: one is loaded at a time, when it is asked for."""
+"""Hold the models that requests may name: one is loaded at a time, on request."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class ModelShelf:
         return {**told, "loaded": there}
 
     def ready(self, name: str, cancel: CancelToken) -> SpeculativeDecoder:
-        """Return the decoder of a model, loaded now where it is not. Raises what loading raises."""
+        """Return the decoder of a model, loaded now if needed. Raises the errors of loading."""
         self._used = monotonic()
         if self._decoder is not None and self._decoder_name == name:
             return self._decoder
@@ -129,12 +129,12 @@ class ModelShelf:
         return decoder
 
     def at_hand(self, name: str) -> SpeculativeDecoder | None:
-        """Return the decoder of a model where it is loaded now. From any thread."""
+        """Return the decoder of a model if it is loaded. From any thread."""
         with self._lock:
             return self._decoder if self._decoder_name == name else None
 
     def embedder(self, name: str, cancel: CancelToken) -> Embedder:
-        """Return an embedding model, loaded now where it is not.
+        """Return an embedding model, loaded now if needed.
 
         Raises what loading raises, but InvalidRequest for a model that is none: it was asked for the wrong thing.
         """
@@ -154,7 +154,7 @@ class ModelShelf:
         return embedder
 
     def touch(self) -> None:
-        """Note that a model is used now."""
+        """Restart the idle time of the model."""
         self._used = monotonic()
 
     def tidy(self) -> bool:

@@ -15,11 +15,11 @@ from engine.errors import EngineError
 _log = logging.getLogger("outrider.server")
 STREAMS = 4
 WORTH_BYTES = 32 * 2**20
-"""Weights of a target below which its forwards are over before threads have met: in turns it is as quick."""
+"""Weights of a target below which its forwards are over before threads have met: one by one is as quick."""
 
 
 class ReplyStreams:
-    """Hold the streams of the decoder that is loaded. `count`: how many; `least_bytes`: of a target that has any.
+    """Hold the streams of the loaded decoder. `count`: their number; `least_bytes`: of a target that has any.
 
     `open` is called where nobody uses the decoder, `open_midway` by the thread that writes a reply with it, the rest on
     the event loop.
@@ -31,7 +31,7 @@ class ReplyStreams:
         self._tried: weakref.WeakSet[SpeculativeDecoder] = weakref.WeakSet()
         self._of: weakref.ref[SpeculativeDecoder] | None = None
         self._free: list[tuple[str, SpeculativeDecoder]] = []
-        """With the client that used each last, the one that was used longest ago first."""
+        """Free streams with their last client, the one unused for longest first."""
 
     def wanted(self, decoder: SpeculativeDecoder | None, request: GenerationRequest) -> bool:
         """Return True if it should be tried to open streams for such requests."""
@@ -53,7 +53,7 @@ class ReplyStreams:
             self._open(decoder, midway=False)
 
     def open_midway(self, decoder: SpeculativeDecoder, waiting: Iterable[GenerationRequest]) -> bool:
-        """Open the streams between two rounds of a reply, where they suit a request that waits; return whether any are.
+        """Open the streams between two rounds of a reply, if they suit a waiting request; return True if any are open.
 
         What is left of that reply is written within `decoder.apart`.
         """

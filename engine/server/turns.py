@@ -1,4 +1,4 @@
-"""Let requests have the engine in turns: clients one after the other, each one's in their order.
+"""Schedule requests for the engine: clients one after the other, each one's in their order.
 
 A turn is had alone, or beside others that can be had beside each other.
 """
@@ -20,7 +20,7 @@ def _alone() -> bool:
 
 
 class Turns:
-    """Hand out turns. `most`: how many may wait; `together`: how many may be had beside each other.
+    """Hand out turns. `most`: how many may wait; `together`: how many may run at once.
 
     For one event loop. Attributes: waiting, running (how many).
     """
@@ -29,12 +29,12 @@ class Turns:
         self._most, self._together = most, together
         self._queues: OrderedDict[str, deque[tuple[asyncio.Future[bool], Callable[[], bool]]]] = OrderedDict()
         self._shared = False
-        """True if those that run can be had beside each other."""
+        """True if the running turns may be shared."""
         self.waiting = self.running = 0
 
     @asynccontextmanager
     async def take(self, client: str, beside: Callable[[], bool] = _alone) -> AsyncIterator[bool]:
-        """Wait for a turn and have it within; gives whether others have one too, or may get one. Raises TooMany.
+        """Wait for a turn and hold it within; yields True if others may run at once. Raises TooMany.
 
         `beside`: asked when it comes, whether it can be had beside others.
         """
@@ -50,7 +50,7 @@ class Turns:
             self._pass_on()
 
     def share(self) -> None:
-        """Let others have turns beside the one that runs: it was had alone until now."""
+        """Allow others to run beside the present turn, which was exclusive until now."""
         self._shared = True
         self._pass_on()
 
@@ -89,7 +89,7 @@ class Turns:
             del self._queues[client]
 
     def _pass_on(self) -> None:
-        """Give turns as far as they fit: to the client that has waited longest since its last one, and so on."""
+        """Grant turns as far as they fit: to the client that has waited longest since its last one, and so on."""
         while self._queues:
             client, queue = next(iter(self._queues.items()))
             while queue and queue[0][0].done():

@@ -20,7 +20,7 @@ _OLD_S = 60.0
 
 
 def cache_folder() -> Path:
-    """Return the user's cache of this program: nothing in it is needed, all of it saves time. It may not exist."""
+    """Return the user's cache folder of this program: all of it saves time, none is needed. It may not exist."""
     return user_cache_path("outrider")
 
 
@@ -32,7 +32,7 @@ def tighten_cache() -> None:
 
 
 def library_place() -> Path:
-    """Return the folder for what scans found out. It may not exist."""
+    """Return the folder of scan results. It may not exist."""
     return cache_folder() / "library"
 
 
@@ -42,19 +42,19 @@ def full_size_folder() -> Path:
 
 
 def folder_key(folder: Path) -> str:
-    """Return a file name for what is kept about a folder."""
+    """Return a file name for the data about a folder."""
     return hashlib.blake2b(os.fsencode(folder.absolute()), digest_size=16).hexdigest()
 
 
 def read_file(path: Path) -> bytes:
-    """Return the bytes of a file of ours. Raises OSError where it is no file, or too large to be ours."""
+    """Return the bytes of a file of ours. Raises OSError if it is no file, or too large to be ours."""
     if not path.is_file() or path.stat().st_size > _MOST_BYTES:
         raise FileNotFoundError(path)
     return path.read_bytes()
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the JSON object of a file of ours; an empty one where there is none that can be read."""
+    """Return the JSON object of a file of ours; an empty one if it cannot be read."""
     try:
         data = json.loads(read_file(path))
     except (OSError, ValueError, RecursionError):
@@ -71,7 +71,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Take away what killed programs had half written, long enough ago that nobody is writing it."""
+    """Remove half-written files of killed programs, old enough that nobody is writing them."""
     now = datetime.now(UTC).timestamp()
     with suppress(OSError):
         for part in folder.glob(".*.part"):

@@ -7,11 +7,11 @@ import ssl
 from functools import cache
 
 _BUNDLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
-"""Where other programs are told of further certificates; OpenSSL reads SSL_CERT_FILE and SSL_CERT_DIR by itself."""
+"""Other programs' variables for further certificates; OpenSSL reads SSL_CERT_FILE and SSL_CERT_DIR by itself."""
 
 
 def system_certificates() -> ssl.SSLContext:
-    """Return a context that trusts what the system trusts; where it has none at its usual place, certifi's."""
+    """Return a context that trusts the system's certificates; if it has none at its usual place, certifi's."""
     places = ssl.get_default_verify_paths()
     if places.cafile or places.capath:
         return ssl.create_default_context()
@@ -24,7 +24,7 @@ def system_certificates() -> ssl.SSLContext:
 def trusted(bundle: str | None = None) -> ssl.SSLContext:
     """Return a context that trusts the system's certificates and those of the environment and of `bundle`.
 
-    Raises OSError where a file of them cannot be read.
+    Raises OSError if a file of them cannot be read.
     """
     context = system_certificates()
     for place in (bundle, *map(os.environ.get, _BUNDLES)):

@@ -33,7 +33,7 @@ def child_command(hidden: str, argument: str = "") -> list[str]:
 
 
 def start_child(command: list[str], *, errors: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
-    """Start a child whose input and output are pipes; `errors`: where its standard error goes. Raises OSError.
+    """Start a child whose input and output are pipes; `errors`: the target of its standard error. Raises OSError.
 
     It stands in a process group of its own: Ctrl+C in a terminal reaches the parent alone, which decides what ends.
     """
@@ -50,7 +50,7 @@ def start_child(command: list[str], *, errors: int = subprocess.DEVNULL) -> subp
 
 
 def end_child(process: subprocess.Popen[bytes]) -> None:
-    """Kill a child, wait until it is gone, and close its pipes. Nobody may be reading or writing them."""
+    """Kill a child, wait until it is gone, and close its pipes. No thread may be reading or writing them."""
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout):
@@ -60,7 +60,7 @@ def end_child(process: subprocess.Popen[bytes]) -> None:
 
 
 def ask_child(command: list[str], memory: int, check: Callable[[], None], request: bytes | None = None) -> bytes | None:
-    """Return all that a child says until it ends; None where it took more memory than so many bytes.
+    """Return all that a child says until it ends; None if it took more memory than so many bytes.
 
     `request`: what it is told; `check`: called all the time, and may raise an error, which ends it. Raises OSError
     where it cannot be started.

@@ -21,9 +21,9 @@ if sys.platform != "win32":
     import resource
 
 LIMITS_ITSELF = sys.platform == "linux"
-"""Whether a process can limit the memory that it takes. macOS has the call and ignores it."""
+"""True if a process can limit its memory. macOS has the call and ignores it."""
 _HEAD = 8
-"""Bytes before each message, which say how long it is."""
+"""The length prefix of each message, in bytes."""
 _MOST_REQUEST_BYTES = 2**27
 Tell = Callable[[Mapping[str, Any]], None]
 """Sends a part of an answer."""
@@ -62,7 +62,7 @@ def answer_parent(answer: Callable[[dict[str, Any], bytes, Tell], None], memory:
 
 
 def close_doors() -> None:
-    """Let this process open nothing more: neither a file nor a connection. What it needs is imported by now.
+    """Forbid this process to open files and connections. All that it needs is imported by now.
 
     Encodings are modules that Python imports when they are first used.
     """
@@ -74,7 +74,7 @@ def close_doors() -> None:
 
 
 def own_output() -> BinaryIO:
-    """Return the standard output, for messages alone; what a library prints goes the way of the errors."""
+    """Return the standard output, for messages alone; libraries' output is redirected to the errors."""
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     return out
@@ -92,7 +92,7 @@ def be_harmless() -> None:
 
 
 def limit_memory(size: int) -> None:
-    """Let this process take so many bytes more than now: what exceeds them raises MemoryError, or ends the process."""
+    """Limit this process to so many bytes more than now: beyond that it gets MemoryError, or ends."""
     if sys.platform == "linux":
         with suppress(OSError, ValueError):
             pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -101,7 +101,7 @@ def limit_memory(size: int) -> None:
 
 
 def limit_seconds(seconds: float) -> None:
-    """Let this process compute so many seconds more; then SIGPROF ends it, also where the parent is gone.
+    """Limit this process to so many seconds of computing; then SIGPROF ends it, also if the parent is gone.
 
     Its own processor time counts, not the clock: beside other programs the same work takes longer.
     """
@@ -118,7 +118,7 @@ def write_message(pipe: BinaryIO, data: bytes) -> None:
 
 
 def read_message(pipe: BinaryIO, most: int) -> bytes | None:
-    """Return the next message of the other side; None where it ended, or sends more than `most` bytes."""
+    """Return the next message of the other side; None if it ended, or sends more than `most` bytes."""
     head = _read(pipe, _HEAD)
     size = None if head is None else int.from_bytes(head, "big")
     return None if size is None or size > most else _read(pipe, size)

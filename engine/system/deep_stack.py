@@ -13,7 +13,7 @@ _LEAST = 2**24
 
 
 def with_deep_stack(work: Callable[[], _T], size: int) -> _T:
-    """Do `work` on a thread whose stack has `size` bytes more than is usual, and return what it returns.
+    """Run `work` on a thread whose stack has `size` bytes more than usual, and return its result.
 
     Memory is taken only for what is used of it.
     """

@@ -19,7 +19,7 @@ _HAS_MODES = sys.platform != "win32"
 
 
 def expanded(path: str | Path) -> Path:
-    """Return a path in which `~` is the home folder, and `~name` that of a user, where there is one."""
+    """Return a path in which `~` is the home folder, and `~name` that of a user, if there is one."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -60,7 +60,7 @@ def private_file(path: Path) -> None:
 def tighten(*folders: Path) -> None:
     """Take folders of ours, and the files in them, from all others: earlier versions left the modes to the umask.
 
-    Does nothing where a folder is private already, and for what may not be changed.
+    Does nothing if a folder is private already, and for what may not be changed.
     """
     for folder in folders:
         if not _is_open_to_others(folder):
@@ -93,7 +93,7 @@ def _set_mode(path: Path, mode: int) -> None:
 
 
 def write_whole(path: Path, data: bytes, *, lasting: bool = True, private: bool = False) -> None:
-    """Put `data` into the file, in place of what was there. Raises OSError; then the file is as it was before.
+    """Replace the contents of the file with `data`. Raises OSError; then the file is as it was before.
 
     Whoever reads it sees the old content or the new one. `lasting`: when this returns the file outlasts the end of the
     program and, where the system can be asked for it, of the power. A new file is for its owner alone; one that is
@@ -122,7 +122,7 @@ def write_whole(path: Path, data: bytes, *, lasting: bool = True, private: bool 
 
 
 def _keep_name(folder: Path) -> None:
-    """Have it on the disk too under which name the file is. Windows has no way to ask for it."""
+    """Flush the file's name to the disk too. Windows has no way to ask for it."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -12,12 +12,12 @@ _noted: set[str] = set()
 
 
 def note_loaded() -> None:
-    """Note that libraries which compute on threads are at work in this process from now on."""
+    """Record that libraries with threads of their own compute in this process from now on."""
     _noted.add(_LOADED)
 
 
 def check_not_forked() -> None:
-    """Raise NotAvailable where such libraries would wait for threads that only the parent has, for ever."""
+    """Raise NotAvailable if such libraries would wait for threads that only the parent has, for ever."""
     if _FORKED in _noted:
         raise NotAvailable(
             Translatable("Running models in a forked process"),

@@ -1,4 +1,4 @@
-"""Inspect the installation: whether a frozen program is whole, and which libraries are installed beside it.
+"""Inspect the installation: check a frozen program's files, and list the installed libraries.
 
 A frozen program checks its files against the manifest that was written when it was built.
 
@@ -33,7 +33,7 @@ _Expected = tuple[int, str | None] | None
 
 
 def installation_folder() -> Path | None:
-    """Return the folder of the frozen program's files; None where it runs from source or as an installed package."""
+    """Return the folder of the frozen program's files; None if it runs from source or as an installed package."""
     folder = getattr(sys, "_MEIPASS", None)
     return Path(folder) if folder and getattr(sys, "frozen", False) else None
 
@@ -108,7 +108,7 @@ class Installation:
                 return bool(end.value)
 
     def _steps(self, name: str) -> Generator[None, None, bool]:
-        """Hash one file, piece by piece; the generator's value is whether it is what the manifest says."""
+        """Hash one file, piece by piece; the generator's value is True if it matches the manifest."""
         from hashlib import sha256  # noqa: PLC0415 - only a frozen program needs it
 
         digest = sha256()
@@ -131,7 +131,7 @@ def _size(path: Path) -> int:
 
 
 def _is_first(name: str, expected: _Expected) -> bool:
-    """Return True if it is data that the window may need at once, and costs little to read."""
+    """Return True if it is data that the window may need at once, and quick to read."""
     if expected is None or expected[1] is None:
         return False
     return expected[0] <= _SMALL and not name.startswith(_LATER)

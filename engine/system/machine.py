@@ -1,4 +1,4 @@
-"""Describe the machine: its processor and cores, its free memory, and how busy other programs keep it."""
+"""Describe the machine: its processor and cores, its free memory, and its load by other programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engine._version import __version__
 
 _TINY_MODEL = 32 * 2**20
 _SPINS = 3000
-"""Looks at what a thread waits for before it sleeps: 0.05 to 0.2 ms, about what it takes to wake a thread up."""
+"""Spins of a waiting thread before it sleeps: 0.05 to 0.2 ms, about as long as waking a thread takes."""
 _ROOT = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
 _NO_MEMORY = re.compile(
@@ -66,7 +66,7 @@ def _processor() -> str:
 
 
 class OtherPrograms:
-    """Watch, from when it is made, how much of the processors other programs take, or the host of this machine."""
+    """Measure the processors' load by other programs, or by the host of this machine, since its creation."""
 
     def __init__(self) -> None:
         self._began, self._busy, self._own = perf_counter(), _busy_seconds(), _own_seconds()
@@ -152,7 +152,7 @@ def is_tiny(model_bytes: int) -> bool:
 
 @contextmanager
 def short_spins() -> Iterator[None]:
-    """Let the OpenMP library (GNU's) that is loaded within have its threads sleep soon where they wait for each other.
+    """Limit the spinning of the OpenMP library (GNU's) that is loaded within: its threads soon sleep while they wait.
 
     Left to itself a thread spins for 5 to 20 ms at each barrier. Where another program has taken the core of the thread
     that it waits for, that is most of its own time: beside two busy programs on two cores a token took 50 times as long
@@ -202,7 +202,7 @@ def _groups(root: Path, own: Path) -> list[Path]:
 
 
 def _left(group: Path) -> int | None:
-    """Return bytes left in one group, or None where it has no limit."""
+    """Return bytes left in one group, or None if it has no limit."""
     limit = _number(group / "memory.max") or _number(group / "memory.limit_in_bytes")
     used = _number(group / "memory.current") or _number(group / "memory.usage_in_bytes")
     if limit is None or used is None:

@@ -8,7 +8,7 @@ import sys
 
 
 def is_address(host: str) -> bool:
-    """Return True if it is the number of a machine, not its name."""
+    """Return True if it is a machine's IP address, not its name."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Tools that a model may call: where they come from, who allows a call, and the loop of replies and results.
+"""Tools that a model may call: their hosts, the permissions, and the loop of replies and results.
 
 Door: tool.Tool, tool.ToolOutput, tool.ToolHost, toolbox.Toolbox, permissions.Permissions, loop.run_tools and its steps.
 Never imported here: Qt, backends, and the parts of a reply that decide tokens.

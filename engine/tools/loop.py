@@ -1,4 +1,4 @@
-"""Let a model call tools: a reply, the calls in it, their results, the next reply, until one calls nothing.
+"""Run the loop of tool calls: a reply, its calls, their results, the next reply, until one has no calls.
 
 `run_tools` does all of it. Who has the decoder on another thread than the tools (a window) drives the same steps by
 itself: `planned_calls` of a reply, a question about each, `run_call`, `result_message`, and the next reply.
@@ -24,9 +24,9 @@ from engine.tools.toolbox import Toolbox, no_such_tool
 from engine.translatable import Translatable
 
 CALL_LIMIT = 8
-"""Calls that a model may make for one question, where nobody says how many."""
+"""The default limit of calls for one question."""
 CALL_REFUSED = "The user does not allow this call. Answer without it."
-"""What the model reads is English, whatever language the window has."""
+"""Texts for the model are English, whatever language the window has."""
 
 
 _ALREADY = "This call was made with the same arguments already, and"
@@ -34,7 +34,7 @@ _ALREADY = "This call was made with the same arguments already, and"
 
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
-    """Hold a call that a reply makes. `tool` None: it is not run, and nobody is asked; `problem` says why."""
+    """Hold a call of a reply. `tool` None: it is not run, and nobody is asked; `problem` is the reason."""
 
     call: ToolCall
     tool: Tool | None
@@ -116,7 +116,7 @@ def run_call(
 
 
 def result_message(call: ToolCall, output: ToolOutput) -> Message:
-    """Return the message by which the model is told what a call gave back."""
+    """Return the message with a call's result for the model."""
     text = output.text
     if output.pictures:
         text += ("\n" if text else "") + f"[The user sees {len(output.pictures)} pictures.]"

@@ -22,7 +22,7 @@ from engine.tools.mcp_connection import ServerConnection, ServerGone
 from engine.translatable import Translatable, packed
 
 MOST_BYTES = 16 * 2**20
-"""Of a message between parent and child."""
+"""The largest message between parent and child."""
 
 
 def run(_argument: str) -> int:

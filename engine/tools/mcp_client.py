@@ -30,9 +30,9 @@ from engine.tools.tool import CALL_SECONDS, Tool, ToolOutput
 from engine.translatable import Translatable, unpacked
 
 OPEN_SECONDS = 120.0
-"""How long a server may take to start and to say what it offers: some are downloaded when they are first started."""
+"""The seconds for a server to start and list its tools: some are downloaded when they are first started."""
 _GRACE_S = 10.0
-"""Longer than a limit that the child keeps itself: behind that it is stuck, and is ended."""
+"""The grace beyond a limit that the child keeps itself: behind that it is stuck, and is ended."""
 _MOST_BYTES = 16 * 2**20
 _POLL_S = 0.05
 _END_S = 6.0
@@ -49,7 +49,7 @@ class ServerOffer:
 
 
 class ToolServers:
-    """Have the child that talks to MCP servers. Thread-safe; it starts when a server is first asked something."""
+    """Manage the child that talks to MCP servers. Thread-safe; it starts at the first request."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -85,7 +85,7 @@ class ToolServers:
 
 
 class McpHost:
-    """Have the tools of an MCP server (see engine.tools.tool.ToolHost). Made by ToolServers.host."""
+    """Host the tools of an MCP server (see engine.tools.tool.ToolHost). Made by ToolServers.host."""
 
     def __init__(self, servers: ToolServers, config: ServerConfig, open_seconds: float = OPEN_SECONDS) -> None:
         self.config = config
@@ -123,7 +123,7 @@ class McpHost:
         return ToolOutput(said["text"], said["is_error"], tuple(said["pictures"]))
 
     def log(self) -> str:
-        """Return the end of what the server's program wrote beside its answers; starts nothing."""
+        """Return the end of the server program's log; starts nothing."""
         if not self._servers.running:
             return ""
         try:

@@ -1,4 +1,4 @@
-"""A connection to one MCP server, as the child has it: what it offers, and calls, each within bounds."""
+"""A connection to one MCP server within the child: its tools, and calls, each within bounds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SECONDS = 30.0
 
 
 class ServerGone(Exception):
-    """Say in one sentence why a server cannot be used."""
+    """Report in one sentence why a server cannot be used."""
 
     def __init__(self, said: str) -> None:
         super().__init__(said)
@@ -42,7 +42,7 @@ class ServerGone(Exception):
 
 
 class ServerConnection:
-    """Connect to a server, and stay connected until it is closed. Attributes: config, gone (it cannot be asked)."""
+    """Connect to a server, and stay connected until it is closed. Attributes: config, gone (True once it is lost)."""
 
     def __init__(self, name: str, config: Mapping[str, Any], notify: Callable[[dict[str, Any]], None]) -> None:
         self.config, self.gone = config, False
@@ -54,7 +54,7 @@ class ServerConnection:
 
     @property
     def log(self) -> str:
-        """Return the end of what a server's program wrote beside its answers."""
+        """Return the end of the server program's log."""
         return "" if self._process is None else plain_text(self._process.log)
 
     async def close(self) -> None:
@@ -65,7 +65,7 @@ class ServerConnection:
         await asyncio.wait([self._task])
 
     async def _live(self) -> None:
-        """Be the one task that opens and closes what the client is made of."""
+        """Run the one task that opens and closes the client's contexts."""
         try:
             async with self._transport() as transport, Client(transport, cache=None, client_info=_US) as client:
                 self._client.set_result(client)
@@ -89,7 +89,7 @@ class ServerConnection:
             yield self._process.transport()
 
     def _lost(self) -> None:
-        """Note that the server's program ended, or said what it may not."""
+        """Mark the connection as lost: the server's program ended, or broke the protocol."""
         self.gone = True
         self._ended.set()
 
@@ -99,7 +99,7 @@ class ServerConnection:
     # What it offers ---------------------------------------------------------------------------------------------------
 
     async def offers(self) -> dict[str, Any]:
-        """Return its tools, resources and prompts, and what is to be said of them. Raises ServerGone."""
+        """Return its tools, resources and prompts, and notes on them. Raises ServerGone."""
         client = await self._connected()
         has = client.server_capabilities
         notes: list[Any] = []
@@ -149,7 +149,7 @@ class ServerConnection:
         return _as_text(result)
 
     def _why(self, error: BaseException) -> str:
-        """Return in one sentence what went wrong. A connection that was closed is not asked again."""
+        """Describe an error in one sentence. A connection that was closed is not used again."""
         process = self._process
         if isinstance(error, MCPError) and error.error.code == mcp_types.CONNECTION_CLOSED:
             self._lost()
@@ -196,7 +196,7 @@ def _is_task(tool: mcp_types.Tool) -> bool:
 
 
 def _told(tool: mcp_types.Tool) -> dict[str, Any] | None:
-    """Read a tool; None where its name or parameters are out of bounds."""
+    """Read a tool; None if its name or parameters are out of bounds."""
     try:
         schema = json.dumps(tool.input_schema)
     except (ValueError, RecursionError):

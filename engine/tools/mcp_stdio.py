@@ -27,7 +27,7 @@ _POLL_S = 0.01
 
 
 class ServerProcess:
-    """Run the program of a server. Attributes: log (the end of its standard error), problem ("" or why it ended)."""
+    """Run the program of a server. Attributes: log (the end of its standard error), problem (why it ended, or "")."""
 
     def __init__(
         self, config: Mapping[str, Any], notify: Callable[[dict[str, Any]], None], lost: Callable[[], None]
@@ -39,7 +39,7 @@ class ServerProcess:
 
     @property
     def log(self) -> str:
-        """Return the end of what it wrote to its standard error."""
+        """Return the end of its standard error."""
         return self._log.decode("utf-8", "replace")
 
     @asynccontextmanager

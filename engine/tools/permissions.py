@@ -16,7 +16,7 @@ from engine.translatable import Translatable
 
 
 class Permission(Enum):
-    """Say for what a person allows a tool. `never` refuses it, this time and later."""
+    """Define the scope of a permission for a tool. `never` refuses it, this time and later."""
 
     once = "once"
     chat = "chat"
@@ -25,7 +25,7 @@ class Permission(Enum):
 
 
 Ask = Callable[[Tool, Mapping[str, Any]], Permission]
-"""Ask a person whether a tool may be called with these arguments. May block until there is an answer, on the thread of
+"""Ask a person for permission to call a tool with these arguments. May block until there is an answer, on the thread of
 the caller; who goes away instead raises Cancelled."""
 
 
@@ -57,7 +57,7 @@ class Permissions:
         return Permission.chat if _is_of(self._chats.get(tool.key), tool) else None
 
     def may_be_always(self, tool: Tool) -> bool:
-        """Return True if *always* can be answered: not of what writes, unless that was allowed on the tool's page."""
+        """Return True if *always* may be answered: not for tools that write, unless allowed on the tool's page."""
         kept = self._kept.get(tool.key, {})
         return not tool.writes or _is_of(kept.get("writing"), tool)
 
@@ -66,7 +66,7 @@ class Permissions:
         return tuple(each for each in Permission if each is not Permission.always or self.may_be_always(tool))
 
     def keep(self, tool: Tool, permission: Permission) -> None:
-        """Keep an answer. Raises InvalidRequest for *always* where it cannot be answered, and what cannot be written.
+        """Keep an answer. Raises InvalidRequest for a forbidden *always*, and if the file cannot be written.
 
         Answering *once* forgets nothing.
         """
@@ -85,7 +85,7 @@ class Permissions:
             self._write()
 
     def allow_writing_always(self, tool: Tool, *, allowed: bool) -> None:
-        """Say on a tool's own page whether *always* can be answered although it writes. Raises InvalidRequest."""
+        """Allow or forbid *always* for a tool that writes, from its own page. Raises InvalidRequest."""
         kept = self._kept.setdefault(tool.key, {})
         if allowed:
             kept["writing"] = tool.digest
@@ -105,7 +105,7 @@ class Permissions:
         self._chats.clear()
 
     def asking(self, ask: Ask) -> Ask:
-        """Return an Ask that asks only where nothing is kept, and keeps what is answered."""
+        """Return an Ask that asks only if no answer is kept, and keeps new ones."""
 
         def asked(tool: Tool, arguments: Mapping[str, Any]) -> Permission:
             given = self.given(tool)
@@ -130,5 +130,5 @@ class Permissions:
 
 
 def _is_of(digest: str | None, tool: Tool) -> bool:
-    """Return True if an answer is for the tool as it is. A digest takes its time: it is made only to be compared."""
+    """Return True if an answer is for the tool as it is. A digest is slow: it is made only to be compared."""
     return digest is not None and digest == tool.digest

@@ -25,7 +25,7 @@ _OURS = "outrider"
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}")
 _INPUT = re.compile(r"\$\{input:[^}]*\}")
 _LISTS = ("mcpServers", "servers", "context_servers")
-"""Where programs keep their servers; the first that is there counts."""
+"""The programs' names for their lists of servers; the first that exists counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def servers_file() -> Path:
 
 
 def permissions_file() -> Path:
-    """Return the file of what was allowed. It may not exist."""
+    """Return the file of permissions. It may not exist."""
     return user_config_path("outrider", appauthor=False) / "tool-permissions.json"
 
 
@@ -133,7 +133,7 @@ def read_servers(path: Path | None = None) -> tuple[ServerConfig, ...]:
 
 
 def usable_servers(path: Path) -> tuple[tuple[ServerConfig, ...], tuple[str, ...]]:
-    """Return the servers that a file lists, and why others of it cannot be used. Raises InvalidRequest."""
+    """Return the servers that a file lists, and the reasons why others in it cannot be used. Raises InvalidRequest."""
     return _usable(_read_json(path), path)
 
 

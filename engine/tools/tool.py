@@ -14,9 +14,9 @@ from engine.cancel import CancelToken
 from engine.translatable import Translatable
 
 MOST_RESULT_BYTES = 32_000
-"""UTF-8 bytes of a result that a model reads; the rest is cut off, and that is told."""
+"""UTF-8 bytes of a result for a model; the rest is cut off, with a note."""
 CALL_SECONDS = 120.0
-"""How long a call may take where nobody says how long."""
+"""The default time limit of a call."""
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e0fff]"
@@ -61,7 +61,7 @@ class Tool:
 
     @property
     def digest(self) -> str:
-        """Return a fingerprint of all that is said of the tool: what was allowed of it is not allowed of another."""
+        """Return a fingerprint of the tool's description: a permission holds for no other version."""
         said = [self.name, self.description, self.schema, self.server, self.writes]
         return hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=16).hexdigest()
 
@@ -80,19 +80,19 @@ class ToolOutput:
 
 
 class ToolHost(Protocol):
-    """Have tools, and run them. All methods are called on worker threads, and may block."""
+    """Define a host of tools, which runs them. All methods are called on worker threads, and may block."""
 
     @property
     def name(self) -> str:
         """Return the name of the host, one line."""
 
     def tools(self) -> tuple[Tool, ...]:
-        """Return its tools; starts what must be started for it. Raises EngineError, in one sentence."""
+        """Return its tools, starting its program if needed. Raises EngineError, in one sentence."""
 
     def call(
         self, tool_name: str, arguments: Mapping[str, Any], *, cancel: CancelToken, timeout: float = CALL_SECONDS
     ) -> ToolOutput:
-        """Run a tool and return what it gives back; its own failures are outputs. Raises Cancelled."""
+        """Run a tool and return its output; its own failures are outputs. Raises Cancelled."""
 
     def close(self) -> None:
         """End the started processes. May be called more than once, and by another thread."""

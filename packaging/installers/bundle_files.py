@@ -62,7 +62,7 @@ def sha256(path: Path) -> str:
 def whole_file(target: Path) -> Iterator[Path]:
     """A name beside the target to write to; it becomes the target if all goes well and is removed otherwise.
 
-    Raises SetupError where the disk is full or the folder cannot be written.
+    Raises SetupError if the disk is full or the folder cannot be written.
     """
     unfinished = target.with_name(f".{target.name}.unfinished")
     try:

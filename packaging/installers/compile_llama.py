@@ -84,7 +84,7 @@ def compile_llama(python: Path, kind: str = "cpu") -> Llama:
 
 
 def _check_for_amx(wheel: Path, place: Path) -> None:
-    """Raise SetupError where a library of the wheel carries AMX, which crashes on processors that have it."""
+    """Raise SetupError if a library of the wheel carries AMX, which crashes on processors that have it."""
     if sys.platform != "linux" or shutil.which("objdump") is None:
         return
     shutil.unpack_archive(wheel, place, "zip")

@@ -18,7 +18,7 @@ _BLOCK = 1 << 20
 
 
 def disagreements(version: str, *, tag: str | None, notes: str) -> list[str]:
-    """Why this version may not be released under this tag with these notes; empty where all three agree."""
+    """Why this version may not be released under this tag with these notes; empty if all three agree."""
     reasons = []
     if tag is not None and tag != f"v{version}":
         reasons.append(f"the tag is {tag}, but engine/_version.py says {version}: the tag must be v{version}")

@@ -21,7 +21,7 @@ _UNICODE_ENGLISH = "040904B0"
 def numeric_version(version: str) -> tuple[int, int, int, int]:
     """The four numbers of 16 bits that Windows compares; what follows the numbers ("rc1", ".dev3") is left away.
 
-    Raises ValueError where the version does not begin with one to four such numbers.
+    Raises ValueError if the version does not begin with one to four such numbers.
     """
     found = _RELEASE.match(version)
     if found is None:

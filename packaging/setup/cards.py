@@ -54,7 +54,7 @@ def mark(kind: str) -> str:
 
 
 def vulkan_version(include: Path) -> tuple[int, ...] | None:
-    """The version of the Vulkan headers in a folder of headers, as (1, 3, 272); None where there are none for C++."""
+    """The version of the Vulkan headers in a folder of headers, as (1, 3, 272); None if there are none for C++."""
     try:
         text = (include / "vulkan" / "vulkan_core.h").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -187,7 +187,7 @@ def _without_cublas(compiler: str, missing: str) -> SetupError:
 
 
 def _cuda_compiler() -> str | None:
-    """nvcc, as CMake will find it; None where it will not."""
+    """nvcc, as CMake will find it; None if it will not."""
     named = _given("CMAKE_CUDA_COMPILER") or os.environ.get("CUDACXX", "")
     if named:
         return shutil.which(named)

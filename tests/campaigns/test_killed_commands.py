@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="about signals")
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended. `code`: None where it was killed before."""
+    """How a command ended. `code`: None if it was killed before."""
 
     code: int | None
     said: str

@@ -31,7 +31,7 @@ class _Asked(NamedTuple):
 class Campaign(_Asked):
     """What a campaign is asked for, `seed, share`, and what it did.
 
-    Attributes: made (tries; None where nobody asked for their number), figures (what it measured, by name).
+    Attributes: made (tries; None if nobody asked for their number), figures (what it measured, by name).
     """
 
     def __init__(self, seed: int, share: float) -> None:

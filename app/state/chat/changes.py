@@ -19,7 +19,7 @@ class Piece:
 
     @property
     def changed(self) -> bool:
-        """Return True where they differ."""
+        """Return True if they differ."""
         return self.old != self.new
 
 

@@ -35,7 +35,7 @@ class CitedPart:
 
     @property
     def page(self) -> int:
-        """Return the number of its page or slide; 0 where it has none."""
+        """Return the number of its page or slide; 0 if it has none."""
         found = _PAGE.match(self.part.where)
         return int(found[2]) if found else 0
 

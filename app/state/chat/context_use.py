@@ -53,7 +53,7 @@ def use_of(fit: PromptFit) -> ContextUse:
 def longer_context(use: ContextUse, most: int) -> int | None:
     """Return the context to load for a message that does not fit: a power of two, or all that a model was trained for.
 
-    None where that helps nothing: `most` tokens are too few as well, or not known (0).
+    None if that helps nothing: `most` tokens are too few as well, or not known (0).
     """
     if use.fits or most <= max(use.used, use.available):
         return None
@@ -66,7 +66,7 @@ def longer_context(use: ContextUse, most: int) -> int | None:
 def last_dropped(entries: Sequence[Entry], dropped: int) -> Exchange | None:
     """Return the last exchange that the model is not shown where the `dropped` oldest messages are left out.
 
-    None where there is none.
+    None if there is none.
 
     Questions without a reply count nowhere: the model is shown none of them (see Transcript.messages_for).
     """

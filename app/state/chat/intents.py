@@ -170,7 +170,7 @@ class ShowSource:
 class ShowPicture:
     """Show a picture that goes with a question, no side longer than `most` pixels. `shown`: where it is to be shown.
 
-    It is given the picture as PNG, None where it is not kept; without it a window of its own shows it.
+    It is given the picture as PNG, None if it is not kept; without it a window of its own shows it.
     """
 
     name: str

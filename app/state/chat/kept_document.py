@@ -19,7 +19,7 @@ MOST_TOLD = 48 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class KeptDocument:
-    """Hold a document. `text`: what was read, packed; `source`: the file itself, b"" where its text is enough."""
+    """Hold a document. `text`: what was read, packed; `source`: the file itself, b"" if its text is enough."""
 
     name: str
     text: bytes
@@ -37,7 +37,7 @@ class KeptDocument:
         return zlib.crc32(self.source, zlib.crc32(self.text, zlib.crc32(self.name.encode("utf-8", "replace"))))
 
     def read(self) -> Document:
-        """Return its text. Raises ValueError where it makes no sense."""
+        """Return its text. Raises ValueError if it makes no sense."""
         try:
             unpack = zlib.decompressobj()
             data = unpack.decompress(self.text, _LARGEST_TEXT)
@@ -60,7 +60,7 @@ def documents_to_json(documents: Iterable[KeptDocument]) -> list[dict[str, str]]
 
 
 def document_from_json(told: Any) -> KeptDocument:
-    """Return a document that was told. Raises ValueError where it makes no sense."""
+    """Return a document that was told. Raises ValueError if it makes no sense."""
     try:
         text, source = (base64.b64decode(told.get(name, ""), validate=True) for name in ("text", "source"))
         name = told["name"]

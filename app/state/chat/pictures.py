@@ -14,7 +14,7 @@ KIND = "Picture"
 _MARK = re.compile(r"\[picture ([0-9a-f]{64})\]")
 
 Find = Callable[[str], ImagePart | None]
-"""Returns a picture by its number; None where it is not kept any more."""
+"""Returns a picture by its number; None if it is not kept any more."""
 
 
 def number_of(data: bytes) -> str:

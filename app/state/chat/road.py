@@ -34,7 +34,7 @@ class Road:
 
 
 def take_road(exchange: Exchange, index: int, given: str | int, writer: Writer) -> Road | None:
-    """Return the road that leaves a reply before the token at `index`. None where its record does not tell.
+    """Return the road that leaves a reply before the token at `index`. None if its record does not tell.
 
     `given`: what comes in the place of that token, one of its alternatives or one's own words.
     """

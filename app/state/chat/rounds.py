@@ -65,7 +65,7 @@ class RoundTrace:
         self._numbers.append(event.round)
 
     def begun(self, last: int, kept: int | None) -> RoundTrace:
-        """Return the rounds up to this number. `kept`: guesses of the last that stay, None where it is whole."""
+        """Return the rounds up to this number. `kept`: guesses of the last that stay, None if it is whole."""
         cut = RoundTrace()
         for number in self._numbers:
             found = self.find(number, {})
@@ -83,11 +83,11 @@ class RoundTrace:
 
     @property
     def last(self) -> int:
-        """Return the number of the last round, 0 where there is none."""
+        """Return the number of the last round, 0 if there is none."""
         return self._numbers[-1] if len(self._numbers) else 0
 
     def find(self, number: int, names: Mapping[int, str]) -> RoundRecord | None:
-        """Return the round of this number, None where it is not known. `names`: the texts of tokens."""
+        """Return the round of this number, None if it is not known. `names`: the texts of tokens."""
         index = bisect_left(self._numbers, number)
         if index == len(self._numbers) or self._numbers[index] != number:
             return None

@@ -26,7 +26,7 @@ ExchangePart = Literal["question", "reply"]
 class Problem:
     """Describe a problem to a person. `details` is for a report to the developers, None if `text` says everything.
 
-    `context`: tokens of context with which the question would fit, None where that is not the problem or does not help.
+    `context`: tokens of context with which the question would fit, None if that is not the problem or does not help.
     """
 
     text: str

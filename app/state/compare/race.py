@@ -44,7 +44,7 @@ class Lane:
 
     @property
     def speed(self) -> float | None:
-        """Return tokens/s; None where there are none."""
+        """Return tokens/s; None if there are none."""
         return self.tokens / self.seconds if self.tokens and self.seconds > 0.0 else None
 
     @property

@@ -68,7 +68,7 @@ def what_is_new(old: Conversation, new: Conversation, source: str) -> list[Store
 
 
 def conversation_of(chat: BroughtChat, source: str, new_id: Callable[[], int]) -> Imported:
-    """Return a chat as a conversation. Raises Senseless where it has no message."""
+    """Return a chat as a conversation. Raises Senseless if it has no message."""
     if len(chat.nodes) > _MOST_NODES:
         raise Senseless(Translatable("it has more than {count} messages", count=_MOST_NODES))
     return _Tree(chat, source, new_id).grow()

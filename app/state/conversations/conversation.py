@@ -196,7 +196,7 @@ class Conversation:
     def add(self, message: StoredMessage) -> None:
         """Add a message below its parent, the newest of its siblings. Where its parent is on the screen, so is it.
 
-        Raises ValueError where the id is there already, a reply follows no question, or it would be its own parent.
+        Raises ValueError if the id is there already, a reply follows no question, or it would be its own parent.
         """
         if message.id in self._messages or message.parent == message.id:
             raise ValueError(f"the message {message.id} is there already")

@@ -90,6 +90,6 @@ class ForeignChat:
 
 
 def _beside(role: Role, text: str, said: Said) -> Said:
-    """Return nothing where the text says everything."""
+    """Return nothing if the text says everything."""
     plain = (asked_messages if role == "user" else reply_messages)(text)
     return () if plain == said else said

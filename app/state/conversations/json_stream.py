@@ -193,7 +193,7 @@ def members_told(stream: JsonStream) -> Iterator[tuple[str, dict[str, Any]]]:
 def large_value(stream: JsonStream, longest: int, largest: int = LARGEST_VALUE, depth: int = _DEEPEST) -> Any:
     """Return a value whose texts may be large, `longest` characters each: an image in a message is one.
 
-    Raises ValueTooLarge where it is large in another way.
+    Raises ValueTooLarge if it is large in another way.
     """
     try:
         return stream.text(longest) if stream.peek() == '"' else stream.value(largest)

@@ -30,7 +30,7 @@ def stats_to_kept(exchange: Exchange) -> dict[str, Any] | None:
 def stats_from_kept(kept: Mapping[str, Any] | None) -> GenerationStats | None:
     """Return the figures that were kept.
 
-    It gives None where they make no sense: they may come from a file that anybody wrote.
+    It gives None if they make no sense: they may come from a file that anybody wrote.
     """
     if not kept:
         return None

@@ -273,7 +273,7 @@ def _gathered(values: Iterable[object], threads: dict[str, dict[str, object]]) -
 
 
 def _read(told: object, place: str) -> Found | None:
-    """Return the chat that a value is, or what is wrong with it; None where it is none."""
+    """Return the chat that a value is, or what is wrong with it; None if it is none."""
     if isinstance(told, dict) and told.get("format") == FORMAT:
         return Found(place, own=json.dumps(told).encode())
     layout: Layout | None = layout_of(told)

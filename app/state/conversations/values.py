@@ -48,12 +48,12 @@ def text_in(told: Mapping[str, Any], name: str, default: str | None = None) -> s
 
 
 def maybe_text_in(told: Mapping[str, Any], name: str) -> str | None:
-    """Return a text, or None where nothing is said. Raises Senseless."""
+    """Return a text, or None if nothing is said. Raises Senseless."""
     return None if told.get(name) is None else text_in(told, name)
 
 
 def values_in(told: Mapping[str, Any], name: str) -> dict[str, Any] | None:
-    """Return an object, or None where nothing is said. Raises Senseless."""
+    """Return an object, or None if nothing is said. Raises Senseless."""
     value = told.get(name)
     if value is None:
         return None

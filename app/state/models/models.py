@@ -34,7 +34,7 @@ class ModelList:
     """Hold the models of the pickers. The bundled pair comes first.
 
     Attributes: selection; loaded; folders (in the order in which they were added); away (those that are not there now);
-    servers; free (bytes of memory that are free, 0 where nobody looked); favourites; recent (last loaded first).
+    servers; free (bytes of memory that are free, 0 if nobody looked); favourites; recent (last loaded first).
     """
 
     def __init__(self, bundled: tuple[Path, Path] | None) -> None:

@@ -28,7 +28,7 @@ class Server:
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> Server | None:
-        """Read a kept server; None where it makes no sense."""
+        """Read a kept server; None if it makes no sense."""
         values = [data.get(name) for name in ("address", "model", "name")]
         if not all(isinstance(value, str) and 0 < len(value) <= _LONGEST and value.isprintable() for value in values):
             return None

@@ -25,7 +25,7 @@ class ReplayRound:
 
     Attributes: start and end (indices of its tokens), kept (how many of them the draft guessed), guessed (how many
     guesses the target judged; None: the record does not tell), rejected (those that were not kept), ending (origin of
-    the token that the target wrote, None where there is none), milliseconds (None: the record does not tell).
+    the token that the target wrote, None if there is none), milliseconds (None: the record does not tell).
     """
 
     start: int
@@ -58,7 +58,7 @@ class Scene:
 
 
 class Replay:
-    """Hold the rounds of a recorded reply. `plain_ms`: of a token in plain decoding, None where it was not measured."""
+    """Hold the rounds of a recorded reply. `plain_ms`: of a token in plain decoding, None if it was not measured."""
 
     def __init__(self, trace: TokenTrace, title: str = "", plain_ms: float | None = None) -> None:
         self.title, self.plain_ms = title, plain_ms

@@ -55,5 +55,5 @@ def described(
 
 
 def description(metadata: Mapping[str, Any]) -> GenerationField | None:
-    """Return the description that `described` put there, None where there is none."""
+    """Return the description that `described` put there, None if there is none."""
     return metadata.get(_KEY)

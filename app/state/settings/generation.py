@@ -294,7 +294,7 @@ class GenerationChoice:
 
     @property
     def thinking_options(self) -> dict[str, Any]:
-        """Return the thinking option of the engine; none where it is left to the model."""
+        """Return the thinking option of the engine; none if it is left to the model."""
         return {} if self.thinking == "default" else {"thinking": self.thinking}
 
     @property
@@ -341,11 +341,11 @@ class GenerationChoice:
         return choice
 
     def with_value(self, name: str, value: object) -> GenerationChoice | None:
-        """Return it with another value of one field, as JSON says it. None where that makes no sense."""
+        """Return it with another value of one field, as JSON says it. None if that makes no sense."""
         return self.with_values({name: value})
 
     def with_values(self, told: Mapping[str, object]) -> GenerationChoice | None:
-        """Return it with other values of these fields, as JSON says them. None where one of them makes no sense."""
+        """Return it with other values of these fields, as JSON says them. None if one of them makes no sense."""
         values: dict[str, Any] = {
             name: _stops(value) if GENERATION[name].kind == "lines" else value for name, value in told.items()
         }

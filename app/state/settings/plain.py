@@ -10,7 +10,7 @@ _DEEPEST = 8
 
 
 def plain_mapping(value: object) -> dict[str, Any] | None:
-    """Return a copy of a mapping that JSON can say and read again. None where it is none."""
+    """Return a copy of a mapping that JSON can say and read again. None if it is none."""
     if not isinstance(value, Mapping):
         return None
     copy = _copy(value, _DEEPEST)

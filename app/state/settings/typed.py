@@ -58,7 +58,7 @@ def show(name: str, choice: GenerationChoice) -> str:
 
 
 def _number(text: str, *, whole: bool) -> float | int | str | None:
-    """Return the number; text that is none stays text, which the engine refuses; None where nothing was typed."""
+    """Return the number; text that is none stays text, which the engine refuses; None if nothing was typed."""
     if not text:
         return None
     try:

@@ -71,7 +71,7 @@ class Figures:
     """Hold all series of the panel.
 
     `rates` and `smoothed`: round numbers and acceptance rates in per cent; `speeds`: seconds since the prompt was read
-    and tokens/s; `plain_speed`: tokens/s of plain decoding of this target, None where it was not measured; `positions`:
+    and tokens/s; `plain_speed`: tokens/s of plain decoding of this target, None if it was not measured; `positions`:
     (proposed, accepted) by place in the draft.
     """
 

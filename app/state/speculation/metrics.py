@@ -336,7 +336,7 @@ class Metrics:
 
     @property
     def speedup(self) -> float | None:
-        """Return tokens/s over the measured plain tokens/s; None where that was not measured or nothing proposed."""
+        """Return tokens/s over the measured plain tokens/s; None if that was not measured or nothing proposed."""
         rate = self.tokens_per_second
         if rate is None or not self.plain_speed or not self.proposed:
             return None

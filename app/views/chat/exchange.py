@@ -56,7 +56,7 @@ _QUESTION_SHARE = 0.85
 class ExchangeView(EntryView):
     """Show a question and the reply to it.
 
-    Attribute: tokens, what colours the tokens of the reply, None where they are not coloured.
+    Attribute: tokens, what colours the tokens of the reply, None if they are not coloured.
     Signal: pointed(QRect) (the keys went to what stands in this rectangle).
     """
 

@@ -45,7 +45,7 @@ class ArgumentField(QPlainTextEdit):
         self.setFixedHeight(int(lines * self.fontMetrics().lineSpacing() + frame))
 
     def changed(self) -> dict[str, Any]:
-        """Return the argument by its name if it was changed. Raises ValueError where it is to be JSON, and is none."""
+        """Return the argument by its name if it was changed. Raises ValueError if it is to be JSON, and is none."""
         text = self.toPlainText()
         if text == self._before:
             return {}

@@ -133,7 +133,7 @@ class RowList(QListView):
         self.clicked.connect(self._open)
 
     def item_at(self, index: QModelIndex) -> ConversationItem | None:
-        """Return the conversation of a row, None where it is a heading."""
+        """Return the conversation of a row, None if it is a heading."""
         row = index.data(ROW_ROLE) if index.isValid() else None
         return row if isinstance(row, ConversationItem) else None
 

@@ -190,7 +190,7 @@ class CodeWriter:
                 self.map.add(text, position + utf16_length(code[:begin]), source, source + len(text))
 
     def _pad(self, table: QTextTable, *, top: bool, bottom: bool = False) -> None:
-        """Leave room around code, but none where it goes on in another frame."""
+        """Leave room around code, but none if it goes on in another frame."""
         place = table.cellAt(0, 0)
         cell: QTextTableCellFormat = place.format().toTableCellFormat()
         cell.setBackground(QBrush(self._theme.color("raised")))

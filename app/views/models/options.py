@@ -55,7 +55,7 @@ class ModelOptionsDialog(Dialog):
         *,
         variables: Mapping[str, Any] | None = None,
     ) -> None:
-        """Build the dialog. `free`: bytes of memory that are free, 0 where nobody looked."""
+        """Build the dialog. `free`: bytes of memory that are free, 0 if nobody looked."""
         super().__init__(parent)
         self.setObjectName("modelOptions")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

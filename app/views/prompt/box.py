@@ -419,7 +419,7 @@ class PromptBox(QFrame):
 
 
 def picture_of(source: QMimeData) -> bytes:
-    """Return the file of a picture that is copied or dragged, b"" where there is none. Nothing of it is read here."""
+    """Return the file of a picture that is copied or dragged, b"" if there is none. Nothing of it is read here."""
     for kind in _PICTURES:
         if source.hasFormat(kind):
             return bytes(source.data(kind).data())

@@ -112,7 +112,7 @@ class WaitingRow(QWidget):
 
 
 class WaitingView(QFrame):
-    """Show the messages of the chat on the screen that wait, above the prompt; nothing where there are none.
+    """Show the messages of the chat on the screen that wait, above the prompt; nothing if there are none.
 
     Signals: edited(number, typed), moved(number, step), dropped(number), sent(number), as the messages are numbered.
     """

@@ -61,7 +61,7 @@ def whence(record: TokenRecord) -> str:
 
 
 def wanted_words(guess: Guess | None) -> str:
-    """Return the draft's guess where the target wrote something else, empty where it is unknown."""
+    """Return the draft's guess where the target wrote something else, empty if it is unknown."""
     if guess is None:
         return ""
     word = token_words(guess.token, guess.text)

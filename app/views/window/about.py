@@ -252,7 +252,7 @@ def _versions() -> list[tuple[str, str]]:
 
 
 def _picture(size: int, ratio: float) -> QPixmap:
-    """Return the program's icon, drawn at the size that it is shown at; empty where it is damaged."""
+    """Return the program's icon, drawn at the size that it is shown at; empty if it is damaged."""
     try:
         data = QBuffer()
         data.setData(QByteArray(read_bytes("icons", "outrider.svg")))

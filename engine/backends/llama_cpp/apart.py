@@ -1,4 +1,4 @@
-"""Run a GGUF model in a child process, whose end is an error and not the end of this program: on other machines.
+"""Run a GGUF model on other machines in a child process, whose end is an error and not the end of this program.
 
 The child has the model and its cache; this side has the tokenizer, and reads the logits from memory that both map.
 """
@@ -44,13 +44,13 @@ from engine.translatable import Translatable, unpacked
 
 _POLL_S = 0.02
 _ANSWER_S = 5.0
-"""So long a machine has to take a connection."""
+"""The seconds within which a machine must accept a connection."""
 _GREETING_S = 30.0
-"""So long it has to say what it is. An rpc-server computes for one at a time and lets the others wait."""
+"""The seconds within which it must greet. An rpc-server computes for one at a time and lets the others wait."""
 _GIVE_UP_S = 5.0
-"""So long after a request to cancel the child is ended: a machine that does not answer would hold it for ever."""
+"""The seconds from a request to cancel to the child's end: a machine that does not answer would hold it for ever."""
 _PIECE = 256
-"""Tokens of a prompt that are computed before is looked whether to go on: other machines cannot be interrupted."""
+"""Tokens of a prompt per piece, between which it can be cancelled: other machines cannot be interrupted."""
 _MEMORY = Path("/dev/shm")  # noqa: S108 - mkstemp makes the file, for this user alone
 
 
@@ -84,7 +84,7 @@ class ApartBackend(Backend):
         progress: Callable[[float], None] | None = None,
         cancel: CancelToken | None = None,
     ) -> ApartBackend:
-        """Load a model. `progress` is told a fraction 0..1. Raises LoadFailed, NotAvailable, Cancelled."""
+        """Load a model. `progress` receives a fraction 0..1. Raises LoadFailed, NotAvailable, Cancelled."""
         check_machines_usable()
         for address in config.rpc:
             _check_reachable(config.path, address, cancel)
@@ -185,7 +185,7 @@ class ApartBackend(Backend):
                 self._ask("mark")
 
     def _ask(self, do: str, **what: Any) -> None:
-        """Have the child do something. Raises BackendFailure, Cancelled."""
+        """Send the child a command, and wait for its answer. Raises BackendFailure, Cancelled."""
         self.check_open()
         answer = self._child.ask({"do": do, **what}, self._cancel)
         if answer is None:
@@ -278,7 +278,7 @@ class Child:
         )
 
     def ask(self, message: dict[str, Any], cancel: CancelToken | None) -> dict[str, Any] | None:
-        """Return the answer to a message; None where the child has ended."""
+        """Return the answer to a message; None if the child has ended."""
         try:
             self._send(message)
         except OSError:
@@ -297,7 +297,7 @@ class Child:
     def _next(
         self, cancel: CancelToken | None, *, grace: float = _GIVE_UP_S, limit: float | None = None
     ) -> dict[str, Any] | None:
-        """Return the next answer; None where the child has ended, or was ended since it is too late.
+        """Return the next answer; None if the child has ended, or was ended since it was too late.
 
         `grace`: seconds after a request to cancel; `limit`: seconds in all.
         """

@@ -1,4 +1,4 @@
-"""Run the child's side of a model that is computed apart (see apart.py): load it, and do what the parent asks.
+"""Run the child's side of a model in another process (see apart.py): load it, and carry out the parent's commands.
 
 Messages are JSON; rows of logits go through a file that both have mapped. If llama.cpp ends this process, the parent
 sees the pipe close.
@@ -26,11 +26,11 @@ from engine.system.child_side import be_harmless, own_output, read_message, writ
 from engine.translatable import packed
 
 _MOST_BYTES = 2**26
-"""Of a message: a prompt of millions of tokens."""
+"""The largest message: a prompt of millions of tokens."""
 
 
 def run(settings: str) -> int:
-    """Load the model that `settings` (JSON) names, and do what is asked until the parent ends. Gives the exit code."""
+    """Load the model that `settings` (JSON) names, and serve the parent until it ends. Returns the exit code."""
     out = own_output()
     be_harmless()
     wanted = json.loads(settings)

@@ -50,16 +50,16 @@ T = TypeVar("T")
 _NEVER = (ctypes.c_char * 2)()
 _MOST_VERIFIED = MAX_LOOKAHEAD + 1
 _LONGEST_REPLAY = 16
-"""A replay rides in the next forward, together with what was accepted since, until it is this long."""
+"""The longest replay that waits for the next forward, to be fed together with its tokens."""
 _STATUS_ABORTED = 2
 _PART = 256
-"""Tokens of a part of the cache that is copied: what waits for a copy waits for no more."""
+"""Tokens of a part of the cache that is copied at once: others wait no longer than that."""
 
 prepare_library()
 
 
 class LlamaCppBackend(Backend):
-    """Run a GGUF model with its context (see engine.backends.base.Backend). Made by `open`, and `config` says how."""
+    """Run a GGUF model with its context (see engine.backends.base.Backend). Made by `open`, with `config`."""
 
     config: LoadConfig | None = None
     _shared = False
@@ -132,7 +132,7 @@ class LlamaCppBackend(Backend):
         vocabulary: Vocabulary | None = None,
         packed: bool = True,
     ) -> LlamaCppBackend:
-        """Load a model. `progress` is told a fraction 0..1. Raises LoadFailed, ModelNotSupported, Cancelled.
+        """Load a model. `progress` receives a fraction 0..1. Raises LoadFailed, ModelNotSupported, Cancelled.
 
         `vocabulary`: by the header of its file, where that was read. `packed`: the weights may be packed, which takes
         time that a few forwards do not give back.
@@ -154,7 +154,7 @@ class LlamaCppBackend(Backend):
         return backend
 
     def _open_eyes(self, model: Any, config: LoadConfig) -> None:
-        """See with the projector of the configuration, if there is one, and the cache can go back behind pictures."""
+        """Load the configured projector, if there is one, and the cache can go back behind pictures."""
         if config.projector is not None and self.rewind.kind == "any":
             self._projector = Projector(config.projector, model, self.threads, on_card=self.device != "cpu")
             self.sees = True
@@ -162,7 +162,7 @@ class LlamaCppBackend(Backend):
             self._free = self._freeing(self._context, model)
 
     def _freeing(self, context: Any, model: Any) -> weakref.finalize[..., LlamaCppBackend]:
-        """Have everything freed together with this object."""
+        """Return a finalizer that frees everything together with this object."""
         parts = self._tokenizer, self._tree, self._wanted, self._projector
         return weakref.finalize(self, free_all, parts, self._batch, context, model)
 
@@ -476,7 +476,7 @@ class LlamaCppBackend(Backend):
             return True
 
     def _change_context(self, model: Any, context: Any, context_length: int) -> None:
-        """Go on with another context, which is empty."""
+        """Replace the context with another one, which is empty."""
         before, tree = self._context, self._tree
         self._free.detach()
         if tree is not None:
@@ -570,7 +570,7 @@ class LlamaCppBackend(Backend):
         return is_state_of(data, first, count, caches_in(empty))
 
     def _take_spare(self) -> None:
-        """Let the text have the cells of the spare sequence."""
+        """Give the cells of the spare sequence to the text."""
         llama_cpp.llama_memory_seq_cp(self._memory, SPARE, 0, -1, -1)
         llama_cpp.llama_memory_seq_rm(self._memory, SPARE, -1, -1)
 
@@ -598,7 +598,7 @@ class LlamaCppBackend(Backend):
             llama_cpp.llama_memory_seq_rm(self._memory, SPARE, -1, -1)
 
     def _recover(self) -> None:
-        """Mend the cache after a forward that failed half-way: it is as before, or empty."""
+        """Repair the cache after a forward that failed half-way: it is as before, or empty."""
         held = self.length - len(self._replay)
         if self._state is not None:
             reached = self._state.recover(self.length)

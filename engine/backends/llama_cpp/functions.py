@@ -18,14 +18,14 @@ logits_place: Any = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_
 
 
 class Closing(Protocol):
-    """What can be closed."""
+    """Define a part that can be closed."""
 
     def close(self) -> None:
         """Free the native object."""
 
 
 def abort_function() -> Any:
-    """Return a C function of the kind that llama.cpp asks whether to stop: true when its argument points to a set flag.
+    """Return a C function as llama.cpp's abort callback: true when its argument points to a set flag.
 
     It is the C library's strlen over the flag of a CancelToken, so that no check takes the interpreter lock, which a
     Python callback would do at every node of the graph.
@@ -35,7 +35,7 @@ def abort_function() -> Any:
 
 
 def read_sequence(context: Any, sequence: int = 0) -> NDArray[np.uint8]:
-    """Return a copy of what the cache holds of a sequence; empty where llama.cpp gives none."""
+    """Return a copy of a sequence's cache; empty if llama.cpp gives none."""
     data = np.empty(int(llama_cpp.llama_state_seq_get_size(context, sequence)), np.uint8)
     place = data.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
     copied = int(llama_cpp.llama_state_seq_get_data(context, place, data.nbytes, sequence))
@@ -43,13 +43,13 @@ def read_sequence(context: Any, sequence: int = 0) -> NDArray[np.uint8]:
 
 
 def write_sequence(context: Any, data: NDArray[np.uint8], sequence: int = 0) -> bool:
-    """Put a copy of `read_sequence` into the cache as a sequence; return whether it was taken."""
+    """Put a copy of `read_sequence` into the cache as a sequence; return False if it was refused."""
     place = data.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
     return bool(llama_cpp.llama_state_seq_set_data(context, place, data.nbytes, sequence))
 
 
 def free_all(parts: Iterable[Closing | None], batch: Any, context: Any, model: Any) -> None:
-    """Close the parts of a backend, then free what llama.cpp made for it."""
+    """Close the parts of a backend, then free its llama.cpp objects."""
     for part in parts:
         if part is not None:
             part.close()

@@ -111,7 +111,7 @@ class EagleHead(_Head):
         self.weight_bytes = int(llama_cpp.llama_model_size(model))
 
     def combine(self, states: States) -> States:
-        """Return the projections of the target's states: what EAGLE-3 calls g."""
+        """Return the projections of the target's states (g in EAGLE-3)."""
         found = np.empty((len(states), self.width), np.float32)
         for start in range(0, len(states), BATCH):
             piece = np.ascontiguousarray(states[start : start + BATCH], np.float32)

@@ -31,7 +31,7 @@ from engine.translatable import Translatable
 MOST_ROWS = MAX_LOOKAHEAD + 1 + 8
 """Rows of logits of a decode at most: of a pending token and its draft, and of a path of a tree that is fed again."""
 _MOST_UNASKED = 16
-"""So many rows of logits that nobody asked for are computed for the sake of states behind the norm. With more, as in
+"""The most unrequested rows of logits that are computed for states behind the norm. With more, as in
 a long prompt, they would cost what a draft gains: there the first round goes without one."""
 _CONTEXT = _MODEL = _ADDRESS = ctypes.c_void_p
 _UNSIGNED, _INT, _FLAG = ctypes.c_uint32, ctypes.c_int32, ctypes.c_bool
@@ -51,7 +51,7 @@ _FUNCTIONS: dict[str, tuple[str, str, Any, tuple[Any, ...]]] = {
     "model_target_layer_ids": ("PK11llama_model", "YAPEBHPEBUllama_model@@", _ADDRESS, (_MODEL,)),
     "model_target_layer_ids_n": ("PK11llama_model", "YAIPEBUllama_model@@", _UNSIGNED, (_MODEL,)),
 }
-"""By name without `llama_`: how compilers write the arguments (Itanium's way, Microsoft's), the result, the arguments.
+"""Functions by name without `llama_`: the mangled arguments (Itanium's way, Microsoft's), the result, the arguments.
 """
 
 
@@ -82,7 +82,7 @@ def _find(
 
 @cache
 def functions() -> Functions:
-    """Return the unstable functions of the loaded library. Raises NotAvailable where one is missing."""
+    """Return the unstable functions of the loaded library. Raises NotAvailable if one is missing."""
     return Functions(llama_library())
 
 
@@ -97,7 +97,7 @@ def hidden_states(model: Any, context: Any) -> HiddenStates | None:
 
 
 def with_shared_keys(states: HiddenStates | None, model: Any, path: Path) -> HiddenStates | None:
-    """Return them with what of the cache heads may read: llama.cpp does not tell, so the file's header is read."""
+    """Return the states with the shared part of the cache: from the file's header, as llama.cpp does not report it."""
     if states is not None and text_entry(model, "general.architecture") == ITS_TARGET:
         with suppress(LoadFailed, OSError):
             return replace(states, shared=shared_keys(read_gguf(path)))

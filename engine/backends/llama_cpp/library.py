@@ -71,20 +71,20 @@ class LibraryLog:
 
     @property
     def last(self) -> str | None:
-        """Return the last message, None where there was none."""
+        """Return the last message, None if there was none."""
         lines = self._own() or list(self._lines.copy())
         return lines[-1][1] if lines else None
 
     @property
     def error(self) -> str | None:
-        """Return the first message that tells of an error or a failure, None where none does."""
+        """Return the first message that tells of an error or a failure, None if none does."""
         said = (line for _, line in self._own())
         return next((line for line in said if "error" in line.lower() or "failed" in line.lower()), None)
 
 
 @cache
 def prepare_library() -> LibraryLog:
-    """Make llama.cpp ready, and return its log. Raises NotAvailable where no module runs on this processor."""
+    """Make llama.cpp ready, and return its log. Raises NotAvailable if no module runs on this processor."""
     log = LibraryLog()
     _load_modules()
     llama_cpp.llama_backend_init()
@@ -132,7 +132,7 @@ def module_folder() -> Path:
 def processor_library() -> ctypes.PyDLL:
     """Return the library with the processor's code, whichever module was loaded.
 
-    Raises OSError where it is not found.
+    Raises OSError if it is not found.
     """
     ggml = ggml_library()
     ggml.ggml_backend_reg_by_name.restype = ggml.ggml_backend_reg_get_proc_address.restype = ctypes.c_void_p
@@ -171,7 +171,7 @@ def packs_weights() -> bool:
 
 
 def _kernels_say(question: str) -> bool:
-    """Return the answer of a function of our kernels, False where it is not there."""
+    """Call a yes-or-no function of our kernels; False if it is missing."""
     try:
         ask = getattr(processor_library(), question)
     except (OSError, AttributeError):
@@ -186,7 +186,7 @@ def card_names() -> list[str]:
 
 
 def free_card_memory() -> int | None:
-    """Return the bytes that are free on all graphics cards together; None where a driver does not say."""
+    """Return the bytes that are free on all graphics cards together; None if a driver does not say."""
     ask = ggml_library().ggml_backend_dev_memory
     ask.argtypes, ask.restype = (
         [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_size_t)],
@@ -203,7 +203,7 @@ def free_card_memory() -> int | None:
 
 
 def _spare_software_driver() -> None:
-    """Have Vulkan's operations computed one by one where Mesa's software driver is the card.
+    """Disable Vulkan's fused operations if Mesa's software driver is the card.
 
     Some of llama.cpp's fused ones crash in it (Mesa 22.3), and without them it is not slower. llama.cpp looks at the
     variable when the first model is loaded.

@@ -106,7 +106,7 @@ def load_weights(
 
 
 def _devices(config: LoadConfig) -> Any:
-    """Return the list of what a model is loaded to beside the processor; None is llama.cpp's choice. Raises LoadFailed.
+    """Return the devices of a model beside the processor; None is llama.cpp's choice. Raises LoadFailed.
 
     A model without layers on a card must not know of it: llama.cpp would compute forwards of 32 tokens and more on the
     card, whose rows differ, and read the weights into the card's host memory, where our kernels cannot pack them.
@@ -117,7 +117,7 @@ def _devices(config: LoadConfig) -> Any:
 
 
 def pack_weights(params: Any, config: LoadConfig) -> bool:
-    """Have our kernels pack the weights, where they do and memory has room for them; return whether they will.
+    """Let our kernels pack the weights, if they do so and memory has room for them; return True if they will.
 
     The file is then read: mapped it would stay in memory beside them. Where the kernels are at work without packing,
     buffers for AMX and the like must not take the weights either, whose products are not ours.
@@ -158,7 +158,7 @@ def _fits_in_memory(config: LoadConfig) -> bool:
 
 
 def make_context(model: Any, config: LoadConfig, log: LibraryLog, streams: int = 1) -> tuple[Any, int, int]:
-    """Return the context, how many tokens it holds, and how many it takes at once. Raises LoadFailed.
+    """Return the context, its length in tokens, and its batch size. Raises LoadFailed.
 
     `streams`: texts that it holds, each with so many tokens and apart from the others.
     """
@@ -207,7 +207,7 @@ def choose_cache(model: Any, params: Any, config: LoadConfig) -> None:
 
 
 def _make_rows_alike(model: Any, params: Any, config: LoadConfig) -> None:
-    """Choose settings under which a row of logits depends least on how many tokens were fed with it.
+    """Choose the settings under which a row of logits depends least on the number of tokens fed with it.
 
     With weights in float32 a float16 cache rounds last bits up to differences of 0.01 in the logits (measured; 0.00001
     with a float32 cache and without flash attention, which turns it into float16). Where llama_cpp/kernels are not at

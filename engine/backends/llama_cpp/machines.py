@@ -64,7 +64,7 @@ def _pointers(addresses: Sequence[int | None]) -> Any:
 
 
 def _function(name: bytes) -> int:
-    """Return the address of a function of llama.cpp's RPC. Raises NotAvailable where it was compiled without."""
+    """Return the address of a function of llama.cpp's RPC. Raises NotAvailable if it was compiled without."""
     prepare_library()
     ggml = ggml_library()
     ggml.ggml_backend_reg_by_name.argtypes, ggml.ggml_backend_reg_by_name.restype = [ctypes.c_char_p], ctypes.c_void_p

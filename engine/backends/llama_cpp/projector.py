@@ -1,4 +1,4 @@
-"""Let a GGUF model see: its projector (an mmproj file) with llama.cpp's mtmd, loaded when the first picture is read."""
+"""Read pictures for a GGUF model: its projector (an mmproj file) with llama.cpp's mtmd, loaded at the first one."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from engine.messages.picture import Picture, Pixels
 from engine.translatable import Translatable
 
 _MOST_KNOWN, _MOST_CUT = 256, 4
-"""Pictures whose tokens are known, and those that are at hand, prepared: a few megabytes each."""
+"""Pictures whose tokens are known, and those that are kept prepared: a few megabytes each."""
 _EACH = 64
 """Steps of a computation after which it may be given up."""
 
 
 class Projector:
-    """Turn pictures into what one loaded model reads. `threads`: that compute; `on_card`: on the graphics card."""
+    """Turn pictures into one loaded model's input. `threads`: those that compute; `on_card`: on the graphics card."""
 
     def __init__(self, path: Path, model: Any, threads: int, *, on_card: bool) -> None:
         self.path = path
@@ -102,7 +102,7 @@ class Projector:
             return int(status)
 
     def _chunks(self, picture: Picture) -> Any:
-        """Return a picture as mtmd has cut it, loading the projector where it is not there yet."""
+        """Return a picture as mtmd has cut it, loading the projector if needed."""
         number, mtmd = picture.number, _mtmd()
         if number not in self._cut:
             self._cut[number] = self._cut_up(picture.decode())
@@ -160,7 +160,7 @@ class Projector:
         return context
 
     def _goes_on(self, _tensor: object, ask: bool, _data: object) -> bool:
-        """Tell mtmd, which cannot be interrupted otherwise, whether to go on: asked before and behind its steps."""
+        """Answer mtmd's callback around its steps, since it cannot be interrupted otherwise: False ends it."""
         if ask:
             self._steps += 1
             return self._steps % _EACH == 0

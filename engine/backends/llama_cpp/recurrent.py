@@ -27,7 +27,7 @@ _DEPTHS = {
     **dict.fromkeys(("lfm2", "qwen35", "qwen35moe"), 8),
     **dict.fromkeys(("lfm2moe", "nemotron_h", "nemotron_h_moe"), 4),
 }
-"""Snapshots by architecture; none where it was not tried.
+"""Snapshots by architecture; none if it was not tried.
 
 A decode's graph has nodes for each of them, and llama.cpp ends the process where a graph has more nodes than it
 reserved: for most architectures eight times the number of tensors. With the layers of published models there is room
@@ -44,7 +44,7 @@ _LONGEST_WAY = 64
 
 
 def snapshot_depth(model: Any, batch_size: int) -> int:
-    """Return the number of snapshots to ask llama.cpp for; 0 where it has none, or they would take too much memory.
+    """Return the number of snapshots to ask llama.cpp for; 0 if it has none, or they would take too much memory.
 
     `batch_size`: tokens that the context takes at once. llama.cpp asserts that there are more of them.
     """
@@ -83,7 +83,7 @@ def worth_saving(model: Any) -> bool:
 class RecurrentState:
     """Lead sequence 0 of a context back. Positions count tokens from the beginning.
 
-    Attributes: depth (snapshots that llama.cpp keeps, 0 where it keeps none).
+    Attributes: depth (snapshots that llama.cpp keeps, 0 if it keeps none).
     """
 
     def __init__(self, model: Any, context: Any) -> None:
@@ -101,7 +101,7 @@ class RecurrentState:
         self._reach = 0
 
     def mark(self) -> None:
-        """Mark the place: what is decoded from now on may have to be taken back."""
+        """Mark the place: tokens decoded from now on may be taken back."""
         self._marked = True
 
     def prepare(self, held: int, count: int) -> bool:
@@ -115,11 +115,11 @@ class RecurrentState:
         return self._save(held)
 
     def decoded(self, count: int) -> None:
-        """Note a last piece of `count` tokens: llama.cpp has kept the states behind its last tokens, one each."""
+        """Record a last piece of `count` tokens: llama.cpp has kept the states behind its last tokens, one each."""
         self._reach = min(count - 1, self.depth)
 
     def go_back(self, held: int, length: int) -> int | None:
-        """Go back from `held` tokens to `length`, or to the saved state before; return how many are held, or None."""
+        """Go back from `held` tokens to `length`, or to the saved state before; return the number held, or None."""
         if 0 < held - length <= self._reach and llama_cpp.llama_memory_seq_rm(self._memory, 0, length, -1):
             self._reach = 0
             return length
@@ -129,7 +129,7 @@ class RecurrentState:
         return self._restore(self._saved)
 
     def recover(self, length: int) -> int:
-        """Restore a state of at most `length` tokens after a decode that failed half-way; return how many are held."""
+        """Restore a state of at most `length` tokens after a decode that failed half-way; return the number held."""
         self._reach = 0
         saved = self._saved
         return self._restore(saved if saved is not None and saved <= length else 0)

@@ -1,4 +1,4 @@
-"""Look at a copied part of a cache before llama.cpp reads it: whether it is laid out as llama.cpp writes it.
+"""Check the layout of a copied part of a cache before llama.cpp reads it.
 
 llama.cpp compares number types, sizes and layers with its own, and reads nothing past the end. Positions it takes as
 they come, and a part may hold several caches, of which a reader could be told to skip one. So all of it is walked.
@@ -39,7 +39,7 @@ def is_state_of(data: NDArray[np.uint8], first: int, count: int, caches: int) ->
 
 
 def _walk(content: memoryview, place: int, first: int, count: int) -> int:
-    """Find the end of a cache that begins at `place`. Raises struct.error, ValueError where it is none."""
+    """Find the end of a cache that begins at `place`. Raises struct.error, ValueError if there is no cache."""
     streams, cells = _CACHE.unpack_from(content, place)
     place += _CACHE.size
     if (streams, cells) != (1, count):

@@ -50,7 +50,7 @@ _STATUS_ABORTED = 2
 
 
 class StreamContext:
-    """Hold the context of the streams, and decode what they want (see engine.backends.streams.StreamModel)."""
+    """Hold the context of the streams, and decode their feeds (see engine.backends.streams.StreamModel)."""
 
     def __init__(
         self, model: Any, config: LoadConfig, count: int, threads: int, follower: ThreadFollower | None
@@ -66,7 +66,7 @@ class StreamContext:
         self.weight_bytes = int(llama_cpp.llama_model_size(model))
         self.vocab_size = int(llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(model)))
         self._lengths = [0] * count
-        """Tokens of each stream that the cache holds, some of which its stream may have let go."""
+        """Tokens of each stream in the cache, some of which its stream may have dropped."""
         self.streams: list[LlamaCppStream] = []
         self.shown: HiddenRows | None = None
         self.free = weakref.finalize(self, free_all, (), self._batch, self._context, None)
@@ -125,7 +125,7 @@ class StreamContext:
         raise BackendFailure(self._log.last or f"llama.cpp answered {status}", position)
 
     def _put(self, count: int, number: int, start: int, feed: Feed | None, width: int) -> int:
-        """Put a stream's tokens into the batch behind `count` others, filled up to `width`; return how many it has."""
+        """Put a stream's tokens into the batch behind `count` others, filled up to `width`; return its row count."""
         tokens: Sequence[int] = () if feed is None else feed.tokens
         silent = len(tokens) - (0 if feed is None else feed.n_outputs)
         batch = self._batch
@@ -150,7 +150,7 @@ class StreamContext:
         self.streams[feed.number].tokens.extend(feed.tokens)
 
     def show(self, states: HiddenStates | None) -> None:
-        """Compute the states that the streams' readers want; none where nobody reads any."""
+        """Compute the states that the streams' readers want; none if nobody reads any."""
         reader = next((stream.reader for stream in self.streams if stream.reader is not None), None)
         if self.shown is not None and reader is None:
             self.shown.stop()
@@ -163,20 +163,20 @@ class StreamContext:
         llama_cpp.llama_set_abort_callback(self._context, self._abort, ctypes.cast(flag, ctypes.c_void_p))
 
     def _cut(self, number: int, length: int) -> None:
-        """Let go of what the cache holds of a stream from a position on."""
+        """Remove a stream's tokens from the cache from a position on."""
         if self._lengths[number] > length:
             llama_cpp.llama_memory_seq_rm(self._memory, number, length, -1)
             self._lengths[number] = length
 
     def copy(self, number: int) -> CacheCopy | None:
-        """Return a copy of a stream's cache; None where there is none."""
+        """Return a copy of a stream's cache; None if it is empty."""
         if not self.size(number):
             return None
         data = read_sequence(self._context, number)
         return CacheCopy(tuple(self.streams[number].tokens), data) if data.nbytes else None
 
     def restore(self, number: int, copy: CacheCopy) -> bool:
-        """Put a copy in place of a stream's cache; return whether it was taken."""
+        """Replace a stream's cache with a copy; return False if it was refused."""
         llama_cpp.llama_memory_seq_rm(self._memory, number, -1, -1)
         taken = write_sequence(self._context, copy.data, number)
         if not taken:
@@ -195,7 +195,7 @@ class StreamContext:
 
 
 class LlamaCppStream(Backend):
-    """One of the streams of a model. Attribute: cancel (what is watched). Made by `open_streams`."""
+    """One of the streams of a model. Attribute: cancel (the watched token). Made by `open_streams`."""
 
     rewind = Rewind("any")
 
@@ -297,7 +297,7 @@ class LlamaCppStream(Backend):
 
 
 def open_streams(base: LlamaCppBackend, meeting: Meeting, count: int) -> list[Backend] | None:
-    """Return streams of a loaded model: they have its weights, and a cache each. None where there cannot be any.
+    """Return streams of a loaded model: they have its weights, and a cache each. None if there cannot be any.
 
     That is so of recurrent models, where memory is short, and where the logits of a token depend on what is computed
     beside it: replies would depend on each other then. Their caches are all empty.
@@ -334,7 +334,7 @@ def open_streams(base: LlamaCppBackend, meeting: Meeting, count: int) -> list[Ba
 
 
 def _bytes_of(model: Any, length: int, count: int) -> int:
-    """Return about how much memory the caches of so many streams take."""
+    """Estimate the memory of the caches of so many streams, in bytes."""
     heads = max(int(llama_cpp.llama_model_n_head(model)), 1)
     width = int(llama_cpp.llama_model_n_embd(model)) * int(llama_cpp.llama_model_n_head_kv(model)) // heads
     a_number = 4 if llama_cpp.llama_model_ftype(model) == llama_cpp.LLAMA_FTYPE_ALL_F32 else 2

@@ -79,7 +79,7 @@ class LlamaCppTokenizer:
                     self._changed.notify_all()
 
     def close(self, say_why: Callable[[], None] | None = None) -> None:
-        """Use the model no more. Waits for a call on another thread. `say_why` raises what is known of why."""
+        """Stop using the model. Waits for a call on another thread. `say_why` raises the known reason."""
         me = threading.get_ident()
         self._say_why = say_why or self._say_why
         with self._changed:
@@ -135,7 +135,7 @@ class LlamaCppTokenizer:
             return self._templates
 
     def _read_templates(self) -> dict[str, str]:
-        """Return `tokenizer.chat_template` and those whose names follow it, separated by a dot."""
+        """Return `tokenizer.chat_template` and the named templates behind it, by name."""
         found = {}
         usual = llama_cpp.llama_model_chat_template(self._model, None)
         if usual:
@@ -264,11 +264,11 @@ class LlamaCppTokenizer:
 
 
 def _nothing() -> None:
-    """Say nothing of why a model was closed."""
+    """Give no reason why a model was closed."""
 
 
 def _with_deep_stack(work: Callable[[], list[int]], characters: int) -> list[int]:
-    """Do `work` on a thread whose stack is deep enough for a text of so many characters."""
+    """Run `work` on a thread whose stack is deep enough for a text of so many characters."""
     if characters > _LONGEST_TEXT:
         raise InvalidRequest(
             Translatable(

@@ -17,7 +17,7 @@ import llama_cpp
 from engine.config import MAX_LOOKAHEAD
 
 SEQUENCES = MAX_LOOKAHEAD
-"""What a context has: a tree of MAX_LOOKAHEAD nodes has as many leaves at most, the first of which is in sequence 0."""
+"""The sequences of a context: a tree of MAX_LOOKAHEAD nodes has as many leaves at most; the first is in sequence 0."""
 SPARE = SEQUENCES - 1
 """The last one, which is free where no sequence but 0 has any cells."""
 
@@ -30,7 +30,7 @@ class TreeSequences:
         self._memory: Any = llama_cpp.llama_get_memory(context)
         self._batch = llama_cpp.llama_batch_init(2 * SEQUENCES, 0, SEQUENCES)
         self._shared = 0
-        """So much of the text is in each sequence up to `_used`."""
+        """The length of the text that each sequence up to `_used` shares."""
         self._used = 1
         self.tokens: tuple[int, ...] = ()
 
@@ -57,7 +57,7 @@ class TreeSequences:
         return int(llama_cpp.llama_decode(self._context, batch))
 
     def _share(self, count: int, held: int) -> None:
-        """Let the first `count` sequences share the text."""
+        """Share the text with the first `count` sequences."""
         for sequence in range(1, max(count, self._used)):
             begin = self._shared if sequence < self._used else 0
             llama_cpp.llama_memory_seq_cp(self._memory, 0, sequence, begin, held)
@@ -71,14 +71,14 @@ class TreeSequences:
         self.tokens = ()
 
     def cut(self, length: int) -> None:
-        """Note that the text is cut to so many tokens: the sequences let go of the rest, and of a tree."""
+        """Cut the text to so many tokens: the sequences drop the rest, and a tree."""
         self.tokens = ()
         for sequence in range(1, self._used):
             llama_cpp.llama_memory_seq_rm(self._memory, sequence, length, -1)
         self._shared = min(self._shared, length)
 
     def clear(self) -> None:
-        """Note that the context was emptied."""
+        """Reset after the context was emptied."""
         self.tokens, self._shared, self._used = (), 0, 1
 
     def close(self) -> None:

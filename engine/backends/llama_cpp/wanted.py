@@ -1,4 +1,4 @@
-"""Let only wanted rows of a model's output layer be computed (kernels/wanted.h)."""
+"""Compute only the wanted rows of a model's output layer (kernels/wanted.h)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.backends.llama_cpp.library import processor_library
 
 @cache
 def _functions() -> tuple[Any, Any] | None:
-    """Return the functions for an output layer's weights and wanted rows; None where they are lacking."""
+    """Return the functions for an output layer's weights and wanted rows; None if they are lacking."""
     try:
         library = processor_library()
         told, want = library.outrider_output_weights, library.outrider_want_rows
@@ -33,7 +33,7 @@ class WantedRows:
         self._weights: int | None = None
 
     def want(self, bits: NDArray[np.uint64] | None) -> bool:
-        """Compute from now on the rows of these bits alone (None: all); return whether that can be."""
+        """Compute the rows of these bits alone from now on (None: all); return False if not supported."""
         functions = _functions()
         if functions is None:
             return False

@@ -38,7 +38,7 @@ from engine.system.machine import default_threads
 from engine.translatable import Translatable
 
 _LONGEST_REPLAY = 16
-"""A replay rides in the next forward, together with what was accepted since, until it is this long."""
+"""The longest replay that waits for the next forward, to be fed together with its tokens."""
 _LONG = 32
 """Tokens in one forward from which on it can be broken off between two layers."""
 
@@ -84,7 +84,7 @@ class TransformersBackend(Backend):
         progress: Callable[[float], None] | None = None,
         cancel: CancelToken | None = None,
     ) -> TransformersBackend:
-        """Load the model in a folder, `config.path`. `progress` is told a fraction 0..1.
+        """Load the model in a folder, `config.path`. `progress` receives a fraction 0..1.
 
         Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable, Cancelled.
         """
@@ -149,7 +149,7 @@ class TransformersBackend(Backend):
         return read
 
     def _check(self, tokens: Sequence[int]) -> None:
-        """Check tokens that are to be fed behind what the cache holds; a tree that was not kept is forgotten."""
+        """Check tokens before they are fed behind the cached ones; drop a tree that was not kept."""
         self._check_open()
         self._drop_tree()
         for token in tokens:
@@ -237,7 +237,7 @@ class TransformersBackend(Backend):
 
     @contextmanager
     def _interruptible(self, cancel: CancelToken) -> Iterator[None]:
-        """Let a forward in the block be given up before its next layer when `cancel` is set."""
+        """Allow a forward in the block to stop before its next layer when `cancel` is set."""
 
         def check(_layer: object, _inputs: object) -> None:
             cancel.check()
@@ -307,7 +307,7 @@ class TransformersBackend(Backend):
         self._replay = self._tokens[held:length]
 
     def _recover(self) -> None:
-        """Mend the cache after a forward that failed half-way: it is as before, or empty."""
+        """Repair the cache after a forward that failed half-way: it is as before, or empty."""
         if self._shown is not None:
             self._shown.clear()
         held = self.length - len(self._replay)
@@ -338,13 +338,13 @@ class TransformersBackend(Backend):
 
 
 def threads_of(backend: TransformersBackend) -> AbstractContextManager[None]:
-    """Let PyTorch compute with a loaded model's number of threads in the block."""
+    """Set PyTorch's threads to a loaded model's number within the block."""
     return _threads(backend.threads)
 
 
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
-    """Let PyTorch compute with this many threads in the block. The number is the whole process's: it is put back."""
+    """Set PyTorch's threads within the block. The number is the whole process's: it is put back."""
     before = torch.get_num_threads()
     if before == count:
         yield

@@ -34,7 +34,7 @@ from transformers.cache_utils import (
 )
 
 _FIRST = 256
-"""Tokens that there is room for at first."""
+"""The first room, in tokens."""
 _SEQUENCE = -2
 """The dimension of tokens in keys and values of shape (batch, heads, tokens, width)."""
 
@@ -52,7 +52,7 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Append; views of what the model may look at."""
+        """Append; return views of the keys and values that the model may attend to."""
         begin, count = self.filled, key_states.shape[_SEQUENCE]
         end = begin + count
         if end > self._room:
@@ -75,7 +75,7 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         self.dtype, self.device, self.is_initialized = keys.dtype, keys.device, True
 
     def _moved(self, like: torch.Tensor, before: torch.Tensor | None, room: int) -> torch.Tensor:
-        """Return room for so many tokens, with what there was before in it."""
+        """Return room for so many tokens, with the previous ones in it."""
         new = new_room((*like.shape[:_SEQUENCE], room, like.shape[-1]), like.dtype, like.device)
         if before is not None:
             new.narrow(_SEQUENCE, 0, self.filled).copy_(before.narrow(_SEQUENCE, 0, self.filled))
@@ -99,7 +99,7 @@ class _GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         self.filled = min(self.filled, length)
 
     def keep_path(self, first: int, path: torch.Tensor) -> None:
-        """Of the tokens from `first` on, keep those at the ascending places of `path`, and forget the others."""
+        """Keep the tokens from `first` on at the ascending places of `path`, and drop the others."""
         for part in (self._all_keys, self._all_values):
             part.narrow(_SEQUENCE, first, len(path)).copy_(part.index_select(_SEQUENCE, first + path))
         self.filled = first + len(path)
@@ -119,7 +119,7 @@ class _GrowingSlidingLayer(_GrowingLayer):  # type: ignore[no-untyped-call]
 
 
 def single_layer(config: Any) -> tuple[Cache, _GrowingLayer] | None:
-    """Return the cache of one layer with such a configuration, and what is in it; None where it is not plain attention.
+    """Return the cache of one layer with such a configuration, and the layer; None if it is not plain attention.
 
     That can be cut with `go_back`, and `filled` tells how many tokens it holds.
     """
@@ -142,7 +142,7 @@ def _own_layer(layer: Any) -> Any:
 
 
 def next_room(room: int, needed: int, device: torch.device) -> int:
-    """Return for how many tokens to make room next, where there is room for `room` and `needed` have to fit.
+    """Return the next room in tokens, if there is room for `room` and `needed` have to fit.
 
     Twice as much where room costs nothing until it is used; an eighth more on devices, which lend all at once. Either
     way a token is copied a few times in all, however many follow.
@@ -151,7 +151,7 @@ def next_room(room: int, needed: int, device: torch.device) -> int:
 
 
 def new_room(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """Return a tensor whose content is not set. Raises OSError or torch.OutOfMemoryError where there is no memory."""
+    """Return a tensor whose content is not set. Raises OSError or torch.OutOfMemoryError if memory is short."""
     size = prod(shape) * dtype.itemsize
     if not size or not _is_lent_by_page(device):
         return torch.empty(tuple(shape), dtype=dtype, device=device)
@@ -171,7 +171,7 @@ def _is_lent_by_page(device: torch.device) -> bool:
 
 
 class Memory(ABC):
-    """Hold a model with what it was fed. Attributes: length (tokens held); can_crop (whether it can go to any length).
+    """Hold a model and its fed tokens. Attributes: length (tokens held); can_crop (True if it can go to any length).
 
     Where it cannot be cropped, it goes back to a place at which `save` was called.
     """
@@ -197,7 +197,7 @@ class Memory(ABC):
         """Forget everything."""
 
     def save(self) -> Any:
-        """Return a copy of the state as it is now."""
+        """Return a copy of the present state."""
         raise NotImplementedError
 
     def restore(self, saved: Any) -> None:
@@ -257,7 +257,7 @@ class CacheMemory(Memory):
         return self._rows(output, rows)
 
     def run_placed(self, tokens: Sequence[int], places: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Append tokens at positions of their own, which see what the mask, (1, 1, tokens, held), lets them; all rows.
+        """Append tokens at positions of their own, under the mask, (1, 1, tokens, held); return all rows.
 
         They have to be brought in order before anything else is fed: see `keep_path` and `crop`.
         """
@@ -267,7 +267,7 @@ class CacheMemory(Memory):
         return self._rows(output, len(tokens))
 
     def keep_path(self, first: int, path: Sequence[int]) -> None:
-        """Of the tokens from `first` on, keep those at the ascending places of `path`, and forget the others."""
+        """Keep the tokens from `first` on at the ascending places of `path`, and drop the others."""
         places = torch.tensor(path, dtype=torch.long, device=self._device)
         for layer in self._layers:
             if isinstance(layer, _GrowingLayer):
@@ -324,7 +324,7 @@ class StateMemory(Memory):
 
 
 class Recomputing(Memory):
-    """Hold a model whose cache has no rules that we know: it reads everything anew for each requested row."""
+    """Hold a model whose cache has no known rules: it reads everything anew for each requested row."""
 
     can_crop = True
 

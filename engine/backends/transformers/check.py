@@ -23,12 +23,12 @@ _FEEDINGS: tuple[Feeding, ...] = ("together", "first", "singly")
 
 _TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-4, torch.float16: 2e-2}
 _COARSE = 1e-1
-"""How far two computations of the same row may lie apart, in standard deviations of the row, by number format."""
+"""The largest difference of two computations of a row, in standard deviations of the row, by number format."""
 _EXACT = 1e-5
 _TELLING = 0.2
 """A recurrent state counts as used where ignoring it moves the row at least five times as far."""
 _REFUSALS = (RuntimeError, ValueError, TypeError, AttributeError, LookupError, AssertionError)
-"""What models raise at a cache that is not theirs; another way is tried then."""
+"""The errors that models raise at a cache that is not theirs; another way is tried then."""
 _COUNT = 8
 _FIRST, _MARK = 3, 4
 
@@ -127,7 +127,7 @@ def _uses_state(read: torch.Tensor, rows: torch.Tensor, stateless: torch.Tensor)
 
 
 def _finite(rows: torch.Tensor) -> torch.Tensor:
-    """Return the rows in float32; what is ruled out by minus infinity counts as 0.
+    """Return the rows in float32; values ruled out by minus infinity count as 0.
 
     A row that is not a number stays one.
     """

@@ -32,7 +32,7 @@ OWN_KERNELS: dict[str, Any] = {
     "experts_implementation": None,
     "trust_remote_code": False,
 }
-"""How to make a model whatever its configuration names: one may name kernels that would have to be downloaded."""
+"""Arguments for any configuration: one may name kernels that would have to be downloaded."""
 
 
 def first_line(error: BaseException) -> str:
@@ -105,7 +105,7 @@ def model_class_of(folder: Path, config: Any) -> tuple[Any, Any]:
 
 
 def context_length_of(config: Any, wanted: int | None) -> int:
-    """Return tokens of context: what is wanted, 4,096 otherwise, and never more than the model was made for.
+    """Return tokens of context: `wanted`, 4,096 otherwise, and never more than the model was made for.
 
     Rotations that change with the length of the text (dynamic, longrope) are used up to where they would change:
     what is in the cache was rotated otherwise.
@@ -128,7 +128,7 @@ def context_length_of(config: Any, wanted: int | None) -> int:
 
 
 def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> None:
-    """Check that config.json describes what is in the files, before any memory is taken. Raises ModelFileBroken."""
+    """Check config.json against the tensors in the files, before any memory is taken. Raises ModelFileBroken."""
     text = config.get_text_config(decoder=True)
     for name, value in vars(text).items():
         if not isinstance(value, int) or isinstance(value, bool):

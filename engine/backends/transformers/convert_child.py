@@ -17,13 +17,13 @@ import torch
 from engine.system.child_side import be_harmless, limit_memory, limit_seconds, own_output
 
 _ROOM = 512 * 2**20
-"""Bytes beside three times the file's: what was read, a copy, and what is being written."""
+"""Bytes beside three times the file's: the tensors read, a copy, and the output."""
 _SECONDS = 300
 _NESTED = ("state_dict", "model", "module")
 
 
 def run(settings: str) -> int:
-    """Convert the file that `settings` (JSON: path, out) names, tell how it went, and give the exit code 0."""
+    """Convert the file that `settings` (JSON: path, out) names, report the result, and return the exit code 0."""
     out = own_output()
     be_harmless()
     torch.set_num_threads(1)
@@ -36,7 +36,7 @@ def run(settings: str) -> int:
 
 
 def _converted(path: Path, out: Path) -> dict[str, Any]:
-    """Return the number of tensors written, or in a word why none were: unsafe, none, memory, broken."""
+    """Return the number of tensors written, or a word for the failure: unsafe, none, memory, broken."""
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)  # noqa: TID251 - its reader of weights, in a child
         tensors = _tensors(found)

@@ -198,7 +198,7 @@ class Eagle3Layers(EagleLayers):
             self._spread = torch.arange(len(table), device=table.device) + table
 
     def _combined(self, given: torch.Tensor) -> torch.Tensor:
-        """Return the projections of the target's states: what EAGLE-3 calls g."""
+        """Return the projections of the target's states (g in EAGLE-3)."""
         if self._layout.norm_before_fc:
             given = self._norm(given, "input_norm.weight")
         return functional.linear(given, self._tensors["fc.weight"])
@@ -250,7 +250,7 @@ class Eagle2Layers(EagleLayers):
 
 
 def _turns_of(layout: EagleLayout) -> tuple[torch.Tensor, float]:
-    """Return radians a place of each pair of a head's numbers, and what cosines and sines are multiplied by."""
+    """Return radians a place of each pair of a head's numbers, and the factor of cosines and sines."""
     rope = layout.rope
     if rope.kind == "default":
         return rope.theta ** -(torch.arange(0, layout.key, 2, dtype=torch.float32) / layout.key), 1.0
@@ -276,7 +276,7 @@ def open_head(config: LoadConfig, head: DraftHead, target: Backend) -> Backend:
 
 
 _WHOLE = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
-"""What torch can add to numbers of 64 bits."""
+"""Types that torch can add to numbers of 64 bits."""
 
 
 def _check(path: Path, layout: EagleLayout, tensors: dict[str, torch.Tensor], target: TransformersBackend) -> None:

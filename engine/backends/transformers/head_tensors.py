@@ -20,7 +20,7 @@ _EXPERTS = re.compile(r"(.*\bexperts\.)(gate_up_proj|down_proj)")
 
 
 def torch_target(path: Path, target: Backend) -> TransformersBackend:
-    """Return the target of the head at `path`. Raises ModelNotSupported where another library runs it."""
+    """Return the target of the head at `path`. Raises ModelNotSupported if another library runs it."""
     if not isinstance(target, TransformersBackend):
         raise ModelNotSupported(
             path,
@@ -80,7 +80,7 @@ def read_some(path: Path, files: Sequence[Path], wanted: Collection[str]) -> dic
 
 
 def gathered(name: str, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor | None:
-    """Return a tensor of a model's layer, or all experts in one from a tensor for each; None where it is not there."""
+    """Return a tensor of a model's layer, or all experts in one from a tensor for each; None if it is missing."""
     match = _EXPERTS.fullmatch(name)
     if name in tensors or match is None:
         return tensors.get(name)

@@ -84,6 +84,6 @@ def last_norm(model: Any) -> Callable[[torch.Tensor], torch.Tensor]:
 
 
 def output_layer(model: Any) -> Callable[[torch.Tensor], torch.Tensor] | None:
-    """Return the layer that makes logits of what the last norm gives, for heads that share it; None: it has none."""
+    """Return the layer from the last norm's output to logits, for heads that share it; None: it has none."""
     found: Callable[[torch.Tensor], torch.Tensor] | None = model.get_output_embeddings()
     return found

@@ -51,7 +51,7 @@ _WITHOUT_CACHE = ("conv", "linear_attention", "mlp", "moe")
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """Hold a model in memory, in evaluation mode. `context_length`: tokens of context that it is to hold."""
+    """Hold a model in memory, in evaluation mode. `context_length`: its tokens of context."""
 
     model: Any
     config: Any
@@ -66,7 +66,7 @@ def load_model(
     progress: Callable[[float], None] | None,
     cancel: CancelToken | None,
 ) -> LoadedModel:
-    """Load a model. `progress` is told a fraction 0..1.
+    """Load a model. `progress` receives a fraction 0..1.
 
     Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable, Cancelled.
     """
@@ -212,7 +212,7 @@ def _cache_per_token(config: Any, dtype: torch.dtype) -> int:
 
 
 class _Slice:
-    """Read a tensor of a file when transformers asks for it, and report how far the loading is."""
+    """Read a tensor of a file when transformers asks for it, and report the progress."""
 
     def __init__(self, source: Any, size: int, slices: _Slices) -> None:
         self._source = source
@@ -265,7 +265,7 @@ class _Slices:
                 self._progress(min(1.0, self._done / max(self._files.weight_bytes, 1)))
 
     def check(self) -> None:
-        """Raise Cancelled where that is asked for."""
+        """Raise Cancelled if that is asked for."""
         if self._cancel is not None:
             self._cancel.check("Loading the model")
 
@@ -278,7 +278,7 @@ def _build(
     dtype: torch.dtype | str,
     slices: _Slices,
 ) -> tuple[Any, dict[str, Any]]:
-    """Return the model with its weights, and what transformers found about their names."""
+    """Return the model with its weights, and transformers' report on their names."""
     slices.check()
     try:
         model, found = model_class.from_pretrained(
@@ -312,7 +312,7 @@ def _build(
 
 
 def end_tokens(loaded: LoadedModel, own: frozenset[int], vocab_size: int) -> frozenset[int]:
-    """Return every token that ends a text: what the tokenizer, the configuration and the settings for writing name."""
+    """Return every token that ends a text, as named by the tokenizer, the configuration and the generation settings."""
     path = loaded.folder / "generation_config.json"
     settings = read_json(path) if path.exists() else {}
     configs = (loaded.config, loaded.config.get_text_config(decoder=True))

@@ -88,7 +88,7 @@ class LayerForLater(torch.nn.Module):
     def forward(
         self, tokens: torch.Tensor, states: torch.Tensor, places: torch.Tensor, mask: torch.Tensor | None
     ) -> torch.Tensor:
-        """Append the entries of tokens, from the states before them; what leaves it, behind its norm: (tokens, width).
+        """Append the entries of tokens, from the states before them; return the normed output: (tokens, width).
 
         `places`: the positions that their keys turn by; `mask`: which entries each of them sees, None: all.
         """
@@ -131,7 +131,7 @@ class MtpLayers(HeadLayers):
         self._target = target
         self._layers = list(layers)
         self._states = [torch.empty(0)] * (len(layers) - 1)
-        """Of all layers but the last: what left them at each position."""
+        """The outputs of all layers but the last, by position."""
 
     def combine(self, states: States) -> States:
         """Return the target's states behind its final norm."""
@@ -180,14 +180,14 @@ class MtpLayers(HeadLayers):
         self._states = []
 
     def _causal(self, layer: LayerForLater, count: int) -> torch.Tensor | None:
-        """Return the mask of `count` entries behind those that are held; None where there is nothing to hide."""
+        """Return the mask of `count` entries behind those that are held; None if it would hide nothing."""
         if count == 1:
             return None
         places = torch.arange(layer.filled + count)
         return self._mask(places[None, :] <= places[layer.filled :, None])
 
     def _mask(self, shown: torch.Tensor) -> torch.Tensor:
-        """Return a mask as the models' attention adds it, shape (1, 1, entries, held), from what each of them sees."""
+        """Return an additive attention mask, shape (1, 1, entries, held), from the visible places of each."""
         some = self._target.embeddings
         mask = torch.zeros(shown.shape, dtype=some.dtype).masked_fill(~shown, torch.finfo(some.dtype).min)
         return mask.to(some.device)[None, None]

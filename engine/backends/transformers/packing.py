@@ -29,9 +29,9 @@ _CLOSE = {torch.float32: 1e-4, torch.bfloat16: 5e-2}
 _ATTENTION = "outrider"
 
 _OPERATORS = ("_linear_pointwise", "_reorder_linear_weight")
-"""What PyTorch's own compiler calls."""
+"""The operators that PyTorch's own compiler calls."""
 _IMPLEMENTATION = "_attn_implementation"
-"""Where a configuration says which attention is in use."""
+"""The configuration's entry for the attention in use."""
 
 _multiply, _lay_out = (getattr(torch.ops.mkldnn, name).default for name in _OPERATORS)
 
@@ -51,7 +51,7 @@ class PackedLinear(torch.nn.Module):
 
 
 class _WatchedLinear(torch.nn.Linear):
-    """Note when anything but the linear layer itself looks at its weights: those cannot be laid out anew."""
+    """Note any other use of its weights than by the linear layer itself: those cannot be laid out anew."""
 
     looked_at = False
 
@@ -67,7 +67,7 @@ class _WatchedLinear(torch.nn.Linear):
 
 
 def share_keys(model: Any) -> None:
-    """Have a model on a CPU use the attention without copies of shared keys, where it uses PyTorch's.
+    """Switch a model on a CPU to the attention without copies of shared keys, if it uses PyTorch's.
 
     Models that look at its name to choose an attention of their own are left alone, by the library.
     """
@@ -105,7 +105,7 @@ def pack_weights(model: Any) -> None:
 
 
 def _give_back_memory() -> None:
-    """Give freed memory back to the system: the C library would keep it, and both layouts would take memory."""
+    """Return freed memory to the system: the C library would keep it, and both layouts would take memory."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
         trim(ctypes.c_size_t(0))

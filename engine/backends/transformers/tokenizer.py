@@ -41,7 +41,7 @@ class ModelTokenizer(Tokenizer, Protocol):
 def open_tokenizer(folder: Path, config: Any, vocab_size: int, template: str | None = None) -> ModelTokenizer:
     """Return the tokenizer in a folder. `config`: the model's configuration; `vocab_size`: rows of its logits.
 
-    `template`: a chat template in place of those in the folder. Raises ModelFileBroken where its tokenizer cannot be
+    `template`: a chat template in place of those in the folder. Raises ModelFileBroken if its tokenizer cannot be
     read.
     """
     try:
@@ -121,7 +121,7 @@ class TransformersTokenizer:
         self._may_lose = not all(self._fast.encode(rare, add_special_tokens=False).ids for rare in _RARE)
 
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
-        """Return the token ids of `text`. Raises TextNotEncodable where a character would be left out."""
+        """Return the token ids of `text`. Raises TextNotEncodable if a character would be left out."""
         # Halves of surrogate pairs are no text.
         text = text.encode("utf-8", "replace").decode()
         with self._lock:  # The switch is the tokenizer's, and not the call's: another thread would turn it.
@@ -206,7 +206,7 @@ class ByteTokenizer(_Bare):
 
 
 class NoTokenizer(_Bare):
-    """Stand in for the tokenizer of a model that takes token ids only. `reason`: why there is none, in words."""
+    """Stand in for the tokenizer of a model that takes token ids only. `reason`: why it has none, in words."""
 
     def __init__(self, reason: str, vocab_size: int) -> None:
         self._reason, self._size = reason, vocab_size
@@ -233,7 +233,7 @@ class NoTokenizer(_Bare):
 
 
 class ClosedTokenizer:
-    """Stand in for the tokenizer of a model that was closed: whatever is asked of it raises BackendClosed."""
+    """Stand in for the tokenizer of a model that was closed: every call raises BackendClosed."""
 
     eos_token_ids: frozenset[int] = frozenset()
 
@@ -320,7 +320,7 @@ def _decoding_steps(decoder: Any) -> list[_Step]:
 
 
 def _decoding_step(step: dict[str, Any]) -> _Step | None:
-    """Return one step of a decoder as a function of one token; None where it only concerns tokens side by side."""
+    """Return one step of a decoder as a function of one token; None if it only concerns tokens side by side."""
     kind = step.get("type")
     if kind == "ByteLevel":
         return _from_byte_level

@@ -23,7 +23,7 @@ _VALUES: dict[str, Sequence[str]] = {
     "dtype": ("auto", *DTYPES),
     "device": ("auto", "cpu", "cuda", "mps"),
 }
-"""What options may be given, which check it themselves."""
+"""Values of options that check them themselves."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

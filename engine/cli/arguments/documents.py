@@ -1,4 +1,4 @@
-"""Ask of documents and pictures: the options, how they are read, and the message that asks of them."""
+"""Answer from documents and pictures: the options, their reading, and the message with them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from engine.messages.parts import ImagePart, TextPart
 from engine.translatable import Translatable
 
 _ROOM = 4_096
-"""Tokens of a context whose size is not known."""
+"""The assumed tokens of a context of unknown size."""
 
 
 def add_document_options(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,7 @@ def add_document_options(parser: argparse.ArgumentParser) -> None:
 
 
 def read_documents(args: argparse.Namespace) -> list[Document]:
-    """Return the documents that --document names, and print what could not be read of them. Raises DocumentRefused."""
+    """Return the documents that --document names, and print their unread parts. Raises DocumentRefused."""
     documents = [read_document(path.expanduser()) for path in args.document]
     for note in (f"{each.name}: {note}" for each in documents for note in each.notes if not args.quiet):
         sys.stderr.write(f"outrider-engine: {note}\n")
@@ -56,7 +56,7 @@ def read_images(args: argparse.Namespace) -> list[ImagePart]:
 
 
 def asked_of(documents: GivenDocuments, question: str, decoder: Responder, images: Sequence[ImagePart] = ()) -> Message:
-    """Return a question with pictures, and with what fits it of documents. Raises InvalidRequest: it cannot see."""
+    """Return a question with pictures, and with fitting parts of documents. Raises InvalidRequest: it cannot see."""
     target = decoder.target if isinstance(decoder, SpeculativeDecoder) else None
     if images and target is not None and not target.sees:
         raise InvalidRequest(

@@ -57,7 +57,7 @@ def _read(place: Path) -> dict[str, dict[str, Any]]:
 
 
 def _words(name: str, value: object, place: Path) -> list[str]:
-    """Return an option as it is written: a flag, a value, or several."""
+    """Return an option's words on the command line: a flag, a value, or several."""
     if value in (None, False):
         return []
     if value is True:

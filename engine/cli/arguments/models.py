@@ -1,4 +1,4 @@
-"""Define the options that name models and say how they are loaded and used; load what they name."""
+"""Define the options for models, their loading and their use; load the named models."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NamedModels:
 
 
 def add_models(parser: argparse.ArgumentParser, *, or_server: bool = False) -> None:
-    """Add the options that name the models and say how they are loaded. `or_server`: the target may be a server."""
+    """Add the options for models and their loading. `or_server`: the target may be a server."""
     models = parser.add_argument_group("models (default: the bundled pair)")
     server = ", or the address of a server (http://host:port)" if or_server else ""
     models.add_argument(
@@ -80,7 +80,7 @@ def add_speculation(
     parser: argparse.ArgumentParser,
     folder: str = "folder with the preset's models (default: the Hugging Face cache)",
 ) -> None:
-    """Add the options that make a SpeculationConfig, and those of presets; `folder`: what --folder means."""
+    """Add the options of a SpeculationConfig, and those of presets; `folder`: the meaning of --folder."""
     spec = parser.add_argument_group("speculation")
     spec.add_argument("--method", metavar="M", help=f"{AUTO}, {PLAIN}, {', '.join(SOURCES)}")
     spec.add_argument(
@@ -208,7 +208,7 @@ def connect_to_target(args: argparse.Namespace, settings: NamedModels, cancel: C
 
 
 def _attach_corpus(decoder: SpeculativeDecoder, paths: list[Path], cancel: CancelToken) -> tuple[str, ...]:
-    """Index texts for the target; return what to say of them. Raises InvalidRequest, Cancelled."""
+    """Index texts for the target; return notes on them. Raises InvalidRequest, Cancelled."""
     given = [expanded(path) for path in paths]
     try:
         if missing := next((path for path in given if not path.exists()), None):
@@ -252,7 +252,7 @@ def _attach_heads(
 
 
 def _heads_to_find(settings: NamedModels) -> str | None:
-    """Return the method whose heads are to be looked for; None where something else drafts, or nothing is to."""
+    """Return the method whose heads are to be looked for; None if something else drafts, or nothing is to."""
     speculation = settings.speculation
     method = find_method(speculation.method)
     if method is not None:

@@ -1,4 +1,4 @@
-"""Parse a command's arguments, and say what is wrong with them in words: one line, and what may be meant."""
+"""Parse a command's arguments, and explain errors in one line, with a suggestion."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class CommandParser(argparse.ArgumentParser):
         return frozenset(self._option_string_actions)
 
     def command(self, name: str) -> CommandParser | None:
-        """Return the parser of a command; None where there is none of this name."""
+        """Return the parser of a command; None if there is none of this name."""
         listed = (action.choices for action in self._actions if isinstance(action.choices, dict))
         found = next((each[name] for each in listed if name in each), None)
         return found if isinstance(found, CommandParser) else None
@@ -112,7 +112,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def _narrowed(line: str, width: int) -> str:
-    """Return a line, wrapped where it is too wide: what goes on stands further right."""
+    """Return a line, wrapped if it is too wide: continuations are indented further."""
     margin = " " * (len(line) - len(line.lstrip()))
     behind = margin + "    "
     wrapper = textwrap.TextWrapper(width, margin, behind, break_long_words=False, break_on_hyphens=False)

@@ -53,7 +53,7 @@ def read_messages(path: Path, *, ask: bool = True) -> list[Message]:
 
 
 def with_system(messages: Sequence[Message], system: str | None) -> list[Message]:
-    """Return the messages behind a system message. Raises InvalidRequest where they bring one."""
+    """Return the messages behind a system message. Raises InvalidRequest if they bring one."""
     if system is None:
         return list(messages)
     if any(message.instructs for message in messages):

@@ -1,4 +1,4 @@
-"""Define the options that say what a reply is to be like and where it ends, for the commands that write replies."""
+"""Define the options for the style and the end of a reply, for the commands that write replies."""
 
 from __future__ import annotations
 

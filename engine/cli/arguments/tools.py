@@ -1,4 +1,4 @@
-"""Define the options that name tools for a conversation, and open what they name."""
+"""Define the options for a conversation's tools, and open the named tools."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class NamedTools(NamedTuple):
 
 
 def named_tools(args: argparse.Namespace) -> NamedTools | None:
-    """Return the tools that are named, None without any; starts nothing. Raises InvalidRequest for what cannot be."""
+    """Return the named tools, None without any; starts nothing. Raises InvalidRequest for options that conflict."""
     if args.call_limit < 1:
         raise InvalidRequest("--call-limit must be 1 or more.")
     if not args.mcp and not args.tool:

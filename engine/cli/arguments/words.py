@@ -1,4 +1,4 @@
-"""Say the errors of the engine in the words of the command line."""
+"""Reword the engine's errors for the command line."""
 
 from __future__ import annotations
 

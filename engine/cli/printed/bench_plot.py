@@ -57,7 +57,7 @@ def _advice() -> str:
 
 
 def draw_plot(report: Mapping[str, Any], path: Path) -> None:
-    """Draw a report into a PNG file of 1,200 by 700. Raises InvalidRequest where it cannot be written."""
+    """Draw a report into a PNG file of 1,200 by 700. Raises InvalidRequest if it cannot be written."""
     from PIL import Image, ImageDraw  # noqa: PLC0415 - an optional extra
 
     image = Image.new("RGB", (WIDTH * _FINE, HEIGHT * _FINE), "white")

@@ -16,7 +16,7 @@ from engine.methods import PARTS
 
 _Spread = Mapping[str, float] | None
 _FEW = 100.0
-"""From here on speeds are shown without decimals."""
+"""The speed from which on speeds are shown without decimals."""
 
 
 def print_report(report: Mapping[str, Any], console: Console | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Readers, one a kind of document: what kind some bytes are, and their text; run in the child alone.
+"""Readers, one a kind of document: the kind of some bytes, and their text; run in the child alone.
 
 Door: reader_of, picture_renderer, image_reader and Budget. A reader is a function of bytes, name and budget.
 Never imported here: a library before a document of its kind is asked for, and then before files are closed.
@@ -69,7 +69,7 @@ def image_reader() -> Any:
 
 
 def kind_of(data: bytes, name: str) -> str:
-    """Return the module that reads some bytes, from what they begin with, then from their name. Raises NotReadable."""
+    """Return the module that reads some bytes, from their beginning, then from their name. Raises NotReadable."""
     name = name.lower()
     head = data[:4096]
     for mark, reason in _REFUSED:
@@ -89,7 +89,7 @@ def kind_of(data: bytes, name: str) -> str:
 
 
 def open_zip(data: bytes) -> zipfile.ZipFile:
-    """Return an archive whose contents, unpacked, are not too large. Raises NotReadable."""
+    """Return an archive whose unpacked contents are not too large. Raises NotReadable."""
     try:
         archive = zipfile.ZipFile(BytesIO(data))
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError):

@@ -15,7 +15,7 @@ from engine.translatable import Translatable
 Image.preinit()  # It imports the readers of the other formats, before files are closed.
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP")
 _MOST_OPENED, _MOST_READ = 80_000_000, 12_000_000
-"""Pixels of a picture, and of what is made of it: larger ones are made smaller."""
+"""Pixels of a picture, and of its scaled version: larger ones are scaled down."""
 _LONGEST_SIDE = 65_500
 """Pixels, as JPEG has them at most."""
 

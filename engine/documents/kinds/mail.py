@@ -1,4 +1,4 @@
-"""Read mail: who wrote to whom and when, the text, and the documents that go with it."""
+"""Read mail: sender, recipients and date, the text, and the attached documents."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ def _same_letters(made: str, whole: str) -> bool:
 
 
 def _lines(runs: list[_Run]) -> list[list[_Run]]:
-    """Return the runs by line, each line parted where there is a gap: into the cells of a table."""
+    """Return the runs by line, each line split at gaps into the cells of a table."""
     lines: list[list[_Run]] = []
     for run in runs:
         last = lines[-1][-1] if lines else None

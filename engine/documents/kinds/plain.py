@@ -22,7 +22,7 @@ _REASONS = {
 
 
 def read(data: bytes, name: str, _budget: Budget) -> Document:
-    """Return a text, parted at its Markdown headings. Raises NotReadable."""
+    """Return a text, split at its Markdown headings. Raises NotReadable."""
     try:
         text = decode_text(data)
     except TextRefused as error:

@@ -13,7 +13,7 @@ from pypdfium2 import raw
 
 _MOST_PATHS, _MOST_SEGMENTS, _MOST_RULES = 2_000, 200, 600
 _SHORTEST, _STRAIGHT, _NEAR = 6.0, 0.6, 2.5
-"""Points: what is shorter is no rule; how straight it is; how near two rules are that are one, or touch."""
+"""Points: the shortest rule; the largest bend of one; the largest distance of two that are one, or touch."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def read(data: bytes, name: str, _budget: Budget) -> Document:
 
 
 def _blocks(tables: Any) -> Iterator[tuple[int, str]]:
-    """Yield paragraphs (level 0), tables and headings: what is no table comes as a table of one cell."""
+    """Yield paragraphs (level 0), tables and headings: other text comes as a table of one cell."""
     for each in tables:
         real = any(par.lineage[1] == "tbl" for row in each for cell in row for par in cell)
         if real:

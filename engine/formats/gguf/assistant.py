@@ -57,7 +57,7 @@ def shared_keys(header: GgufFile) -> tuple[tuple[int, int], ...]:
 
 
 def _layers(header: GgufFile, architecture: str) -> list[tuple[bool, int, int]]:
-    """Return of each layer whether it has a window, its key heads, and their width; nothing where it is not told."""
+    """Return each layer's window flag, its key heads, and their width; nothing if the header lacks them."""
     number = Numbers(header, architecture)
     count = number("block_count")
     windows = header.numbers(f"{architecture}.attention.sliding_window_pattern")
@@ -117,7 +117,7 @@ def _shapes(header: GgufFile, number: Numbers, keys: list[int]) -> None:
 
 
 def _per_layer(header: GgufFile, key: str, layers: int) -> list[int]:
-    """Return a number of each layer. Raises ModelFileBroken where there is none, or 0."""
+    """Return a number of each layer. Raises ModelFileBroken if one is missing, or 0."""
     name = f"{ASSISTANT}.{key}"
     several = header.numbers(name)
     found = [header.number(name) or 0] * layers if several is None else [int(each) for each in several[:layers]]

@@ -32,7 +32,7 @@ _ROPE_SCALINGS = frozenset({"none", "linear", "yarn", "longrope"})
 _STRICT_ROPE = frozenset({"llama", "deci", "falcon", "llama-embed"})
 _NOT_IN_MATRICES = frozenset({"F64", "I8", "I16", "I32", "I64", "Q8_1", "Q8_K"})
 _TABLES = ("tid2eid", "d2t", "t2d")
-"""What tensors of whole numbers are called: tables, not weights."""
+"""The names of tensors of whole numbers: tables, not weights."""
 _SPECIAL_IDS = (
     *("bos", "eos", "eot", "eom", "unknown", "seperator", "padding", "cls", "mask"),
     *("fim_pre", "fim_suf", "fim_mid", "fim_pad", "fim_rep", "fim_sep"),
@@ -251,7 +251,7 @@ class HeaderChecks:
             )
 
     def vocabulary(self) -> None:
-        """Check tokens, what belongs to each of them, and the special ones."""
+        """Check the tokens, their scores and types, and the special ones."""
         header = self._header
         tokenizer = header.text("tokenizer.ggml.model")
         if tokenizer is None:

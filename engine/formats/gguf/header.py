@@ -128,7 +128,7 @@ class GgufFile:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Read whole numbers at the entries of an architecture: from 0 on, and 0 for what is not there."""
+    """Read whole numbers at the entries of an architecture: from 0 on, and 0 for missing ones."""
 
     header: GgufFile
     architecture: str

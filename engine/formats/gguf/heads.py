@@ -257,7 +257,7 @@ def check_table(header: GgufFile) -> None:
 
 
 def inner_head(header: GgufFile, others: Sequence[GgufFile] = ()) -> DraftHead | None:
-    """Return the MTP layers inside a model's file, None where it has none that can be used.
+    """Return the MTP layers inside a model's file, None if it has none that can be used.
 
     Many quantised files keep the header's entry and lack the tensors, so these are looked at.
     """
@@ -270,7 +270,7 @@ def inner_head(header: GgufFile, others: Sequence[GgufFile] = ()) -> DraftHead |
 
 
 def is_mtp_file(header: GgufFile) -> bool:
-    """Return True if a file holds nothing of a model but its MTP layers and what they share with it.
+    """Return True if a file holds nothing of a model but its MTP layers and the tensors that they share with it.
 
     llama.cpp's converter writes such files (`--mtp`), with the header of the whole model.
     """
@@ -283,7 +283,7 @@ def is_mtp_file(header: GgufFile) -> bool:
 
 
 def _mtp_alone(header: GgufFile) -> DraftHead:
-    """Return the head of such a file, what it shares with the model checked too."""
+    """Return the head of such a file, with its shared tensors checked too."""
     head = _inner_head(header, header.tensors)
     tokens = header.count(TOKENS_KEY) or 0
     for name, shape in (("token_embd", (head.width, tokens)), ("output_norm", (head.width,))):

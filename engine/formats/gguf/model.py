@@ -1,4 +1,4 @@
-"""Describe a GGUF file from its header: name, size, quantisation, memory, and whether it can be used."""
+"""Describe a GGUF file from its header: name, size, quantisation, memory, and problems with its use."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class HeaderReader:
         self._sound: set[Hashable] = set()
 
     def read(self, path: Path) -> ModelFile:
-        """Describe a model file; `problem` says what is wrong with one that can be read, but cannot be used.
+        """Describe a model file; `problem` gives the reason why one that can be read cannot be used.
 
         Raises ModelFileBroken, ModelNotSupported where there is nothing to be told.
         """
@@ -114,7 +114,7 @@ def inspect_gguf(path: Path) -> ModelFile:
 
 
 def describe(header: GgufFile, others: Sequence[GgufFile], vocabulary: Vocabulary | None) -> ModelFile:
-    """Return the figures of a GGUF model whose header was read; `others` are the further parts of a split one."""
+    """Return the figures of a GGUF model from its header; `others` are the further parts of a split one."""
     role, problem = _role(header)
     head, unusable = _head(header, others, role)
     architecture = header.text("general.architecture") or ""
@@ -162,7 +162,7 @@ def _depth(header: GgufFile, architecture: str) -> int:
 
 
 def _head(header: GgufFile, others: Sequence[GgufFile], role: Role) -> tuple[DraftHead | None, str | None]:
-    """Return the draft head that a file is or has inside, and why that of a file of its own cannot be used."""
+    """Return the draft head that a file is or contains, and the reason why a head file cannot be used."""
     if role == "draft-head":
         try:
             return read_head(header), None
@@ -173,7 +173,7 @@ def _head(header: GgufFile, others: Sequence[GgufFile], role: Role) -> tuple[Dra
 
 
 def _role(header: GgufFile) -> tuple[Role, str | None]:
-    """Return the role of the file, and why a file of this role cannot be used."""
+    """Return the role of the file, and the reason why a file of this role cannot be used."""
     architecture = (header.text("general.architecture") or "").lower()
     kind = (header.text("general.type") or "model").lower()
     role: Role = "model"
@@ -211,7 +211,7 @@ def _quantisation(parts: Sequence[GgufFile]) -> str:
 
 
 def _with_snapshots(architecture: str, state: int, size: int) -> int:
-    """Return the recurrent state with what the backend keeps to go back by: one saved, or up to eight snapshots."""
+    """Return the recurrent state with the backend's copies for going back: one saved, or up to eight snapshots."""
     return state + (min(8 * state, size // 4) if architecture in _SNAPSHOTS else state)
 
 
@@ -253,7 +253,7 @@ def _memory(header: GgufFile, architecture: str, quantisation: str) -> _Memory:
 
 
 def _cache(number: Numbers, shared: Sequence[int], widest: int) -> tuple[int, int]:
-    """Return the numbers in the cache for each token, and how many of them lie together at least.
+    """Return the numbers in the cache for each token, and the length of their shortest row.
 
     `shared`: key heads of each layer; `widest`: numbers in a head, where the header does not say it. Layers with a
     window keep all of their cache, so that it can go back. Source: llama.cpp's cache (llama-kv-cache.cpp).

@@ -1,4 +1,4 @@
-"""Find headers that tell of MTP layers whose tensors the file lacks, and what llama.cpp must be told instead.
+"""Find headers with MTP layers whose tensors the file lacks, and the overrides for llama.cpp.
 
 Many quantised files are so. Source of what llama.cpp needs: its loaders (src/models of the architectures with MTP).
 """
@@ -17,7 +17,7 @@ from engine.translatable import Translatable
 
 _KEY = "nextn_predict_layers"
 _BEGINNING = 2**20
-"""So many bytes of a file are looked at: what is asked for stands before the vocabulary."""
+"""The bytes of a file that are searched: the entries stand before the vocabulary."""
 _INSISTING = frozenset(
     {"qwen35", "qwen35moe", "qwen3next", "nemotron_h", "nemotron_h_moe", "deepseek4", "bailingmoe2", "dots3note"}
     | {"glm5-next", "glm4", "exaone4", "exaone-moe"}
@@ -27,7 +27,7 @@ _BY_LAYER = (
     *("expert_used_count", "feed_forward_length", "expert_feed_forward_length", "swiglu_clamp_exp"),
     *("swiglu_clamp_shexp", "attention.head_count", "attention.head_count_kv", "attention.recurrent_layers"),
 )
-"""Entries whose lists, where they are lists, must have a number for each layer that the header tells of."""
+"""Entries whose lists, if they are lists, must have a number for each layer in the header."""
 
 
 def tells_of_mtp(path: Path) -> bool:

@@ -31,7 +31,7 @@ class PartName(NamedTuple):
 
 
 def part_name(name: str) -> PartName | None:
-    """Take the name of a file apart; None where it is not one of a split model."""
+    """Split the name of a file into its parts; None if it is not one of a split model."""
     match = _NAME.fullmatch(name)
     return None if match is None else PartName(match["stem"], int(match["part"]), int(match["parts"]), match["suffix"])
 
@@ -43,7 +43,7 @@ def title_stem(path: Path) -> str:
 
 
 def first_part(path: Path) -> Path:
-    """Return the first file of a split model where it is there; any other path as it is."""
+    """Return the first file of a split model if it exists; any other path as it is."""
     name = part_name(path.name)
     first = path if name is None else path.with_name(name.of(1))
     return first if first.exists() else path

@@ -25,7 +25,7 @@ _ZEROS = 2**16
 
 
 class HeaderPiece(NamedTuple):
-    """Hold a part of a header. `number`: its own for ever; `body`: its bytes; `content`: what was read in it."""
+    """Hold a part of a header. `number`: its own for ever; `body`: its bytes; `content`: its parsed content."""
 
     number: int
     prefix: bytes
@@ -59,7 +59,7 @@ class KnownPieces:
         return kind in self._by_kind
 
     def add(self, kind: Hashable, body: bytes, content: Any) -> HeaderPiece | None:
-        """Remember a piece, forgetting the oldest; None if it is too short to be remembered."""
+        """Store a piece, dropping the oldest; None if it is too short for that."""
         if not LEAST_BYTES <= len(body) <= self._most:
             return None
         self._count += 1

@@ -1,4 +1,4 @@
-"""Read the header of a GGUF file strictly: nothing that it claims is believed before it is checked.
+"""Read the header of a GGUF file strictly: every claim is checked before it is believed.
 
 Files come from anywhere, so this reads with plain reads (a mapping of a file that shrinks ends the process), never
 allocates more than the file holds, and raises nothing but ModelFileBroken and ModelNotSupported. What it accepts,
@@ -98,7 +98,7 @@ class _Table(NamedTuple):
 
 
 class _Reader:
-    """Walk through a header once. What is in memory of it is a window that grows, until a known piece is passed."""
+    """Walk through a header once. The part in memory is a window that grows, until a known piece is passed."""
 
     def __init__(self, path: Path, file: FileIO, size: int, known: KnownPieces | None) -> None:
         self._path = path
@@ -169,7 +169,7 @@ class _Reader:
         return ModelFileBroken(self._path, reason)
 
     def _take(self, count: int) -> int:
-        """Go on by `count` bytes; where they begin."""
+        """Advance by `count` bytes; return the place where they begin."""
         start = self._position
         end = start + count
         self._fill(end)
@@ -177,7 +177,7 @@ class _Reader:
         return start
 
     def _fill(self, end: int) -> None:
-        """Have the window up to `end` in memory."""
+        """Read the window up to `end` into memory."""
         if end <= len(self._data):
             return
         if self._base + end > self._size:
@@ -290,7 +290,7 @@ class _Reader:
         return None
 
     def _stands_here(self, piece: HeaderPiece, buffer: memoryview) -> bool:
-        """Go past a piece if it is what comes next. What is not in memory is compared as it is read, and not kept."""
+        """Advance past a piece if it comes next. Bytes outside the window are compared as they are read, not kept."""
         body, start = piece.body, self._position
         here = self._data[start : start + len(body)]
         if not body.startswith(here):
@@ -316,7 +316,7 @@ class _Reader:
         return self._known.add(kind, self._data[start : self._position], content)
 
     def _skip_texts(self, count: int) -> NDArray[np.int64]:
-        """Go past so many texts; where they begin."""
+        """Advance past so many texts; return the places where they begin."""
         found: list[NDArray[np.int64]] = []
         while count:
             places, self._position = text_places(self._data, self._position, count)
@@ -406,5 +406,5 @@ def _padded(size: int, alignment: int) -> int:
 
 
 def _shown(key: str) -> str:
-    """Cut a key to what a sentence can hold: damaged ones run on for a thousand bytes."""
+    """Shorten a key for a sentence: damaged ones run on for a thousand bytes."""
     return key if len(key) <= _SHOWN_NAME else f"{key[:_SHOWN_NAME]}…"

@@ -1,4 +1,4 @@
-"""Check the shapes of tensors against what a header says."""
+"""Check the shapes of tensors against a header."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.translatable import Translatable
 def check_shape(
     header: GgufFile, tensors: Mapping[str, Tensor], name: str, shape: tuple[int, ...], *, required: bool = True
 ) -> None:
-    """Raise ModelFileBroken where a tensor is missing, if it is required, or has another shape."""
+    """Raise ModelFileBroken if a tensor is missing, if it is required, or has another shape."""
     tensor = tensors.get(name)
     if tensor is None and required:
         raise ModelFileBroken(header.path, Translatable("it lacks the tensor {name!r}.", name=name))

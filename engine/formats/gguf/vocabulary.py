@@ -14,7 +14,7 @@ TOKENS_KEY = "tokenizer.ggml.tokens"
 TYPES_KEY = "tokenizer.ggml.token_type"
 _NORMAL_TYPE, _UNKNOWN_TYPE, _CONTROL_TYPE, _UNUSED_TYPE = 1, 2, 3, 5
 _MARKS = (b"<", b"[", b"_<", "▁<".encode())
-"""How the texts begin that llama.cpp takes for control tokens whatever the file calls them. Source: its vocabulary
+"""Beginnings of texts that llama.cpp takes for control tokens whatever the file calls them. Source: its vocabulary
 loader."""
 
 BEGIN_BY_DEFAULT = frozenset({"llama", "bert"})
@@ -45,7 +45,7 @@ _KIND_NAMES = {
 
 
 def vocabulary_of_file(header: GgufFile) -> Vocabulary | None:
-    """Return the vocabulary in a GGUF file, or None where it has none. Never fails on a header that was read."""
+    """Return the vocabulary in a GGUF file, or None if it has none. Never fails on a header that was read."""
     tokenizer = header.text("tokenizer.ggml.model")
     if tokenizer is None or header.count(TOKENS_KEY) is None:
         return None

@@ -102,7 +102,7 @@ def is_medusa_folder(folder: Path) -> bool:
 
 
 def _config_of(folder: Path) -> dict[str, Any]:
-    """Return the configuration in a folder, empty where there is none that can be read."""
+    """Return the configuration in a folder, empty if none can be read."""
     try:
         return read_json(folder / "config.json")
     except (LoadFailed, OSError):
@@ -110,7 +110,7 @@ def _config_of(folder: Path) -> dict[str, Any]:
 
 
 def _refuse_pickled(folder: Path) -> None:
-    """Raise ModelNotSupported where the weights of a folder are pickled, and say what makes safetensors of them."""
+    """Raise ModelNotSupported if the weights of a folder are pickled, with the command that converts them."""
     names = sorted(entry.name for entry in folder.iterdir())
     if any(name.lower().endswith(".safetensors") for name in names):
         return
@@ -171,7 +171,7 @@ def read_medusa(folder: Path) -> MedusaLayout:
 
 
 def _check(folder: Path, shapes: Mapping[str, tuple[int, ...]], wanted: Mapping[str, tuple[int, ...]]) -> None:
-    """Raise ModelFileBroken where a tensor is missing or has another shape."""
+    """Raise ModelFileBroken if a tensor is missing or has another shape."""
     for short, shape in wanted.items():
         if short not in shapes:
             raise ModelFileBroken(folder, Translatable("it lacks the tensor {name!r}.", name=short))
@@ -275,7 +275,7 @@ def read_features(folder: Path) -> EagleLayout:
 def _check_features(
     folder: Path, shapes: Mapping[str, tuple[int, ...]], sizes: _Sizes, depth: int, vocabulary: int
 ) -> set[str]:
-    """Return the names of what such a head must and may have. Raises ModelFileBroken where that is not so."""
+    """Return the names of such a head's required and optional tensors. Raises ModelFileBroken if they do not fit."""
     width = sizes.width
     wanted: dict[str, tuple[int, ...]] = {"fc.weight": (width, 2 * width)}
     may_be = {"fc.bias": (width,), "embed_tokens.weight": (vocabulary, width), "lm_head.weight": (vocabulary, width)}
@@ -352,7 +352,7 @@ class _Sizes:
     inner: int
 
     def layer(self, given: int) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of what every layer has; `given`: numbers that its attention reads."""
+        """Return the shapes of every layer's tensors; `given`: numbers that its attention reads."""
         queries, keys = self.heads * self.key, self.shared * self.key
         return {
             "post_attention_layernorm.weight": (self.width,),

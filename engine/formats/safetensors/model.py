@@ -76,7 +76,7 @@ _TOKENIZER = re.compile(r"token|vocab|merges|spiece|sentencepiece|tekken")
 _STATEFUL = frozenset({"falcon_mamba", "mamba", "mamba2", "rwkv", "xlstm"})
 _CONTEXT = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length", "context_length")
 _FIXED = 350 * 2**20
-"""What PyTorch and transformers take themselves, with a model of no size."""
+"""The memory of PyTorch and transformers themselves, with a model of no size."""
 _BATCH = 512
 
 Config = Mapping[str, object]
@@ -91,7 +91,7 @@ def inspect_safetensors(folder: Path) -> ModelFile:
 
 
 def read_safetensors_folder(folder: Path) -> ModelFile:
-    """Describe a folder's model; `problem` says what is wrong with one that can be read, but cannot be used.
+    """Describe a folder's model; `problem` gives the reason why one that can be read cannot be used.
 
     Raises ModelFileBroken, ModelNotSupported where there is nothing to be told, or the system refuses to read it.
     """
@@ -172,7 +172,7 @@ def folder_name(folder: Path) -> str:
 
 
 def _role(config: Config) -> tuple[Role, str | None]:
-    """Return the role in the configuration, and why a model of this role cannot be used."""
+    """Return the role in the configuration, and the reason why a model of this role cannot be used."""
     named = config.get("model_type")
     kind = named if isinstance(named, str) else None
     names = config.get("architectures")
@@ -223,7 +223,7 @@ def chat_templates(folder: Path) -> Iterator[object]:
 
 
 def _recommended(folder: Path) -> Recommended:
-    """Return nothing where the file is damaged: the model runs without it."""
+    """Return nothing if the file is damaged: the model runs without it."""
     try:
         return recommended_in_config(_small(folder / "generation_config.json"))
     except LoadFailed:
@@ -256,7 +256,7 @@ def _names(folder: Path) -> list[str]:
 
 
 def _small(path: Path) -> Config:
-    """Return the object in a file that may be missing. Raises ModelFileBroken where it is damaged."""
+    """Return the object in a file that may be missing. Raises ModelFileBroken if it is damaged."""
     return read_json(path) if is_there(path) else {}
 
 

@@ -25,7 +25,7 @@ from engine.formats.safetensors.reader import (
 from engine.translatable import Translatable
 
 _COUNTS = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")
-"""What configurations call the number of layers for later tokens."""
+"""The configurations' names for the number of MTP layers."""
 _LAYER = re.compile(r"(.*\blayers\.)(\d+)\.(.+)")
 _BEHIND = ("model.layers.", "model.language_model.layers.")
 _APART = "mtp.layers."
@@ -77,7 +77,7 @@ class MtpLayout:
 
 
 def brings_mtp(folder: Path) -> bool:
-    """Return True if a folder holds a model whose files have tensors for later tokens, whatever is wrong with them."""
+    """Return True if a folder holds a model whose files have MTP tensors, valid or not."""
     try:
         config = read_json(folder / "config.json")
         if not is_there(folder / "model.safetensors") and not is_there(folder / "model.safetensors.index.json"):
@@ -161,7 +161,7 @@ def _layers_in(tensors: Mapping[str, StoredTensor], config: Mapping[str, Any]) -
 
 
 def _check_numbers(folder: Path, tensors: Mapping[str, StoredTensor], layer: MtpLayer) -> None:
-    """Raise ModelNotSupported where a layer is quantised."""
+    """Raise ModelNotSupported if a layer is quantised."""
     for name in (*layer.parts.values(), *layer.block.values()):
         if tensors[name].dtype not in _PLAIN:
             raise ModelNotSupported(
@@ -174,7 +174,7 @@ def _check_numbers(folder: Path, tensors: Mapping[str, StoredTensor], layer: Mtp
 
 
 def _check_block(folder: Path, tensors: Mapping[str, StoredTensor], layer: MtpLayer, depth: int) -> None:
-    """Check a block against the one of the target's own layers that is most like it: it is of the same kind.
+    """Check a block against the most similar one of the target's own layers: it is of the same kind.
 
     Experts may be stored otherwise there, and a layer without them may be all that the target has: what the backend
     needs in the end is looked at when it builds the block.
@@ -218,7 +218,7 @@ def _lacking(folder: Path, name: str) -> ModelFileBroken:
 
 
 def check_shape(folder: Path, name: str, shape: tuple[int, ...], told: tuple[int, ...]) -> None:
-    """Raise ModelFileBroken where a tensor has another shape than it is to have."""
+    """Raise ModelFileBroken if a tensor's shape differs from the required one."""
     if shape != told:
         raise ModelFileBroken(
             folder,

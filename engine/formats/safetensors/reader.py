@@ -34,7 +34,7 @@ PICKLED = (".bin", ".pt", ".pth", ".ckpt")
 _PART = re.compile(r"model-\d{5}-of-\d{5}\.safetensors")
 
 FUSION = "fc.weight"
-"""What joins a token and the state before it in heads of EAGLE's kind: no model has a tensor of this name."""
+"""The layer that joins a token and the state before it in heads of EAGLE's kind: no model has such a tensor."""
 _AT_FIRST_SIGHT = 2**17
 """Bytes: a head of a few layers has some twenty tensors."""
 
@@ -228,7 +228,7 @@ def names_at_first_sight(folder: Path) -> frozenset[str]:
 
 
 def _beginning(path: Path) -> bytes:
-    """Return the first bytes of a file, none where it cannot be read."""
+    """Return the first bytes of a file, none if it cannot be read."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return b""

@@ -23,7 +23,7 @@ _OPTIONAL = ("attention_factor", "beta_fast", "beta_slow", "mscale", "mscale_all
 
 @dataclass(frozen=True, slots=True)
 class Rope:
-    """Describe it. Attributes: kind (as transformers calls it); theta; numbers (what else this kind needs, by name)."""
+    """Describe RoPE. Attributes: kind (transformers' name); theta; numbers (further ones of this kind, by name)."""
 
     kind: str
     theta: float

@@ -17,7 +17,7 @@ _NOTHING: Mapping[str, object] = {}
 def vocabulary_of_tokenizer_json(
     data: Mapping[str, object], config: Mapping[str, object] = _NOTHING, vocab_size: int = 0
 ) -> Vocabulary | None:
-    """Return the vocabulary in the object of a tokenizer.json, or None where it has none.
+    """Return the vocabulary in the object of a tokenizer.json, or None if it has none.
 
     Never fails, whatever is in it.
 
@@ -77,7 +77,7 @@ def _special(part: Mapping[str, object], tokens: Mapping[str, object]) -> int | 
 
 
 def _end_of_text(found: int | None, config: Mapping[str, object], which: str, ids: Mapping[str, int]) -> int | None:
-    """Return the begin or end token, as the configuration overrules what the post-processor has."""
+    """Return the begin or end token: the configuration overrules the post-processor."""
     wanted = config.get(f"add_{which}_token")
     if wanted is False:
         return None

@@ -12,7 +12,7 @@ _DEEPEST = 100
 
 
 def read_json(data: bytes) -> Mapping[str, Any]:
-    """Return the object of a body: nothing in it is other than JSON can say again. Raises InvalidRequest."""
+    """Return the object of a body, checked to be valid JSON throughout. Raises InvalidRequest."""
     try:
         body = json.loads(data)
     except (ValueError, RecursionError):
@@ -42,7 +42,7 @@ def is_deep(body: object) -> bool:
 
 
 def read_flag(body: Mapping[str, Any], name: str) -> bool:
-    """Return a member that is true or false; false where it is not there. Raises InvalidRequest."""
+    """Return a member that is true or false; false if it is missing. Raises InvalidRequest."""
     value = body.get(name)
     if value is not None and not isinstance(value, bool):  # 1 == True, but it is no flag.
         raise InvalidRequest(f'"{name}" must be true or false.')

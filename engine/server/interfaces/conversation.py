@@ -36,7 +36,7 @@ def read_messages(told: object, left: NotDone | None = None) -> tuple[Message, .
 def picture_of(part: object) -> dict[str, Any] | None:
     """Return a part of a message that is a picture, in any interface's form, as the chat interface has it.
 
-    None for a part of another kind. Raises InvalidRequest where it says no address.
+    None for a part of another kind. Raises InvalidRequest if it says no address.
     """
     kind = part.get("type") if isinstance(part, Mapping) else None
     if not isinstance(part, Mapping) or kind not in ("image", "image_url", "input_image"):

@@ -14,7 +14,7 @@ from engine.events import Event, Finished, FinishReason, GenerationResult, Token
 from engine.methods import PREDICTION
 
 CUT: frozenset[FinishReason] = frozenset({"length", "context", "time"})
-"""How replies end that a limit cut."""
+"""The finish reasons of replies that a limit cut."""
 _BROKEN: frozenset[FinishReason] = frozenset({"cancelled", "error"})
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
@@ -36,7 +36,7 @@ class Noted:
 
 
 class Form(ABC):
-    """Tell the replies to one request: whole, or as the pieces of a stream.
+    """Format the replies to one request: whole, or as the pieces of a stream.
 
     Attributes: media_type (of a stream); model (its name); noted; id (made up); created (seconds since 1970); results
     (those that have ended).
@@ -52,7 +52,7 @@ class Form(ABC):
         self.reasoning_tokens = 0
 
     def continued(self, index: int, content: str) -> str:
-        """Return the content of a reply without what it goes on with."""
+        """Return the content of a reply without the text that it continues."""
         return content.removeprefix(self.noted.begun[index]) if index < len(self.noted.begun) else content
 
     def note(self, index: int, event: Event) -> None:
@@ -85,7 +85,7 @@ class Form(ABC):
 
     @staticmethod
     def refusal(message: str, kind: str = "invalid_request_error", code: str | None = None) -> dict[str, Any]:
-        """Return the body that says why a request was refused."""
+        """Return the body with the reason of a refusal."""
         return error_body(message, kind, code)
 
 
@@ -100,7 +100,7 @@ def sayable(text: str) -> str:
 
 
 def as_json(data: Mapping[str, Any]) -> bytes:
-    """Return JSON as it is sent."""
+    """Return JSON as bytes to send."""
     return _encode(data).encode("utf-8", "replace")
 
 

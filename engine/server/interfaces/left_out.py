@@ -1,4 +1,4 @@
-"""Hold the rules on what a request says that is not done: what means the usual, what is renamed, what is refused.
+"""Hold the rules for unsupported fields of a request: default values, renamed fields, refused ones.
 
 What cannot be done and would change the answer is refused, with a sentence on what to do. What cannot be done and
 changes nothing is left out and told: in a header of the answer, and once in the log.
@@ -32,7 +32,7 @@ RENAMED: Mapping[str, str] = {
     "n_cmpl": "n",
     "n_probs": "logprobs",
 }
-"""Other servers' names of what is done here."""
+"""Other servers' names of fields, with ours."""
 WHOLE = (
     "max_tokens",
     "max_completion_tokens",
@@ -57,7 +57,7 @@ SILENT = frozenset(
         *("return_tokens", "sse_ping_interval", "n_cache_reuse", "keep_alive", "extra_headers", "inference_geo"),
     }
 )
-"""Names that change no answer: what they ask for is done anyway, or is about accounts, caches and transport."""
+"""Names that change no answer: their effect is the default, or concerns accounts, caches and transport."""
 _Wrong = Callable[[Any], object]
 REFUSED: Mapping[str, tuple[_Wrong, str]] = {
     "modalities": (
@@ -67,7 +67,7 @@ REFUSED: Mapping[str, tuple[_Wrong, str]] = {
     "conversation": (bool, 'No conversations are kept: leave "conversation" out, or send "previous_response_id".'),
     "lora": (bool, 'Requests cannot choose adapters: leave "lora" out, and serve a model that has them merged.'),
 }
-"""What would change the answer and cannot be done, by the name of the field: when, and what to do."""
+"""Fields that would change the answer and cannot be honoured, by name: the condition, and the advice."""
 
 
 class NotDone:
@@ -77,7 +77,7 @@ class NotDone:
         self._told: dict[str, None] = {}
 
     def note(self, what: object) -> None:
-        """Note something that is left out."""
+        """Note an ignored part."""
         self._told.setdefault(str(what)[:120])
 
     @property
@@ -87,7 +87,7 @@ class NotDone:
 
 
 def tidied(body: Mapping[str, Any], left: NotDone | None = None) -> dict[str, Any]:
-    """Return a body in this server's names and values. Raises InvalidRequest for what is refused."""
+    """Return a body in this server's names and values. Raises InvalidRequest for refused fields."""
     told = {name: value for name, value in body.items() if name not in RENAMED}
     for other, name in RENAMED.items():
         if body.get(other) is not None and told.get(name) is None:
@@ -99,7 +99,7 @@ def tidied(body: Mapping[str, Any], left: NotDone | None = None) -> dict[str, An
 
 
 def _with_usual_values(told: dict[str, Any], left: NotDone) -> dict[str, Any]:
-    """Return a body without what means the usual, and with numbers as they are said here."""
+    """Return a body without default values, and with whole numbers for floats."""
     for name in WHOLE:
         if isinstance(number := told.get(name), float):
             told[name] = int(number)
@@ -119,7 +119,7 @@ def _with_usual_values(told: dict[str, Any], left: NotDone) -> dict[str, Any]:
 
 
 def _bound(told: dict[str, Any], left: NotDone) -> None:
-    """Bring the numbers of the sampling rules into their ranges."""
+    """Clamp the numbers of the sampling rules to their ranges."""
     for rule in RULES:
         value = told.get(rule.name)
         if isinstance(value, int | float) and not isinstance(value, bool):

@@ -113,7 +113,7 @@ def _of_blocks(role: str, blocks: list[Mapping[str, Any]], left: NotDone) -> Ite
 
 
 def _text(told: object, what: str, left: NotDone) -> str:
-    """Return the text of blocks. Raises InvalidRequest where they are none."""
+    """Return the text of blocks. Raises InvalidRequest if they are none."""
     if isinstance(told, str):
         return told
     if not isinstance(told, list) or not all(isinstance(block, Mapping) for block in told):
@@ -122,7 +122,7 @@ def _text(told: object, what: str, left: NotDone) -> str:
 
 
 def _block_text(block: Mapping[str, Any], left: NotDone) -> str | None:
-    """Return the text of a block, None where it is left out. Raises InvalidRequest for pictures and the like."""
+    """Return the text of a block, None if it is left out. Raises InvalidRequest for pictures and the like."""
     kind, source = block.get("type"), block.get("source")
     if kind == "text":
         if not isinstance(block.get("text"), str):

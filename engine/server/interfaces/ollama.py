@@ -60,7 +60,7 @@ def read_ollama_text(body: Mapping[str, Any], defaults: Defaults) -> Asked:
 
 
 def _read(body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], NotDone]:
-    """Return a body with its options beside the rest, the options of the engine, and what is left out."""
+    """Return a body with its options beside the rest, the options of the engine, and the ignored parts."""
     left, chosen = NotDone(), body.get("options") or {}
     if not isinstance(chosen, Mapping):
         raise InvalidRequest('"options" must be an object.')
@@ -159,7 +159,7 @@ class OllamaForm(Form):
 
 
 def told_tag(described: Mapping[str, Any]) -> dict[str, Any]:
-    """Describe a model for a list, by what is known of it."""
+    """Describe a model for a list, by its known facts."""
     name = described["id"]
     return {
         "name": name,

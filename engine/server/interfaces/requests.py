@@ -1,4 +1,4 @@
-"""Read the bodies of requests: what OpenAI's interface says, as a request of the engine."""
+"""Read the bodies of requests: OpenAI's interface, as a request of the engine."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Asked:
     tools: Mapping[str, OfferedTool] = field(default_factory=dict)
 
     def requests(self) -> Iterator[tuple[GenerationRequest, InTokens]]:
-        """Return a request for each reply, and what says it in the model's tokens; with a seed each has another one."""
+        """Yield a request for each reply, and its converter to the model's tokens; with a seed each has another."""
         index = 0
         for place, prompt in enumerate((self.request.prompt, *self.prompts)):
             for _ in range(self.copies):
@@ -93,7 +93,7 @@ class Asked:
                 index += 1
 
     def _in_tokens(self, unsaid: Unsaid, request: GenerationRequest, decoder: SpeculativeDecoder) -> GenerationRequest:
-        """Return one of the requests in the model's tokens. Raises what finding them raises."""
+        """Return one of the requests in the model's tokens. Raises the errors of finding them."""
         prompt, size = request.prompt, 0 if decoder.target is None else decoder.target.vocab_size
         if isinstance(unsaid, Infill):
             prompt = tuple(decoder.infill_prompt(unsaid))
@@ -143,7 +143,7 @@ def read_chat(body: Mapping[str, Any], defaults: Defaults) -> Asked:
 def continues(body: Mapping[str, Any], messages: Sequence[Message]) -> bool:
     """Check a body's options on continuing the assistant's last message, and return True if the reply continues it.
 
-    Return False where the template is not to begin a turn for it. Raises InvalidRequest.
+    Return False if the template is not to begin a turn for it. Raises InvalidRequest.
     """
     wanted, opens = body.get("continue_final_message"), body.get("add_generation_prompt")
     written = len(messages) > 1 and messages[-1].role == "assistant"
@@ -330,7 +330,7 @@ def _thinking(body: Mapping[str, Any], left: NotDone) -> dict[str, Any]:
 
 
 def read_effort(effort: object, left: NotDone) -> dict[str, Any]:
-    """Return the option that says how hard is to be thought; none where the wish is not known."""
+    """Return the option for the thinking effort; none if the wish is unknown."""
     if isinstance(effort, str) and effort in _EFFORTS:
         return {"thinking": _EFFORTS[effort]}
     left.note(f"reasoning_effort {str(effort)[:40]}: known are {', '.join(_EFFORTS)}")

@@ -33,7 +33,7 @@ _SAID_NOTHING = {"role": "user", "content": ""}
 
 
 def read_responses(body: Mapping[str, Any], defaults: Defaults) -> Asked:
-    """Read a body of /v1/responses, whose input has what went before. Raises InvalidRequest."""
+    """Read a body of /v1/responses, whose input includes the earlier items. Raises InvalidRequest."""
     left = NotDone()
     told = tidied(body, left)
     options = read_common(told, _KNOWN, left)
@@ -119,7 +119,7 @@ def _call(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _waits(messages: list[dict[str, Any]]) -> bool:
-    """Return True if the last message is a thought behind which nothing is said yet."""
+    """Return True if the last message is a thought without an answer yet."""
     last = messages[-1] if messages else {}
     return last.get("role") == "assistant" and last.get("content") is None and "tool_calls" not in last
 
@@ -297,7 +297,7 @@ class ResponsesForm(Form):
         return {"type": "function_call", "id": f"fc_{self.id}_{index}", **told, "arguments": call.arguments_json}
 
     def _response(self, result: GenerationResult | None) -> dict[str, Any]:
-        """Return the response as it is now; `result` None: it is being written."""
+        """Return the response so far; `result` None: it is being written."""
         body = self._body
         cut = result is not None and result.finish_reason in CUT
         response: dict[str, Any] = {

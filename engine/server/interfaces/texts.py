@@ -51,7 +51,7 @@ def read_texts(body: Mapping[str, Any]) -> Texts:
 def in_tokens(
     pieces: Sequence[str | int], decoder: SpeculativeDecoder, *, add_special: bool, parse_special: bool
 ) -> list[int]:
-    """Return the tokens of texts, between which token ids may stand. Raises what encoding raises."""
+    """Return the tokens of texts, between which token ids may stand. Raises the errors of encoding."""
     tokens: list[int] = []
     for place, piece in enumerate(pieces):
         special = add_special and not place
@@ -64,7 +64,7 @@ def in_tokens(
 
 
 def told_tokens(wanted: Texts, decoder: SpeculativeDecoder) -> dict[str, Any]:
-    """Return the tokens as /tokenize tells them. Raises what encoding raises."""
+    """Return the answer of /tokenize. Raises the errors of encoding."""
     if wanted.messages:
         tokens = decoder.prompt_tokens(wanted.messages)
     else:
@@ -118,7 +118,7 @@ def embedding_texts(body: Mapping[str, Any]) -> Embeddings:
 
 
 def told_embeddings(wanted: Embeddings, model: str, vectors: Sequence[Sequence[float]], count: int) -> dict[str, Any]:
-    """Return vectors as /v1/embeddings tells them. Raises InvalidRequest where they are too short."""
+    """Return vectors as /v1/embeddings tells them. Raises InvalidRequest if they are too short."""
     data = []
     for index, vector in enumerate(vectors):
         numbers = np.asarray(vector, np.float32)

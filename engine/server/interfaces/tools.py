@@ -19,7 +19,7 @@ _CHOICES = '"tool_choice" must be "auto", "none" or "required", or name one of t
 
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
-    """Hold a tool as its client knows it: its name, the namespace around it ('' none), and whether it takes a text."""
+    """Hold a tool as its client knows it: its name, the namespace around it ('' none), and its input: text or not."""
 
     name: str
     space: str = ""

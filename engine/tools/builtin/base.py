@@ -37,7 +37,7 @@ def own_tool(name: str, title: str, description: str, /, **arguments: Mapping[st
 
 
 def text_argument(arguments: Mapping[str, Any], name: str, *, usual: str | None = None, most: int = 20_000) -> str:
-    """Return an argument that is text. `usual`: where it is not given. Raises ToolRefused."""
+    """Return an argument that is text. `usual`: the default. Raises ToolRefused."""
     value = arguments.get(name, usual)
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = str(value)

@@ -61,7 +61,7 @@ class PlotTool:
     )
 
     def call(self, arguments: Mapping[str, Any], cancel: CancelToken, timeout: float) -> ToolOutput:
-        """Return the plot as a picture, and what it shows as text. Raises ToolRefused, Cancelled."""
+        """Return the plot as a picture, and its description as text. Raises ToolRefused, Cancelled."""
         title = one_line(text_argument(arguments, "title", usual="", most=1_000), 80)
         said = run_code(text_argument(arguments, "code", most=_LONGEST_CODE), cancel, timeout)
         try:
@@ -72,7 +72,7 @@ class PlotTool:
 
 
 def run_code(code: str, cancel: CancelToken, timeout: float) -> dict[str, Any]:
-    """Run code in a child and return its "value" and what it "printed" as text, and its "json".
+    """Run code in a child and return its "value" and its "printed" output as text, and its "json".
 
     Raises ToolRefused, Cancelled.
     """

@@ -18,7 +18,7 @@ _LONGEST = 600
 
 @dataclass(frozen=True, slots=True)
 class FoundChat:
-    """Hold a chat that was found: its title, when it was changed last, and some of what it says."""
+    """Hold a found chat: its title, the time of its last change, and an excerpt."""
 
     title: str
     when: datetime
@@ -43,7 +43,7 @@ class SearchChatsTool:
         self._search = search
 
     def call(self, arguments: Mapping[str, Any], _cancel: CancelToken, _timeout: float) -> ToolOutput:
-        """Return the results as text. Raises ToolRefused, and what the search raises."""
+        """Return the results as text. Raises ToolRefused, and the errors of the search."""
         words = text_argument(arguments, "words", most=500)
         if not any(sign.isalnum() for sign in words):
             raise ToolRefused('"words" must have letters or digits.')

@@ -1,4 +1,4 @@
-"""Tell the time."""
+"""Return the time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ZONE = {
 
 
 class ClockTool:
-    """Tell date and time."""
+    """Return date and time."""
 
     tool = own_tool(
         "current_time", Translatable("The time"), "Tell the current date, weekday and time.", time_zone=_ZONE

@@ -20,9 +20,9 @@ from engine.tools.tool import Tool, ToolOutput, one_line
 from engine.translatable import Translatable
 
 _MOST_BYTES = 4 * 2**20
-"""Of a file that is read."""
+"""The largest file that is read."""
 _SEARCHED_BYTES = 2**20
-"""Of a file that is searched."""
+"""The largest file that is searched."""
 _MOST_LINES, _MOST_LISTED, _MOST_HITS = 400, 300, 60
 _LONGEST_LINE = 300
 _MOST_VISITED = 50_000
@@ -31,7 +31,7 @@ _DEEPEST = 30
 
 
 class Folders:
-    """Hold the folders by their names, and find what paths mean in them."""
+    """Hold the folders by their names, and resolve paths in them."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self.roots: dict[str, Path] = {}
@@ -42,7 +42,7 @@ class Folders:
             self.roots[name] = folder
 
     def find(self, path: str) -> tuple[Path, str]:
-        """Return the real path and how it is called. Raises ToolRefused for what is not in the folders."""
+        """Return the real path and its display name. Raises ToolRefused for paths outside the folders."""
         asked = path.strip().strip("/\\")
         candidates = [root / asked for root in self.roots.values()] if len(self.roots) == 1 else []
         name, _, rest = asked.replace("\\", "/").partition("/")
@@ -58,7 +58,7 @@ class Folders:
         raise ToolRefused(f'There is no "{one_line(path)}" in the folders that may be read: {there}.')
 
     def name_of(self, path: Path) -> str | None:
-        """Return the name of an existing path, None where it lies outside of the folders once links are followed."""
+        """Return the name of an existing path, None if it lies outside of the folders once links are followed."""
         try:
             real = Path(os.path.realpath(path, strict=True))
             for name, root in self.roots.items():
@@ -71,7 +71,7 @@ class Folders:
 
 
 def read_whole(path: Path, most: int) -> str:
-    """Return the text of a regular file, its beginning where it is longer than `most` bytes. Raises ToolRefused."""
+    """Return the text of a regular file, its beginning if it is longer than `most` bytes. Raises ToolRefused."""
     try:
         number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
         with os.fdopen(number, "rb") as file:
@@ -87,7 +87,7 @@ def read_whole(path: Path, most: int) -> str:
 
 
 def decoded(data: bytes) -> str | None:
-    """Return bytes as text; None where they are none."""
+    """Return bytes as text; None if they are none."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
     if b"\0" in data:

@@ -1,4 +1,4 @@
-"""Have the tools that come along, those that are switched on."""
+"""Host the built-in tools that are switched on."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class BuiltinChoice:
 
 
 class BuiltinHost:
-    """Have some of our tools, as a ToolHost."""
+    """Host some of our tools, as a ToolHost."""
 
     name = OUTRIDER
 
@@ -44,7 +44,7 @@ class BuiltinHost:
     def call(
         self, tool_name: str, arguments: Mapping[str, Any], *, cancel: CancelToken, timeout: float = CALL_SECONDS
     ) -> ToolOutput:
-        """Run one; what it refuses is an output. Raises Cancelled."""
+        """Run one; a refusal is an output. Raises Cancelled."""
         try:
             return self._tools[tool_name].call(arguments, cancel, timeout)
         except ToolRefused as refused:

@@ -30,7 +30,7 @@ class Curve:
 
 
 def curves_of(value: object) -> list[Curve]:
-    """Return the curves in what JSON said. Raises ValueError where there are none, ToolRefused for too many points."""
+    """Return the curves in parsed JSON. Raises ValueError if there are none, ToolRefused for too many points."""
     if isinstance(value, dict) and set(value) >= {"x", "y"}:
         value = list(zip(value["x"], value["y"], strict=False)) if _lists(value["x"], value["y"]) else None
     named = list(value.items())[:_MOST_CURVES] if isinstance(value, dict) else [("", value)]
@@ -41,7 +41,7 @@ def curves_of(value: object) -> list[Curve]:
 
 
 def said_of(curves: Sequence[Curve]) -> str:
-    """Return in words what the plot shows, for the model and for who does not see it."""
+    """Describe the plot in words, for the model and for people who do not see it."""
     return "\n".join(map(_said, curves))
 
 

@@ -47,7 +47,7 @@ Resolve = Callable[[str, int], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """Hold a page: its last address, what kind it is, its bytes, and whether they are all of it."""
+    """Hold a page: its last address, its type, its bytes, and True if they are complete."""
 
     url: str
     kind: str
@@ -83,7 +83,7 @@ class FetchPageTool:
         return ToolOutput(f"{one_line(page.url, _LONGEST_URL)}\n\n{text or '(no text)'}{cut}")
 
     def _fetch(self, url: str, ended: threading.Event, seconds: float) -> _Page | str:
-        """Return the page, or what the model is told instead. Raises ToolRefused."""
+        """Return the page, or a text for the model in its place. Raises ToolRefused."""
         import httpx  # noqa: PLC0415 - what fetches nothing starts without it
 
         ends = monotonic() + seconds
@@ -181,7 +181,7 @@ def _read(answer: httpx.Response, url: str, ended: threading.Event, ends: float)
 
 
 def _apart(work: Callable[[threading.Event], _Page | str], cancel: CancelToken, seconds: float) -> _Page | str:
-    """Run `work` on a thread that nobody waits for when it is cancelled. Raises as `work` does."""
+    """Run `work` on a thread that is abandoned when it is cancelled. Raises the errors of `work`."""
     done: queue.SimpleQueue[_Page | str | Exception] = queue.SimpleQueue()
     ended = threading.Event()
 
@@ -209,7 +209,7 @@ def _apart(work: Callable[[threading.Event], _Page | str], cancel: CancelToken, 
 
 
 def _text_of(page: _Page) -> str:
-    """Return a page as text: of HTML what is read, without scripts, menus and pictures."""
+    """Return a page as text: of HTML the readable part, without scripts, menus and pictures."""
     named = re.search(r"charset=[\"']?([\w.:-]+)", page.kind)
     try:
         text = page.data.decode(named[1] if named else "utf-8", "replace")

@@ -42,7 +42,7 @@ def write_sbom(
 
 
 def package_url(component: Component) -> dict[str, str] | None:
-    """The parts of a component's package URL (type, namespace, name, version), or None where there is none."""
+    """The parts of a component's package URL (type, namespace, name, version), or None if there is none."""
     numbered = {"version": component.version} if component.version else {}
     if component.kind == "system":
         if not component.url.startswith("https://packages.debian.org/"):

@@ -35,7 +35,7 @@ def write_tar(
         epoch: the time, in seconds since 1970, that everything in it bears.
         extras: more files by their names, as content and mode; None for those of a portable program.
 
-    Raises SetupError where the bundle cannot be shipped or the archive not be written.
+    Raises SetupError if the bundle cannot be shipped or the archive not be written.
     """
     more = portable_files(bundle) if extras is None else extras
     with (
@@ -57,7 +57,7 @@ def write_tar(
 def portable_files(bundle: Path) -> dict[str, tuple[bytes, int]]:
     """What lies beside a portable program, as content and mode by name: licence, help, icon, an entry for menus.
 
-    Raises SetupError where the bundle's libraries cannot be read.
+    Raises SetupError if the bundle's libraries cannot be read.
     """
     readme = (LINUX / "portable-README.txt").read_text(encoding="utf-8")
     packages = [re.sub(r" \(>=.*\)", "", needed) for needed in needed_packages(bundle)]
@@ -80,7 +80,7 @@ def portable_files(bundle: Path) -> dict[str, tuple[bytes, int]]:
 def write_checksums(files: Iterable[Path], target: Path) -> None:
     """Write a list that `sha256sum --check` reads, of files that lie beside it, in the order of their names.
 
-    Raises SetupError where a file cannot be read, lies elsewhere or cannot be named in such a list.
+    Raises SetupError if a file cannot be read, lies elsewhere or cannot be named in such a list.
     """
     lines = []
     for path in sorted(files, key=lambda found: found.name):

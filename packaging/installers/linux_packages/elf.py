@@ -61,7 +61,7 @@ def _padded(size: int) -> int:
 
 
 def search_path(path: Path) -> str | None:
-    """Where a library looks for others (RUNPATH or RPATH); None where it says nothing or is no 64-bit ELF file."""
+    """Where a library looks for others (RUNPATH or RPATH); None if it says nothing or is no 64-bit ELF file."""
     with path.open("rb") as file:
         found = _search_paths(file)
         return ":".join(text for _, text in found) if found else None

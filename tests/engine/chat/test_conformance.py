@@ -64,7 +64,7 @@ GIVEN = [
 
 
 def _reference(template: str, messages: _Messages, given: TemplateInput) -> str | None:
-    """Render it with transformers; None where that fails."""
+    """Render it with transformers; None if that fails."""
     from transformers.utils.chat_template_utils import render_jinja_template  # noqa: PLC0415 - it takes seconds
 
     variables: dict[str, Any] = {"bos_token": "<s>", "eos_token": "</s>", "tools": given.tools, **given.arguments}

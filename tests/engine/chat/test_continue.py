@@ -76,7 +76,7 @@ def test_reply_goes_on_after_what_is_there() -> None:
 
 
 def _continues(decoder: SpeculativeDecoder, question: str, lookahead: int | str) -> bool:
-    """True if a reply of 20 tokens and its continuation are the reply of 40; False where its text is read otherwise."""
+    """True if a reply of 20 tokens and its continuation are the reply of 40; False if its text is read otherwise."""
     assert decoder.target is not None
     options: dict[str, Any] = {"lookahead": lookahead, "temperature": 0.0}
     asked = [Message("user", question)]

@@ -46,7 +46,7 @@ def damaged_copy(copy: Path, damage: Damage) -> None:
 def load_all(model: Path, folder: Path, damages: list[Damage]) -> list[dict[str, str]]:
     """Load a copy of `model` with each damage in one process of its own; one answer for each damage.
 
-    Raises AssertionError where the process did not get through them all.
+    Raises AssertionError if the process did not get through them all.
     """
     copy = folder / model.name
     copy.write_bytes(model.read_bytes())

@@ -39,7 +39,7 @@ _WORDS = (
 
 
 def run_batch(way: str, model: Path, folder: Path, seed: int, tries: int) -> list[dict[str, Any]]:
-    """Return an answer for each try. Raises AssertionError where the process did not get through them all."""
+    """Return an answer for each try. Raises AssertionError if the process did not get through them all."""
     arguments = (way, str(model), str(folder), str(seed), str(tries))
     done = run_python("-X", "faulthandler", "-m", "helpers.models.mutated_headers", *arguments, timeout=3_000)
     answers = [json.loads(line) for line in done.stdout.splitlines()]

@@ -48,7 +48,7 @@ class Ggml:
 
     @classmethod
     def of_processor(cls) -> "Ggml | None":
-        """The processor library; None where a system does not find functions of the library that it needs."""
+        """The processor library; None if a system does not find functions of the library that it needs."""
         prepare_library()
         library = processor_library()
         return cls(library) if hasattr(library, "ggml_quantize_chunk") else None

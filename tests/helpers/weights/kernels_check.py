@@ -33,7 +33,7 @@ needs_llama_source = pytest.mark.skipif(
 
 
 def processor_has(*flags: str) -> bool:
-    """Return True where this processor has all these instruction sets, by their names in /proc/cpuinfo."""
+    """Return True if this processor has all these instruction sets, by their names in /proc/cpuinfo."""
     info = Path("/proc/cpuinfo")
     return info.is_file() and set(flags) <= set(info.read_text(encoding="utf-8").split())
 
@@ -99,7 +99,7 @@ ARM_TOOLS = ("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++", "qemu-aarch64")
 
 
 def lacks_arm_tools() -> str:
-    """Name the missing tools to compile for ARM and emulate it; empty where none is."""
+    """Name the missing tools to compile for ARM and emulate it; empty if none is."""
     return ", ".join(name for name in ARM_TOOLS if shutil.which(name) is None)
 
 

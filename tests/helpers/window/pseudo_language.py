@@ -64,7 +64,7 @@ class PseudoTranslator(QTranslator):
         self._known = _known_texts()
 
     def translate(self, context: str, source: str, disambiguation: str | None = None, n: int = -1) -> str | None:
-        """The text, with other letters and in «»; None where it is not known."""
+        """The text, with other letters and in «»; None if it is not known."""
         if source == "QT_LAYOUT_DIRECTION" or not (context.startswith("Q") or (context, source) in self._known):
             return None
         return pseudo(source)

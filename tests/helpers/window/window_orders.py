@@ -56,7 +56,7 @@ class FullDisk:
 
 
 def compiler() -> str:
-    """A compiler for C; empty where there is none."""
+    """A compiler for C; empty if there is none."""
     return next((name for name in _COMPILERS if shutil.which(name)), "")
 
 

@@ -50,7 +50,7 @@ _FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "backend_graph_compute": (_KIND, (_PLACE, _PLACE)),
     "backend_free": (None, (_PLACE,)),
 }
-"""By name without `ggml_`: the result, the arguments."""
+"""Functions by name without `ggml_`: the result, the arguments."""
 
 
 @cache
@@ -64,7 +64,7 @@ def _functions() -> dict[str, Any]:
 
 
 class Computation:
-    """Hold tensors of ggml and what is computed of them. A tensor and a graph are numbers: ggml's addresses.
+    """Hold tensors of ggml and their computations. A tensor and a graph are numbers: ggml's addresses.
 
     All are made before `allocate`, and filled behind it. `tensors`: how many there will be at most, results of
     operations included; `graphs`: how many graphs of them.
@@ -104,7 +104,7 @@ class Computation:
         return graph
 
     def allocate(self) -> None:
-        """Give every tensor its memory. Raises BackendFailure where there is not enough."""
+        """Allocate the memory of every tensor. Raises BackendFailure if there is not enough."""
         buffer = self._call["backend_alloc_ctx_tensors"](self._context, self._backend)
         if not buffer:
             raise BackendFailure(Translatable("there may not be enough memory"))

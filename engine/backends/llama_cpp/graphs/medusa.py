@@ -28,7 +28,7 @@ from engine.formats.safetensors.values import read_rows
 from engine.translatable import Translatable
 
 _SMALL = 2**20
-"""So many weights are read from the processor's caches in float32."""
+"""The most weights that are kept in float32: so many fit the processor's caches."""
 _SIXTEEN_BITS = frozenset({llama_cpp.LLAMA_FTYPE_MOSTLY_F16, llama_cpp.LLAMA_FTYPE_MOSTLY_BF16})
 _PIECE = 2**22
 """Numbers that are read at once."""

@@ -102,7 +102,7 @@ def _brief(rng: random.Random, limit: int = 220) -> Exchange:
 
 
 def _follow(rng: random.Random, base: Exchange, earlier: list[Turn]) -> Turn | None:
-    """A follow-up to `base`, the newest exchange; None where the drawn kind does not fit."""
+    """A follow-up to `base`, the newest exchange; None if the drawn kind does not fit."""
     asked = [text for role, text in earlier if role == "user"]
     kind = rng.randrange(9)
     if kind in (0, 1) and base.short:

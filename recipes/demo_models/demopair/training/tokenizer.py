@@ -51,7 +51,7 @@ def train_tokenizer(seed: int, sample: int = SAMPLE_CONVERSATIONS) -> Tokenizer:
 
 
 def special_ids(tokenizer: Tokenizer) -> dict[str, int]:
-    """The ids of the control tokens. Raises ValueError where the tokenizer lacks one."""
+    """The ids of the control tokens. Raises ValueError if the tokenizer lacks one."""
     found = {name: tokenizer.token_to_id(name) for name in SPECIAL}
     ids = {name: token for name, token in found.items() if token is not None}
     if len(ids) < len(SPECIAL):
