@@ -30,7 +30,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Show the window and stay until it is closed; gives the exit code."""
+    """Show the window and stay until it is closed; return the exit code."""
     argv = list(sys.argv[1:] if arguments is None else arguments)
     hidden = run_hidden_command(argv)
     if hidden is not None:
@@ -84,7 +84,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
 
 
 def _check_files() -> Installation | None:
-    """Run the quick check of a frozen program's files; None if it is not frozen. Raises InstallationDamaged."""
+    """Run the quick check of a frozen program's files; return None for any other. Raises InstallationDamaged."""
     folder = installation_folder()
     if folder is None:
         return None

@@ -51,7 +51,7 @@ __all__ = ["EngineBridge", "FolderListing", "Job", "LoadWay", "ModelsChanged", "
 
 TimedEvent = tuple[float, Event]
 _REPORT_S = 0.25
-"""How often the figures of a measurement are worked out and shown while it runs."""
+"""The interval at which a running measurement's figures are calculated and shown."""
 
 
 class ModelsChanged(EngineError):
@@ -71,7 +71,7 @@ def _make_decoder() -> SpeculativeDecoder:
 
 
 Texts = Iterable[tuple[str, str, Callable[[], str]]]
-"""Key, version, and what reads it, of each."""
+"""Key, version, and reader of each text."""
 
 
 class EngineBridge(Responders):
@@ -106,7 +106,7 @@ class EngineBridge(Responders):
         self.made: dict[str, Any] | None = None
         self.pictured: Callable[[Sequence[Message]], Sequence[Message]] = _as_they_are
         self._read: list[int] = []
-        """What the target holds of the chat whose reply was the last one."""
+        """The target's cached tokens of the chat whose reply was the last one."""
         self._worker = Worker(loop, self._begin, "outrider-engine")
         self._counter = Worker(loop, contextlib.nullcontext, "outrider-counter")
 
@@ -125,7 +125,7 @@ class EngineBridge(Responders):
         return job
 
     def continue_(self, job: Job[Loaded], how: LoadWay) -> None:
-        """Let a load that was held begin, in this way."""
+        """Begin a load that was held, in this way."""
         if job in self._held:
             self._held[job] = how
             self._worker.submit(job)
@@ -139,11 +139,11 @@ class EngineBridge(Responders):
         return self._worker.submit(Job(self._loop, lambda _cancel: self._unload()))
 
     def find_server(self, address: str, key: str) -> Job[FoundServer]:
-        """Ask a server what it has, with a key if there is one. Raises InvalidRequest, ServerFailed, Cancelled."""
+        """Query a server for its models, with a key if there is one. Raises InvalidRequest, ServerFailed, Cancelled."""
         return self._worker.submit(Job(self._loop, lambda cancel: self._find_server(address, key, cancel)))
 
     def keep_key(self, address: str) -> Job[bool]:
-        """Put the key of this session for a server into the system's keyring; False: there is none."""
+        """Put the key of this session for a server into the system's keyring; False: there is no keyring."""
         key = self._keys.get(address, "")
         return self._worker.submit(Job(self._loop, lambda _cancel: engine.keep_server_key(address, key)))
 
@@ -260,7 +260,7 @@ class EngineBridge(Responders):
         job.result.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def _do(self, work: Callable[[], None]) -> None:
-        """Do a short piece of work when it is its turn; nobody waits for it, nor hears that it failed."""
+        """Run a short piece of work in its turn; its end is not awaited, and its failure ignored."""
         job = self._worker.submit(Job(self._loop, lambda _cancel: work()))
         job.result.add_done_callback(lambda done: done.cancelled() or done.exception())
 
@@ -271,7 +271,7 @@ class EngineBridge(Responders):
     def read_prompt(
         self, messages: Sequence[Message], choice: GenerationChoice, *, reply_next: bool
     ) -> Job[engine.ReadPrompt]:
-        """Return in the background what the target reads of these messages.
+        """Return in the background the prompt of these messages as the target reads it.
 
         `reply_next`: it is to reply now; False: they end there. Raises ModelNotLoaded, InvalidRequest,
         ChatTemplateFailed, TextNotEncodable, Cancelled.
@@ -284,7 +284,7 @@ class EngineBridge(Responders):
         return self._worker.submit(Job(self._loop, work, background=True))
 
     def read_template(self, path: Path, own: str) -> Job[tuple[str, tuple[str, ...]]]:
-        """Return the chat template of a model file, and the variables of `own`, or of that where it is blank.
+        """Return the chat template of a model file, and the variables of `own`, or of the template if it is blank.
 
         Raises LoadFailed and its kinds, ChatTemplateFailed, Cancelled.
         """
@@ -297,7 +297,7 @@ class EngineBridge(Responders):
         return self._counter.submit(Job(self._loop, work))
 
     def measure_ways(self, request: CompareRequest, note: Callable[[CompareProgress], None]) -> Job[WaysReport]:
-        """Answer a prompt in several ways in turns, with the models that are loaded; a reply waits until it is over.
+        """Answer a prompt in several ways in turns, with the loaded models; a reply waits until it is over.
 
         `note` is called on the worker thread, between replies: what it takes spoils no figure. Cancelled midway it
         gives what there is. Raises Cancelled if nothing was measured, ModelsChanged, and what a reply raises.
@@ -310,7 +310,7 @@ class EngineBridge(Responders):
         return self._worker.submit(job)
 
     def race(self, request: CompareRequest, note: Callable[[RaceMark], None]) -> Job[None]:
-        """Have plain and speculative decoding answer a prompt, one after the other (see app.bridge.showing).
+        """Answer a prompt with plain and speculative decoding, one after the other (see app.bridge.showing).
 
         `note` is called on the worker thread, for each token. Raises ModelsChanged, Cancelled, what a reply raises.
         """
@@ -342,7 +342,7 @@ class EngineBridge(Responders):
         return self._worker.submit(Job(self._loop, work))
 
     def measure(self) -> Job[None]:
-        """Find out what the loaded pair costs, for lookahead auto, in the background. Raises Cancelled.
+        """Calibrate the loaded pair, for lookahead auto, in the background. Raises Cancelled.
 
         A reply that interrupts it, or comes before it, does without. What is known already, from earlier runs too,
         takes no time.
@@ -350,7 +350,7 @@ class EngineBridge(Responders):
         return self._worker.submit(Job(self._loop, self._measure, background=True))
 
     def look(self, folder: Path) -> Job[FolderListing]:
-        """Look for models in a folder, and where new ones could appear, in the background.
+        """List the models in a folder, and the places where new ones could appear, in the background.
 
         Raises FolderUnreadable, Cancelled.
         """
@@ -406,12 +406,12 @@ class EngineBridge(Responders):
         return self._counter.submit(Job(self._loop, work))
 
     def hand(self, work: Callable[[], None]) -> None:
-        """Do a piece of work of the local server when it is its turn. From any thread."""
+        """Run a piece of the local server's work in its turn. From any thread."""
         with contextlib.suppress(RuntimeError):  # The loop may be closed when the program ends.
             self._loop.call_soon_threadsafe(lambda: self._worker.submit(Job(self._loop, lambda _: work())))
 
     def current_decoder(self) -> SpeculativeDecoder | None:
-        """Return the decoder, None before the first job. From any thread; what it does is for `hand`."""
+        """Return the decoder, None before the first job. From any thread; pass work on it to `hand`."""
         return self._now
 
     def drain(self) -> list[TimedEvent]:
@@ -537,7 +537,7 @@ class EngineBridge(Responders):
         return int(self._answering.count(text))
 
     def _name(self, event: Event) -> None:
-        """Note the texts of a token and its alternatives, and of rejected guesses, before anybody sees the event."""
+        """Store the texts of a token and its alternatives, and of rejected guesses, before the event is passed on."""
         names = self.token_names
         named = event.top if isinstance(event, TokenEvent) else event.rejected if isinstance(event, RoundEvent) else ()
         for token in (*((event.token,) if isinstance(event, TokenEvent) else ()), *(token for token, _ in named)):

@@ -56,7 +56,7 @@ class Job(Generic[T]):
         self._token = CancelToken()
 
     def cancel(self) -> None:
-        """Stop at the next step: the result is then the error Cancelled, or what there is of a reply.
+        """Stop at the next step: the result is then the error Cancelled, or the reply so far.
 
         It is never lost: the engine forgets a token's request when it has met it, this job does not.
         """
@@ -79,7 +79,7 @@ class Job(Generic[T]):
         return self._work(self._token)
 
     def settle(self, result: T | None, error: BaseException | None) -> None:
-        """Tell whoever waits how it ended (on the loop's thread)."""
+        """Set the result or the error of the job (on the loop's thread)."""
         if self.result.done():
             return
         if error is None:

@@ -93,7 +93,7 @@ class Responders:
         return self.loaded
 
     def _turn_to(self, server: Server, cancel: CancelToken) -> Loaded:
-        """Have a server answer from now on. Raises ServerFailed and what else connecting raises."""
+        """Answer with a server from now on. Raises ServerFailed and the other errors of connecting."""
         if self.loaded.target == server and self._remote is not None:
             return self.loaded
         remote = self._connect(server, cancel)
@@ -114,14 +114,14 @@ class Responders:
             self._show_local()
 
     def _find_server(self, address: str, key: str, cancel: CancelToken) -> FoundServer:
-        """Ask a server what it has; a key that it takes is kept for this session. Raises what connecting raises."""
+        """Query a server for its models; a working key is kept for this session. Raises the errors of connecting."""
         found = engine.find_server(address, key=key.strip() or self._key_of(address), cancel=cancel)
         if key.strip():
             self._keys[found.address] = key.strip()
         return found
 
     def _key_of(self, address: str) -> str:
-        """Return the key that is for a server, '' where there is none: one for any server is sent to none."""
+        """Return the key for a server, '' if there is none: one for any server is sent to none."""
         return self._keys.get(address) or engine.server_key(address, bound=True) or ""
 
     def _unload(self) -> Loaded:
@@ -152,7 +152,7 @@ class Responders:
         self._show_local()
 
     def _show_local(self) -> None:
-        """Tell of the models that are loaded: they answer now."""
+        """Switch to the loaded models: they answer now."""
         decoder, self.loaded = self._decoder, self._local
         models = (decoder.target, decoder.draft)
         self.facts = tuple(engine.ModelFacts.of(model) for model in models if model is not None)

@@ -8,7 +8,7 @@ from engine import EngineError, ServerAddress, ServerFigures, ServerLine
 
 
 class ServerSwitch:
-    """Turn the local server on and off. Attribute: problem (why it is off although it was to be on, or '').
+    """Turn the local server on and off. Attribute: problem (the reason why it is off although wanted, or '').
 
     Methods are called on the Qt thread.
     """
@@ -20,11 +20,11 @@ class ServerSwitch:
 
     @property
     def url(self) -> str:
-        """Return its address; '' while it is off."""
+        """Return its address; '' if it is off."""
         return "" if self._server is None else self._server.url
 
     def turn_on(self, host: str, port: int, key: str, names: str = "") -> None:
-        """Listen on this address, and no longer on another one; `problem` says what is in the way of it.
+        """Listen on this address, and no longer on another one; `problem` is set on failure.
 
         `names`: by which others call this computer too, with commas.
         """
@@ -44,13 +44,13 @@ class ServerSwitch:
             )
 
     def turn_off(self, timeout: float = 1.0) -> bool:
-        """Listen no more, and cancel what is being written for others. False: it has not ended in time (seconds)."""
+        """Stop listening, and cancel the replies for others. False: it has not ended in time (seconds)."""
         server, self._server = self._server, None
         self.problem = ""
         return server is None or server.stop(timeout)
 
     def figures(self) -> ServerFigures | None:
-        """Return the counters so far, None while it is off."""
+        """Return the counters so far, None if it is off."""
         return None if self._server is None else self._server.figures()
 
     def lines(self) -> tuple[ServerLine, ...]:

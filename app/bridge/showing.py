@@ -1,4 +1,4 @@
-"""Have replies written that are to be watched: a race of two ways of decoding, and a reply for the first start."""
+"""Generate replies to be watched: a race of two ways of decoding, and a reply for the first start."""
 
 from __future__ import annotations
 

@@ -29,5 +29,5 @@ class Tasks:
             task.cancel()
 
     async def ended(self) -> None:
-        """Wait for their end, whatever it is."""
+        """Wait for their end, with or without errors."""
         await asyncio.gather(*self._running, return_exceptions=True)

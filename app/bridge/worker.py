@@ -34,7 +34,7 @@ class Worker:
         self._thread.start()
 
     def submit(self, job: Job[T]) -> Job[T]:
-        """Let a job wait for its turn; after `close` it is cancelled at once."""
+        """Queue a job; after `close` it is cancelled at once."""
         with self._changed:
             if self._closing:
                 job.settle(None, Cancelled())
@@ -47,7 +47,7 @@ class Worker:
         return job
 
     def drop(self, job: Job[Any]) -> None:
-        """Tell whoever waits for a job that it is cancelled. It must not be waiting here."""
+        """Cancel a job that is not queued here, and report that to its waiters."""
         self._deliver(job, None, Cancelled())
 
     def close(self, timeout: float) -> bool:

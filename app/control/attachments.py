@@ -1,4 +1,4 @@
-"""Look after the files of the next question: read them aside, and keep them until it is sent."""
+"""Manage the files of the next question: read them aside, and keep them until it is sent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from app.system.log_file import note_error
 
 @dataclass(slots=True, eq=False)
 class _File:
-    """Hold a file in the place where it was chosen. `found`: None while it is being read."""
+    """Hold a chosen file in its place in the list. `found`: None while it is being read."""
 
     name: str
     chat: object
@@ -64,7 +64,7 @@ class Attachments(QObject):
         return tuple(each.name for each in self._files if each.found is None)
 
     def add(self, paths: Sequence[Path]) -> None:
-        """Let these files go with the question, as far as they can be read as text."""
+        """Attach these files to the question, as far as they can be read as text."""
         self.adding.emit()
         room = MOST - len(self._files)
         for path in paths[:room]:
@@ -73,7 +73,7 @@ class Attachments(QObject):
             self.refused.emit(NotAttached(plain_name(path.name), "many", str(MOST)))
 
     def add_picture(self, data: bytes, name: str) -> None:
-        """Let a picture that is no file, such as one that was copied, go with the question."""
+        """Attach a picture that is no file, such as a copied one."""
         self.adding.emit()
         if len(self._files) < MOST:
             self._read(name, partial(read_data, data, name))
@@ -92,7 +92,7 @@ class Attachments(QObject):
         self.changed.emit()
 
     def show(self, chat: object, files: Sequence[Attachment]) -> None:
-        """Hold the files of another chat; those that are still being read for the last one are told when they come."""
+        """Show the files of another chat; those still being read for the last one are delivered when they come."""
         self._chat = chat
         self._files = [_File(each.name, chat, each) for each in files]
         self._files += [each for each in self._reading if each.chat is chat]
@@ -118,7 +118,7 @@ class Attachments(QObject):
         self.changed.emit()
 
     def bring_back(self) -> None:
-        """Bring back the files of the last question, together with its words."""
+        """Restore the files of the last question, together with its words."""
         if not self._files and self._last:
             self.show(self._chat, self._last)
 

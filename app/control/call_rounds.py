@@ -152,7 +152,7 @@ class CallRounds(QObject):
         self._decide(exchange, conversation, planned, toolbox, permission)
 
     def cancel(self, exchange: Exchange, conversation: Conversation | None) -> None:
-        """End the call that runs; what waits is left undone. The model does not go on by itself."""
+        """End the running call; waiting ones are not run. The model does not go on by itself."""
         running = self._running.get(id(exchange))
         if running is not None:
             running.job.cancel()
@@ -160,7 +160,7 @@ class CallRounds(QObject):
             self.settle(exchange, conversation)
 
     def more(self, exchange: Exchange, conversation: Conversation | None) -> None:
-        """Go on beyond the limit of calls."""
+        """Continue beyond the limit of calls."""
         question = exchange.tools
         if question is not None and question.stage == "limit":
             made, limit = question.made, self._desk.choice.limit
@@ -168,7 +168,7 @@ class CallRounds(QObject):
             self.go_on(exchange, conversation)
 
     def settle(self, exchange: Exchange, conversation: Conversation | None) -> None:
-        """Note that the calls that still wait are not run, so that the conversation can go on without them."""
+        """Mark the waiting calls as not run, so that the conversation can go on without them."""
         waiting = open_calls(exchange.said)
         for call in waiting:
             self._keep(exchange, conversation, result_message(call, ToolOutput(_NOT_RUN, is_error=True)))

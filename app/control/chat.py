@@ -1,4 +1,4 @@
-"""Control a chat: handle the views' intents, track what is shown, have replies generated and stored."""
+"""Control a chat: handle the views' intents, track the screen, have replies generated and stored."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from app.words.damage import damage_words
 from engine import Message
 
 _MOST_PREDICTED = 65_536
-"""Letters of a text that is rewritten that the draft is told of."""
+"""Letters of a rewritten text that are passed on as the prediction."""
 
 
 class ChatController(QObject):
@@ -169,13 +169,13 @@ class ChatController(QObject):
             self.cleared.emit()
 
     def undelete(self) -> None:
-        """Bring the conversation back that was deleted last."""
+        """Restore the conversation that was deleted last."""
         found = self.conversations.undelete()
         if found is not None:
             self._show(found)
 
     def import_(self, path: Path) -> None:
-        """Add the conversation of a file beside everything else, and show it when it is there."""
+        """Add the conversation of a file beside everything else, and show it when it is complete."""
         self.conversations.files.import_(path)
 
     def _show_imported(self, conversation: Conversation, entries: list[Exchange]) -> None:
@@ -262,7 +262,7 @@ class ChatController(QObject):
         return exchange
 
     def send_next(self, number: int) -> None:
-        """Send a waiting message of the chat on the screen now. What is being written in it is stopped, and stays."""
+        """Send a waiting message of the chat on the screen now. Its reply in progress is stopped, and stays."""
         chat, pending = self.conversations.open, self._shown_reply()
         if chat is None or number not in [each.number for each in self.waiting.of(chat)]:
             return
@@ -274,7 +274,7 @@ class ChatController(QObject):
             self._ask(text)
 
     def steer(self, text: str) -> None:
-        """Stop the reply of the chat on the screen, keep what there is of it, add words, and let it go on."""
+        """Stop the reply of the chat on the screen, keep its text, add words, and continue it."""
         pending, words = self._shown_reply(), text.strip()
         if pending is not None and pending.conversation is not None and words and not pending.cancelled:
             pending.steered = words
@@ -371,7 +371,7 @@ class ChatController(QObject):
             self._show_again(conversation)
 
     def restore_messages(self) -> None:
-        """Bring the messages back that were deleted last, and show them."""
+        """Restore the messages that were deleted last, and show them."""
         if self.busy:
             return
         conversation = self.conversations.restore_messages()
@@ -414,7 +414,7 @@ class ChatController(QObject):
     # A reply ----------------------------------------------------------------------------------------------------------
 
     def _answer_anew(self, conversation: Conversation, question: int, road: Road | None = None) -> None:
-        """Ask for a new reply to a question that is kept; the question then ends what is on the screen.
+        """Generate a new reply to a stored question; the question then ends the transcript.
 
         `road`: what it begins with.
         """
@@ -505,12 +505,12 @@ class ChatController(QObject):
                 self._calls.cancel(exchange, self.conversations.open)
 
     async def _find_tools(self, pending: PendingReply) -> None:
-        """Let a reply know the tools that it may call, once servers that are starting are there."""
+        """Set the tools that a reply may call, once servers that are starting are ready."""
         await self.tools.settled()
         pending.tools = self.tools.toolbox(pending.conversation).functions()
 
     def _go_on_from_results(self, exchange: Exchange, conversation: Conversation | None) -> None:
-        """Have the model go on from the results of its calls, whichever chat is on the screen."""
+        """Continue from the results of a reply's calls, whichever chat is on the screen."""
         shown = self._place(exchange) is not None
         following = Exchange("") if conversation is None else self._messages.go_on(conversation, exchange)
         if shown:
@@ -533,7 +533,7 @@ class ChatController(QObject):
         return () if above is None else reply_messages(above.reply, above.said)
 
     def _goes_on_from(self, exchange: Exchange, conversation: Conversation | None) -> Iterator[Exchange]:
-        """Give the exchanges with calls for the same question before this one, the last one first."""
+        """Yield the exchanges with calls for the same question before this one, the last one first."""
         path: list[Entry] = [*self.transcript.entries]
         if conversation is not None and self._place(exchange) is None:
             path = [*exchanges(conversation)]
@@ -578,7 +578,7 @@ class ChatController(QObject):
         self._note_queue()
 
     def _go_on_behind(self, ended: PendingReply) -> bool:
-        """Let a steered reply go on, or send the next message that waits for it; return whether anything was done."""
+        """Continue a steered reply, or send the next message that waits for it; return True if there was one."""
         conversation, exchange = ended.conversation, ended.exchange
         if conversation is None or ended.interrupted or exchange.reply_id not in conversation:
             return False

@@ -32,12 +32,12 @@ from app.system.translation import say_error
 from engine import Cancelled, CancelToken
 
 _STEPS = 100
-"""How often at most one file tells how far it is."""
+"""The most progress reports of one file."""
 _WRITE_S = 10.0
-"""How long a file that is being written when the window closes may take."""
+"""The seconds for a file that is being written when the window closes."""
 _Kind = Literal["importing", "exporting"]
 _Found = tuple[Conversation, list[Exchange]] | Brought | Problem | None
-"""What came of a file; None: it was written, or cancelled."""
+"""The outcome of a file; None: it was written, or cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class _Job:
 
 
 class ChatFiles(QObject):
-    """Read files, keep what is in them and hand it over when all of it is kept; write files.
+    """Read files, store their contents and hand them over when complete; write files.
 
     Attribute: activity (what is done with a file now).
     Signals: activity_changed(), imported(Conversation, list[Exchange]) (the path through it), brought(Brought) (chats
@@ -63,7 +63,7 @@ class ChatFiles(QObject):
     failed = Signal(object)
 
     def __init__(self, loop: asyncio.AbstractEventLoop, store: Callable[[], ConversationStore]) -> None:
-        """Set up. `store` is called in the window's thread when there is something to do."""
+        """Set up. `store` is called in the window's thread at the first use."""
         super().__init__()
         self.activity = Activity()
         self._loop = loop
@@ -74,12 +74,12 @@ class ChatFiles(QObject):
         self._cancelled = CancelToken()
 
     def import_(self, path: Path) -> None:
-        """Import a file, or what an archive or a folder has, after those that wait."""
+        """Import a file, or the contents of an archive or a folder, after those that wait."""
         store = self._store()
         self._put(_Job("importing", plain_name(path.name), lambda note, cancel: _import(store, path, note, cancel)))
 
     def export(self, path: Path, write: Callable[[ConversationStore], None]) -> None:
-        """Have a file written by `write`, on the thread; what that raises is told."""
+        """Write a file with `write`, on the thread; its errors are reported."""
         store = self._store()
 
         def work(note: Note, _cancel: CancelToken) -> None:
@@ -89,7 +89,7 @@ class ChatFiles(QObject):
         self._put(_Job("exporting", plain_name(path.name), work))
 
     def export_all(self, path: Path, words: Words, done: Callable[[], None] | None = None) -> None:
-        """Write all chats into an archive. `done` is called once it is there, in place of telling it."""
+        """Write all chats into an archive. `done` is called at its end, in place of a report."""
         store = self._store()
 
         def work(note: Note, _cancel: CancelToken) -> None:
@@ -164,7 +164,7 @@ class ChatFiles(QObject):
 
 @contextlib.contextmanager
 def _no_collections() -> Iterator[None]:
-    """Spare the window garbage collections that look through all that is being read: it is no garbage."""
+    """Suspend garbage collections, which would look through everything being read: it is no garbage."""
     gc.disable()
     try:
         yield

@@ -88,7 +88,7 @@ class Choices(QObject):
         self.choose_speculation(choice)
 
     def choose_for_model(self, choice: GenerationChoice) -> None:
-        """Begin new conversations with the chosen model with this; where it is as of other new ones, with those."""
+        """Set the choice for new conversations with the chosen model; one equal to the general choice is removed."""
         own = {self._model: {**choice.to_mapping(), CHOSEN: True}} if self._told_differs(choice) else {}
         others = {path: each for path, each in self._settings.model_choices.items() if path != self._model}
         self._settings.model_choices = {**own, **others}
@@ -98,7 +98,7 @@ class Choices(QObject):
         return bool(self._model) and choice.to_mapping() != self.defaults.to_mapping()
 
     def choose_speculation(self, choice: GenerationChoice) -> None:
-        """Choose only how it speculates, in all chats."""
+        """Set only the speculation, in all chats."""
         for name in SPECULATION:
             setattr(self._settings, name, getattr(choice, name))
         self._build()
@@ -155,14 +155,14 @@ class Choices(QObject):
         return next((mode for mode in self._modes if mode == wanted), "default")
 
     def note_thinking(self, model: str, modes: tuple[ThinkingMode, ...]) -> None:
-        """Note the model that is loaded, and how it can be told to think."""
+        """Set the loaded model, and its thinking modes."""
         if (model, modes) != (self._thinking_model, self._modes):
             self._thinking_model, self._modes = model, modes
             self._build()
             self.changed.emit()
 
     def choose_thinking(self, mode: ThinkingMode) -> None:
-        """Let the next replies of this conversation think so, and those of new ones with the same model."""
+        """Set the thinking mode for the next replies of this conversation, and for new ones with the same model."""
         self._settings.thinking = {**self._settings.thinking, self._thinking_model: mode}
         shown = self._conversations.open
         if shown is not None:
@@ -173,7 +173,7 @@ class Choices(QObject):
     # As the model recommends ------------------------------------------------------------------------------------------
 
     def note_target(self, target: ModelFile | None) -> None:
-        """Note the model that is to answer: how it is sampled may depend on it."""
+        """Set the target model: the sampling may depend on it."""
         if target != self._target:
             self._target = target
             self._build()
@@ -215,7 +215,7 @@ class Choices(QObject):
     def _told(
         self, choice: GenerationChoice, shown: GenerationChoice, base: GenerationChoice, chosen: bool
     ) -> dict[str, Any]:
-        """Return a choice as it is kept; `shown`: what it was made of, `base`: as that is kept."""
+        """Return a choice as it is stored; `shown`: the one it was edited from, `base`: the stored one."""
         if not chosen and _same_sampling(choice, shown):
             unchanged = {name: getattr(base, name) for name in SAMPLING if name != "seed"}
             return replace(choice, **unchanged).to_mapping()

@@ -1,4 +1,4 @@
-"""Look after the proof of the gain: start Compare and the lookahead sweep, follow them, cancel them."""
+"""Control the measurements: start Compare and the lookahead sweep, follow them, cancel them."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from engine import FullSize
 
 POLL_MS = 20
-"""From one look to the next the window has drawn what was new."""
+"""The interval between two checks, within which the window has drawn the news."""
 _PATIENCE_S = 0.2
 _STAND_S, _LONGEST_RACE_S, _WATCHED_S = 1.5, 20.0, 0.3
-"""How long a race is shown side by side before the measurement begins; one that is over at once is not."""
+"""The seconds of a race side by side before the measurement; its longest; the shortest that is shown."""
 KINDS: tuple[CompareKind, ...] = ("compare", "sweep")
 
 
@@ -52,7 +52,7 @@ class _Mail:
         self._last: tuple[CompareProgress, threading.Event] | None = None
 
     def post(self, progress: CompareProgress) -> None:
-        """Have this shown, and wait until it is, so that drawing does not slow the next reply."""
+        """Post progress, and wait until it is drawn, so that drawing does not slow the next reply."""
         drawn = threading.Event()
         self._last = progress, drawn
         drawn.wait(_PATIENCE_S)
@@ -135,14 +135,14 @@ class CompareController(QObject):
 
     @property
     def full_size_chosen(self) -> FullSize | None:
-        """Return the demo target at full size where it is the chosen target."""
+        """Return the demo target at full size if it is the chosen target."""
         found = self.full_size
         return found if found is not None and self._models.list.selection.target == found.path else None
 
     # Intents ----------------------------------------------------------------------------------------------------------
 
     def start(self, kind: CompareKind, prompt: str, settings: CompareSettings) -> None:
-        """Measure with the models and the lookahead that are chosen now; nothing happens while it is under way."""
+        """Measure with the chosen models and lookahead; nothing happens during another measurement."""
         run = self.runs[kind]
         if run.running or not prompt.strip():
             return
@@ -159,7 +159,7 @@ class CompareController(QObject):
         self.changed.emit(kind)
 
     def cancel(self, kind: CompareKind) -> None:
-        """Stop it; what was measured stays."""
+        """Stop it; its figures so far stay."""
         if kind == "compare" and self._growth is not None:
             self._growth.cancel()
         work = self._work.get(kind)
@@ -204,7 +204,7 @@ class CompareController(QObject):
         self.changed.emit(kind)
 
     async def _race(self, run: CompareRun, work: _Work, request: CompareRequest) -> None:
-        """Have both ways write the text once, then show them side by side, before anything is measured."""
+        """Race both ways once, then show them side by side, before anything is measured."""
         self._marks.clear()
         race = run.begin_race()
         self.changed.emit("compare")
@@ -235,7 +235,7 @@ class CompareController(QObject):
             self.rehearse(self._put_off)
 
     def rehearse(self, prompt: str) -> None:
-        """Have the demo pair answer a prompt for a replay; it stands in no chat. What goes wrong goes unsaid.
+        """Answer a prompt with the demo pair for a replay; it stands in no chat. Errors are ignored.
 
         Before `begin` it is put off until then.
         """

@@ -1,4 +1,4 @@
-"""Keep count of how full the context is: ask the engine, beside what it does, when typing has stopped."""
+"""Track the use of the context: query the engine in the background, when typing has stopped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WAIT_MS = 250
 LONG_WAIT_MS = 1_500
 _AT_ONCE = 1_000
 _LONG = 400_000
-"""Characters of a conversation with its files from which on it is counted more rarely: it takes the engine a moment."""
+"""Characters of a conversation with its files from which on it is counted more rarely: counting takes a moment."""
 
 
 class ContextController(QObject):
@@ -78,7 +78,7 @@ class ContextController(QObject):
         return not self._timer.isActive() and not self._tasks
 
     def note_typed(self) -> None:
-        """Note that the typed text changed, and count it in a moment."""
+        """Count the changed text in a moment."""
         if not self._stopped:
             self._timer.start(LONG_WAIT_MS if self._size() > _LONG else WAIT_MS)
 
@@ -93,7 +93,7 @@ class ContextController(QObject):
         return files + sum(len(message.content) for message in self._history or ())
 
     def _note_other(self) -> None:
-        """Note that other entries are shown; figures that another chat's reply moved are not left there meanwhile."""
+        """Reset after a change of entries; figures that another chat's reply moved are cleared meanwhile."""
         self._counted = None
         if self._controller.activity.work != "idle":
             self._show(None)
@@ -125,7 +125,7 @@ class ContextController(QObject):
             self.note_typed()
 
     def _note_reply(self) -> None:
-        """Let the meter follow a reply while it is written, from what was counted before it."""
+        """Move the meter with a reply while it is written, from the count before it."""
         pending, use = self._controller.answering, self._counted
         if pending is not None and pending.exchange.status == "writing" and use is not None:
             # A reply that goes on was counted as far as it had come, but where it begins with tokens.

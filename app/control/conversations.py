@@ -1,4 +1,4 @@
-"""Look after the conversations: which there are, which is open, what is searched for, deleted, brought in and out."""
+"""Control the conversations: their list, the open one, search, deletion, import and export."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from app.words.damage import damage_note
 
 _FLUSH_S = 0.2
 _REST_S = 0.001
-"""How long the packing of a reply's tokens leaves the interpreter to the window, again and again."""
+"""The pauses of packing a reply's tokens, which leave the interpreter to the window."""
 _MOST_TRACES, _MOST_LOADED = 500, 32  # Records that an undo brings back; those that stay once they were read.
 
 
@@ -133,7 +133,7 @@ class ConversationController(QObject):
 
     @property
     def store(self) -> ConversationStore:
-        """Return the store; opened when it is asked for first: one in memory where the file can't be."""
+        """Return the store, opened at its first use: one in memory if the file can't be opened."""
         return self._store or self._open()
 
     def _open(self) -> ConversationStore:
@@ -193,7 +193,7 @@ class ConversationController(QObject):
     # Choosing ---------------------------------------------------------------------------------------------------------
 
     def choose(self, conversation: int) -> Conversation | None:
-        """Open a conversation; None if it can't be read (that is told)."""
+        """Open a conversation; None if it can't be read (that is reported)."""
         found = self._load(conversation)
         if found is not None:
             self._mark(found)
@@ -205,7 +205,7 @@ class ConversationController(QObject):
         self._mark(None)
 
     def current(self) -> Conversation:
-        """Return the open conversation, a new one if there is none. It is kept from its first question on."""
+        """Return the open conversation, a new one if there is none. It is stored from its first question on."""
         if self.open is not None:
             return self.open
         conversation = self.store.new()
@@ -250,7 +250,7 @@ class ConversationController(QObject):
             self.open_changed.emit()
 
     def change_project(self, project: int, title: str, choice: ProjectChoice) -> None:
-        """Give a project another title, and what it shares with its chats."""
+        """Set a project's title, and its settings for its chats."""
         if (found := self.projects.get(project)) is None:
             return
         if title.strip() and title != found.title:
@@ -318,11 +318,11 @@ class ConversationController(QObject):
         return None
 
     def summaries(self) -> list[ConversationSummary]:
-        """Return all conversations, what was said last first."""
+        """Return all conversations, the latest first."""
         return sorted(self._summaries.values(), key=self._when, reverse=True)
 
     def is_listed(self, conversation: Conversation) -> bool:
-        """Return True if it is one of them: a deleted one is not."""
+        """Return True if it is listed: a deleted one is not."""
         return conversation.id in self._summaries
 
     def _when(self, summary: ConversationSummary) -> tuple[int, float, int]:
@@ -332,14 +332,14 @@ class ConversationController(QObject):
     # The list ---------------------------------------------------------------------------------------------------------
 
     def note(self, conversation: Conversation) -> None:
-        """Note that something was said in a conversation: it goes to the top."""
+        """Move a conversation to the top after a message."""
         if all(conversation.id not in each.numbers for each in self._deleted):
             self._summaries[conversation.id] = conversation.summary()
             self._said[conversation.id] = max(self._said.values(), default=0) + 1
             self._show_list()
 
     def note_writing(self, conversations: frozenset[int]) -> None:
-        """Note the conversations in which a reply is being written or waits for its turn."""
+        """Mark the conversations in which a reply is being written or waits for its turn."""
         if self.list.writing != conversations:
             self.list.writing = conversations
             self.writing_changed.emit()
@@ -351,7 +351,7 @@ class ConversationController(QObject):
             self._show_list()
 
     def rename(self, conversation: int, title: str) -> None:
-        """Give a conversation another title."""
+        """Rename a conversation."""
         if title.strip() and conversation in self._summaries:
             self._summaries[conversation].title = self.store.rename(conversation, title)
             self._show_list()
@@ -399,7 +399,7 @@ class ConversationController(QObject):
         return deleted.conversation
 
     def forget_deleted(self) -> None:
-        """Forget the deleted chats for good: it is too late to undo."""
+        """Purge the deleted chats for good: it is too late to undo."""
         for number in (number for deleted in self._deleted for number in deleted.numbers):
             self.store.purge(number)
         self._deleted.clear()
@@ -431,7 +431,7 @@ class ConversationController(QObject):
     # Traces -----------------------------------------------------------------------------------------------------------
 
     def load_trace(self, exchange: Exchange) -> None:
-        """Give a reply the record of its tokens, if there is one, and give up what was read longest ago."""
+        """Load a reply's token record, if there is one, and drop the record loaded longest ago."""
         if exchange.trace is not None or exchange.reply_id is None:
             return
         if (unsaved := self._unsaved.get(exchange.reply_id)) is not None:
@@ -474,7 +474,7 @@ class ConversationController(QObject):
         return "" if found is None else file_name(found, FORMATS[kind].suffix)
 
     def export(self, conversation: int, kind: str, path: Path) -> None:
-        """Write a conversation as it is now into a file beside everything else, in a format of FORMATS."""
+        """Write a conversation in its present state into a file, in a format of FORMATS, in the background."""
         known, words = self.store.in_use(conversation), self._words()
         source = conversation if known is None else known.copy()
         self.files.export(path, lambda store: store.export(source, FORMATS[kind], path, words))

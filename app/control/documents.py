@@ -1,4 +1,4 @@
-"""Look after the documents of the chat on the screen: keep them with it, and give what fits each question."""
+"""Manage the documents of the chat on the screen: store them with it, and select the parts for each question."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Result = TypeVar("_Result")
 _MOST_AT_HAND = 16
 """Pictures that are not read from the disk again."""
 Shown = Callable[[bytes | None], None]
-"""Is given a picture of a page as PNG, or None if there is none."""
+"""Receives a picture of a page as PNG, or None if there is none."""
 
 
 class ChatDocuments(QObject):
@@ -76,12 +76,12 @@ class ChatDocuments(QObject):
         return self._loading
 
     def begin(self) -> None:
-        """Bring the documents of the chat that the program begins with."""
+        """Load the documents of the first chat."""
         self._begun = True
         self._show(self._conversations.open)
 
     def question(self, typed: str, files: Sequence[Attachment]) -> str:
-        """Return the question as the model reads it, with what fits it of the documents."""
+        """Return the question as the model reads it, with the fitting parts of documents."""
         given = self._controller.transcript.sources_for(None) if self.held or self.shared else ()
         return compose(typed, files, self.held, given, self.room, self._asked)
 
@@ -115,7 +115,7 @@ class ChatDocuments(QObject):
         self.aside(work, shown)
 
     def find_picture(self, number: str) -> ImagePart | None:
-        """Return a picture of any chat by its number, from any thread; None if it is not kept any more."""
+        """Return a picture of any chat by its number, from any thread; None if it is deleted."""
         found = next((part for known, part in list(self._pictures) if known == number), None)
         if found is None:
             data = None
@@ -134,7 +134,7 @@ class ChatDocuments(QObject):
         return self._conversations.store
 
     def _own_name(self, chat: object, document: HeldDocument) -> HeldDocument:
-        """Return a document under a name that no other document of its chat has; the same one stays what it is."""
+        """Return a document under a name that no other document of its chat has; the same document keeps its name."""
         name = PurePath(document.document.name)
         taken = self.shared | self.held if chat is self._chat else {}
         for number in range(1, 1_000):
@@ -224,7 +224,7 @@ class ChatDocuments(QObject):
         self.aside(work, done)
 
     def aside(self, work: Callable[[], _Result], done: Callable[[_Result | None], None]) -> None:
-        """Work on a thread, and give what came to `done` on this one; None if it failed."""
+        """Run work on a thread, and pass the result to `done` on this one; None if it failed."""
 
         def run() -> None:
             result: _Result | None = None

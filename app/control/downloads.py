@@ -1,4 +1,4 @@
-"""Bring models here on threads of their own: one download at a time and those that wait, searches, what is there."""
+"""Download models on threads of their own: one at a time and those that wait, searches, the stored models."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Downloads(QObject):
     # Intents ----------------------------------------------------------------------------------------------------------
 
     def get(self, name: str) -> None:
-        """Begin a download, or go on with one; with a newer file, where that was said."""
+        """Begin or resume a download; with a newer file, if one was announced."""
         known = self.by_name(name)
         if known is not None and known.state in ("running", "done"):
             return
@@ -117,25 +117,25 @@ class Downloads(QObject):
             self._start(recommended, self._recommended)
 
     def check(self) -> None:
-        """Ask the hub whether it has what is recommended, and measure this machine where that was not done."""
+        """Check the recommended models with the hub, and measure this machine if that was not done."""
         if not self.checking:
             self.checking = True
             self.changed.emit()
             self._start(lambda: recommended(measure=True, hubs=hubs(self._token or hub_token())), self._recommended)
 
     def use_token(self, token: str) -> None:
-        """Use a token for the hub: kept in the system's keyring, or for this session where there is none."""
+        """Use a token for the hub: kept in the system's keyring, or for this session if there is none."""
         self._token = token.strip()
         self.token = "session" if self._token else ""
         self._start(lambda: keep_hub_token(self._token), self._kept)
 
     def pause(self, name: str) -> None:
-        """End a download for now: what came stays."""
+        """Pause a download: its bytes stay."""
         self._pausing.add(name)
         self._cancel(name)
 
     def cancel(self, name: str) -> None:
-        """End a download, and take it off the list. What came is taken up when it is asked for again."""
+        """Cancel a download, and take it off the list. It resumes from its bytes when requested again."""
         self._cancel(name)
         self.listed = tuple(each for each in self.listed if each.name != name)
         self.changed.emit()
@@ -289,7 +289,7 @@ class Downloads(QObject):
         thread.start()
 
     def _tell(self, done: Callable[..., None], *told: object) -> None:
-        """Call in this object's thread what is to know of something."""
+        """Call a function with results in this object's thread."""
         # The loop may be closed when a slow server answers at last.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(done, *told)

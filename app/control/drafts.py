@@ -14,7 +14,7 @@ from app.state.chat.intents import EntryIntent, KeepDraft
 from app.state.conversations.conversation import FILES, TYPED, Conversation
 
 WAIT_MS = 250
-"""What is typed is on the disk so long after it, also while the typing goes on: the program may be killed."""
+"""The delay after which typed text is on the disk, also while the typing goes on: the program may be killed."""
 LONGEST = 2**24
 """Characters of a draft that are kept."""
 
@@ -48,12 +48,12 @@ class Drafts(QObject):
         attachments.came_late.connect(self._add_file)
 
     def begin(self) -> None:
-        """Show the drafts of the chat that the program begins with, before what was typed since."""
+        """Show the drafts of the first chat, before text typed since."""
         self._begun = True
         self._show(self._conversations.open, self._typed())
 
     def note(self) -> None:
-        """Note that something was typed, or that files came or went."""
+        """Schedule a save after typing, or a change of files."""
         if not self._timer.isActive():
             self._timer.start()
 
@@ -70,7 +70,7 @@ class Drafts(QObject):
                 self.note() if text else self.save()
 
     def save(self) -> None:
-        """Keep everything as it is now."""
+        """Save everything now."""
         self._timer.stop()
         if self._begun:
             self._keep()
@@ -84,7 +84,7 @@ class Drafts(QObject):
         self._conversations.store.set_draft(chat, FILES, join_question("", files) if files else "")
 
     def _follow(self) -> None:
-        """Show the drafts of another chat. One that gets its first question keeps what stands in the box."""
+        """Show the drafts of another chat. One that gets its first question keeps the text in the box."""
         chat = self._conversations.open
         if not self._begun or chat is self._chat:
             return

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engine import Forecast, ModelFile
 
 _SHARE = 0.8
-"""Of the free memory that a pair may take."""
+"""The share of free memory that a pair may take."""
 _MOST_TARGETS = 6
 
 

@@ -1,4 +1,4 @@
-"""Look after the models folders: scan them, watch them, notice when one is gone and when it is back."""
+"""Manage the models folders: scan them, watch them, notice lost and returned ones."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class FolderController(QObject):
         self._tasks.cancel()
 
     def forget(self, folder: Path) -> None:
-        """Look there no more."""
+        """Remove a folder."""
         job = self._jobs.pop(folder, None)
         if job is not None:
             job.cancel()
@@ -78,7 +78,7 @@ class FolderController(QObject):
         self.found.emit()
 
     async def scan(self, folder: Path, *, keep: bool = False, quietly: bool = False) -> bool:
-        """Look for models there and watch it from now on. Whether that could be done.
+        """Scan a folder and watch it from now on. False if that failed.
 
         `keep`: a folder that is not there stays among the models folders, and is read when it comes back. `quietly`:
         it was not asked for, and no progress is shown.
@@ -113,14 +113,14 @@ class FolderController(QObject):
         return True
 
     async def read_alone(self, path: Target | None) -> None:
-        """Read a model if it is in no models folder. What is wrong with it is said when it is loaded."""
+        """Read a model outside the models folders. Its problems are reported when it is loaded."""
         if path is None or isinstance(path, Server) or self._models.by_path(path) is not None:
             return
         with contextlib.suppress(Cancelled, EngineError):
             self._models.set_alone(await self._bridge.inspect(path).result)
 
     def note_loss(self, folder: Path, reason: str) -> bool:
-        """Note that a folder is not there any more; return whether that is news."""
+        """Mark a folder as missing; return True if that is news."""
         if folder in self._models.away:
             return False
         self._models.set_away(folder)

@@ -93,7 +93,7 @@ class Loader(QObject):
     # From one state to the next ---------------------------------------------------------------------------------------
 
     def load(self, wanted: Loaded) -> Job[Loaded] | None:
-        """Return a job that loads what is wanted (one that is under way already, if it does so); None if all is there.
+        """Return a job that loads the wanted models (the running one, if it does so); None if all are loaded.
 
         Where it would not fit in memory it waits for the user.
         """
@@ -113,7 +113,7 @@ class Loader(QObject):
         return self.job
 
     def accept(self) -> Selection | None:
-        """Try it although memory seems too short. Return what is to be chosen and loaded anew, where it had failed."""
+        """Load despite a shortage of memory. Return the selection to load again, if that had failed."""
         state = self.state
         if state.stage == "asking":
             self._accept(state.wanted)
@@ -136,7 +136,7 @@ class Loader(QObject):
             self._enter(replace(self.state, shortage=shortage))
 
     def cancel(self) -> None:
-        """Stop the load that is under way. Whoever waits for it is told."""
+        """Cancel the running load. Its waiters get an error."""
         if self.job is not None:
             self.job.cancel()
 
@@ -147,7 +147,7 @@ class Loader(QObject):
         self._rest()
 
     def ended(self, job: Job[Loaded]) -> LoadState | None:
-        """Take note of the end of a load. Return how it ended; None for one that another has taken the place of."""
+        """Process the end of a load. Return its state; None for a superseded one."""
         if job is not self.job:
             return None
         self.job = None

@@ -14,7 +14,7 @@ from app.store.conversations import ConversationStore
 
 
 class KeptMessages:
-    """Keep everything that is said: the door of the chat to the store."""
+    """Store all messages: the chat's interface to the store."""
 
     def __init__(self, conversations: ConversationController) -> None:
         self._conversations = conversations
@@ -65,7 +65,7 @@ class KeptMessages:
         draft: str,
         settings: Mapping[str, Any],
     ) -> None:
-        """Keep an empty reply to a question that is kept and has none; a reply that goes on stays as it is."""
+        """Store an empty reply to a stored question without one; a reply that goes on stays as it is."""
         if exchange.question_id is None or exchange.reply_id is not None:
             return
         reply = self._store.begin_reply(
@@ -78,7 +78,7 @@ class KeptMessages:
             self._store.append(conversation, reply.id, exchange.reply)
 
     def answer_in_other_words(self, conversation: Conversation, reply: int, text: str) -> None:
-        """Keep another version of a reply beside it, and show that. Nobody measured how it was written."""
+        """Store another version of a reply beside it, and show that. It has no statistics."""
         old = conversation[reply]
         if old.parent is None:
             return
@@ -89,11 +89,11 @@ class KeptMessages:
         self._conversations.note(conversation)
 
     def resume(self, conversation: Conversation, reply: int, settings: Mapping[str, Any]) -> None:
-        """Note that a reply that had ended is written on."""
+        """Reopen a reply that had ended."""
         self._store.resume(conversation, reply, settings)
 
     def grow(self, conversation: Conversation | None, exchange: Exchange, text: str) -> None:
-        """Keep more of a reply; nothing if it is deleted or was never kept."""
+        """Store more of a reply; nothing if it is deleted or was never stored."""
         reply = exchange.reply_id
         if conversation is not None and reply is not None and reply in conversation:
             self._store.append(conversation, reply, text)
@@ -114,7 +114,7 @@ class KeptMessages:
         return following
 
     def keep_results(self, conversation: Conversation | None, exchange: Exchange) -> None:
-        """Keep a reply as it ended, and what tools gave back for its calls."""
+        """Store an ended reply, and the results of its tool calls."""
         reply = exchange.reply_id
         if conversation is None or reply is None or reply not in conversation:
             return

@@ -1,4 +1,4 @@
-"""Find out ahead what is to be known of models: which drafts fit a target, what the loaded pair costs."""
+"""Examine models ahead: the drafts that fit a target, and the costs of the loaded pair."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from engine import Cancelled
 
 
 class CostController:
-    """Measure ahead. What fails is told to `failed`, that it begins to `working`."""
+    """Measure costs ahead. Errors are passed to `failed`, the begin to `working`."""
 
     def __init__(
         self,

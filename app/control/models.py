@@ -1,4 +1,4 @@
-"""Look after the models: scan folders, judge pairs, load ahead, remember what was chosen."""
+"""Control the models: scan folders, judge pairs, load ahead, store the selection."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class ModelController(QObject):
         self.choose_target(server)
 
     def remove_server(self, server: Server) -> None:
-        """Offer it no more; where it is the target, what is loaded here is, or the bundled target."""
+        """Remove a server; if it is the target, choose the models loaded here, or the bundled target."""
         self._set_servers(tuple(each for each in self.list.servers if each != server))
         local = self._bridge.local.target or (self.list.bundled or (None,))[0]
         if self.list.selection.target == server and local is not None:
@@ -172,16 +172,16 @@ class ModelController(QObject):
         self.list_changed.emit()
 
     def add_folder(self, folder: Path) -> None:
-        """Look for models there too, now and in later runs."""
+        """Add a models folder, for later runs too."""
         self._tasks.start(self._add(folder))
 
     def remove_folder(self, folder: Path) -> None:
-        """Look there no more. What is loaded from there stays loaded."""
+        """Remove a models folder. Models loaded from there stay loaded."""
         self._folders.forget(folder)
         self._remember_folders()
 
     def scan_again(self) -> None:
-        """Look again into the models folders."""
+        """Scan the models folders again."""
         for folder in self.list.folders:
             self._tasks.start(self._folders.scan(folder))
 
@@ -192,13 +192,13 @@ class ModelController(QObject):
         self.list_changed.emit()
 
     def set_variables(self, path: Path, values: Mapping[str, Any]) -> None:
-        """Give the chat template of a model these variables, from the next message on and in later runs."""
+        """Set the variables of a model's chat template, from the next message on and in later runs."""
         others = {name: each for name, each in self.settings.template_variables.items() if name != str(path)}
         self.settings.template_variables = {**({str(path): dict(values)} if values else {}), **others}
         self.variables_changed.emit()
 
     def read_template(self, path: Path, own: str) -> Job[tuple[str, tuple[str, ...]]]:
-        """Return the chat template of a model file, and the variables of `own`, or of that where it is blank."""
+        """Return the chat template of a model file, and the variables of `own`, or of the template if it is blank."""
         return self._bridge.read_template(path, own)
 
     def lengthen_context(self, tokens: int) -> None:
@@ -262,7 +262,7 @@ class ModelController(QObject):
         return NothingChosen(self.tr("No target is chosen. Choose one above, or add a folder with GGUF models."))
 
     def load(self, wanted: Loaded) -> Job[Loaded] | None:
-        """Return a job that loads what is wanted (one that is running already, if it does so), or None if all is there.
+        """Return a job that loads the wanted models (the running one, if it does so), or None if all are loaded.
 
         Where it would not fit in memory it waits for the user, who is asked by `announce`. What came of it is noted
         before whoever awaits it goes on.
@@ -274,7 +274,7 @@ class ModelController(QObject):
         return job
 
     def measure_costs(self) -> None:
-        """Measure in the background what the loaded pair costs, where that is not known: a reply is over."""
+        """Measure the costs of the loaded pair in the background, if unknown: a reply is over."""
         self._costs.begin()
 
     def load_now(self) -> None:
@@ -291,7 +291,7 @@ class ModelController(QObject):
             self._tell_selection()
 
     def decline_load(self) -> None:
-        """Leave the load that was announced; what is loaded is chosen, if anything is."""
+        """Drop the announced load; the loaded models are selected, if there are any."""
         state, loaded = self.loader.state, self._bridge.loaded
         self.loader.dismiss()
         if state.stage == "asking" and loaded.target is not None and self._is_chosen(state.wanted):
@@ -299,7 +299,7 @@ class ModelController(QObject):
             self._remember()
 
     def _ask(self) -> None:
-        """Announce the load that waits for an answer, or that there is none any more."""
+        """Announce the load that waits for an answer, or withdraw the announcement."""
         state, words = self.loader.state, ""
         if state.stage == "asking" and (short := state.shortage) is not None:
             words = announcement([*map(self.name_of, short.paths)], short.needed, short.free)
@@ -313,7 +313,7 @@ class ModelController(QObject):
         return chosen.target == wanted.target and all(path in chosen.sources for path in wanted.sources)
 
     def unload(self) -> None:
-        """Free the models, after the reply that is being written. The next message loads what is chosen again."""
+        """Free the models, after the reply that is being written. The next message loads the selection again."""
         self._tasks.start(self._wait_for_unload(self.loader.unload()))
 
     async def _wait_for_unload(self, job: Job[Loaded]) -> None:
@@ -324,7 +324,7 @@ class ModelController(QObject):
         self.loaded_changed.emit()
 
     def _load_ended(self, job: Job[Loaded]) -> None:
-        """Take note of what is loaded now; after a failure the pickers show that, unless something else is chosen."""
+        """Process the end of a load; after a failure the loaded models are selected, unless the selection changed."""
         self.note_memory()
         self._memory.note_used(self._bridge.loaded)
         here = self._bridge.loaded
@@ -354,7 +354,7 @@ class ModelController(QObject):
         self._tasks.start(self._judge())
 
     def note_memory(self) -> None:
-        """Look again at what is loaded and what memory is free."""
+        """Update the loaded models and the free memory."""
         self.list.loaded = self._bridge.loaded
         self.list.free = engine.available_memory()
 
@@ -371,7 +371,7 @@ class ModelController(QObject):
         return say(file_label(target) if model is None else shown_name(model))
 
     def name_of_drafts(self, files: Loaded) -> str:
-        """Return the name of what drafts, of all that do; empty for none."""
+        """Return the names of the sources; empty for none."""
         return " + ".join(filter(None, map(self.name_of, files.sources)))
 
     async def _begin(self, folders: Sequence[Path]) -> None:
@@ -394,7 +394,7 @@ class ModelController(QObject):
 
     @property
     def selection_to_load(self) -> Selection:
-        """Return the choice as it is to be loaded now: automatic skips a draft that does not fit in memory."""
+        """Return the selection to load now: automatic skips a draft that does not fit in memory."""
         return self.loader.without_unaffordable_draft(self.list.selection)
 
     async def _load_ahead(self) -> None:
@@ -439,7 +439,7 @@ class ModelController(QObject):
         self._tasks.start(self._judge())
 
     async def _judge(self, *, new_target: bool = False) -> None:
-        """Find out which drafts fit the chosen target; let go of a chosen one that does not."""
+        """Judge the drafts for the chosen target; deselect one that does not fit."""
         await self._folders.read_alone(self.list.selection.target)
         target = self.list.by_path(self.list.selection.target)
         fits = {} if target is None else await judge(target, self.list.models)

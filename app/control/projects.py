@@ -1,4 +1,4 @@
-"""Look after what projects share with their chats: models, files, and folders whose files they follow."""
+"""Manage the settings of projects for their chats: models, files, and folders whose files they follow."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _LOOKED_AT = 20_000
 _FLUSH_S = 2.0
 _MOST_NAMED = 3
 Stamps = dict[str, tuple[int, int]]
-"""By name the time of a file's last change in nanoseconds, and its size."""
+"""A file's last change in nanoseconds and its size, by name."""
 Refused = list[tuple[str, str]]
-"""Names of files that were not read, and why."""
+"""Names of files that were not read, with the reasons."""
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class FilesIn:
 
 
 class Projects(QObject):
-    """Apply a project to its chat on the screen, and change what it shares.
+    """Apply a project to its chat on the screen, and change its settings.
 
     While a chat of a project with models of its own is on the screen, what is chosen is chosen for the project; what
     was chosen before comes back behind it. Its folder is looked at when a chat of it is opened, and from then on when
@@ -134,7 +134,7 @@ class Projects(QObject):
             self._conversations.change_project(project.id, project.title, choice)
 
     def change(self, project: Conversation, title: str, instructions: str, *, own_models: bool) -> None:
-        """Give a project other words, and the models that are chosen now for its chats, or none of its own."""
+        """Set a project's title and instructions, and the selected models for its chats, or none of its own."""
         choice = replace(self.choice_of(project), instructions=instructions)
         if own_models != bool(choice.target):
             choice = choice.with_models(self._models.list.selection if own_models else None)
@@ -157,7 +157,7 @@ class Projects(QObject):
             return []
 
     def add_files(self, project: Conversation, paths: Sequence[Path]) -> None:
-        """Give a project these files, read on a thread."""
+        """Add files to a project, read on a thread."""
         store = self._conversations.store
         wanted = {plain_name(path.name): path for path in paths}
 
@@ -171,13 +171,13 @@ class Projects(QObject):
         self._documents.aside(work, done)
 
     def remove_file(self, project: Conversation, name: str) -> None:
-        """Take a file from a project. One that stands in its folder stays out until it is changed there."""
+        """Remove a file from a project. One in its folder stays out until it is changed there."""
         store = self._conversations.store
         store.delete_document(project, name)
         self._documents.aside(lambda: store.writer.flush(_FLUSH_S), lambda _: self._files_changed(project))
 
     def set_folder(self, project: Conversation, folder: str) -> None:
-        """Have a project follow the files of a folder; "": of none. Those of the folder before go."""
+        """Set the folder whose files a project follows; "": none. Files of the previous folder are removed."""
         choice = replace(self.choice_of(project), folder=folder)
         if not folder:
             for name in choice.files:
@@ -192,7 +192,7 @@ class Projects(QObject):
         self.files_changed.emit(project.id)
 
     def _look(self) -> None:
-        """Bring the files of the project on the screen up to date with its folder, on a thread."""
+        """Synchronise the files of the project on the screen with its folder, on a thread."""
         project, folder = self._conversations.project, self._folder
         if project is None or folder is None:
             return

@@ -126,7 +126,7 @@ class PendingReply:
 
 
 class ReplyQueue(QObject):
-    """Queue replies, run them through the bridge in their order, and tell what comes.
+    """Queue replies, run them through the bridge in their order, and report their progress.
 
     Attributes: queue (the first one is running), metrics, measured (whose figures these are), activity (of the engine).
     Signals: grew(PendingReply, text), began_writing(PendingReply), ended(PendingReply), activity_changed(),
@@ -175,7 +175,7 @@ class ReplyQueue(QObject):
         return self.activity if pending in (None, self.running) else Activity("queued")
 
     def start(self, pending: PendingReply) -> None:
-        """Let a reply be written, after those that are waiting."""
+        """Queue a reply."""
         self.queue.append(pending)
         if self.running is pending:
             pending.first.set()
@@ -183,20 +183,20 @@ class ReplyQueue(QObject):
         self._wake()
 
     def cancel(self, pending: PendingReply) -> None:
-        """Stop a reply; what is written of it stays."""
+        """Stop a reply; its text stays."""
         pending.cancelled = True
         pending.first.set()
         if pending.job is not None:
             pending.job.cancel()
 
     def answer_now(self, exchange: Exchange) -> None:
-        """End the thought of this reply, if it is the one that is being written."""
+        """End the thought of this reply, if it is the one being written."""
         pending = self.running
         if pending is not None and pending.exchange is exchange and exchange.status == "writing":
             self._bridge.answer_now()
 
     async def stop(self) -> None:
-        """End everything that runs, for closing; what came of the replies is told as usual."""
+        """Cancel everything, for closing; unfinished replies are reported as usual."""
         self._timer.stop()
         ended_by_us = [pending for pending in self.queue if not pending.cancelled]
         for pending in ended_by_us:
@@ -390,6 +390,6 @@ class ReplyQueue(QObject):
         self.metrics_changed.emit()
 
     def note_choice(self) -> None:
-        """Note another choice: between replies the figures' note on the lookahead follows it."""
+        """Update the figures' note on the lookahead after another choice, between replies."""
         if self.running is None and self.metrics.choose(self._selection()):
             self.metrics_changed.emit()

@@ -1,4 +1,4 @@
-"""Hold the tools that models may call here: those that come along and those of servers, and who allows a call."""
+"""Hold the tools for models: the built-in ones and those of servers, and the permissions."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ _SERVERS, _PERMISSIONS = "mcp.json", "tool-permissions.json"
 _CLOSE_S = 1.0
 _PASSAGE = 500
 _READY_S = 20.0
-"""How long a reply waits for servers that are just starting."""
+"""The seconds that a reply waits for servers that are just starting."""
 
 
 class _Known:
-    """Have the tools that a host said it has: whoever asks for them waits for nothing."""
+    """Cache a host's list of tools: reading it never waits."""
 
     def __init__(self, host: ToolHost, tools: tuple[Tool, ...]) -> None:
         self.name = host.name
@@ -75,7 +75,7 @@ class _Known:
 
 @dataclass(eq=False)
 class _Server:
-    """Hold a server and what is known of it."""
+    """Hold a server and its state."""
 
     config: ServerConfig
     host: McpHost | None = None
@@ -144,7 +144,7 @@ class ToolDesk(QObject):
         return self._next_off if conversation is None else tools_off(conversation.settings)
 
     def switch_in_chat(self, keys: Iterable[str], *, on: bool) -> None:
-        """Let the conversation on the screen use these tools, or not."""
+        """Enable these tools in the conversation on the screen, or disable them."""
         shown = self._conversations.open
         off = self.off_in(shown)
         off = off - frozenset(keys) if on else off | frozenset(keys)
@@ -225,7 +225,7 @@ class ToolDesk(QObject):
             self.changed.emit()
 
     def set_permission(self, key: str, permission: Permission | None) -> None:
-        """Say for all later calls of a tool whether they run; None: a person is asked. Raises InvalidRequest."""
+        """Set the permission for all later calls of a tool; None: a person is asked. Raises InvalidRequest."""
         tool = self._tool(key)
         if tool is not None and permission is not None:
             self.keep(tool, permission, None)
@@ -233,7 +233,7 @@ class ToolDesk(QObject):
             self.forget(key)
 
     def allow_writing_always(self, key: str, *, allowed: bool) -> None:
-        """Let *always* be answered for a tool that writes, or no longer."""
+        """Allow or forbid *always* for a tool that writes."""
         if (tool := self._tool(key)) is not None:
             self.permissions.allow_writing_always(tool, allowed=allowed)
             self.changed.emit()
@@ -327,7 +327,7 @@ class ToolDesk(QObject):
         job.result.add_done_callback(lambda done: tell(() if done.exception() else done.result()))
 
     def hosts(self) -> tuple[HostShown, ...]:
-        """Return all who have tools: ourselves first, whatever is on."""
+        """Return all tool hosts: our own first, on or off."""
         ours = tuple(self._shown(tool) for tool in builtin_host(self._builtin()).tools())
         own = HostShown("Outrider", "ready" if ours else "off", tools=ours)
         return own, *map(self._shown_server, self._servers.values())

@@ -44,7 +44,7 @@ class WaitingMessages(QObject):
         return () if chat is None else tuple(self._lists.get(chat.id, ()))
 
     def add(self, chat: Conversation, text: str) -> bool:
-        """Let a message wait behind the others; False if there are too many."""
+        """Queue a message behind the others; False if there are too many."""
         waiting = self._lists.get(chat.id, [])
         if len(waiting) >= MOST:
             return False
@@ -52,7 +52,7 @@ class WaitingMessages(QObject):
         return True
 
     def edit(self, chat: Conversation, number: int, typed: str) -> None:
-        """Put other words into a message, whose files stay; one without anything is dropped."""
+        """Change the words of a message, whose files stay; an empty one is dropped."""
         waiting = []
         for each in self.of(chat):
             text = each.text if each.number != number else join_question(typed, split_question(each.text)[1])
@@ -73,7 +73,7 @@ class WaitingMessages(QObject):
         self._keep(chat, [each for each in self.of(chat) if each.number != number])
 
     def take(self, chat: Conversation) -> str | None:
-        """Take the first message, None if there is none."""
+        """Remove and return the first message, None if there is none."""
         waiting = [*self.of(chat)]
         if not waiting:
             return None
@@ -82,7 +82,7 @@ class WaitingMessages(QObject):
         return first.text
 
     def forget(self, chat: int) -> None:
-        """Forget the messages of a chat that is deleted. With the chat they come back, as what was typed."""
+        """Drop the messages of a deleted chat. With the chat they come back as unsent text."""
         if self._lists.pop(chat, None):
             self.changed.emit()
 
@@ -111,7 +111,7 @@ class WaitingMessages(QObject):
 
 
 def _read(kept: str) -> list[str]:
-    """Return the texts that were kept; none of what makes no sense."""
+    """Return the stored texts; none from invalid data."""
     try:
         texts = json.loads(kept)
     except (ValueError, RecursionError):

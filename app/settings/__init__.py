@@ -1,4 +1,4 @@
-"""The settings file: what it holds, how it is checked and saved.
+"""The settings file: its contents, their validation and saving.
 
 Door: settings.Settings and autosave.Autosave.
 Never imported here: widgets, the store and the engine's inside.

@@ -1,4 +1,4 @@
-"""Save the settings at each change, as soon as what makes it is over: the end of the program loses none of them."""
+"""Save the settings after each change, as soon as its event is over: the end of the program loses none of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Autosave(QObject):
         settings.listener = self._note
 
     def save(self) -> bool:
-        """Save now. False if it cannot be (that is told)."""
+        """Save now. False if it fails (that is reported)."""
         self._timer.stop()
         saved = self._file.save(self._settings)
         trouble = None if saved else self._file.trouble

@@ -1,4 +1,4 @@
-"""Describe a setting: how a value of it is read, and how the settings dialog shows it."""
+"""Describe a setting: the reading of its value, and its field in the settings dialog."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from engine import GenerationStats
 
 _RECENT = 20
 _LEAST_TOKENS = 24
-"""Of a reply that tells how fast a model is."""
+"""The least tokens of a reply for measuring a model's speed."""
 
 
 class ModelMemory:
@@ -40,7 +40,7 @@ class ModelMemory:
             self.settings.drafts = {str(chosen.target): own, **kept}
 
     def draft_of(self, target: Target) -> tuple[Drafting, tuple[Path, ...]] | None:
-        """Return the last way to draft for this target, and its source; None if nobody chose, or it is not there."""
+        """Return the last way to draft for this target, and its source; None without a choice, or if it is missing."""
         told = self.settings.drafts.get(str(target), {})
         drafting, sources = told.get("drafting"), told.get("sources")
         if drafting not in DRAFTINGS or not isinstance(sources, list):
@@ -51,7 +51,7 @@ class ModelMemory:
         return drafting, files
 
     def keep_folders(self) -> None:
-        """Look there for models in the next run too."""
+        """Store the models folders for the next run."""
         self.settings.models_folders = [str(folder) for folder in self.models.folders]
 
     def keep_servers(self) -> None:
@@ -99,7 +99,7 @@ class ModelMemory:
         self.models.measured = {path: (each[0], each[1]) for path, each in found.items() if any(each)}
 
     def recall(self) -> None:
-        """Recall favourites, what was used last, and how models are loaded, from earlier runs."""
+        """Restore favourites, the models used last, and load options, from earlier runs."""
         self._recall_speeds()
         self.models.favourites = frozenset(map(Path, self.settings.favourites))
         self.models.recent = tuple(map(Path, self.settings.recent_models))

@@ -297,7 +297,7 @@ class SettingsTrouble:
 
 
 def _object(data: bytes) -> dict[str, Any] | None:
-    """Return the JSON object in a file. None if it is none."""
+    """Return the JSON object in a file. None if it is invalid."""
     if len(data) > _LARGEST:
         return None
     try:
@@ -333,7 +333,7 @@ class SettingsFile:
         return cls(settings_path())
 
     def load(self) -> Settings:
-        """Return the remembered settings, or the defaults: then `trouble` says why, where there was a file."""
+        """Return the stored settings, or the defaults: then `trouble` is the reason, if there was a file."""
         self.trouble, self._keep_off = None, False
         if self.path is None:
             return Settings()
@@ -353,7 +353,7 @@ class SettingsFile:
         return Settings.from_mapping(told)
 
     def _sweep(self, path: Path) -> None:
-        """Take away what a killed program had half written, long ago enough that nobody is writing it."""
+        """Remove half-written files of a killed program, old enough that nobody is writing them."""
         now = datetime.now(UTC).timestamp()
         with contextlib.suppress(OSError):
             for part in path.parent.glob(f".{path.stem[:32]}-*.part"):

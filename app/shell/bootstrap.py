@@ -77,15 +77,15 @@ if TYPE_CHECKING:
     from engine import SpeculativeDecoder
 
 CLOSE_S = 1.4
-"""How long the engine may take to stop when the window closes; with the rest this stays below two seconds."""
+"""The seconds for the engine to stop when the window closes; with the rest this stays below two seconds."""
 SERVER_S = 0.2
-"""How long the local server may take to stop listening then; what it does goes on in the background."""
+"""The seconds for the local server to stop listening then; its work goes on in the background."""
 SAVE_S = 0.5
-"""How long the last of the conversations may take to be saved then."""
+"""The seconds for saving the last of the conversations then."""
 _SWITCH_S = 0.001
-"""How often Python threads take turns: the window must not wait long for the engine's thread."""
+"""The interpreter's switch interval: the window must not wait long for the engine's thread."""
 _SLICE_S = 0.008
-"""How long the check of the installation holds up the window at a time."""
+"""The longest slice of the installation check that may hold up the window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ def _build_theme(app: QApplication, settings: Settings, problems: list[Problem])
 def _build_models(
     loop: asyncio.AbstractEventLoop, bridge: EngineBridge, bundled: tuple[Path, Path] | None, settings: Settings
 ) -> ModelController:
-    """Build the controller of the models, with what was chosen in the last run."""
+    """Build the controller of the models, with the selection of the last run."""
     listed = ModelList(bundled)
     listed.servers = read_servers(settings.servers)
     lost = _choose_as_before(listed, settings)
@@ -306,7 +306,7 @@ def run(
     claim: Claim | None = None,
     script: Script | None = None,
 ) -> int:
-    """Show the window and stay until it is closed; gives the exit code.
+    """Show the window and stay until it is closed; return the exit code.
 
     `claim`: the hold on the store (see app.system.single_instance), None to keep nothing; it is let go of at the end.
     `installation`: of a frozen program, the rest of which is checked here. `script`: a coroutine function that drives
@@ -358,7 +358,7 @@ def _hear_calls(program: Program, claim: Claim) -> None:
 
 
 def _run(app: QApplication, loop: qasync.QEventLoop, program: Program, script: Script | None) -> tuple[int, bool]:
-    """Return the life of the window; gives the exit code, and whether the engine has ended."""
+    """Run the life of the window; return the exit code, and True if the engine has ended."""
     _report_surprises(program, loop)
     with loop:
         code: int = loop.run_until_complete(_live(program, loop, script))

@@ -20,7 +20,7 @@ _NAME = re.compile(r"outrider-chats-\d{4}-\d\d-\d\d-\d{6}\.zip")
 
 
 class ChatExports(QObject):
-    """Look from time to time whether it is time for the next archive."""
+    """Write archives of all chats periodically."""
 
     def __init__(self, program: Program) -> None:
         super().__init__(program.window)
@@ -31,13 +31,13 @@ class ChatExports(QObject):
         self._timer.timeout.connect(self.look)
 
     def begin(self) -> None:
-        """Look from now on, the first time when the start is long over."""
+        """Start the timer; the first check comes when the start is long over."""
         self._timer.start()
         QTimer.singleShot(_FIRST_MS, self, self.look)
         self._program.autosave.changed.connect(lambda name: self.look() if name == _SETTING else None)
 
     def look(self) -> None:
-        """Write an archive if it is time for one."""
+        """Write an archive if it is due."""
         period, conversations = _PERIODS.get(self._program.settings.chat_exports), self._program.conversations
         if period is None or not conversations.lasting or not conversations.summaries():
             return

@@ -22,7 +22,7 @@ _LONGEST = 40
 
 
 def register(program: Program, windows: Windows) -> None:
-    """Give the window its commands."""
+    """Register the window's commands."""
     program.window.commands.destructive = {"conversations.delete", "proof.delete-full-size"}
     _register_chat(program, windows)
     _register_conversations(program)

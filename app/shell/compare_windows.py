@@ -24,7 +24,7 @@ _FULL_SIZE_PROMPT = "Tell me a story about a dragon."
 
 
 class CompareWindows(QObject):
-    """Compare and the sweep, each made when it is asked for the first time. Attribute: dialogs (by kind)."""
+    """Compare and the sweep, each created at its first use. Attribute: dialogs (by kind)."""
 
     def __init__(self, controller: CompareController, theme: Theme, settings: Settings, parent: QWidget) -> None:
         super().__init__(parent)

@@ -41,9 +41,9 @@ from engine import projector_beside
 _LONG = 500
 """Entries of a conversation from which on a garbage collection that looks at all of them would be felt."""
 _SERVERS_MS = 2_500
-"""So long after the window come the programs of tool servers that are on."""
+"""The delay from the window to the start of tool servers that are on."""
 _PASTED = "picture.png"
-"""What a picture is called that was copied or dragged out of another program."""
+"""The name of a picture that was copied or dragged out of another program."""
 _MOST_REFUSED = 3
 """Damaged chats that are named."""
 
@@ -130,7 +130,7 @@ def _connect_waiting(program: Program) -> None:
 
 
 def _spare_collections(program: Program, last: list[int]) -> None:
-    """Leave a long conversation out of garbage collections, which hold up the window: it is no garbage.
+    """Exempt a long conversation from garbage collections, which hold up the window: it is no garbage.
 
     `last`: the one that was shown before. What changes in a conversation is not worth another time.
     """
@@ -203,7 +203,7 @@ def _tell_brought(program: Program, brought: Brought) -> None:
 
 
 def _tell_failed_file(program: Program, problem: Problem) -> None:
-    """Tell of a file that could not be imported or exported: not in the chat that happens to be on the screen.
+    """Report a file that could not be imported or exported: not in the chat that happens to be on the screen.
 
     What nobody expected has details, and a button for them there.
     """
@@ -366,7 +366,7 @@ def _connect_meter(program: Program) -> None:
 
 
 def _cannot_see(program: Program) -> str:
-    """Say that the chosen target does not see the pictures of the question; "" where it does, or there are none."""
+    """Return a warning that the chosen target cannot see the question's pictures; "" if it can, or there are none."""
     target = program.models.list.selection.target
     pictures = any(picture_in(file.text) for file in program.attachments.attachments)
     if not pictures or not isinstance(target, Path) or projector_beside(target) is not None:

@@ -20,7 +20,7 @@ from app.views.window.file_dialogs import (
 )
 
 CHAT_PROGRAMS = ("LM Studio", "Jan", "SillyTavern")
-"""Those whose chats may be files of this computer."""
+"""Programs whose chats may be files of this computer."""
 
 
 def export(program: Program, conversation: int, kind: str) -> None:
@@ -134,6 +134,6 @@ def _tell_target(program: Program, models: tuple[Path, ...]) -> None:
 
 
 def refuse_dropped(program: Program) -> None:
-    """Tell that what was dropped is on no disk of this computer."""
+    """Report that the dropped data is on no disk of this computer."""
     text = program.window.tr("Only files and folders on this computer can be dropped here.")
     program.window.notice.show_trouble(text)

@@ -40,7 +40,7 @@ class GetModelsWindows(QObject):
             self.downloads.get(get)
 
     def close(self) -> None:
-        """End the downloads with the window; what came stays."""
+        """End the downloads with the window; their bytes stay."""
         self.downloads.stop()
         if self.dialog is not None:
             self.dialog.close()

@@ -15,7 +15,7 @@ _SETTING = "keep_caches"
 
 
 class KeptCaches(QObject):
-    """Tell the engine which chats' caches to keep, and which to delete.
+    """Control the engine's stored caches of chats: which to keep, and which to delete.
 
     `store`: the file of the chats; None: nothing is kept.
     """

@@ -59,7 +59,7 @@ class LibraryWindows(QObject):
         self.library.open()
 
     def add_folder(self) -> None:
-        """Let the user choose another models folder."""
+        """Ask the user for another models folder."""
         folders = self._models.list.folders
         shown = self.library if self.library is not None and self.library.isVisible() else self._window
         folder = ask_for_models_folder(shown, folders[-1] if folders else None)
@@ -90,7 +90,7 @@ class LibraryWindows(QObject):
         dialog.show()
 
     def _find_names(self, dialog: ModelOptionsDialog, path: Path, text: str) -> None:
-        """Tell the dialog which variables a template has."""
+        """Show the variables of a template in the dialog."""
 
         def show(done: Future[tuple[str, tuple[str, ...]]]) -> None:
             error = None if done.cancelled() else done.exception()
@@ -148,7 +148,7 @@ class LibraryWindows(QObject):
         self._models.set_options(path, options)
 
     def _refresh(self) -> None:
-        """Draw only what is on screen; the rest is drawn when it is opened."""
+        """Fill the visible dialog; others are filled when they are opened."""
         if self.library is not None and self.library.isVisible():
             self._fill()
 

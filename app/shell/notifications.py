@@ -1,4 +1,4 @@
-"""Tell that a long reply has ended while the user is elsewhere: a message of the system, and a mark on the window.
+"""Notify of the end of a long reply while the user is elsewhere: a message of the system, and a mark on the window.
 
 The message comes from a tray icon, which is there only as long as the message: so it works wherever Qt has one, without
 anything else to be installed. Where there is no tray the window alone asks for attention.
@@ -20,7 +20,7 @@ from app.words.figures import summary
 LONG_MS = 5_000.0
 """A reply that took so long may have been left alone."""
 _SHOWN_MS = 10_000
-"""How long the message is shown, where the system does not decide that."""
+"""The duration of the message, if the system does not decide it."""
 
 
 def in_front() -> bool:
@@ -29,7 +29,7 @@ def in_front() -> bool:
 
 
 class Notifier(QObject):
-    """Note ends of replies. Signal: clicked() (the user wants to see it)."""
+    """Notify of the ends of replies. Signal: clicked() (the user wants to see it)."""
 
     clicked = Signal()
 
@@ -44,7 +44,7 @@ class Notifier(QObject):
         self._over.timeout.connect(self._hide)
 
     def note(self, exchange: Exchange) -> None:
-        """Note that a reply has ended, in whatever conversation."""
+        """Notify of the end of a reply, in whatever conversation."""
         if not self._settings.notify or (self._is_in_front or in_front)() or not _worth_telling(exchange):
             return
         if exchange.problem is None:

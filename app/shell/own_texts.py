@@ -1,4 +1,4 @@
-"""Have replies drafted from the chats that are kept, as long as the settings say so."""
+"""Draft from the stored chats, as long as the settings allow it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from app.system.places import texts_folder
 
 _SETTING = "own_texts"
 _WAIT_MS = 3000
-"""After a change, so that a reply's text is stored and several changes are one."""
+"""The delay after a change, so that a reply's text is stored and several changes are one."""
 
 
 class OwnTexts(QObject):
-    """Tell the engine which texts there are whenever models change or chats go, and of a chat that goes on, that one.
+    """Index the stored texts whenever models change or chats are deleted, and a chat that goes on.
 
     `store`: the file of the chats.
     """

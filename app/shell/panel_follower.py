@@ -1,4 +1,4 @@
-"""Let the Speculation panel follow a reply: the one that the reader selects, else the last one of the chat."""
+"""Show a reply in the Speculation panel: the one that the reader selects, else the last one of the chat."""
 
 from __future__ import annotations
 

@@ -43,12 +43,12 @@ class Proofs(QObject):
             program.conversations.files.export(path, lambda _store: write_bytes(path, make_proof(made)))
 
     def take_dropped(self, found: Dropped) -> None:
-        """Verify the first proof of what was dropped."""
+        """Verify the first dropped proof."""
         for path in found.proofs[:1]:
             self.verify(path)
 
     def verify(self, path: Path) -> None:
-        """Compute the reply of a proof again, and tell what came of it."""
+        """Compute the reply of a proof again, and report the result."""
         window = self._program.window
         window.notice.show_word(window.tr("Computing the reply of {name} again…").format(name=path.name))
         job = self._program.bridge.verify(path, [each.path for each in self._program.models.list.models])

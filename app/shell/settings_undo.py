@@ -1,4 +1,4 @@
-"""Undo in the settings what replaced many values at once: a reset, a preset or prompt that was taken or deleted."""
+"""Undo changes of many settings at once: a reset, a preset or prompt that was applied or deleted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMES = (*(name for name, each in SETTINGS.items() if each.page is not None), *
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """Hold the settings that the dialog can change. `chat`: whose `own` settings are among them."""
+    """Hold the settings that the dialog can change. `chat`: the one whose `own` settings are among them."""
 
     values: dict[str, Any]
     chat: Conversation | None
@@ -45,11 +45,11 @@ class SettingsUndo:
         return self._done[-1][0] if self._done else ""
 
     def begin(self, words: str) -> None:
-        """Note that many values are about to be replaced."""
+        """Store the values before a change of many."""
         self._before = (words, self._now())
 
     def end(self) -> None:
-        """Note that they are."""
+        """Store the values after the change."""
         if self._before is not None:
             (words, before), after = self._before, self._now()
             self._before = None
@@ -57,7 +57,7 @@ class SettingsUndo:
                 self._done.append((words, before, after))
 
     def undo(self) -> None:
-        """Bring back what the last of these changes replaced."""
+        """Restore the values before the last of these changes."""
         if not self._done:
             return
         _, before, after = self._done.pop()

@@ -1,4 +1,4 @@
-"""Open the settings, and carry out what is asked for there."""
+"""Open the settings, and carry out their actions."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class SettingsWindows(QObject):
     # What is set ------------------------------------------------------------------------------------------------------
 
     def _set(self, name: str, value: Any) -> None:
-        """Take a setting over; what depends on it hears of it from the keeper of the settings, or asks when it acts."""
+        """Set a setting; its dependents are notified by the keeper of the settings, or read it when they act."""
         setattr(self._program.settings, name, value)
 
     def _speculate(self, name: str, value: Any) -> None:
@@ -141,7 +141,7 @@ class SettingsWindows(QObject):
             self.dialog.show_undo(self._undo.words)
 
     def _bring_back(self) -> None:
-        """Undo the last change that replaced many values, and show everything as it is then."""
+        """Undo the last change of many values, and show the restored ones."""
         if self.dialog is None:
             return
         self._undo.undo()
@@ -200,7 +200,7 @@ class SettingsWindows(QObject):
             self.export(bar, path)
 
     def export(self, bar: ShelfBar, path: Path) -> None:
-        """Write one's own into a file, and say what came of it."""
+        """Export the user's own items into a file, and report the result."""
         try:
             write_whole(path, bar.shelf.export().encode())
         except OSError as error:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from app.shell.program import Program
 
 TIMEOUT_S = 120.0
-"""For each of the two replies."""
+"""The limit of each of the two replies."""
 ENOUGH = 32
 """Tokens after which the second reply is cancelled."""
 _HEAVY = {"llama_cpp", "torch", "transformers"}

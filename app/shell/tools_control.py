@@ -1,4 +1,4 @@
-"""Switch tools on and off as the page of the settings says, and show what is."""
+"""Switch tools on and off by the settings, and show their state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make windows and dialogs when they are asked for, each connected with what does its work."""
+"""Create windows and dialogs at their first use, each connected with its controller."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from app.views.window.first_launch import FirstLaunchView
 
 _SHOWN_PROMPT = "Tell me a story about a dragon."
-"""In the language that the demo pair knows."""
+"""In the language of the demo pair."""
 
 
 class ReportWindows:
@@ -64,7 +64,7 @@ class ReportWindows:
         dialog.show()
 
     def open_log_folder(self) -> None:
-        """Show the folder with the log in the system's file manager; where there is none, say where it is."""
+        """Open the log's folder in the system's file manager; if there is none, show its path."""
         window, folder = self._program.window, self._program.log.path.parent
         there = folder.is_dir()
         if not there or not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
@@ -148,7 +148,7 @@ class ReaderWindows:
 
 
 class Introduction:
-    """Explain the two models, at the first start and whenever it is asked for; made when it is first shown."""
+    """Explain the two models, at the first start and on request; created at its first use."""
 
     def __init__(self, program: Program, compare: CompareWindows, models: GetModelsWindows) -> None:
         self._program, self._compare, self._models = program, compare, models

@@ -1,4 +1,4 @@
-"""State of what the window shows: the conversation, the figures, the models to choose from.
+"""State of the window: the conversation, the figures, the models to choose from.
 
 Door: one room a subject, each with a door of its own.
 Never imported here: Qt, and any other room of the app.

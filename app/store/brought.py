@@ -1,4 +1,4 @@
-"""Bring chats of other programs into the store, one by one; one that is there already is brought up to date."""
+"""Import chats of other programs into the store, one by one; existing ones are updated."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class Brought:
     cancelled: bool = False
 
     def refuse(self, name: str, reason: str) -> None:
-        """Note a chat that could not be read."""
+        """Count a chat that could not be read."""
         self.damaged += 1
         if len(self.refused) < _MOST_NAMED:
             self.refused.append((name, reason))
 
 
 class Bringing:
-    """Bring the chats of one file, archive or folder. `open_ones` gives a conversation that the window has."""
+    """Import the chats of one file, archive or folder. `open_ones` returns a conversation that the window has."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Bringing:
         self._brought = Brought()
 
     def bring(self, path: Path, note: Note, cancel: CancelToken) -> Brought:
-        """Bring them; each is whole on the disk or not there at all.
+        """Import them; each is whole on the disk or not there at all.
 
         `note` may raise Cancelled: what came until then stays. Raises ConversationRefused if there is no chat,
         NotOfOthers.
@@ -128,7 +128,7 @@ class Bringing:
         self._brought.projects.append(project)
 
     def _grow(self, imported: Imported, found: ReadChat, note: Note) -> bool:
-        """Bring a chat up to date that is there. False if it is not."""
+        """Update an existing chat. False if there is none."""
         number = self._chats.get(_key(found.source), 0)
         used = self._open_ones(number)
         # A copy: the window goes on changing it.

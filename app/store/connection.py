@@ -16,7 +16,7 @@ from engine import private_file, private_folder
 
 _WAIT_S = 2.0
 _LOCK_S = 0.25
-"""A disk in a network gives no lock now and then; the window waits while it is tried again."""
+"""The time of retries for a lock, while the window waits: a network disk refuses one now and then."""
 _LOOK_S = 0.01
 _NO_DATABASE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
@@ -64,7 +64,7 @@ def _beside(path: Path) -> tuple[Path, Path]:
 
 
 class FilePlace:
-    """Know the file of a store that is open, and whether it is still where it was."""
+    """Identify the file of an open store, and detect its removal."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -72,7 +72,7 @@ class FilePlace:
         self._own_log: tuple[int, int] | None = None
 
     def is_gone(self) -> bool:
-        """Return True if the file was taken away: what is written to it now is gone with the program."""
+        """Return True if the file was removed: later writes are lost with the program."""
         return _identity(self.path) != self._own
 
     def is_new(self) -> bool:
@@ -143,7 +143,7 @@ def lock_file(path: Path) -> Path:
 
 
 def take_lock(path: Path) -> sqlite3.Connection:
-    """Hold a lock that the system lets go of however this program ends: ids are counted here, by one program alone.
+    """Hold a lock that the system releases however this program ends: ids are counted here, by one program alone.
 
     Raises StoreInUse, and what `connect` raises.
     """

@@ -46,7 +46,7 @@ from engine import CancelToken, Translatable, private_file, private_folder
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy as it will be read again. Raises TypeError for what JSON cannot say."""
+    """Return a copy as JSON would give it back. Raises TypeError for values outside JSON."""
     plain: dict[str, Any] = json.loads(json.dumps(values), parse_constant=lambda _: None)
     return plain
 
@@ -140,7 +140,7 @@ class ConversationStore:
             raise
 
     def load(self, conversation_id: int) -> Conversation | None:
-        """Return a conversation: the very object, where it is in use. None if there is none (any more)."""
+        """Return a conversation: the same object if it is in use. None if there is none (any more)."""
         conversation = self._open.get(conversation_id)
         if conversation is None:
             conversation = self.store.load(conversation_id)
@@ -176,7 +176,7 @@ class ConversationStore:
         self.writer.submit(lambda store: store.set_project(conversation_id, project), conversation)
 
     def rename(self, conversation_id: int, title: str) -> str:
-        """Give a conversation another title; returns it as it is kept, on one line."""
+        """Rename a conversation; return the stored title, on one line."""
         title = " ".join(clean(title).split())
         conversation = self._open.get(conversation_id)
         if conversation is not None:
@@ -243,7 +243,7 @@ class ConversationStore:
         self.writer.submit(lambda store: store.delete_document(_number(conversation), name), conversation)
 
     def move_documents(self, conversation: Conversation) -> None:
-        """Give a conversation that gets its first question the documents that were attached before it was one."""
+        """Move the documents attached before the first question to the conversation that gets it."""
         self.writer.submit(lambda store: store.move_documents(conversation.id), conversation)
 
     def drafts(self, conversation: Conversation | None) -> Mapping[int, str]:
@@ -347,7 +347,7 @@ class ConversationStore:
         problem: str | None = None,
         said: Said = (),
     ) -> StoredMessage | None:
-        """End a reply with its whole text, in place of what was appended, and return it. Of a deleted one: None.
+        """End a reply with its whole text, in place of the appended pieces, and return it. Of a deleted one: None.
 
         `said`: what it says beside its text.
         """
@@ -388,7 +388,7 @@ class ConversationStore:
     def restore_messages(
         self, conversation: Conversation, messages: Sequence[StoredMessage], traces: Mapping[int, bytes]
     ) -> None:
-        """Undo `delete_message`: the messages as they were, parents first, and how replies among them came about."""
+        """Undo `delete_message`: restore the messages, parents first, and the records of replies among them."""
         conversation.restore(messages)
         kept = [copy.copy(message) for message in messages]
         drafts = {each.id: text for each in messages if (text := conversation.drafts.get(each.id))}
@@ -474,7 +474,7 @@ class ConversationStore:
                 part.unlink(missing_ok=True)
 
     def import_file(self, path: Path, note: Note = note_nothing) -> Conversation:
-        """Add the conversation of a file as a new one, all of it or nothing, and return it when it is on the disk.
+        """Import the conversation of a file as a new one, all of it or nothing, and return it when it is on the disk.
 
         For a thread that may wait; until `adopt` nobody else may have it. `note` is told how much is done, and may
         raise an error to end it. Raises ConversationRefused.
@@ -496,7 +496,7 @@ class ConversationStore:
             return Bringing(store, self.writer, self._ids, self._open.get).bring(path, note, cancel)
 
     def grow(self, conversation: Conversation, messages: Sequence[StoredMessage], traces: Mapping[int, bytes]) -> None:
-        """Add messages that a conversation has elsewhere, parents first; what is on the screen stays there."""
+        """Add messages from another copy of a conversation, parents first; the shown branch stays."""
         there: set[int | None] = {None, *conversation.messages}
         # What they follow may have been deleted meanwhile.
         added = [each for each in messages if each.parent in there and not there.add(each.id)]  # type: ignore[func-returns-value]
@@ -513,7 +513,7 @@ class ConversationStore:
         self._submit(conversation, [change])
 
     def adopt(self, conversation: Conversation) -> None:
-        """Take a conversation that was imported: from now on it is changed here."""
+        """Register an imported conversation: from now on it is changed here."""
         self._open[conversation.id] = conversation
 
     # Inside -------------------------------------------------------------------------------------------------------

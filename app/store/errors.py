@@ -98,7 +98,7 @@ class StoreNotOpen(StoreError):
 
 
 class NoRoomForStore(StoreError):
-    """Report that there is not even space to open the file."""
+    """Report a disk without space to even open the file."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -124,11 +124,11 @@ class StoreInUse(StoreError):
 
 
 class NotSaved(StoreError):
-    """Report that something could not be written; it is kept in memory and tried again. Base of its causes."""
+    """Report a failed write; the change is kept in memory and tried again. Base of its causes."""
 
 
 class DiskFull(NotSaved):
-    """Report that there is no space left."""
+    """Report a full disk."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -190,7 +190,7 @@ class ChangeRefused(StoreError):
 
 
 UNREADABLE = (sqlite3.Error, UnicodeDecodeError, MemoryError)
-"""What reading a damaged file may raise: a message of SQLite that quotes damaged bytes, say, is no UTF-8 either."""
+"""The errors of reading a damaged file: a message of SQLite that quotes damaged bytes, say, is no UTF-8 either."""
 
 
 def is_damage(error: Exception) -> bool:

@@ -1,4 +1,4 @@
-"""Put an imported conversation on the disk in steps, so that what is said meanwhile need not wait for it."""
+"""Store an imported conversation in steps, so that other writes need not wait for it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from engine import Translatable
 
 _MOST_MESSAGES = 500
 _MOST_CHARACTERS = 2**20
-"""What is written in one step; a single message may be longer."""
+"""The most characters written in one step; a single message may be longer."""
 _LOOK_S = 0.05
 
 
 def keep_import(writer: StoreWriter, imported: Imported, name: str, note: Note) -> None:
-    """Keep a conversation, and return when all of it is on the disk; not for the thread of the window or the writer.
+    """Store a conversation, and return when all of it is on the disk; not for the thread of the window or the writer.
 
     Until then it counts as deleted: it is in no list, and the next start removes it where this one was killed. `note`
     is told how much is written, also while the disk takes nothing, and may raise an error: then nothing of it stays.
@@ -40,7 +40,7 @@ def keep_import(writer: StoreWriter, imported: Imported, name: str, note: Note) 
 def keep_more(
     writer: StoreWriter, old: Conversation, messages: list[StoredMessage], imported: Imported, name: str, note: Note
 ) -> None:
-    """Keep messages that a conversation has since (`what_is_new`), as `keep_import`; what was kept of them stays."""
+    """Store a conversation's new messages (`what_is_new`), as `keep_import`; stored ones stay."""
     old.take_moved()
     old.grow(messages)
     moved, updated = old.take_moved(), max(old.updated, imported.conversation.updated)

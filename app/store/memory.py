@@ -20,7 +20,7 @@ class NoPlace(FilePlace):
 
 
 class MemoryStore(Store):
-    """Keep a store until it is closed. Its connections share one database (sqlite.org/sharedcache.html)."""
+    """Keep a store in memory until it is closed. Its connections share one database (sqlite.org/sharedcache.html)."""
 
     def __init__(self, address: str) -> None:
         super().__init__(Path("memory"), _connect(address))

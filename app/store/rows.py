@@ -1,4 +1,4 @@
-"""Convert messages to rows of the store, and rows to messages. A checksum shows what was changed on the disk."""
+"""Convert messages to rows of the store, and rows to messages. A checksum detects changes on the disk."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ COLUMNS = (
     "id, parent, role, text, created, status, target, draft, settings, stats, finish_reason, problem, chosen, "
     "checksum, parts"
 )
-"""What is read of a message."""
+"""The columns read of a message."""
 WRITTEN = f"{COLUMNS}, beside"
-"""What is written of it: besides, the words that only its parts say, for the search."""
+"""The columns written of it: besides, the words that only its parts contain, for the search."""
 DAMAGED = -1
-"""The checksum of what is known to be damaged: no real one is negative."""
+"""The checksum of data known to be damaged: no real one is negative."""
 
 _READ = json.JSONDecoder().raw_decode
 """Parses the output of `json.dumps`, ignoring anything around it."""
@@ -33,7 +33,7 @@ def checksum(*values: object) -> int:
 
 
 def checksum_of_trace(message_id: int, trace: bytes) -> int:
-    """Return the CRC-32 of the record of a reply's tokens, and of whose it is."""
+    """Return the CRC-32 of a reply's token record, and of its message."""
     return crc32(trace, message_id & 0xFFFF_FFFF)
 
 
@@ -150,7 +150,7 @@ def said_of(told: object) -> Said:
 
 
 def text_of(told: object) -> str:
-    """Return a text as it is read, as far as it is one."""
+    """Return a value as text; '' for other types."""
     if isinstance(told, bytes):
         return told.decode("utf-8", "replace")
     return told if isinstance(told, str) else ""

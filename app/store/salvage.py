@@ -1,4 +1,4 @@
-"""Read conversations from a damaged file: what can still be read, in its place, and marked where it is not as it was.
+"""Read conversations from a damaged file: the readable parts in their places, and marked if they were changed.
 
 Each first tries the short way, as for a sound file; only where that fails it goes row by row.
 """
@@ -85,7 +85,7 @@ def _is_deleted(row: Sequence[Any]) -> bool:
 
 
 def keys(connection: sqlite3.Connection, table: str, key: str, where: str = "", *values: object) -> list[int]:
-    """Return the numbers of the rows of a table that can be found, from both ends where there is a gap."""
+    """Return the numbers of the readable rows of a table, from both ends if there is a gap."""
     found: set[int] = set()
     for order in ("ASC", "DESC"):
         with damage_passed_over():
@@ -126,7 +126,7 @@ def _messages(connection: sqlite3.Connection, conversation_id: int) -> list[Stor
 
 
 def add_pieces(connection: sqlite3.Connection, message: StoredMessage) -> None:
-    """Append to a reply what was written of it since."""
+    """Append the later pieces to a reply."""
     rows = connection.execute("SELECT text, checksum FROM pieces WHERE message = ? ORDER BY number", (message.id,))
     for text, kept in rows:
         message.text += text_of(text)
@@ -171,7 +171,7 @@ def _any_text(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _row(connection: sqlite3.Connection, select: str, number: int) -> Any:
-    """Return a row by its number; None if there is none, or nothing can be read of it."""
+    """Return a row by its number; None if there is none, or it cannot be read."""
     with damage_passed_over(), _any_text(connection):
         return connection.execute(f"{select} WHERE id = ?", (number,)).fetchone()
     return None
@@ -217,7 +217,7 @@ def _ids(connection: sqlite3.Connection, conversation_id: int) -> list[int]:
 
 
 def _tree(connection: sqlite3.Connection, messages: Iterable[tuple[StoredMessage, bool]]) -> list[StoredMessage]:
-    """Put messages where they belong: those whose place is lost below the one before; and what is lost between them."""
+    """Rebuild the tree of messages: those of unknown place below the one before; lost ones between are replaced."""
     found: dict[int, StoredMessage] = {}
     for message, lost in messages:
         before = next(reversed(found), None)

@@ -14,7 +14,7 @@ from app.store.salvage import keys
 from engine import Translatable
 
 APPLICATION_ID = 0x4F757472
-"""Says whose file it is (sqlite.org/pragma.html#pragma_application_id): "Outr"."""
+"""The identity of our files (sqlite.org/pragma.html#pragma_application_id): "Outr"."""
 
 _HEADER = 100
 _MAGIC = b"SQLite format 3\0"
@@ -140,7 +140,7 @@ CREATE TABLE drafts (
     PRIMARY KEY (conversation, part)
 ) WITHOUT ROWID;
 """
-"""What was typed and not sent yet. Conversation 0: the one that has no question yet."""
+"""Unsent text. Conversation 0: the one that has no question yet."""
 _DOCUMENTS = """
 CREATE TABLE documents (
     conversation INTEGER NOT NULL,
@@ -151,7 +151,7 @@ CREATE TABLE documents (
     PRIMARY KEY (conversation, name)
 );
 """
-"""What was read of the documents of a conversation (0: as above), and the file where its pages are shown."""
+"""The texts of a conversation's documents (0: as above), and the file if its pages can be shown."""
 _PROJECTS = """
 ALTER TABLE conversations ADD COLUMN project INTEGER NOT NULL DEFAULT 0;
 """
@@ -181,7 +181,7 @@ _FIRST_CHECKSUMS = (
 
 
 def _fill_checksums(connection: sqlite3.Connection) -> None:
-    """Give everything its first checksum. What cannot be read has none, and counts as damaged."""
+    """Compute all first checksums. Unreadable rows have none, and count as damaged."""
     connection.create_function("checksum", -1, checksum, deterministic=True)
     connection.create_function("checksum_of_trace", 2, checksum_of_trace, deterministic=True)
     for table, key, sums in _FIRST_CHECKSUMS:
@@ -214,14 +214,14 @@ MIGRATIONS: tuple[str, ...] = (
 """MIGRATIONS[n] brings a file of version n to version n + 1. A step that was released is never changed."""
 
 _COMPLETIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {4: _fill_checksums}
-"""What follows the statements that make a version, in the same transaction: for what they cannot say."""
+"""Functions behind the statements of a version, in the same transaction: for changes outside SQL."""
 
 VERSION = len(MIGRATIONS)
 """The version that this program writes."""
 
 
 def check_header(path: Path) -> None:
-    """Look at the first bytes of a file, so that one that is refused is not even opened.
+    """Check the first bytes of a file, so that a refused one is not even opened.
 
     Raises StoreTooNew, StoreDamaged (no SQLite file, or another program's), OSError (it cannot be read).
     """
@@ -263,7 +263,7 @@ def _is_plausible(header: bytes) -> bool:
 
 
 def check_log(path: Path) -> None:
-    """Look for the version in a write-ahead log that a killed program left: it may stand there alone.
+    """Read the version in a write-ahead log of a killed program: it may stand there alone.
 
     Raises StoreTooNew, StoreDamaged (another program's file), sqlite3.Error. The file and its log stay as they are.
     """
@@ -310,7 +310,7 @@ def _refuse_newer(path: Path, version: int) -> None:
 
 
 def migrate(connection: sqlite3.Connection) -> int:
-    """Bring an open file to the newest version, all steps or none. Returns the version that it had."""
+    """Migrate an open file to the newest version, all steps or none. Returns its old version."""
     before = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if before == VERSION:
         return before

@@ -1,4 +1,4 @@
-"""Search the full text of titles and messages: what a person types, in any form, becomes a safe query to SQLite."""
+"""Search the full text of titles and messages: a person's text, in any form, becomes a safe query to SQLite."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.store.rows import text_of
 
 _COLUMNS = {"messages_fts": "text", "beside_fts": "beside", "titles_fts": "title"}
 INDEXES = tuple(_COLUMNS)
-"""What is searched: messages by their texts and by what their parts say beside it, conversations by their titles."""
+"""The search indexes: messages by their texts and by their parts' further texts, conversations by their titles."""
 _INDEXES_OF = {"messages": ("messages_fts", "beside_fts"), "conversations": ("titles_fts",)}
 _MOST_WORDS = 16
 _NEWEST = 10_000
@@ -136,7 +136,7 @@ def _pattern(word: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Return the text without accents, letter by letter: FTS5 was told to look past them."""
+    """Return the text without accents, letter by letter: FTS5 is configured to ignore them."""
     return text if text.isascii() else "".join(unicodedata.normalize("NFD", sign)[0] for sign in text)
 
 

@@ -47,7 +47,7 @@ def default_path() -> Path:
 
 
 class Store:
-    """Hold one connection to the file, for one thread. Attributes: path, place (whether the file is still there).
+    """Hold one connection to the file, for one thread. Attributes: path, place (the file's identity).
 
     Reading raises errors of app.store.errors. Changes are made inside `with store.changes():` and raise
     sqlite3.Error: either all of such a block is kept or nothing. Unknown ids change nothing.
@@ -60,7 +60,7 @@ class Store:
         lock: sqlite3.Connection | None = None,
         folder: Path | None = None,
     ) -> None:
-        """Use `open`, `temporary` or `another`. `folder` goes when it is closed."""
+        """Use `open`, `temporary` or `another`. `folder` is deleted when it is closed."""
         self.path = path
         self.connection = connection
         self.lock = lock
@@ -97,7 +97,7 @@ class Store:
 
     @classmethod
     def temporary(cls) -> Store:
-        """Return a store that is gone when it is closed: for a session that cannot save."""
+        """Return a store that is deleted when it is closed: for a session that cannot save."""
         try:
             folder = Path(tempfile.mkdtemp(prefix="outrider-"))
         except OSError as error:
@@ -123,7 +123,7 @@ class Store:
             raise opening_error(path, error) from error
 
     def close(self) -> None:
-        """Let go of the file. Of a store that was closed already: nothing."""
+        """Release the file. Closing twice is harmless."""
         with contextlib.suppress(sqlite3.Error):
             self.connection.close()
         if self.lock is not None:
@@ -169,7 +169,7 @@ class Store:
             return salvage.drafts(self.connection, conversation_id)
 
     def load_trace(self, message_id: int) -> bytes | None:
-        """Load the token record of a reply in the form in which it was saved; None if there is none.
+        """Load a reply's token record in its stored form; None if there is none.
 
         Raises TraceDamaged if it is not as it was written.
         """
@@ -215,7 +215,7 @@ class Store:
         return found
 
     def source(self, number: str) -> bytes | None:
-        """Return a file that is kept of documents, by its SHA-256 in hexadecimal digits; None if there is none."""
+        """Return a stored file of a document, by its SHA-256 in hexadecimal digits; None if there is none."""
         with self._reading(), salvage.damage_passed_over():
             row = self.connection.execute("SELECT data FROM sources WHERE hash = ?", (number,)).fetchone()
             data = b"" if row is None else bytes(row[0])
@@ -251,7 +251,7 @@ class Store:
             raise
 
     def add_conversation(self, head: ConversationSummary) -> None:
-        """Add a conversation without messages. One that is there already stays as it is."""
+        """Add a conversation without messages. An existing one stays as it is."""
         self.connection.execute(
             "INSERT INTO conversations (id, title, created, updated, pinned, title_checksum, settings_checksum, "
             "project) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
@@ -268,7 +268,7 @@ class Store:
         )
 
     def rename(self, conversation_id: int, title: str) -> None:
-        """Give a conversation another title."""
+        """Rename a conversation."""
         title = clean(title)
         self.connection.execute(
             "UPDATE conversations SET title = ?, title_checksum = ? WHERE id = ?",
@@ -331,7 +331,7 @@ class Store:
     # Changing: messages -------------------------------------------------------------------------------------------
 
     def add_messages(self, conversation_id: int, messages: Iterable[StoredMessage]) -> None:
-        """Add messages, parents before what is below them."""
+        """Add messages, parents before children."""
         self.connection.executemany(
             f"INSERT INTO messages (conversation, {WRITTEN}) VALUES (?{', ?' * (WRITTEN.count(',') + 1)})",  # noqa: S608
             ((conversation_id, *row_of(message)) for message in messages),
@@ -346,7 +346,7 @@ class Store:
                 self.connection.execute("UPDATE messages SET chosen = ? WHERE id = ?", (child, parent))
 
     def touch(self, conversation_id: int, updated: float) -> None:
-        """Note the last change of a conversation."""
+        """Set the last change of a conversation."""
         self.connection.execute("UPDATE conversations SET updated = ? WHERE id = ?", (updated, conversation_id))
 
     def append(self, message_id: int, text: str) -> None:
@@ -404,7 +404,7 @@ class Store:
         self.connection.execute("DELETE FROM documents WHERE (conversation, name) = (?, ?)", (conversation_id, name))
 
     def move_documents(self, conversation_id: int) -> None:
-        """Give the documents of the conversation without a question to this one, which has its first."""
+        """Move the documents of the conversation without a question to this one, which has its first."""
         self.connection.execute("UPDATE documents SET conversation = ? WHERE conversation = 0", (conversation_id,))
 
     def save_trace(self, message_id: int, trace: bytes) -> None:

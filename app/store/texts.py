@@ -16,7 +16,7 @@ _MESSAGES = "SELECT text FROM messages WHERE conversation = ? AND text != '' ORD
 
 
 def texts_of(path: Path, chat: int = 0) -> list[tuple[str, str, Callable[[], str]]]:
-    """Return of each chat in a store, the latest first, its key, its version and what reads it; [] if it is damaged.
+    """Return the key, the version and the reader of each chat in a store, the latest first; [] if it is damaged.
 
     `chat`: of that one alone. A chat that cannot be read any more raises OSError when it is read.
     """

@@ -32,7 +32,7 @@ INTERVAL_S = 0.06
 RETRY_S = 3.0
 _IDLE_S = 1.0
 _WATCH_S = 2.0
-"""How often somebody who has nothing to write looks whether the file is still there."""
+"""The interval at which an idle writer checks that the file still exists."""
 _LONGEST_LOG = 64 * 2**20
 _MOST_TRACES = 64 * 2**20
 _SENSELESS = (sqlite3.Error, ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
@@ -45,7 +45,7 @@ Written = Callable[[bool], None]
 
 @dataclass(slots=True, eq=False)
 class _Queued:
-    """Hold a change that waits. Holding `conversation` keeps it from being read from the disk before it is there.
+    """Hold a queued change. `conversation` is held so that it is not read from the disk before the change is there.
 
     `bytes_of_trace`: how much memory is free when it is given up.
     """
@@ -286,7 +286,7 @@ class StoreWriter:
                 self._done(1)
 
     def _rebuild_indexes(self, store: Store, damage: Exception) -> None:
-        """Build the indexes again, once: they may be what is damaged. Raises StoreError if it is more."""
+        """Rebuild the indexes, once: they may be the damaged part. Raises StoreError if it is more."""
         self._indexes_rebuilt = True
         LOGGER.info("the indexes are built again, as the file is damaged")
         try:

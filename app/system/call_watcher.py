@@ -31,7 +31,7 @@ class CallWatcher(QObject):
             self.called.emit(call)
 
     def stop(self) -> None:
-        """Stop listening for calls: the store is about to be let go."""
+        """Stop listening for calls: the store is about to be released."""
         files = self._watcher.files()
         if files:
             self._watcher.removePaths(files)

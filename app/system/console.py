@@ -1,4 +1,4 @@
-"""Say something where there may be no console: a program for windows has none on Windows."""
+"""Show messages without a console: a program for windows has none on Windows."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def spoken() -> Iterator[None]:
 
 
 def message_box(text: str, *, error: bool = False) -> bool:
-    """Show a text with what Windows has, and wait until it is read. False: this is another system."""
+    """Show a text in a message box of Windows, and wait until it is closed. False: this is another system."""
     windows = _windows()
     if windows is None:
         return False

@@ -1,4 +1,4 @@
-"""Tell the user that the program is damaged: with a dialog of Qt, else with what the system has, and on stderr.
+"""Report a damaged program: with a dialog of Qt, else by the system's means, and on stderr.
 
 Needs none of the program's own resources, as they may be what is damaged.
 """
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QMessageBox
 
 UNATTENDED_S = 3
-"""So long the dialog stays where nobody can press its button."""
+"""The duration of the dialog if nobody can press its button."""
 _INVISIBLE = ("offscreen", "minimal")
 _QT = ("PySide6/", "shiboken6/", "libQt6", "libpyside6", "libshiboken6")
 _SUMMARY = "Outrider is damaged and cannot start."
 
 
 def report(damage: InstallationDamaged, *, attended: bool = True, has_screen: bool = True) -> int:
-    """Say it in every way there is, and give the exit code. `attended`: somebody is there to press the button."""
+    """Report it in every possible way, and return the exit code. `attended`: somebody is there to press the button."""
     print(f"outrider: {damage}", file=sys.stderr, flush=True)  # noqa: T201 - for whoever started it from a terminal
     log = ProgramLog(log_folder())
     log.begin()
@@ -43,7 +43,7 @@ def report(damage: InstallationDamaged, *, attended: bool = True, has_screen: bo
 
 
 def explanation(damage: InstallationDamaged) -> str:
-    """Name the damaged files, one per line, and say what to do."""
+    """List the damaged files, one per line, with the advice."""
     more = [f"and {damage.more} more"] if damage.more else []
     return "\n".join([*damage.listed, *more, "", damage.ADVICE])
 
@@ -80,7 +80,7 @@ def _show_with_qt(damage: InstallationDamaged, *, attended: bool) -> bool:
 
 
 def make_dialog(damage: InstallationDamaged) -> QMessageBox:
-    """Return the dialog of Qt, with one button; it is not shown yet."""
+    """Return the dialog of Qt, with one button; not shown yet."""
     from PySide6.QtCore import Qt  # noqa: PLC0415 - Qt may be what is damaged
     from PySide6.QtWidgets import QMessageBox  # noqa: PLC0415 - as above
 

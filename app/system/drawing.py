@@ -1,4 +1,4 @@
-"""Have a picture drawn of what a model wrote, in a child process without files, network and scripts."""
+"""Draw a model's picture code, in a child process without files, network and scripts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Drawing(QObject):
 
 
 def draw(asked: Mapping[str, object], source: str, cancel: CancelToken | None = None) -> tuple[bytes, str]:
-    """Return a PNG picture, or why there is none."""
+    """Return a PNG picture, or the reason why there is none."""
     try:
         data = source.encode("utf-8", "replace")
         with contextlib.closing(ask_child(DRAWING, asked, data, _MEMORY_BYTES, cancel)) as answers:

@@ -20,7 +20,7 @@ from PySide6.QtSvg import QSvgRenderer
 from engine import Tell, Translatable, answer_parent, close_doors, packed
 
 _MEMORY_BYTES = 800 * 2**20
-"""What drawing may take beside the process itself; Qt and the fonts are most of it."""
+"""The memory of drawing beside the process itself; Qt and the fonts are most of it."""
 _TALLEST = 6_000
 _MOST_ELEMENTS = 20_000
 _LETTERS = "".join(map(chr, range(32, 127)))
@@ -125,7 +125,7 @@ def checked_svg(source: str) -> bytes:
 
 
 def _load_letters(source: str) -> None:
-    """Have the fonts of all characters opened, since later no file can be."""
+    """Open the fonts of all characters, since no file can be opened later."""
     letters = _LETTERS + "".join(sorted(set(source)))[:20_000]
     image = QImage(16, 16, QImage.Format.Format_ARGB32_Premultiplied)
     painter = QPainter(image)
@@ -142,7 +142,7 @@ def _load_letters(source: str) -> None:
 
 
 def _start_threads() -> None:
-    """Have Qt start the thread that it draws large areas with: each takes a file. More than one it must not want."""
+    """Start the thread with which Qt draws large areas: each takes a file. It must not want more than one."""
     allowed = os.sched_getaffinity(0) if sys.platform == "linux" else ()
     if sys.platform == "linux":
         os.sched_setaffinity(0, {min(allowed)})

@@ -1,4 +1,4 @@
-"""Watch the models folders, so that what is new there appears and what is gone is noticed."""
+"""Watch the models folders, so that new models appear and missing ones are noticed."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from PySide6.QtCore import QFileSystemWatcher, QObject, QSocketNotifier, Qt, QTi
 from PySide6.QtGui import QGuiApplication
 
 MOST_FOLDERS = 512
-"""So many folders are watched below a models folder: a system has few watches to give."""
+"""The most folders watched below a models folder: a system has few watches to give."""
 MOST_FILES = 64
-"""So many files that are being written, as it seems, are watched themselves."""
+"""The most files watched by themselves, which seem to be being written."""
 _DEPTH = 6
 _YOUNG_S = 600.0
 _FRESH_S = 2.0
 _AHEAD_S = 60.0
-"""So far the clock of another computer may be ahead."""
+"""The most seconds that the clock of another computer may be ahead."""
 SOON_MS = 400
-"""So long after the first event is looked at what happened."""
+"""The delay from the first event to the check."""
 GROWING_MS = 3_000
-"""A file that is being written is looked at so often, however many times it is written to."""
+"""The interval of checks of a file that is being written, however often it is written to."""
 AWAY_MS = 3_000
-"""How often is looked for a folder that is not there: the coming of a disk is no event."""
+"""The interval of checks for a missing folder: a disk that comes back is no event."""
 
 
 def places_to_watch(folder: Path, since: float) -> tuple[tuple[str, ...], tuple[str, ...], bool]:
@@ -49,7 +49,7 @@ def places_to_watch(folder: Path, since: float) -> tuple[tuple[str, ...], tuple[
 
 
 def is_there(path: Path) -> bool:
-    """Return True if there is such a file or folder, and it can be looked at."""
+    """Return True if there is such a file or folder, and it is readable."""
     try:
         return path.exists()
     except OSError:
@@ -114,7 +114,7 @@ def _young(folder: str) -> list[tuple[float, str]]:
 
 
 class FolderWatch(QObject):
-    """Say when something happens in one of the folders. Signal: changed(Path), some time after the last event.
+    """Report events in the folders. Signal: changed(Path), some time after the last event.
 
     Around each folder the folders that it lies in are watched, and which file systems are mounted (Linux): for what
     happens there only is looked whether the name still stands for the same folder. No timer runs while nothing happens
@@ -147,7 +147,7 @@ class FolderWatch(QObject):
     def watch(
         self, folder: Path, folders: Iterable[str] = (), files: Iterable[str] = (), *, fresh: bool = False
     ) -> None:
-        """Watch these places for a models folder, in place of those before. Without any: it is not there at present.
+        """Watch these places for a models folder, in place of those before. Without any: it is missing at present.
 
         `fresh`: something there was written a moment ago, and is to be looked at again.
         """
@@ -178,7 +178,7 @@ class FolderWatch(QObject):
         self._pace()
 
     def stop(self) -> None:
-        """Say nothing more."""
+        """Stop all reports."""
         for folder in list(self._roots):
             self.forget(folder)
         self._short.stop()
@@ -216,13 +216,13 @@ class FolderWatch(QObject):
             (self._slow.start if away else self._slow.stop)()
 
     def _stir(self, path: str) -> None:
-        """Look at the change in a while: a folder around ours may change often without concerning us."""
+        """Schedule a check: a folder around ours may change often without concerning us."""
         self._stirred |= {folder for folder in self._owners.get(path, ()) if not _lies_in(folder, path)}
         if not self._short.isActive():
             self._short.start()
 
     def _grew(self, path: str) -> None:
-        """Look again at a file that is being written, and watch it again after that."""
+        """Check a file again that is being written, and watch it again after that."""
         self._watcher.removePath(path)
         self._look_again(self._owners.get(path, set()))
 
@@ -232,7 +232,7 @@ class FolderWatch(QObject):
             self._growing.start()
 
     def _soon(self, folders: Iterable[Path]) -> None:
-        """Tell about them in a while: where one thing happens, more does. The while begins with the first."""
+        """Report changes after a delay, since one event is followed by more. The delay begins with the first."""
         stirred = set(folders)
         self._stirred |= stirred
         if stirred and not self._short.isActive():
@@ -245,7 +245,7 @@ class FolderWatch(QObject):
                 self.changed.emit(folder)
 
     def _came_back(self, state: Qt.ApplicationState) -> None:
-        """Look again when the user comes back: nobody tells what happened on a network meanwhile."""
+        """Check all folders when the user comes back: changes on a network are no events."""
         if state == Qt.ApplicationState.ApplicationActive:
             self._soon(self._roots)
 
@@ -257,7 +257,7 @@ def _lies_in(folder: Path, path: str) -> bool:
 
 
 class _Mounts(QObject):
-    """Say when a file system is mounted or taken away (Linux, proc(5)). Signal: changed()."""
+    """Report mounted and unmounted file systems (Linux, proc(5)). Signal: changed()."""
 
     changed = Signal()
 

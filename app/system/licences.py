@@ -50,7 +50,7 @@ def components() -> tuple[Component, ...]:
 
 
 def versions() -> list[tuple[str, str]]:
-    """Name and version of what matters in a report, Qt apart; of the optional parts only those that are there."""
+    """Return names and versions for a report, Qt apart; of the optional parts only the installed ones."""
     numbers = {name: found.version for name in _SHOWN if (found := _distribution(name)) is not None}
     if installation_folder() is not None:
         try:

@@ -18,7 +18,7 @@ from app.system.places import is_frozen
 from engine import __version__, private_file, private_folder
 
 LOGGER = logging.getLogger("outrider")
-"""Where the program logs. What other libraries log is left out: nobody knows what it quotes."""
+"""The program's logger. Other libraries' logs are left out: they may quote anything."""
 LOGGER.addHandler(logging.NullHandler())
 
 FILE_NAME = "outrider.log"
@@ -26,7 +26,7 @@ _LARGEST = 1_000_000
 _OLD_FILES = 2
 _MOST_KEPT = 200
 _SAYS_NO_TEXT = (ArithmeticError, AttributeError, ImportError, MemoryError, NameError, OSError, TypeError)
-"""Errors whose messages are about the program or the system. Others may quote what they could not digest."""
+"""Errors whose messages concern the program or the system. Others may quote their input."""
 _ADDRESS = re.compile(r"\b(?!file:|qrc:)[a-z][a-z0-9+.-]*:(?://)?[^\s'\"]{3,}", re.IGNORECASE)
 _QUOTED = re.compile(r"\"[^\"]*\"|(?<!\w)'[^']*'(?!\w)")
 
@@ -78,7 +78,7 @@ def about(qt_version: str = "") -> str:
 
 
 def note_error(error: BaseException) -> None:
-    """Log an error that nobody expected: where it happened, without what its message may quote."""
+    """Log an unexpected error: its place, without quoted contents."""
     LOGGER.error("%s", trace_of(error))
 
 
@@ -88,7 +88,7 @@ def trace_of(error: BaseException) -> str:
 
 
 def without_home(text: str) -> str:
-    """Return a text in which the user's folder is `~`: what it is called is nobody's business."""
+    """Return a text in which the user's folder is `~`: its name is private."""
     try:
         home = Path.home()
         names = {str(home), str(home.resolve())}
@@ -143,7 +143,7 @@ def _make_handler(path: Path) -> logging.Handler:
         """Ignore that a log cannot be written: this is nobody's problem."""
 
         def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
-            """Say nothing."""
+            """Ignore the error."""
 
         def _open(self) -> Any:
             private_file(path)

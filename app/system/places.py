@@ -1,4 +1,4 @@
-"""Find the folders of the program and its data; and tell what programs it starts must not inherit.
+"""Find the folders of the program and its data; and list the variables that child programs must not inherit.
 
 Nothing here needs Qt or a display.
 """
@@ -47,7 +47,7 @@ def log_folder() -> Path:
 
 
 def caches_folder(store: Path) -> Path:
-    """Return the folder for what models have read of the chats in a store. It may not exist."""
+    """Return the folder of the stored caches of a store's chats. It may not exist."""
     return cache_folder() / "chats" / folder_key(store)
 
 
@@ -100,7 +100,7 @@ def describe(settings: Path | None = None) -> str:
 
 
 def restore_environment() -> None:
-    """Give programs that are started from here the library path that this one was started with.
+    """Restore for child programs the library path that this one was started with.
 
     The bootloader of a frozen program put its own folder in front, kept the value from before under another name, and
     started the program again (PyInstaller's manual, "Launching external programs"; onedir on Linux). Another start of
@@ -125,7 +125,7 @@ def forget_qt_paths() -> None:
 
 
 def outside_environment() -> dict[str, str]:
-    """Return the environment for a program of the system, whether or not Qt is running here."""
+    """Return the environment for a program of the system, also if Qt is not running here."""
     return {name: value for name, value in os.environ.items() if name not in _QT_PATHS or not _is_ours(value)}
 
 

@@ -19,13 +19,13 @@ from pathlib import Path
 from engine import private_folder, write_whole
 
 ANSWER_S = 20.0
-"""How long the first one may take to answer; it may have begun a moment ago itself."""
+"""The seconds for the first one to answer; it may have begun a moment ago itself."""
 _LOOK_S = 0.02
 _HOPE_S = 1.0
-"""How long a lock is tried that fails: a disk in a network gives none now and then."""
+"""The time of retries for a lock: a network disk refuses one now and then."""
 _LARGEST = 2**16
 _LOCKED_AT = 2**20
-"""Windows locks a byte, and who can't read it can't read the file: one past its end."""
+"""The locked byte, past the end of the file: on Windows a locked byte cannot be read."""
 _MAY_COME_UP = "XDG_ACTIVATION_TOKEN"
 
 
@@ -57,13 +57,13 @@ class Claim:
     _handle: int | None = None
 
     def release(self) -> None:
-        """Let another program have the store."""
+        """Release the store to another program."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
 
     def take_call(self) -> Call | None:
-        """Return the call that is waiting, if there is one; whoever made it then knows that it was heard."""
+        """Return the waiting call, if there is one, and acknowledge it to its caller."""
         path = _call_file(self.store)
         try:
             text = path.read_text("utf-8")[:_LARGEST]
@@ -108,7 +108,7 @@ def _call_file(store: Path) -> Path:
 
 
 def _try_claim(store: Path, *, hopeful: bool) -> Claim | None:
-    """Return the claim, or None if another process has it; `hopeful`: also if that cannot be told at the moment."""
+    """Return the claim, or None if another process has it; `hopeful`: also if that is unknown at the moment."""
     path = _lock_file(store)
     try:
         private_folder(path.parent)
@@ -147,7 +147,7 @@ if sys.platform == "win32":
         return True
 
     def _let_come_up(lock_file: Path) -> None:
-        """Let the first program come to the front: Windows allows that only if the program in front does."""
+        """Allow the first program to come to the front: Windows permits that only if the program in front does."""
         with contextlib.suppress(OSError, ValueError):
             ctypes.windll.user32.AllowSetForegroundWindow(int(lock_file.read_text("ascii")))
 

@@ -1,4 +1,4 @@
-"""Translate the window: our own texts, Qt's, and how numbers are written.
+"""Translate the window: our own texts, Qt's, and the format of numbers.
 
 English is the language of the sources. A file for it exists all the same, for the words that depend on a number.
 """
@@ -38,7 +38,7 @@ _TOO_LARGE = 2**63
 
 
 def install(app: QCoreApplication, language: str = "") -> str:
-    """Say everything in a language from now on, "" for the system's; gives the one that is used.
+    """Set the language, "" for the system's; return the one in use.
 
     What is on screen already stays as it is. A language that there is no translation into is English.
     """
@@ -71,7 +71,7 @@ def choose(language: str, wanted: Sequence[str] | None = None) -> str:
 
 
 def say(text: str) -> str:
-    """Return a text of the engine in the language of the window, where it is one that can be translated."""
+    """Return a text of the engine in the language of the window, if it is translatable."""
     if not isinstance(text, Translatable):
         return text
     fields = {name: say(value) if isinstance(value, str) else value for name, value in text.fields.items()}

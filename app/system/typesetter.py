@@ -47,7 +47,7 @@ class Formula:
 
 
 class Typesetter:
-    """Set formulas. Each is known by its TeX and whether it is displayed or stands in a line."""
+    """Set formulas. Each is identified by its TeX and by its style: displayed or in a line."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, bool], Formula | None] = OrderedDict()
@@ -57,7 +57,7 @@ class Typesetter:
 
     @property
     def works(self) -> bool:
-        """Return True if there is something to be set."""
+        """Return True if formulas are being set."""
         with self._lock:
             return self._runs
 
@@ -67,7 +67,7 @@ class Typesetter:
             return self._known.get((tex, display))
 
     def is_known(self, tex: str, *, display: bool) -> bool:
-        """Return True if the fate of a formula is known; where it is not, it is set from now on."""
+        """Return True if the result of a formula is known; if not, queue it."""
         key = (tex, display)
         with self._lock:
             if key in self._known:
@@ -102,7 +102,7 @@ def typesetter() -> Typesetter:
 
 
 def set_formula(tex: str, display: bool) -> Formula | None:
-    """Set a formula; None if not all of it can be set as it is meant."""
+    """Set a formula; None if a part of it cannot be set correctly."""
     if _UNSET.search(tex):
         return None
     # Nothing refers to the numbers of its lines.

@@ -1,4 +1,4 @@
-"""Say the figures of Compare and the lookahead sweep."""
+"""Describe the figures of Compare and the lookahead sweep."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def duration(seconds: float) -> str:
-    """Return about how long it takes: 40 s, 3 min."""
+    """Return the approximate duration: 40 s, 3 min."""
     if seconds < 90:
         return QCoreApplication.translate("Proof", "{count} s").format(count=max(round(seconds), 1))
     return QCoreApplication.translate("Proof", "{count} min").format(count=round(seconds / 60))
@@ -89,7 +89,7 @@ def progress_words(run: CompareRun) -> str:
 
 
 def full_size_words(found: FullSize) -> str:
-    """Say plainly what the demo at full size is."""
+    """Describe the demo at full size plainly."""
     words = QCoreApplication.translate(
         "Proof",
         "The demo target at full size: it writes the demo's words at a large model's cost, {size} GB of weights and "
@@ -237,7 +237,7 @@ def verdict_help(found: OutputEquality) -> str:
 
 
 def doubts_words(report: WaysReport | None) -> str:
-    """Give the reasons to doubt the figures; usually empty."""
+    """List the reasons to doubt the figures; usually empty."""
     lines = []
     for doubt in doubts(report) if report is not None else ():
         if report is not None and doubt == "busy":

@@ -26,12 +26,12 @@ def context_words(use: ContextUse | None) -> str:
 
 
 def context_figures(use: ContextUse | None) -> str:
-    """Return the figures of the meter alone, where there is no room for words: 1,234 / 4,096."""
+    """Return the figures of the meter alone, if there is no room for words: 1,234 / 4,096."""
     return "" if use is None else f"{number(use.used)} / {number(use.available)}"
 
 
 def too_long(use: ContextUse) -> str:
-    """Say that a message does not fit, and what to do."""
+    """Explain that a message does not fit, with remedies."""
     text = QCoreApplication.translate(
         "Context",
         "Your message and the system prompt alone take {used} tokens, but the context holds only "
@@ -41,7 +41,7 @@ def too_long(use: ContextUse) -> str:
 
 
 def blind(name: str) -> str:
-    """Say that a model cannot see the pictures of a message, and what to do."""
+    """Explain that a model cannot see the pictures of a message, with remedies."""
     text = QCoreApplication.translate(
         "Context",
         "{name} cannot see pictures. Remove them, or choose a model that sees: one with its projector (mmproj-….gguf) "
@@ -51,7 +51,7 @@ def blind(name: str) -> str:
 
 
 def context_details(use: ContextUse | None) -> str:
-    """Give the details for the tooltip: what the model reads and what is left out."""
+    """Describe the details for the tooltip: the messages that the model reads, and the omitted ones."""
     if use is None:
         return ""
     if not use.fits:

@@ -1,4 +1,4 @@
-"""Put documents, their places and what is given of them into words."""
+"""Describe documents, their places and the quoted parts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def note_words(file: Attachment) -> str:
 
 
 def place_words(place: str) -> str:
-    """Return the place of a part, told in English in the prompt, in the language of the window: "page 3"."""
+    """Return the place of a part, English in the prompt, in the language of the window: "page 3"."""
     found = _PLACE.match(place)
     if found is None:
         return place
@@ -68,7 +68,7 @@ def reader_title(name: str, place: str, pages: int) -> str:
 
 
 def part_words(source: CitedPart, score: float | None) -> str:
-    """Return a part that was chosen for a question, and how well it fits: "[3] page 7 (12.4)"; None: not known."""
+    """Return a part that was chosen for a question, with its score: "[3] page 7 (12.4)"; None: unknown."""
     said = f"[{source.number}] {place_words(source.place)}".strip()
     return said if score is None else f"{said} ({number(score, 1)})"
 

@@ -11,12 +11,12 @@ from app.system.translation import number
 
 SEPARATOR = " · "
 _FEW = 0.05
-"""Proposals per token that are too few to speak of a rate: those with which auto looks whether a draft pays."""
+"""Proposals per token that are too few for a rate: those with which auto tries a draft."""
 UNKNOWN = "–"
 
 
 def named(name: str, value: str) -> str:
-    """Return a figure with its name, as it is read out: Rounds: 41."""
+    """Return a figure with its name, for screen readers: Rounds: 41."""
     return QCoreApplication.translate("Figures", "{name}: {value}").format(name=name, value=value)
 
 

@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 def context_words(row: LibraryRow) -> str:
-    """Return tokens that it is loaded with, of those that it was trained for: 4,096 / 32,768."""
+    """Return the tokens that it is loaded with, of those that it was trained for: 4,096 / 32,768."""
     if not row.model.context_length:
         return UNKNOWN
     if row.context and row.context != row.model.context_length:
@@ -57,7 +57,7 @@ def facts(row: LibraryRow) -> str:
 
 
 def fact_lines(row: LibraryRow) -> list[str]:
-    """Describe a model, a line each: family, figures, context, how chats are written, memory."""
+    """Describe a model, a line each: family, figures, context, form of chats, memory."""
     counted = parameters(row.model.parameters)
     size = row.model.size_label
     both = f"{size} ({counted})" if size and counted and size != counted else size or counted
@@ -106,7 +106,7 @@ def free_words(free: int) -> str:
 
 
 def row_words(row: LibraryRow) -> str:
-    """Return a whole row, as it is read out."""
+    """Return a whole row, for screen readers."""
     return SEPARATOR.join(part for part in (say(shown_name(row.model)), facts(row), state_words(row)) if part)
 
 

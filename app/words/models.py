@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def worded(choice: PickerLine) -> PickerLine:
-    """Return a line of a picker with its words: what is no file is named, what does not fit in memory says so."""
+    """Return a line of a picker with its words: special lines are named, a shortage of memory is shown."""
     tr = QCoreApplication.translate
     if choice.kind != "model":
         label, hint = _special_words(choice)

@@ -1,4 +1,4 @@
-"""Say in words what is seen in a replay."""
+"""Describe the visible state of a replay."""
 
 from __future__ import annotations
 

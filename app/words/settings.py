@@ -1,4 +1,4 @@
-"""Put settings in words: trouble with their file, what the sampling comes to, and the outcome of an import."""
+"""Describe settings: trouble with their file, the effect of the sampling, and the outcome of an import."""
 
 from __future__ import annotations
 
@@ -122,14 +122,14 @@ def refusal_words(refused: PresetsRefused, file_name: str) -> str:
 
 
 def _field_name(name: str) -> str:
-    """Return the label of what an entry of such a file holds."""
+    """Return the label of a field of such a file's entries."""
     if name in GENERATION:
         return say(GENERATION[name].label)
     return QCoreApplication.translate("Settings", "Text") if name == "text" else name
 
 
 def imported_words(added: int, renamed: int) -> str:
-    """Say the result of an import."""
+    """Describe the result of an import."""
     if not added:
         return QCoreApplication.translate("Settings", "All of its entries exist already.")
     said = fill(QCoreApplication.translate("Settings", "Imported: {count}."), count=added)

@@ -23,7 +23,7 @@ _ANY_MODEL = "outrider"
 
 
 class ConnectControl(QObject):
-    """Fill the part of the page that connects programs. `key` returns the server's key, '' where there is none."""
+    """Fill the part of the page that connects programs. `key` returns the server's key, '' for none."""
 
     def __init__(self, program: Program, key: Callable[[], str]) -> None:
         super().__init__(program.window)

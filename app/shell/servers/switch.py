@@ -1,4 +1,4 @@
-"""Turn the local server on and off as the settings say, and show what it does."""
+"""Turn the local server on and off by the settings, and show its work."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ServerControl(QObject):
 
     @property
     def key(self) -> str:
-        """Return the key, '' where there is none."""
+        """Return the key, '' if there is none."""
         if self._key_path is not None:
             with suppress(OSError, ValueError):
                 return self._key_path.read_text(encoding="utf-8").strip()

@@ -30,7 +30,7 @@ _HEAD_LINES = re.compile(r"File: ([^\n]{1,200})\n(`{3,})[a-z0-9+#-]{0,12}\n")
 _TICKS = re.compile(r"`{3,}")
 _UNNAMEABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069`]")
 _DOCUMENTS = ((b"%PDF-", "PDF"), (b"%!PS", "PostScript"), (b"{\\rtf", "RTF"))
-"""What the source of a document begins with: it may be text, but none that anybody means."""
+"""Beginnings of documents' source: it may be text, but is never meant as such."""
 Trouble = Literal[
     "missing", "folder", "special", "unreadable", "empty", "large", "binary", "encoding", "document", "refused", "many"
 ]
@@ -54,7 +54,7 @@ class Attachment:
 
     @property
     def block(self) -> str:
-        """Return the file as it is quoted: named, between fences that are longer than any in it."""
+        """Return the quoted file: named, between fences that are longer than any in it."""
         return _block(self.name, self.text)
 
 
@@ -109,7 +109,7 @@ def decode(data: bytes, name: str) -> str:
 
 
 def plain_name(name: str) -> str:
-    """Return a file's name that stands in one line and says what it seems to say."""
+    """Return a file's name in one line, without misleading characters."""
     shown = os.fsencode(name).decode("utf-8", "replace")
     plain = " ".join(_UNNAMEABLE.sub("\N{REPLACEMENT CHARACTER}", shown).split()) or "file"
     if len(plain) <= _LONGEST_NAME:
@@ -119,7 +119,7 @@ def plain_name(name: str) -> str:
 
 
 def join_question(typed: str, attachments: Sequence[Attachment]) -> str:
-    """Return the question as the model reads it: the files, then what was typed."""
+    """Return the question as the model reads it: the files, then the typed text."""
     parts = [attachment.block for attachment in attachments]
     return _GAP.join([*parts, typed] if typed.strip() or not parts else parts)
 
@@ -160,7 +160,7 @@ LANGUAGES = {
     "kt": "kotlin", "swift": "swift", "php": "php", "sql": "sql", "html": "html", "css": "css", "xml": "xml",
     "json": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml", "ini": "ini", "csv": "csv", "tex": "latex",
 }  # fmt: skip
-"""What the fence of a file says, by the ending of its name."""
+"""The language after the fence of a file, by the ending of its name."""
 
 
 def _language(name: str) -> str:

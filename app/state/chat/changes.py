@@ -1,4 +1,4 @@
-"""Compare two texts line by line, and put together what is kept of both."""
+"""Compare two texts line by line, and merge them by the reader's choices."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 _MOST_LINES = 4_000
-"""Of both texts: beyond that all is one change, as comparing takes the square of it."""
+"""The most lines of both texts: beyond that all is one change, as comparing takes the square of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class CitedPart:
 
     @property
     def number(self) -> int:
-        """Return the number by which it is cited."""
+        """Return the number of its citation."""
         return self.part.number
 
     @property

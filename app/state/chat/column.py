@@ -1,4 +1,4 @@
-"""Place the entries of a conversation in a column, most heights estimated, and keep in place what the reader sees.
+"""Place the entries of a conversation in a column, most heights estimated, with the visible ones kept in place.
 
 Pixels; the first entry begins at 0. The heights stand in a Fenwick tree (P. M. Fenwick, 1994), so that one of thousands
 can be corrected, and the entry at a place be found, in logarithmic time.
@@ -16,7 +16,7 @@ _QUESTION_SHARE = 0.85
 _REPLY_LINE = 1.45
 _NOTICE = 64
 _QUESTION_ROOM, _REPLY_ROOM = 60, 52
-"""What an exchange needs beside its text: the box, the actions, the line below."""
+"""The height of an exchange beside its text: the box, the actions, the line below."""
 _FILE = 30
 """A file of a question, folded."""
 _MANY = 1_000
@@ -34,7 +34,7 @@ class TextSize:
     line: float
 
     def height_of(self, entry: Entry) -> int:
-        """Return a guess of how tall an entry is."""
+        """Estimate an entry's height."""
         if not isinstance(entry, Exchange):
             return _NOTICE
         typed, files = split_question(entry.question)
@@ -151,7 +151,7 @@ class Column:
         return height if width == self._text_size.width else self._text_size.height_of(entry)
 
     def _guesses(self) -> list[int]:
-        """Return the heights of all: of very many entries, a sample tells how tall the others may be."""
+        """Estimate the heights of all entries: of very many, by a sample."""
         entries = self.entries
         if len(entries) <= _MANY:
             return [self._guess(entry) for entry in entries]

@@ -25,7 +25,7 @@ class TokenCount:
 
 @dataclass(frozen=True, slots=True)
 class ContextUse:
-    """Hold the tokens used and available, for the conversation on the screen with what is typed.
+    """Hold the tokens used and available, for the conversation on the screen with the typed text.
 
     `used` is what the model reads, with the reply as far as it is written; `typed` the part of the question; `dropped`
     the oldest messages that it would not be shown. `fits` False: the question alone is too long. `kept_free`: what the

@@ -1,4 +1,4 @@
-"""Give a model of a chat's documents what fits the question: short ones whole, of long ones the parts that fit."""
+"""Select the parts of a chat's documents for a question: short ones whole, of long ones the fitting parts."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ DEFAULT_ROOM = 4_096
 """Tokens of a context that is not known yet."""
 _BEGINNINGS = (b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"%!PS", b"{\\rtf")
 _LONG_TEXT = 64_000
-"""Bytes of a plain text from which on it is a document, which is given in parts."""
+"""Bytes from which on a plain text is a document, quoted in parts."""
 _PROSE = (".txt", ".md", ".markdown", ".rst", ".log", ".tex", ".csv", ".tsv")
 
 
 def is_document(path: Path) -> bool:
-    """Return True if a file is read as a document, not as the text that it is. May wait for its disk."""
+    """Return True if a file is read as a document, not as plain text. May wait for its disk."""
     if path.suffix.lower() in SUFFIXES:
         return True
     try:
@@ -53,7 +53,7 @@ def is_document(path: Path) -> bool:
 
 
 def read_file(path: Path) -> Attachment:
-    """Return a file that goes with a question: a text, or what is read of a document. Raises NotAttached."""
+    """Return a file of a question: a text, or the text of a document. Raises NotAttached."""
     try:
         regular = path.is_file()
     except (OSError, ValueError):
@@ -96,7 +96,7 @@ def compose(
     room: int,
     shared: ReadyDocuments | None = None,
 ) -> str:
-    """Return the question as the model reads it: files, of documents what fits, then what was typed.
+    """Return the question as the model reads it: files, fitting parts of documents, then the typed text.
 
     `held`: the documents of the chat by name, which are asked again where they were given in parts; `given`: the
     parts that it has read; `room`: the tokens of its context; `shared`: the files of its project, by which every

@@ -1,4 +1,4 @@
-"""Hold a document that a chat has: in parts that can be asked, and as it is kept."""
+"""Hold a document of a chat: in searchable parts, and in its stored form."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine import Document, ReadyDocument
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldDocument:
-    """Hold a document that a chat has: ready to be asked, and as it is kept."""
+    """Hold a document of a chat: ready for questions, and in its stored form."""
 
     ready: ReadyDocument
     kept: KeptDocument

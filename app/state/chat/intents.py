@@ -21,7 +21,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Regenerate:
-    """Have a question answered once more, beside the reply that it has.
+    """Generate another reply to a question, beside the present one.
 
     `context`: tokens of context to load the target with first, None: as it is.
     """
@@ -32,7 +32,7 @@ class Regenerate:
 
 @dataclass(frozen=True, slots=True)
 class GoOn:
-    """Have a reply go on from the token at `index`, with another token or one's own words in its place, beside it."""
+    """Continue a reply from the token at `index`, with another token or the reader's words in its place, beside it."""
 
     exchange: Exchange
     index: int
@@ -48,7 +48,7 @@ class ShowRewrite:
 
 @dataclass(frozen=True, slots=True)
 class Continue:
-    """Have an unfinished reply continued."""
+    """Continue an unfinished reply."""
 
     exchange: Exchange
 
@@ -111,14 +111,14 @@ class AnswerCall:
 
 @dataclass(frozen=True, slots=True)
 class CancelCall:
-    """End the tool call that runs, or leave the one that waits undone; the model is told."""
+    """End the running tool call, or drop the waiting one; the model is informed."""
 
     exchange: Exchange
 
 
 @dataclass(frozen=True, slots=True)
 class MoreCalls:
-    """Let the model go on calling tools for this question, beyond the limit."""
+    """Continue calling tools for this question, beyond the limit."""
 
     exchange: Exchange
 
@@ -133,7 +133,7 @@ class ShowPrompt:
 
 @dataclass(frozen=True, slots=True)
 class LoadTrace:
-    """Put the record of a reply's tokens into the exchange at once, if there is one."""
+    """Load the record of a reply's tokens into the exchange at once, if there is one."""
 
     exchange: Exchange
 
@@ -147,7 +147,7 @@ class ChooseToken:
 
 @dataclass(frozen=True, slots=True)
 class MarkDoubt:
-    """Colour tokens by how sure the target was of them, or else by their origin."""
+    """Colour tokens by the target's certainty, or else by their origin."""
 
     on: bool
 
@@ -168,7 +168,7 @@ class ShowSource:
 
 @dataclass(frozen=True, slots=True)
 class ShowPicture:
-    """Show a picture that goes with a question, no side longer than `most` pixels. `shown`: where it is to be shown.
+    """Show a picture of a question, no side longer than `most` pixels. `shown`: the function that shows it.
 
     It is given the picture as PNG, None if it is not kept; without it a window of its own shows it.
     """
@@ -188,7 +188,7 @@ class ShowReplay:
 
 @dataclass(frozen=True, slots=True)
 class ExportProof:
-    """Write a reply into a file that says how it was made, so that it can be computed again."""
+    """Write the proof of a reply into a file, by which it can be computed again."""
 
     exchange: Exchange
 

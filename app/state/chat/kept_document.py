@@ -1,4 +1,4 @@
-"""Hold a document of a conversation as it is kept: what was read of it, packed, and the file where it has pages."""
+"""Hold a document of a conversation in its stored form: its text, packed, and the file if it has pages."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 from engine import LARGEST_DOCUMENT, Document
 
 _LARGEST_TEXT = 64 * 2**20
-"""Bytes of what was read, unpacked."""
+"""The largest unpacked text, in bytes."""
 MOST_TOLD = 48 * 2**20
-"""Bytes of all files in one export; of more the text alone is told."""
+"""Bytes of all files in one export; beyond that the text alone is exported."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptDocument:
-    """Hold a document. `text`: what was read, packed; `source`: the file itself, b"" if its text is enough."""
+    """Hold a document. `text`: its text, packed; `source`: the file itself, b"" if its text is enough."""
 
     name: str
     text: bytes
@@ -60,7 +60,7 @@ def documents_to_json(documents: Iterable[KeptDocument]) -> list[dict[str, str]]
 
 
 def document_from_json(told: Any) -> KeptDocument:
-    """Return a document that was told. Raises ValueError if it makes no sense."""
+    """Restore a document from JSON. Raises ValueError if it makes no sense."""
     try:
         text, source = (base64.b64decode(told.get(name, ""), validate=True) for name in ("text", "source"))
         name = told["name"]

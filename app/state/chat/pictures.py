@@ -1,4 +1,4 @@
-"""Tell pictures that go with questions: in a question a file stands for one, with the number by which it is kept."""
+"""Mark pictures in questions: a file in the question stands for one, with the number of the stored picture."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KIND = "Picture"
 _MARK = re.compile(r"\[picture ([0-9a-f]{64})\]")
 
 Find = Callable[[str], ImagePart | None]
-"""Returns a picture by its number; None if it is not kept any more."""
+"""Returns a picture by its number; None if it is deleted."""
 
 
 def number_of(data: bytes) -> str:

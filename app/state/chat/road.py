@@ -14,7 +14,7 @@ Pieces = tuple[str | int, ...]
 
 
 Writer = Literal["same", "other", "server"]
-"""Who goes on: the model that wrote the reply, to which its tokens mean the same; another one, which reads the text; or
+"""The model that continues: the reply's writer, to which its tokens mean the same; another, which reads its text; or
 a server, which cannot be told what to write first."""
 
 
@@ -71,5 +71,5 @@ def steer(exchange: Exchange, words: str) -> Road:
 
 
 def _spaced(words: str, replaced: str) -> str:
-    """Return one's own words with the space that the token began with whose place they take."""
+    """Return the reader's words with the leading space of the token that they replace."""
     return words if words[:1].isspace() or replaced[:1] != " " else f" {words}"

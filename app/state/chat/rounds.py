@@ -1,4 +1,4 @@
-"""Record the rounds of a reply: how long each took, and which guesses of the draft the target did not keep."""
+"""Record the rounds of a reply: the time of each, and the draft's rejected guesses."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class RoundTrace:
         return self._numbers[-1] if len(self._numbers) else 0
 
     def find(self, number: int, names: Mapping[int, str]) -> RoundRecord | None:
-        """Return the round of this number, None if it is not known. `names`: the texts of tokens."""
+        """Return the round of this number, None if it is unknown. `names`: the texts of tokens."""
         index = bisect_left(self._numbers, number)
         if index == len(self._numbers) or self._numbers[index] != number:
             return None

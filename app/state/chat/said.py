@@ -87,7 +87,7 @@ def said_to_json(said: Said) -> list[dict[str, Any]]:
 
 
 def said_from_json(told: object) -> Said:
-    """Return the messages that `said_to_json` told. Raises InvalidRequest (of the engine)."""
+    """Restore the messages from `said_to_json`. Raises InvalidRequest (of the engine)."""
     return tuple(map(Message.from_mapping, told if isinstance(told, list) else [told]))
 
 

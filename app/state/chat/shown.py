@@ -1,4 +1,4 @@
-"""Put together how a reply is shown while it grows: thoughts between their markers, whatever markers the model has."""
+"""Assemble a growing reply's display text: thoughts between their markers, whatever markers the model has."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from app.state.chat.thoughts import CLOSING, OPENING
 from engine import GenerationResult
 
 Added = Iterable[tuple[str, str]]
-"""What is added to a reply: the part, reasoning or content, and its text."""
+"""Additions to a reply: the part, reasoning or content, and its text."""
 
 
 class ShownReply:
-    """Hold a growing reply as it is shown. `text`: what there is of it already."""
+    """Hold a growing reply's display text. `text`: the beginning."""
 
     def __init__(self, text: str = "") -> None:
         # Of a thought that goes on, the end is no end.

@@ -1,4 +1,4 @@
-"""Split a growing reply into what the model thought (`<think>…</think>`) and what it says.
+"""Split a growing reply into the model's thought (`<think>…</think>`) and its answer.
 
 A thought begins where `<think>` begins a line, outside of a fence; a reply may also begin within one, where the prompt
 held the opening tag: then everything before the first `</think>` was thought.
@@ -16,12 +16,12 @@ CLOSING = "</think>"
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 Happening = Literal["said", "thought", "begins", "ends", "was thought"]
-"""`was thought`: all that was said until now was a thought, and has ended."""
+"""`was thought`: all text until now was a thought, and has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyPiece:
-    """Hold the next piece of a reply; `text` of what is said or thought."""
+    """Hold the next piece of a reply; `text` of the answer or the thought."""
 
     what: Happening
     text: str = ""
@@ -40,7 +40,7 @@ class Thoughts:
     _found: list[ReplyPiece] = field(default_factory=list)
 
     def push(self, text: str) -> list[ReplyPiece]:
-        """Take more text; what it says."""
+        """Take more text; return its pieces."""
         rest = self._held + text
         self._held = ""
         while rest:
@@ -50,7 +50,7 @@ class Thoughts:
         return self._collect()
 
     def finish(self) -> list[ReplyPiece]:
-        """End the text; return what was held back, and the end of a thought that is still open."""
+        """End the text; return the held text, and the end of a thought that is still open."""
         if self._held:
             self._give("thought" if self._thinking else "said", self._held)
             self._held = ""
@@ -92,7 +92,7 @@ class Thoughts:
         return rest[at + len(CLOSING) :]
 
     def _say(self, rest: str) -> str:
-        """Take one line outside of a thought, or as much as there is, and return the text that is left to be read."""
+        """Take one line outside of a thought, or as much as has come, and return the unread text."""
         line, newline, after = rest.partition("\n")
         whole = self._line + line
         if not self._fence:

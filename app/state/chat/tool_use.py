@@ -17,7 +17,7 @@ _LONGEST_NAME, _LONGEST_VALUE = 200, 2_000
 
 @dataclass(frozen=True, slots=True)
 class ToolField:
-    """Hold one argument of a call as it is shown. `cut`: characters that are not; `is_text`: it is no JSON."""
+    """Hold one argument of a call for display. `cut`: hidden characters; `is_text`: it is no JSON."""
 
     name: str
     text: str
@@ -59,7 +59,7 @@ def results_in(said: Said) -> int:
 
 
 def fields_of(arguments: Mapping[str, object]) -> tuple[tuple[ToolField, ...], int]:
-    """Return the arguments of a call as they are shown, and how many more there are."""
+    """Return the arguments of a call for display, and the number of further ones."""
     shown = [_field(name, value) for name, value in list(arguments.items())[:_MOST_FIELDS]]
     return tuple(shown), max(len(arguments) - _MOST_FIELDS, 0)
 

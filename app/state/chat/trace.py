@@ -24,7 +24,7 @@ _MOST_ROUNDS = 20_000
 _PIECE = 500
 """Texts that become JSON at once."""
 _LARGEST = 2**28
-"""Bytes that a record may have when it is unpacked: more than any reply, less than any memory."""
+"""The largest unpacked record, in bytes: more than any reply, less than any memory."""
 _COLUMNS = {"tokens": "i", "origins": "B", "rounds": "I", "logprobs": "f", "draft_logprobs": "f", "tops": "B"}
 _TOP_COLUMNS = {"top_tokens": "i", "top_logprobs": "f"}
 _NO_NAMES: Mapping[int, str] = MappingProxyType({})
@@ -119,7 +119,7 @@ class TokenTrace:
         return number
 
     def add_round(self, event: RoundEvent, names: Mapping[int, str] = _NO_NAMES) -> None:
-        """Add the round whose tokens were added last. `names`: the texts of the rejected guesses, as far as known."""
+        """Add the round of the tokens added last. `names`: the known texts of the rejected guesses."""
         for token, _ in event.rejected:
             self._learn(token, names)
         self._judged.add(event._replace(round=self._rounds_before + event.round))
@@ -179,7 +179,7 @@ class TokenTrace:
         return [each for each in found if each is not None]
 
     def figures(self) -> GenerationStats:
-        """Return the figures of a reply that has none of its own: it was cut, and this is what is known of it."""
+        """Estimate the figures of a reply that has none of its own, from its record: it was cut."""
         rounds, counts = self.first_rounds(_MOST_ROUNDS), self._counts
         draft_ms, target_ms = sum(each.draft_ms for each in rounds), sum(each.target_ms for each in rounds)
         return GenerationStats(

@@ -1,4 +1,4 @@
-"""Hold the conversation on the screen: questions, replies, and what went wrong."""
+"""Hold the conversation on the screen: questions, replies, and problems."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Exchange:
     _shown: ShownReply | None = field(default=None, repr=False, compare=False)
     _stats: GenerationStats | None = None
     stats_before: GenerationStats | None = None
-    """Of the part that stood before, while the reply goes on."""
+    """The figures of the earlier part, while the reply goes on."""
     _read_stats: Callable[[], GenerationStats | None] | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -103,14 +103,14 @@ class Exchange:
 
     @property
     def shown(self) -> str:
-        """Return the reply so far as it is shown: without tool calls, thoughts between their markers."""
+        """Return the reply's display text so far: without tool calls, thoughts between their markers."""
         if self._shown is not None:
             return self._shown.text
         return text_of_said(each for each in self.said if each.role == "assistant") if self.said else self.reply
 
     @property
     def calls(self) -> tuple[ToolCall | ToolResult, ...]:
-        """Return the tool calls of the reply, and what tools gave back, in their order."""
+        """Return the tool calls of the reply, and their results, in their order."""
         return tuple(part for each in self.said for part in each.parts if isinstance(part, ToolCall | ToolResult))
 
     @property
@@ -141,7 +141,7 @@ class Exchange:
         return self.ended and bool(self.said or self.reply.strip())
 
     def add(self, text: str, added: Added | None = None) -> None:
-        """Append more text to the reply. `added`: what it adds to reasoning and content, where that is known."""
+        """Append more text to the reply. `added`: its additions to reasoning and content, if known."""
         self.status = "writing"
         self._parts.append(text)
         if added is not None and self._shown is None:
@@ -150,20 +150,20 @@ class Exchange:
             self._shown.add([("content", text)] if added is None else added)
 
     def begin(self, reply: str, shown: str, trace: TokenTrace | None) -> None:
-        """Begin the reply with what is kept of another one, and of its record."""
+        """Begin the reply with the kept part of another one, and of its record."""
         self._parts, self._shown, self.trace = [reply], ShownReply(shown), trace
         self.stats = None if trace is None else trace.figures()
         self.continue_()
 
     def continue_(self) -> None:
-        """Go on with the reply: new text follows what is there."""
+        """Continue the reply: new text follows the present one."""
         # It goes on as the model wrote it.
         self._shown = ShownReply(self.shown)
         self._before, self.said, self.stats_before = self.reply, (), self.stats
         self.status, self.problem, self.stats, self.finish_reason = "waiting", None, None, None
 
     def end(self, result: GenerationResult) -> None:
-        """End the reply, complete or not. `result`: of this run, without what stood before it."""
+        """End the reply, complete or not. `result`: of this run, without the earlier text."""
         self._parts = [self._before + result.text]
         self.said = said_of(result, self._before)
         self.stats = result.stats if self.stats_before is None else self.stats_before + result.stats
@@ -185,7 +185,7 @@ class Exchange:
             self.status = "interrupted"
 
     def fail(self, problem: Problem) -> None:
-        """Mark the reply as failed; what was written stays."""
+        """Mark the reply as failed; its text stays."""
         self.status = "failed"
         self.problem = problem
 

@@ -20,7 +20,7 @@ class FuzzyMatch:
 
 
 def match(query: str, text: str) -> FuzzyMatch | None:
-    """Match `text` with what was typed; None if a typed word is missing. Case does not matter.
+    """Match `text` with a typed query; None if a typed word is missing. Case does not matter.
 
     Each word of the query is looked for on its own: its letters together, else one after the other.
     """

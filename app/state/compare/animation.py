@@ -8,21 +8,21 @@ from io import BytesIO
 from typing import Any, Literal
 
 LARGEST = 10_000_000
-"""Bytes of an animation: what forums and chats take."""
+"""The largest animation, in bytes, that forums and chats accept."""
 HOLD_MS = 3_000
-"""How long the last frame stands."""
+"""The duration of the last frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Hold a picture: RGB bytes, three a pixel, rows from the top, and how long it is shown."""
+    """Hold a picture: RGB bytes, three a pixel, rows from the top, and its duration."""
 
     pixels: bytes
     milliseconds: int
 
 
 def encode(frames: Sequence[Frame], size: tuple[int, int], kind: Literal["webp", "gif"]) -> bytes:
-    """Return the animation, at most LARGEST bytes: where it is larger, every second picture is left out."""
+    """Return the animation, at most LARGEST bytes: if it is larger, every second picture is left out."""
     from PIL import Image  # noqa: PLC0415 - large, and seldom needed
 
     while True:

@@ -33,7 +33,7 @@ Way = int | Literal["auto"]
 PLAIN, AUTO, SERVER = "plain", "auto", "server"
 SWEEP_MOST = 16
 ENOUGH = 3
-"""Turns without which nothing is said of which is faster."""
+"""The fewest turns from which a faster way is named."""
 _WARM_TOKENS = 8
 """The typical length of a reply in the warm-up, in tokens, by which its share of the work is estimated."""
 _BUSY, _UNSTEADY = 0.05, 0.15
@@ -116,7 +116,7 @@ class CompareRun:
         self._become("waiting")
 
     def wait(self, status: Literal["waiting", "asking", "loading"]) -> bool:
-        """Wait in this state; return whether it differs from the state before."""
+        """Wait in this state; return True if it differs from the state before."""
         other = status != self.status
         if other:
             self._become(status)
@@ -151,7 +151,7 @@ class CompareRun:
         self._become("cancelled" if report.partial else "done")
 
     def cancel(self) -> None:
-        """Cancel the measurement; what was measured stays."""
+        """Cancel the measurement; its figures so far stay."""
         self._become("cancelled")
 
     def fail(self, problem: str) -> None:

@@ -16,14 +16,14 @@ from engine import Translatable
 
 _CREATED = re.compile(rb'"created": ?(\d{1,12}(?:\.\d{1,12})?)\b')
 SOURCE = "source"
-"""In the settings of a first question: what says which chat of which program it came from."""
+"""The key in the settings of a first question that holds its origin: the program and the chat."""
 _MOST_NODES = 100_000
 _LARGEST = 32 * 2**20
-"""Characters of a conversation: where branches part within a reply, each has what is above."""
+"""The most characters of a conversation: branches that part within a reply repeat the text above."""
 _LONGEST_TITLE = 200
 _LONGEST_SYSTEM = 100_000
 _NAMELESS = "first said "
-"""What a chat without an id is known by: its first message."""
+"""The key of a chat without an id: its first message."""
 
 
 def source_of(layout: str, chat: BroughtChat) -> str:

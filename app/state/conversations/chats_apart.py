@@ -1,4 +1,4 @@
-"""Have chats of other programs read in a child process with limits of memory and time."""
+"""Read chats of other programs in a child process with limits of memory and time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MEMORY_BYTES = 1_000 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class ReadChat:
-    """Hold a chat as an export of Outrider, or what is wrong with it (`reason`).
+    """Hold a chat as an export of Outrider, or the reason why it cannot be read (`reason`).
 
     `name`: its title or its place, for a person; `source`: which chat of which program it is, and in which state.
     """

@@ -1,4 +1,4 @@
-"""Read chats of other programs in the child: what comes out has Outrider's own form, in pieces."""
+"""Convert chats of other programs in the child: the output has Outrider's own form, in pieces."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from app.state.conversations.sources import Found, chats_in, is_source
 from engine import Tell, answer_parent, close_doors, packed
 
 _MEMORY_BYTES = 800 * 2**20
-"""What reading may take beside the process itself."""
+"""The memory of reading beside the process itself."""
 _PIECE = 2**18
 """Characters that the parent takes at once: its window stands still meanwhile."""
 _STEPS = 200
-"""How often a file tells how far it is."""
+"""The progress reports of a file."""
 
 
 def run(_argument: str) -> int:
@@ -47,7 +47,7 @@ def _answer(asked: dict[str, Any], _data: bytes, tell: Tell) -> None:
 
 
 def _tell_chat(found: Found, tell: Tell) -> None:
-    """Tell a chat as an export of Outrider, or why it cannot be read."""
+    """Send a chat as an export of Outrider, or the reason why it cannot be read."""
     try:
         source, text = _exported(found)
     except Senseless as error:

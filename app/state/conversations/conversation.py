@@ -1,4 +1,4 @@
-"""Hold a conversation as a tree of messages: each edit and each new reply is a branch, and one path of it is shown."""
+"""Hold a conversation as a tree of messages: each edit and each new reply is a branch; one path is shown."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ class ConversationSummary:
 
     @property
     def is_project(self) -> bool:
-        """Return True if it is no chat but a project. What has messages is a chat, whatever its line says."""
+        """Return True if it is a project. One with messages is a chat, whatever its line says."""
         return self.project == self.id and not self.messages
 
 
 TYPED, FILES, WAITING = 0, -1, -2
-"""Drafts of a conversation's prompt: what is typed, the files that go with it, and the messages that wait for the reply
+"""Drafts of a conversation's prompt: the typed text, its files, and the messages that wait for the reply
 before them, as JSON; others are of messages, by id."""
 
 
@@ -113,7 +113,7 @@ class Conversation:
 
     @property
     def is_project(self) -> bool:
-        """Return True if it is no chat but a project."""
+        """Return True if it is a project, not a chat."""
         return self.summary().is_project
 
     def __len__(self) -> int:
@@ -126,12 +126,12 @@ class Conversation:
         return self._messages[message_id]
 
     def __iter__(self) -> Iterator[StoredMessage]:
-        """Return all messages of all branches, parents before what is below them."""
+        """Iterate over all messages of all branches, parents before children."""
         return iter(self._messages.values())
 
     @property
     def messages(self) -> Mapping[int, StoredMessage]:
-        """Return all messages of all branches by id, parents before what is below them."""
+        """Return all messages of all branches by id, parents before children."""
         return self._messages
 
     @property
@@ -146,7 +146,7 @@ class Conversation:
         return line[-1] if line else None
 
     def above(self, message_id: int) -> list[StoredMessage]:
-        """Return the messages from the first to this one, both included, whether or not they are on the screen."""
+        """Return the messages from the first to this one, both included, also if they are not on the screen."""
         line = []
         step: int | None = message_id
         while step is not None:
@@ -170,7 +170,7 @@ class Conversation:
         return tuple(self._below[self._messages[message_id].parent])
 
     def branch(self, message_id: int) -> tuple[int, int]:
-        """Return the number of this message among its siblings, from 1, and how many there are."""
+        """Return the number of this message among its siblings, from 1, and their count."""
         siblings = self._below[self._messages[message_id].parent]
         if len(siblings) == 1:
             return 1, 1
@@ -183,7 +183,7 @@ class Conversation:
         )
 
     def copy(self) -> Conversation:
-        """Return the same messages for another thread; what is added, deleted or chosen later is not in it."""
+        """Return the same messages for another thread; later changes are not in it."""
         same = Conversation(self.id, self.created, title=self.title, pinned=self.pinned)
         same.updated, same.chosen, same.settings = self.updated, self.chosen, self.settings
         same.damaged, same.documents, same.project = set(self.damaged), self.documents, self.project
@@ -274,7 +274,7 @@ class Conversation:
     def from_messages(
         cls, head: ConversationSummary, chosen: int | None, messages: Iterable[StoredMessage]
     ) -> Conversation:
-        """Return a conversation as it was kept: parents before what is below them, siblings oldest first.
+        """Return a conversation from its stored messages: parents before children, siblings oldest first.
 
         Raises ValueError or KeyError where the messages are no tree.
         """
@@ -306,7 +306,7 @@ class Conversation:
 
 
 def clean(text: str) -> str:
-    """Return the text without what no UTF-8 can say: halves of pairs, which the clipboard of some systems gives."""
+    """Return the text without characters outside UTF-8: halves of pairs, which some clipboards give."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Read the JSON values of a file one after the other, whatever stands between them: what is damaged is passed over.
+"""Read the JSON values of a file one after the other, whatever stands between them: damaged ones are skipped.
 
 A file of another program is an array, whose items are given, or any number of values, such as one on each line. Unlike
 in `json_stream` a value is read as a whole and nothing that is invalid ends the file.
@@ -23,11 +23,11 @@ _TEXT = re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL)
 
 
 class DamagedDocument:
-    """Stand for a value that cannot be read."""
+    """Stand in for a value that cannot be read."""
 
 
 class Documents(TextFile):
-    """Give the values of a file, and DamagedDocument for each that is damaged or larger than `LARGEST`.
+    """Yield the values of a file, and DamagedDocument for each that is damaged or larger than `LARGEST`.
 
     `note` is called with the number of bytes read so far, and may raise an error to end it.
     """
@@ -101,7 +101,7 @@ class Documents(TextFile):
 
 
 def _close(within: list[str], opening: str) -> None:
-    """Leave the innermost value that began with a bracket, and what is in it and does not end."""
+    """Close the innermost value that began with a bracket, and the unclosed values in it."""
     last = within.pop()
     if last != opening and opening in within[-_MOST_UNCLOSED:]:
         while within.pop() != opening:

@@ -65,11 +65,11 @@ _LONGEST_DOCUMENTS = 2 * MOST_TOLD
 """Characters of all documents of a chat."""
 _MOST_DOCUMENTS = 1_000
 _OF_THIS_COMPUTER = ("folder", "files")
-"""Settings of a project that are not told to others, nor taken from them."""
+"""Settings of a project that are neither exported nor imported."""
 _NOT_OURS = Translatable("it is not a chat exported by Outrider")
 
 Note = Callable[[float], None]
-"""Is told how much of something is done, 0 to 1, from time to time; whatever it raises ends the work."""
+"""Receives the progress, 0 to 1, from time to time; an error raised by it ends the work."""
 _RESERVED = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)$", re.IGNORECASE)
 
 
@@ -166,7 +166,7 @@ def _told(message: StoredMessage, ids: Mapping[int, int], traces: Mapping[int, b
 
 
 def from_json(data: bytes, new_id: Callable[[], int], name: str = "the file") -> Imported:
-    """Return the conversation that `to_json` told. `new_id` gives ids, each larger than the one before.
+    """Restore the conversation from `to_json`. `new_id` gives ids, each larger than the one before.
 
     Raises ConversationRefused where anything in it makes no sense: then nothing of it is given.
     """
@@ -174,7 +174,7 @@ def from_json(data: bytes, new_id: Callable[[], int], name: str = "the file") ->
 
 
 def note_nothing(share: float) -> None:
-    """Pass over how much is done."""
+    """Ignore the progress."""
 
 
 def _from_stream(file: BinaryIO, size: int, new_id: Callable[[], int], name: str, note: Note) -> Imported:
@@ -343,7 +343,7 @@ def _refuse() -> NoReturn:
 
 
 def _message_told(stream: JsonStream) -> object:
-    """Read the next message of a file: in one step, or member by member where it is large."""
+    """Read the next message of a file: in one step, or member by member if it is large."""
     try:
         return stream.value()
     except ValueTooLarge:

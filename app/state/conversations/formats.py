@@ -58,7 +58,7 @@ FORMATS = {
 }
 """All of them by name, in the order of the menus."""
 READERS = {each.suffix: each.read for each in FORMATS.values() if each.read is not None}
-"""What reads the files that can be imported, by their suffix."""
+"""The readers of importable files, by suffix."""
 
 
 def import_file(path: Path, new_id: Callable[[], int], note: Note = note_nothing) -> Imported:

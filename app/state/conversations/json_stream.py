@@ -16,18 +16,18 @@ LARGEST_VALUE = 2**20
 """Characters of a value that is parsed in one step; texts may be longer, see `JsonStream.text`."""
 _LONGEST_KEY = 1_000
 _LONGEST_NAME = 20
-"""Of a key that is named to a person."""
+"""The longest key that is named to a person."""
 _MOST_KEYS = 100
 _MOST_ITEMS = 256
 _LARGEST_INSIDE = 2**16
 _DEEPEST = 8
-"""What a value may have whose texts are large: items, characters of a value in it, and levels."""
+"""The deepest nesting of a value whose texts may be large; its keys, items and characters are limited above."""
 _NUMBER_PART = 3
 """Characters after a whole number that may make it longer if one more follows."""
 _ESCAPE = 6
 """Characters of the longest escape, \\uXXXX."""
 _PIECE = re.compile(r'(?:[^"\\]+|\\u[0-9a-fA-F]{4}|\\[^u])*+', re.DOTALL)
-"""As much of a text as there is, up to its end or to an escape that is not complete."""
+"""A text as far as it has come, up to its end or to an incomplete escape."""
 
 
 class Senseless(ValueError):
@@ -39,7 +39,7 @@ class ValueTooLarge(Senseless):
 
 
 class TextFile:
-    """Hold the text of a file of bytes in UTF-8 while it is read: what is read and not used yet.
+    """Hold the unread part of a file of bytes in UTF-8 while it is read.
 
     `note` is called with the number of bytes read so far, and may raise an error to end it.
     """

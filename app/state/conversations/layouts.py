@@ -1,4 +1,4 @@
-"""Read chats in the layouts of other programs, each told from the others by its shape.
+"""Read chats in the layouts of other programs, which are recognised by their shapes.
 
 Every value comes from outside and may be anything: what has another type than it should counts as not there.
 """
@@ -41,7 +41,7 @@ _ROLES: Mapping[str, Role] = {
 
 @dataclass(slots=True)
 class Node:
-    """Hold a message as another program has it. `role` None: it is hidden, what is below it is not.
+    """Hold a message as another program has it. `role` None: it is hidden, its children are not.
 
     `parent`: id of the message above it; `created`: seconds since 1970, where that is known.
     """
@@ -240,7 +240,7 @@ def _chatgpt_part(part: dict[str, Any]) -> str:
 
 
 def _unmarked(text: str, metadata: dict[str, Any]) -> str:
-    """Take the marks of citations out of a text, which are no letters of any script, and leave what they show."""
+    """Replace the marks of citations in a text, which are no letters of any script, by their labels."""
     if not _LOOSE_MARKS.search(text):
         return text
     for each in _maps(metadata.get("content_references"))[:_MOST_MARKS]:
@@ -267,7 +267,7 @@ def _shown_mark(mark: re.Match[str]) -> str:
 
 
 def _head(told: dict[str, Any], **names: tuple[str, ...]) -> BroughtChat:
-    """Return a chat without messages: what most layouts call the same."""
+    """Return a chat without messages, from the keys that most layouts share."""
     title = _text(_one_of(told, *names.get("title", ("title", "name"))))
     return BroughtChat(
         _id(_one_of(told, *names.get("id", ("id", "uuid")))) or "",
@@ -462,7 +462,7 @@ def is_thread(told: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Describe a layout: the name in ids, whether an object is a chat in it, and how that is read."""
+    """Describe a layout: the name in ids, the test for a chat in it, and its reader."""
 
     name: str
     fits: Callable[[dict[str, Any]], bool]
@@ -493,7 +493,7 @@ LAYOUTS = (
         lambda told: _turns(told, _maps(told.get("messages"))),
     ),
 )
-"""In the order in which they are tried."""
+"""The layouts in the order in which they are tried."""
 
 
 def _sharegpt(told: dict[str, Any]) -> object:

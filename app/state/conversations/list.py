@@ -15,7 +15,7 @@ _BEFORE_HIT = 14
 
 @dataclass(frozen=True, slots=True)
 class ConversationItem:
-    """Hold a conversation. `changed`: seconds since 1970. `snippet`: what a search found, `hits`: its (start, end).
+    """Hold a conversation. `changed`: seconds since 1970. `snippet`: a search hit's text, `hits`: its (start, end).
 
     `title` is empty while nobody has said anything; `project`: the one that it is in, 0 for none.
     """
@@ -31,7 +31,7 @@ class ConversationItem:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Stand above the conversations of a group. `project`, `name`: of that one; `folded`: they are not shown."""
+    """Head the conversations of a group. `project`, `name`: of that one; `folded`: they are hidden."""
 
     group: Group
     project: int = 0
@@ -118,7 +118,7 @@ def group_of(item: ConversationItem, now: datetime, zone: tzinfo | None = None) 
 
 
 def near_hit(snippet: str, hits: tuple[tuple[int, int], ...]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Return a snippet cut so that what was found stands near its beginning, where a narrow list shows it."""
+    """Return a snippet cut so that the hit stands near its beginning, where a narrow list shows it."""
     if not hits or hits[0][0] <= _BEFORE_HIT:
         return snippet, hits
     cut = hits[0][0] - _BEFORE_HIT

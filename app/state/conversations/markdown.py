@@ -107,7 +107,7 @@ def _figures(message: StoredMessage, words: Words) -> str:
 
 
 def _closed(text: str) -> str:
-    """Return the text with a fence of code closed that was left open: what follows is not code."""
+    """Return the text with an open fence of code closed: later text is not code."""
     opened = ""
     for line in text.splitlines():
         fence = _FENCE.match(line)

@@ -31,7 +31,7 @@ _LARGEST_ARCHIVE = 8 * 2**30
 """Bytes of all texts of an archive together, unpacked."""
 _LARGEST_RATIO = 250
 _SMALL = 2**20
-"""Bytes of a text whose ratio is its own business."""
+"""The size, in bytes, up to which a text's compression ratio does not matter."""
 _LOOKED_AT = 200
 _ZIP_END, _ZIP_END_SIZE, _ZIP_TAIL = b"PK\x05\x06", 22, 2**16
 _ZIP64_LOCATOR, _ZIP64_END_SIZE, _ZIP64_LOCATOR_SIZE = b"PK\x06\x07", 56, 20
@@ -40,7 +40,7 @@ _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Ru
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Hold a chat, or what is wrong with one (`reason`). `name`: its title or its place, for a person.
+    """Hold a chat, or the reason why it cannot be read (`reason`). `name`: its title or its place, for a person.
 
     `own`: a chat that Outrider exported, as JSON.
     """
@@ -53,7 +53,7 @@ class Found:
 
 
 Opened = tuple[str, int, Callable[[], BinaryIO]]
-"""A file: its name, its size, and what opens it."""
+"""A file: its name, its size, and the function that opens it."""
 
 
 def is_source(path: Path, most: int | None = CHUNK) -> bool | None:
@@ -232,7 +232,7 @@ def zip_directory(file: BinaryIO) -> bytes:
 def _in_file(
     where: str, opened: Callable[[], BinaryIO], threads: dict[str, dict[str, object]], note: Callable[[int], None]
 ) -> Iterator[Found]:
-    """Yield the chats of one file, and of what is damaged among them where it stands; nothing of a file without any."""
+    """Yield the chats of one file, and the damaged ones in their places; nothing of a file without any chat."""
     name, any_chat = plain_name(PurePosixPath(where).name), False
     damaged: list[Found] = []
     try:
@@ -273,7 +273,7 @@ def _gathered(values: Iterable[object], threads: dict[str, dict[str, object]]) -
 
 
 def _read(told: object, place: str) -> Found | None:
-    """Return the chat that a value is, or what is wrong with it; None if it is none."""
+    """Return the chat in a value, or the reason why it cannot be read; None if it is none."""
     if isinstance(told, dict) and told.get("format") == FORMAT:
         return Found(place, own=json.dumps(told).encode())
     layout: Layout | None = layout_of(told)

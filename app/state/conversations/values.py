@@ -1,4 +1,4 @@
-"""Check values of the file of a conversation: each is given as it is kept, or refused with what is wrong with it."""
+"""Validate values of the file of a conversation: each is returned in its stored form, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def time_in(told: Mapping[str, Any], name: str) -> float:
 
 
 def flag_in(told: Mapping[str, Any], name: str) -> bool:
-    """Return true or false, false where nothing is said. Raises Senseless."""
+    """Return true or false, false if it is missing. Raises Senseless."""
     value = told.get(name, False)
     if not isinstance(value, bool):
         raise Senseless(Translatable("“{name}” must be true or false", name=name))
@@ -40,7 +40,7 @@ def flag_in(told: Mapping[str, Any], name: str) -> bool:
 
 
 def text_in(told: Mapping[str, Any], name: str, default: str | None = None) -> str:
-    """Return a text; `default`: where nothing is said. Raises Senseless."""
+    """Return a text; `default`: if it is missing. Raises Senseless."""
     value = told.get(name, default)
     if not isinstance(value, str) or clean(value) != value:
         raise Senseless(Translatable("“{name}” is not text", name=name))
@@ -48,12 +48,12 @@ def text_in(told: Mapping[str, Any], name: str, default: str | None = None) -> s
 
 
 def maybe_text_in(told: Mapping[str, Any], name: str) -> str | None:
-    """Return a text, or None if nothing is said. Raises Senseless."""
+    """Return a text, or None if it is missing. Raises Senseless."""
     return None if told.get(name) is None else text_in(told, name)
 
 
 def values_in(told: Mapping[str, Any], name: str) -> dict[str, Any] | None:
-    """Return an object, or None if nothing is said. Raises Senseless."""
+    """Return an object, or None if it is missing. Raises Senseless."""
     value = told.get(name)
     if value is None:
         return None

@@ -20,7 +20,7 @@ LINES_LIMIT = 3_000
 MOST_ITEMS = 100
 """Lines of a list: Qt counts its points again and again."""
 MOST_CELLS = 200
-"""Of a table: Qt lays a table out as a whole."""
+"""The most cells of a table: Qt lays a table out as a whole."""
 CODE_LIMIT = 2_500
 LINE_LIMIT = 1_000
 """Characters of one line, and of one piece of it."""
@@ -68,9 +68,9 @@ class MarkdownBlocks:
 
     _lines: list[str] = field(default_factory=list)
     _starts: list[int] = field(default_factory=list)
-    """Where each of them begins in the source."""
+    """The place in the source where each of them begins."""
     _at: int = 0
-    """Where the partial line begins in the source."""
+    """The place in the source where the partial line begins."""
     _size: int = 0
     _partial: str = ""
     _kind: str = "paragraph"
@@ -94,7 +94,7 @@ class MarkdownBlocks:
 
     @property
     def open_block(self) -> Block | None:
-        """Return the open block as if it ended here, or nothing if there is none."""
+        """Return the open block as if it ended here, or None."""
         if self._kind == "fence":
             partial = "" if self._may_end(self._partial) else self._partial
             return Block("".join(self._lines) + partial, self._joined, "code", self._language, self._places())
@@ -114,7 +114,7 @@ class MarkdownBlocks:
         return self._collect()
 
     def finish(self) -> list[Block]:
-        """End the text; return what was open, as blocks."""
+        """End the text; return the open blocks."""
         if self._partial:
             last, self._partial = self._partial, ""
             if self._kind == "fence" and self._fence not in _JSON.values() and not _closes(last, self._fence):
@@ -247,7 +247,7 @@ class MarkdownBlocks:
         return self._size > LINES_LIMIT or len(self._lines) > MOST_ITEMS
 
     def _cut_list(self, line: str) -> None:
-        """End a long list here; what follows is parsed by itself, so this line must stand at the left of it."""
+        """End a long list here; later lines are parsed by themselves, so this line must stand at the left."""
         spaces = self._indent + len(line) - len(line.lstrip(" "))
         self._emit(cut=True)
         self._kind, self._indent = "list", spaces
@@ -332,7 +332,7 @@ class MarkdownBlocks:
             self._partial = rest
 
     def _kind_of_line(self, line: str) -> str:
-        """Return the kind of block that a line is in, of which a piece is cut before it is complete."""
+        """Return the kind of block of a line that is cut before it is complete."""
         item = _ITEM.match(line)
         if self._kind == "list" and not self._goes_on(line, item, None):
             self._emit()
@@ -374,7 +374,7 @@ def _is_whole(text: str) -> bool:
 
 
 def is_markdown(text: str) -> bool:
-    """Return True if what a person typed is meant as Markdown. In what is pasted, spaces often mean something."""
+    """Return True if typed text is meant as Markdown. In pasted text, spaces often mean something."""
     fenced, found, open_fence = False, False, ""
     for line in text.split("\n"):
         fence = _FENCE.match(line)

@@ -1,4 +1,4 @@
-"""Tell the kinds of code parts, for their colours, with Pygments, for the languages that replies are written in.
+"""Classify parts of code, for their colours, with Pygments, for the languages that replies are written in.
 
 The language is what stands after the fence, and nothing is guessed. The lexers come one by one, when they are needed.
 """
@@ -18,10 +18,10 @@ LONGEST_LINE = 500
 LONGEST_SPACE = 100
 """White space without a break, blank lines included, for the same reason."""
 MOST_SECONDS = 0.1
-"""For one piece; the rest of it is not coloured."""
+"""The time limit of one piece; the rest of it is not coloured."""
 
 TOKENS = 20
-"""After so many there is a pause, whether they are alike or not."""
+"""The number of tokens between two pauses, alike or not."""
 
 _FILE = re.compile(r"\*\.\w{1,10}")
 
@@ -86,7 +86,7 @@ _BY_NAME = {
     for name in names.split()
 }
 LEXER_MODULES = tuple(sorted({module for module, _ in _BY_NAME.values()}))
-"""What a frozen program needs: they are imported by their names."""
+"""Modules that a frozen program must include: they are imported by their names."""
 
 _PARTS: dict[str, Part] = {
     "Keyword": "keyword",
@@ -136,7 +136,7 @@ def prepare_usual() -> None:
 
 
 def language_name(info: str) -> str:
-    """Return the language's name: the first word after a fence, without what some put around it."""
+    """Return the language's name: the first word after a fence, without decoration."""
     words = info.replace("{", " ").replace("}", " ").replace(",", " ").replace(":", " ").split()
     return words[0].lstrip(".")[:30] if words else ""
 
@@ -149,7 +149,7 @@ def file_suffix(info: str) -> str:
 
 
 def parts(code: str, info: str) -> Iterator[tuple[Part, str]]:
-    """Yield the code in pieces with what each is.
+    """Yield the code in pieces with the kind of each.
 
     A piece costs little, so that one may stop and go on later.
     """

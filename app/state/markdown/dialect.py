@@ -1,4 +1,4 @@
-"""What models write beyond CommonMark: bold beside CJK signs, a few HTML tags, bars within the cells of a table."""
+"""Extensions of CommonMark in models' text: bold beside CJK signs, a few HTML tags, bars within table cells."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 PAIRED_TAGS = ("sub", "sup", "kbd", "summary")
-"""What stands between such a tag and its end looks different."""
+"""Tags between which text looks different."""
 _TAG = re.compile(r"<(/?)(br|details|sub|sup|kbd|summary)\s*/?>", re.IGNORECASE)
 _CJK = re.compile(
     "[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff]"
@@ -85,7 +85,7 @@ def _tag(state: StateInline, silent: bool) -> bool:
 
 
 def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read a table; what GitHub's rules would drop of a row stays in its last cell, and bars in code part nothing."""
+    """Read a table; text that GitHub's rules would drop stays in the row's last cell, and bars in code are kept."""
     if start + 2 > end or not _RULE.match(_line(state, start + 1)):
         return table(state, start, end, silent)
     source, before = state.src, len(state.tokens)

@@ -30,7 +30,7 @@ _BARE = re.compile(r"\bhttps?://[^\s<>\"'`|\\^{}\[\]]{3,2000}", re.IGNORECASE)
 _PARTS = re.compile(r"(https?://)([^/?#]*)(.*)", re.IGNORECASE)
 _TASK = re.compile(r"\[([ xX])\]\s+")
 _BEFORE = "\N{REFERENCE MARK}"
-"""Stands for the words before a piece that goes on: what follows it begins no list, and may be bold."""
+"""Stands in for the words before a piece that goes on: text behind it begins no list, and may be bold."""
 _SIGN = "\N{REPLACEMENT CHARACTER}"
 _CONTROL = (code for code in (*range(32), *range(127, 160)) if code not in {9, 10})
 # What Qt's documents use for themselves, halves of characters, and overrides of the direction of writing.
@@ -65,7 +65,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class ListItem:
-    """Describe a list item. `group`: the list that it is in; `task`: whether a task is done, if it is one."""
+    """Describe a list item. `group`: its list; `task`: the state of a task, None if it is none."""
 
     group: int
     depth: int
@@ -75,7 +75,7 @@ class ListItem:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Hold text. `level`: of a heading, 1 to 6; `quotes`, `depth`: nesting of quotes, lists; `item`: what it begins."""
+    """Hold text. `level`: of a heading, 1 to 6; `quotes`, `depth`: nesting of quotes, lists; `item`: the begun item."""
 
     runs: tuple[Run, ...]
     level: int = 0
@@ -147,7 +147,7 @@ def parse(markdown: str, *, goes_on: bool = False) -> list[Node]:
 
 
 def _without_before(nodes: list[Node]) -> list[Node]:
-    """Take away what stood for the words before; the places in the source are as if it were not there."""
+    """Remove the stand-in for the words before, and correct the places in the source."""
     first = nodes[0]
     if not isinstance(first, Paragraph) or not first.runs[0].text.startswith(_BEFORE):
         return nodes
@@ -184,7 +184,7 @@ def _parser() -> MarkdownIt:
 
 @dataclass(slots=True)
 class _Walk:
-    """Go through the tokens of a piece."""
+    """Walk through the tokens of a piece."""
 
     tokens: list[Token]
     finder: SourceFinder
@@ -224,7 +224,7 @@ class _Walk:
         self._item = ListItem(group, len(self._lists), number)
 
     def _leave_item(self) -> None:
-        """Leave an item; without text of its own it is an item all the same."""
+        """Leave an item; one without text of its own is an item all the same."""
         if self._item is not None:
             self._add_text(())
 
@@ -424,7 +424,7 @@ def _of_one(token: Token, look: Run, finder: SourceFinder) -> list[Run]:
 
 
 def _placed(run: Run, finder: SourceFinder) -> list[Run]:
-    """Return a run with where it stands, in pieces where not all of it is written as it is shown."""
+    """Return a run with its place in the source, in pieces if the source differs from the shown text."""
     if not run.text:
         return []
     return [replace(run, text=text, start=start, end=end) for text, start, end in finder.pieces(run.text)]

@@ -10,12 +10,12 @@ from html import unescape
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{1,31});")
 _TARGET = re.compile(r"\]\(\s*(?:<[^<>\n]*>|(?:\\.|[^\s()\\]|\((?:\\.|[^()\s\\])*\))*)[^)\n]*\)")
 _FARTHEST = 2_000
-"""Characters within which a text is sought that is not written as it is shown."""
+"""The range, in characters, of the search for a text whose source differs from it."""
 _TRIES = 40
 
 
 class SourceFinder:
-    """Find texts one after the other in a source. `at`: where the last one ended; what comes next lies behind it."""
+    """Find texts one after the other in a source. `at`: the end of the last one, where the next search begins."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -23,17 +23,17 @@ class SourceFinder:
         self.at = 0
 
     def go_to_line(self, number: int) -> None:
-        """Go on from a line, unless that was passed already. `number` counts from 0."""
+        """Skip to a line, unless it was passed already. `number` counts from 0."""
         if number < len(self._lines):
             self.at = max(self.at, self._lines[number])
 
     def skip_target(self) -> None:
-        """Pass the address of a link, whose text was found."""
+        """Skip the address of a link, whose text was found."""
         if found := _TARGET.match(self._source, self.at):
             self.at = found.end()
 
     def find(self, text: str) -> tuple[int, int]:
-        """Find the beginning and end of a text written as it is shown; -1, -1 where it is not found."""
+        """Find the beginning and end of a text written as it is shown; -1, -1 if it is missing."""
         begin = self._source.find(text, self.at)
         if begin < 0:
             return -1, -1

@@ -11,7 +11,7 @@ _DIGITS = re.compile(r"(\d+)")
 
 
 def sorted_rows(cells: Sequence[str], *, falling: bool = False) -> list[int]:
-    """Return the numbers of the rows in another order, from what they say in one column. What says nothing is last."""
+    """Return the numbers of the rows sorted by one column. Empty cells are last."""
     said = [place for place, cell in enumerate(cells) if cell.strip()]
     numbers = {place: _number(cells[place]) for place in said}
     if any(number is None for number in numbers.values()):

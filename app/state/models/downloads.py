@@ -11,7 +11,7 @@ from engine import FoundPlace, FoundRepository, Recommended, StoredModel
 DownloadState = Literal["running", "paused", "failed", "newer", "done"]
 """newer: another file of its name is here, and the hub's is taken in its place only when that is asked for."""
 TokenPlace = Literal["", "session", "kept"]
-"""Where a token for the hub is: nowhere here, in this session alone, in the system's keyring."""
+"""The place of a token for the hub: none, this session alone, or the system's keyring."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ def read_value(text: str) -> Any:
 
 
 def show_value(value: object) -> str:
-    """Return a value as it is typed."""
+    """Return a value in the form for typing."""
     plain = isinstance(value, str) and read_value(value) == value
     return str(value) if plain else json.dumps(value, ensure_ascii=False)
 

@@ -1,4 +1,4 @@
-"""Hold the models that can be chosen, the selection, and what is loaded."""
+"""Hold the models to choose from, the selection, and the loaded models."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ModelList:
 
     @property
     def bundled_files(self) -> Loaded:
-        """Return the bundled pair as what may be loaded."""
+        """Return the bundled pair as models to load."""
         return Loaded() if self.bundled is None else Loaded(self.bundled[0], self.bundled[1:])
 
     @property
@@ -114,7 +114,7 @@ class ModelList:
         self._all = None
 
     def set_found(self, folder: Path, models: tuple[ModelFile, ...]) -> bool:
-        """Take the content of a model folder that is available (again). Return whether anything is new."""
+        """Update the content of a model folder that is available (again). Return True if anything is new."""
         if folder not in self.away and self._found.get(folder) == models:
             return False
         self.folders = tuple(dict.fromkeys((*self.folders, folder)))
@@ -137,7 +137,7 @@ class ModelList:
         self._all = None
 
     def forget_folder(self, folder: Path) -> None:
-        """Look there no more."""
+        """Remove a folder."""
         self.folders = tuple(each for each in self.folders if each != folder)
         self._found.pop(folder, None)
         self.away -= {folder}
@@ -165,7 +165,7 @@ class ModelList:
         self._note_method()
 
     def targets(self) -> list[PickerLine]:
-        """Return the lines of the target picker: what can be loaded first."""
+        """Return the lines of the target picker: the loadable ones first."""
         names = labels(self.models)
         listed = [
             PickerLine(
@@ -272,7 +272,7 @@ class ModelList:
         return self.selection.target if isinstance(self.selection.target, Path) else None
 
     def refuse(self, draft: Path | None) -> None:
-        """Note a draft that could not be loaded: automatic leaves it alone in this run."""
+        """Mark a draft that could not be loaded: automatic skips it in this run."""
         if draft is not None:
             self._judged.refused.add(draft)
 
@@ -310,7 +310,7 @@ class ModelList:
         sources: tuple[Path, ...] | None = None,
         lookahead: Lookahead | None = None,
     ) -> None:
-        """Choose a target, sources, or a lookahead; what is None stays. Other kinds of drafts: `choose_drafting`."""
+        """Choose a target, sources, or a lookahead; None keeps the present one. Other drafts: `choose_drafting`."""
         chosen = self.selection
         if isinstance(lookahead, int):
             lookahead = min(max(lookahead, 0), MAX_LOOKAHEAD)
@@ -339,7 +339,7 @@ class ModelList:
         self.selection = replace(chosen, own_method=own)
 
     def let_go_of_unfit(self, *, new_target: bool = False) -> bool:
-        """Let go of a chosen draft that does not fit, and take the best where that is automatic; whether it is another.
+        """Deselect a draft that does not fit, and take the best if that is automatic; return True if it changed.
 
         With a new target, one that fits only through text is let go too: that is slower, and for a person to choose.
         """
@@ -361,7 +361,7 @@ class ModelList:
 
 
 def _out_of_question(choice: PickerLine) -> bool:
-    """Return True if it cannot be loaded as things are, so that it stands behind what can."""
+    """Return True if it cannot be loaded at present, so that it stands behind the loadable ones."""
     return choice.problem is not None or choice.shortage is not None or choice.away
 
 

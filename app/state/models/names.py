@@ -75,7 +75,7 @@ def labels(models: Sequence[ModelFile]) -> dict[Path, str]:
 
 
 def hint(model: ModelFile) -> str:
-    """Return more about a model: its file and how large that is, and what it calls itself where that is no hash."""
+    """Return more about a model: its file with its size, and the name in its header unless that is a hash."""
     size = file_size(model.size_bytes)
     file = Translatable("{file} · {size}", file=model.path.name, size=size) if size else model.path.name
     if is_grown(model.path) or _is_no_name(model.name) or model.name.casefold() == shown_name(model).casefold():
@@ -84,7 +84,7 @@ def hint(model: ModelFile) -> str:
 
 
 def with_recommendation(model: ModelFile) -> str:
-    """Return the hint of a target: with how its makers recommend to sample from it, and whether chats do so."""
+    """Return the hint of a target: with its makers' recommended sampling, and a note if chats use it."""
     if not model.recommended:
         return hint(model)
     told = ", ".join(f"{name} {value:g}" for name, value in model.recommended if name != "penalty_window")
@@ -120,7 +120,7 @@ def parameters(count: int) -> str:
 
 
 def file_size(size: int) -> str:
-    """Return a file's size: 1.2 MB. Empty where it is not known."""
+    """Return a file's size: 1.2 MB. Empty if it is unknown."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
         if size >= factor:
             return Translatable("{size:.1f} {unit}", size=size / factor, unit=unit)

@@ -1,4 +1,4 @@
-"""What is chosen and what is loaded, as data: target, draft and lookahead, and the lines that a picker offers."""
+"""Hold the selection and the loaded models: target, draft and lookahead, and the lines of a picker."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from app.state.models.servers import Server, Target
 from engine import DRAFT_METHODS, PLAIN
 
 Lookahead = int | Literal["auto"]
-"""What the picker offers: 0 to MAX_LOOKAHEAD, or auto."""
+"""The picker's values: 0 to MAX_LOOKAHEAD, or auto."""
 MODEL_FREE = tuple(method.name for method in DRAFT_METHODS if method.available and method.needs == "nothing")
 """The draft methods that need no draft model, such as the n-gram index: each is a line of the draft picker."""
 DRAFTINGS = ("model", "automatic", *MODEL_FREE, "none")
 Drafting = str
-"""Where proposals come from: a chosen draft; the best that there is; the text so far; nowhere."""
+"""The kind of proposals: a chosen draft; the best of all; the text so far; none."""
 
 
 DraftKey = Path | tuple[Path, ...] | str | None
-"""What the draft picker offers: a source, several that draft whichever promises more, another way; None: none."""
+"""The draft picker's values: a source, several that draft whichever promises more, another way; None: none."""
 
 
 def key_of(sources: tuple[Path, ...]) -> DraftKey:
@@ -29,7 +29,7 @@ def key_of(sources: tuple[Path, ...]) -> DraftKey:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Hold target, sources (the files of what proposes, the first one first) and lookahead, as chosen.
+    """Hold the selected target, sources (their files, the first one first) and lookahead.
 
     `drafting`: how the sources were chosen. `own_method`: the first one has a method of its own, so none is asked for.
     """
@@ -70,7 +70,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class PickerLine:
-    """Describe one line of a picker. `problem`: why it cannot be chosen, None if it can. `hint`: more about it.
+    """Describe a line of a picker. `problem`: the reason why it cannot be chosen, None if it can. `hint`: its tooltip.
 
     `kind`: a model, or a line whose words are the view's (automatic, n-gram, none); then `label` is what automatic has
     picked, or, where that is no model, `hint`; or the heading of a group, which cannot be chosen. `slower`: proposals

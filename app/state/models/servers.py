@@ -16,7 +16,7 @@ _LONGEST = 500
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Hold a server as a target: its address, the model there, and what it is called here."""
+    """Hold a server as a target: its address, the model there, and its display name."""
 
     address: str
     model: str
@@ -46,7 +46,7 @@ def write_target(target: Target) -> str:
 
 
 def read_target(text: str, servers: Sequence[Server]) -> Target:
-    """Return the target that the settings keep: the server, where it is one of these, under its name."""
+    """Return the target in the settings: the server, if it is one of these, under its name."""
     scheme, _, rest = text.partition(":")
     address, parted, model = rest.partition(",")
     if scheme != _SCHEME or not parted:
@@ -62,6 +62,6 @@ def read_servers(kept: Sequence[Mapping[str, Any]]) -> tuple[Server, ...]:
 
 
 def short_model(model: str) -> str:
-    """Return the name of a server's model as it is shown: llama.cpp's are paths of files."""
+    """Return the display name of a server's model: llama.cpp's are paths of files."""
     name = model.replace("\\", "/").rstrip("/").rpartition("/")[2] or model
     return name.removesuffix(".gguf")

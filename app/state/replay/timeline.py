@@ -1,4 +1,4 @@
-"""Play a recorded reply again, round by round: what is seen at each moment."""
+"""Play back a recorded reply, round by round: the visible state at each moment."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Pace = float | Literal["real"]
 """Times of the pace at which one can read along, or the times that the rounds really took."""
 PACES: tuple[Pace, ...] = (0.25, 1.0, 4.0, "real")
 _APPEAR_S, _LOOK_S, _REST_S, _PLAIN_REST_S = 0.11, 0.3, 0.45, 0.12
-"""At pace 1: from one ghost to the next, before the target judges, after the round, and after a plain one."""
+"""Durations at pace 1: from one ghost to the next, before the target judges, after the round, after a plain one."""
 _APART_S, _FADE_S, _DROP_S = 0.04, 0.2, 0.2
-"""What moves: never longer than this, however slow the pace."""
+"""The longest durations of movements, however slow the pace."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Describe fields that a person fills in: their words, their kind and what may be chosen in them."""
+"""Describe the fields of forms: their words, their kind and their choices."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ def described(
 
 
 def description(metadata: Mapping[str, Any]) -> GenerationField | None:
-    """Return the description that `described` put there, None if there is none."""
+    """Return the description made by `described`, None if there is none."""
     return metadata.get(_KEY)

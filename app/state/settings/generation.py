@@ -77,7 +77,7 @@ OVERLAPS = (
 
 @dataclass(frozen=True, slots=True)
 class GenerationChoice:
-    """Hold the settings of a reply. The default is what the program does if nothing was chosen: greedy.
+    """Hold the settings of a reply. The default is greedy.
 
     Sampling as in the engine's SamplingConfig (`temperature` 0: greedy; `seed` None: another one each time).
     `max_tokens`: new tokens at most, None: until the end of the context; `stop`: texts that end a reply; `system`: what
@@ -273,7 +273,7 @@ class GenerationChoice:
         return self._sampling
 
     def options(self, lookahead: Lookahead) -> dict[str, Any]:
-        """Return all that the engine takes by name, beside the messages. `lookahead`: what `lookahead_for` gives."""
+        """Return the engine's named arguments, beside the messages. `lookahead`: from `lookahead_for`."""
         return {
             **{name: getattr(self, name) for name in SAMPLING},
             "max_tokens": self.max_tokens,
@@ -314,7 +314,7 @@ class GenerationChoice:
         return DEFAULT_LOOKAHEAD if lookahead == "auto" and self.repeats and judged else lookahead
 
     def messages(self, messages: Sequence[Message]) -> tuple[Message, ...]:
-        """Return the messages that the model reads: the system prompt first, if there is one."""
+        """Return the messages for the model: the system prompt first, if there is one."""
         return (Message("system", self.system), *messages) if self.system.strip() else tuple(messages)
 
     # As it is kept ----------------------------------------------------------------------------------------------------
@@ -328,7 +328,7 @@ class GenerationChoice:
 
     @classmethod
     def from_mapping(cls, data: object, base: GenerationChoice | None = None) -> GenerationChoice:
-        """Read a kept choice; what makes no sense, or is missing, is as in `base` (None: the default)."""
+        """Read a stored choice; invalid or missing values are those of `base` (None: the default)."""
         choice = cls() if base is None else base
         if not isinstance(data, Mapping):
             return choice
@@ -360,7 +360,7 @@ class GenerationChoice:
 
 
 def _may_be(known: GenerationField, value: object) -> bool:
-    """Return True for what could be a value of a field, before the engine looks at it."""
+    """Return True for a possible value of a field, before the engine checks it."""
     if isinstance(value, str):
         return clean(value) == value and len(value) <= LONGEST_SYSTEM
     return known.kind not in ("text", "option") and (value is not None or known.optional)
@@ -383,17 +383,17 @@ GENERATION = _described()
 """The register of the fields, by name, in their order."""
 FIELDS = tuple(GENERATION)
 SAMPLING = _named("sampling")
-"""What a SamplingConfig is made of."""
+"""The fields of a SamplingConfig."""
 PRESET = _named("sampling", "reply")
-"""What a preset holds."""
+"""The fields of a preset."""
 CONVERSATION = _named("sampling", "reply", "system")
-"""What each conversation has of its own."""
+"""The fields that each conversation has of its own."""
 THINKING = "thinking"
-"""Under this name the settings of a conversation say how the model is to think."""
+"""The key of the thinking mode in the settings of a conversation."""
 CHOSEN = "chosen"
 """Marks, beside them, a sampling that a person chose, were it the one that everything begins with."""
 SPECULATION = _named("speculation")
-"""What is the same for all conversations."""
+"""The fields that all conversations share."""
 
 
 def _stops(value: object) -> tuple[str, ...] | None:

@@ -1,4 +1,4 @@
-"""Check plain JSON values whose meaning is judged elsewhere."""
+"""Check plain JSON values whose meaning is checked elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _DEEPEST = 8
 
 
 def plain_mapping(value: object) -> dict[str, Any] | None:
-    """Return a copy of a mapping that JSON can say and read again. None if it is none."""
+    """Return a copy of a mapping as JSON would give it back. None for any other value."""
     if not isinstance(value, Mapping):
         return None
     copy = _copy(value, _DEEPEST)

@@ -70,7 +70,7 @@ BUILT_IN = (
         "unrepeated",
     ),
 )
-"""What comes with the program; in the window their names are translated by their keys."""
+"""The built-in items; in the window their names are translated by their keys."""
 
 BUILT_IN_PROMPTS = (
     SystemPrompt("Brief", "Answer briefly and to the point.", "brief"),
@@ -129,7 +129,7 @@ class Shelf(Generic[Item]):
         return iter((*self.built_in, *self.own))
 
     def find(self, name: str) -> Item | None:
-        """Return the item of a name, as it is called in the window."""
+        """Return the item of a display name."""
         return next((each for each in self if _same(self.shown(each), name)), None)
 
     def shown(self, item: Item) -> str:
@@ -160,7 +160,7 @@ class Shelf(Generic[Item]):
         self.own.append(item)
 
     def rename(self, name: str, new: str) -> None:
-        """Give an item of one's own another name."""
+        """Rename one of the user's own items."""
         place = self._place(name)
         self._demand(new, besides=name)
         self.own[place] = self._read({**self.own[place].to_mapping(), "name": _tidy(new)}, 0)
@@ -221,7 +221,7 @@ class Shelf(Generic[Item]):
         return items
 
     def _free(self, name: str) -> str:
-        """Return the name, or with a number where it is taken."""
+        """Return the name, with a number if it is taken."""
         if self.name_problem(name) is None:
             return name
         for number in range(2, MOST + len(self.built_in) + 2):
@@ -244,12 +244,12 @@ class Shelf(Generic[Item]):
 
 
 def presets(own: Iterable[object] = ()) -> Shelf[GenerationPreset]:
-    """Return the sampling presets; `own` as they were kept: what makes no sense is left out."""
+    """Return the sampling presets; `own` as stored: invalid ones are left out."""
     return Shelf(BUILT_IN, _preset, FORMAT, own)
 
 
 def prompts(own: Iterable[object] = ()) -> Shelf[SystemPrompt]:
-    """Return the system prompts; `own` as they were kept: what makes no sense is left out."""
+    """Return the system prompts; `own` as stored: invalid ones are left out."""
     return Shelf(BUILT_IN_PROMPTS, _prompt, PROMPTS_FORMAT, own)
 
 

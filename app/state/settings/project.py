@@ -19,7 +19,7 @@ PROJECT_ACTIONS = {
     "export": Translatable("Export the project…"),
     "delete": Translatable("Delete the project and its chats"),
 }
-"""What can be done with a project, by name."""
+"""The actions on a project, by name."""
 _LONGEST_PATH, _MOST_FILES = 4_096, 10_000
 
 
@@ -46,7 +46,7 @@ class ProjectChoice:
 
     @classmethod
     def from_mapping(cls, told: Mapping[str, Any]) -> ProjectChoice:
-        """Read the kept ones; what makes no sense is as at the beginning."""
+        """Read the stored settings; invalid values are the defaults."""
         sources, files = told.get("sources"), told.get("files")
         return cls(
             _text(told.get("instructions"), LONGEST_SYSTEM),

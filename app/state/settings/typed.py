@@ -34,7 +34,7 @@ def parse(name: str, text: str) -> Any:
 
 
 def check(name: str, text: str) -> str | None:
-    """Check the text of a field by the engine's own rules. None: it is right."""
+    """Check the text of a field by the engine's own rules. None: it is valid."""
     try:
         value = parse(name, text)
     except EngineError as error:
@@ -46,7 +46,7 @@ def check(name: str, text: str) -> str | None:
 
 
 def show(name: str, choice: GenerationChoice) -> str:
-    """Return the value of a field as it is typed: `parse` reads it again."""
+    """Return the value of a field in the form for typing: `parse` reads it again."""
     value = getattr(choice, name)
     if value is None:
         return ""

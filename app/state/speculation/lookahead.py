@@ -12,13 +12,13 @@ from app.state.models.servers import Server
 from engine import RoundEvent
 
 ROUNDS = 8
-"""The last rounds, over which is decided what to tell."""
+"""The last rounds, from which the note is derived."""
 HOLD_S = 0.5
-"""What is told stays for so long at least."""
+"""The shortest time that a note stays."""
 MOST = 6
-"""So many of them were plain, or were not, before the one is told in place of the other."""
+"""The number of plain rounds, or of others, after which the note changes."""
 _NO_GAIN = 1.005
-"""Up to here two decimals say 1.00×."""
+"""The largest speedup that two decimals show as 1.00×."""
 
 Kind = Literal["ready", "drafting", "trying", "plain", "fixed", "off", "server"]
 
@@ -44,7 +44,7 @@ class LookaheadNote:
 
 
 class LookaheadWatch:
-    """Follow the rounds of a reply. Attributes: note (what to tell)."""
+    """Follow the rounds of a reply. Attributes: note (the current note)."""
 
     def __init__(self) -> None:
         self._selection = Selection()
@@ -54,7 +54,7 @@ class LookaheadWatch:
         self.clear()
 
     def choose(self, selection: Selection) -> bool:
-        """Choose this for the next reply; return whether it is new: then the last one's note goes."""
+        """Set the selection for the next reply; return True if it is new: then the last note is reset."""
         if selection == self._selection:
             return False
         self._selection = selection

@@ -18,7 +18,7 @@ MAX_POINTS = 2_000
 FEW = 6
 _ROUNDS: tuple[Untold, ...] = ("rounds", "endings", "times")
 _UNTIL_TOLD: tuple[Untold, ...] = ("acceptance", *_ROUNDS)
-"""What is not known of a server's reply while it writes: without figures of its drafts, and with them."""
+"""Figures of a server's reply that are unknown while it writes: without figures of its drafts, and with them."""
 
 
 class RateHistory:
@@ -87,7 +87,7 @@ class SpeedHistory:
         self._marks = deque([(now, emitted)])
 
     def go_on(self, emitted: int) -> None:
-        """Go on behind what was sampled, when the prompt was read again; `emitted`: tokens so far."""
+        """Continue behind the earlier tokens, when the prompt was read again; `emitted`: tokens so far."""
         self._earlier = self.seconds, emitted
 
     def count(self, now: float, emitted: int) -> None:
@@ -143,7 +143,7 @@ _MEASURED_FROM = 16
 
 
 def _is_plain(stats: GenerationStats) -> bool:
-    """Tell a reply that measured the speed of plain decoding."""
+    """Return True for a reply that measured the speed of plain decoding."""
     return not stats.proposed and not stats.untold and stats.emitted >= _MEASURED_FROM
 
 
@@ -201,7 +201,7 @@ class Metrics:
 
     @classmethod
     def of_kept(cls, stats: GenerationStats, rounds: Iterable[RoundRecord] = ()) -> Metrics:
-        """Return the figures of a reply that ended, from what was kept of it."""
+        """Return the figures of an ended reply, from its stored statistics."""
         metrics = cls()
         metrics._take_kept(stats, list(rounds))
         metrics.end(stats)
@@ -250,7 +250,7 @@ class Metrics:
             self._first_round_ms = draft_ms + target_ms
 
     def sample(self, now: float) -> None:
-        """Note the speed at this time. Call a few times a second while a reply is written."""
+        """Sample the speed at this time. Call a few times a second while a reply is written."""
         if self.running:
             self.speeds.sample(now)
             self.version += 1
@@ -275,7 +275,7 @@ class Metrics:
         self.version += 1
 
     def note_plain_speed(self, tokens_per_second: float) -> None:
-        """Note the speed of plain decoding of the chosen target, measured elsewhere."""
+        """Set the speed of plain decoding of the chosen target, measured elsewhere."""
         self._plain[self._chosen] = tokens_per_second
         self.version += 1
 
@@ -298,11 +298,11 @@ class Metrics:
 
     @property
     def empty(self) -> bool:
-        """Return True if there is no reply to speak of."""
+        """Return True if there is no reply yet."""
         return not (self.running or self.rounds or self.emitted)
 
     def choose(self, selection: Selection) -> bool:
-        """Choose this for the next reply; return whether that changed anything that is told."""
+        """Set the selection for the next reply; return True if the note changed."""
         changed = self._lookahead.choose(selection)
         self._chosen = selection.target
         self.version += changed
@@ -324,7 +324,7 @@ class Metrics:
         return TimeSplit(self._draft_ms, self._target_ms, max(rest, 0.0))
 
     def figures(self) -> Figures:
-        """Return all that is drawn, as it is now."""
+        """Return all figures of the plots at this moment."""
         return Figures(
             self.rates.per_round(),
             self.rates.smoothed(),

@@ -11,7 +11,7 @@ Builtin = Literal["clock", "calculator", "pages", "chats", "files"]
 BUILTINS: tuple[Builtin, ...] = ("files", "chats", "pages", "calculator", "clock")
 """The groups of tools that are switched on together."""
 TOOLS_OFF = "tools_off"
-"""Under this name the settings of a conversation say which tools it may not use, by their keys."""
+"""The key of the tools that a conversation may not use, in its settings."""
 _MOST_FOLDERS, _MOST_OFF = 50, 2_000
 
 
@@ -38,7 +38,7 @@ class ToolChoice:
 
     @classmethod
     def from_mapping(cls, data: object) -> ToolChoice:
-        """Read a kept choice; what makes no sense, or is missing, is off."""
+        """Read a stored choice; invalid or missing values are off."""
         if not isinstance(data, Mapping):
             return cls()
         limit = data.get("limit")

@@ -12,7 +12,7 @@ HostStage = Literal["off", "starting", "ready", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class ToolShown:
-    """Hold a tool in a list. `permission`: what was answered for longer than once, None: it is asked.
+    """Hold a tool in a list. `permission`: the answer for longer than once, None: it is asked.
 
     `may_be_always`: *always* can be answered; `writes`: it may change something or start a program.
     """

@@ -1,4 +1,4 @@
-"""The conversation on screen: questions, replies and what can be done with them.
+"""The conversation on screen: questions, replies and their actions.
 
 Door: transcript.TranscriptView.
 Never imported here: app.bridge, app.shell, threads and tasks.

@@ -30,7 +30,7 @@ class HoverButton(QToolButton):
         return self._message.underMouse() or (focus is not None and self._message.isAncestorOf(focus))
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Paint nothing while it is not to be seen."""
+        """Paint it only if it is revealed."""
         if self.revealed:
             super().paintEvent(event)
 
@@ -68,7 +68,7 @@ class BranchPicker(QWidget):
         return button
 
     def show_branch(self, branch: tuple[int, int], *, enabled: bool) -> None:
-        """Show number and count; nothing is shown where there is but one."""
+        """Show number and count; hidden if there is but one."""
         number, count = branch
         self.place.setText(f"{number}/{count}")
         self.place.setAccessibleName(self.tr("Version {number} of {count}").format(number=number, count=count))
@@ -177,7 +177,7 @@ class ActionRow(QWidget):
         return self._picker
 
     def focus_on(self, name: str) -> None:
-        """Give an action the keyboard's focus; of two arrows the other one, where there is nothing in its direction."""
+        """Give an action the keyboard's focus; of two arrows the other one, if the first is disabled."""
         other = {"back": "on", "on": "back"}.get(name, name)
         for wanted in (name, other):
             button = self.findChild(QToolButton, wanted)

@@ -52,7 +52,7 @@ class SourceChip(QToolButton):
 
 
 class Citations(QWidget):
-    """Show the sources of a reply as chips, and mark in the reply what cites and what repeats them.
+    """Show the sources of a reply as chips, and mark citations and repetitions in the reply.
 
     Signal: opened(CitedPart), somebody wants to see it.
     """
@@ -75,7 +75,7 @@ class Citations(QWidget):
         self.hide()
 
     def show_sources(self, sources: Iterable[CitedPart]) -> None:
-        """Mark the reply, which is complete, and show what it cites of these sources, the last one of each number."""
+        """Mark the reply, which is complete, and show its citations of these sources, the last one of each number."""
         self._sources = {each.number: each for each in sources}
         while self.chips:
             chip = self.chips.pop()

@@ -25,14 +25,14 @@ MARGIN = 24
 GAP = 12
 NEAR_END = 24
 KEPT = 16
-"""Views that are kept though they are far from what is read."""
+"""Views that are kept though they are far from the reader's place."""
 _SLICE_S = 0.003
-"""How long views are made at a time: one of them, mostly. Their texts are drawn besides."""
+"""The longest slice of creating views: mostly one of them. Their texts are drawn besides."""
 _OPEN_S = 0.08
-"""How long at most where all of the viewport is new: the first sight of it should be whole."""
+"""The longest slice if all of the viewport is new: the first sight of it should be whole."""
 _TICK_MS = 10
 _REST_S = 0.12
-"""After this time without scrolling, what is next to the viewport is made ready."""
+"""The time without scrolling after which views next to the viewport are prepared."""
 _STEP = 20
 
 
@@ -107,7 +107,7 @@ class ColumnView(QAbstractScrollArea):
         self._moved()
 
     def _moved(self) -> None:
-        """Note that the views have other places, or that other entries are shown."""
+        """React to moved views or other entries."""
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:  # noqa: N802 - Qt's name
         """Scroll as the reader asks."""
@@ -177,7 +177,7 @@ class ColumnView(QAbstractScrollArea):
         self._correct(place, height, seen, measured=view.is_drawn)
 
     def _correct(self, place: int, height: int, seen: int, *, measured: bool) -> None:
-        """Correct the height of an entry. `seen`: how much of it, from its top, the reader could see until now."""
+        """Correct the height of an entry. `seen`: the height of it, from its top, that was visible until now."""
         top, old = MARGIN + self._column.top(place), self._column.height(place)
         grown = self._column.correct(place, height, measured=measured)
         if not grown:
@@ -199,7 +199,7 @@ class ColumnView(QAbstractScrollArea):
             self._clock.start()
 
     def _tick(self) -> None:
-        """Go on with what is missing, nearest first; one step at a time, so that nothing is ever late."""
+        """Create missing views, nearest first; one step at a time, so that nothing is ever late."""
         if not self.isVisible():
             return
         self._forget_many()
@@ -230,7 +230,7 @@ class ColumnView(QAbstractScrollArea):
         return [(place, view) for place, view in places if place is not None]
 
     def _forget_many(self) -> None:
-        """Keep up with a reader who scrolls on and on."""
+        """Drop views as fast as a reader scrolls."""
         if len(self._views) > 2 * KEPT and self._forget_one():
             self._forget_one()
 

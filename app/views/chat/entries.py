@@ -50,7 +50,7 @@ class EntryViews(QObject):
         return None if found is None else found[1]
 
     def make(self, entry: Entry) -> EntryView:
-        """Return the view of an entry, new where there is none; it is not shown yet."""
+        """Return the view of an entry, a new one if needed; it is not shown yet."""
         view = self.get(entry)
         if view is None:
             view = self._exchange_view(entry) if isinstance(entry, Exchange) else self._problem_view(entry.problem)
@@ -95,7 +95,7 @@ class EntryViews(QObject):
         )
 
     def mark_dropped(self, entry: Entry | None) -> None:
-        """Draw the line below this entry that ends what the model is not shown any more; None: nowhere."""
+        """Draw the line below this entry, the last one that the model no longer reads; None: nowhere."""
         self._marked = entry
         for each, view in self:
             view.mark_dropped(each is entry)
@@ -108,7 +108,7 @@ class EntryViews(QObject):
                 view.set_busy(busy)
 
     def show_tokens(self, on: bool) -> None:
-        """Show all replies token by token, those too whose views come later; or none."""
+        """Show all replies token by token, also those whose views come later; or none."""
         self._tokens = on
         for _, view in self:
             if isinstance(view, ExchangeView):
@@ -116,7 +116,7 @@ class EntryViews(QObject):
                 leave_tab_order(view)
 
     def mark_doubt(self, on: bool) -> None:
-        """Colour tokens by how sure the target was of them, or else by their origin."""
+        """Colour tokens by the target's certainty, or else by their origin."""
         self._doubt = on
         for _, view in self:
             if isinstance(view, ExchangeView):

@@ -40,7 +40,7 @@ class DroppedLine(QWidget):
 
 
 class DamageLine(QLabel):
-    """Say beside a message that it is not as it was written."""
+    """Mark a message whose file was changed."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(damage_note(), parent)
@@ -85,7 +85,7 @@ class EntryView(QFrame):
         return True
 
     def mark_dropped(self, on: bool) -> None:
-        """Draw a line below it, or none: what is above is not shown to the model any more."""
+        """Draw a line below it, or none: the model no longer reads the entries above."""
         layout = self.layout()
         if on == (self._line is not None) or layout is None:
             return
@@ -112,7 +112,7 @@ class EntryView(QFrame):
         return self.needed
 
     def room(self, held: int) -> int:
-        """Return the height that it is given, having had `held` until now.
+        """Return the height that it gets, having had `held` until now.
 
         Room is kept for text that is still to be drawn.
         """
@@ -123,7 +123,7 @@ class EntryView(QFrame):
         return max(self.needed, self.floor)
 
     def event(self, event: QEvent) -> bool:
-        """Note that something inside takes another height: a fold, an editor, another font."""
+        """React to a change of height inside: a fold, an editor, another font."""
         done = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
             self.resized.emit()
@@ -131,7 +131,7 @@ class EntryView(QFrame):
 
 
 class ProblemView(EntryView):
-    """Show a problem and what to do."""
+    """Show a problem with its remedy."""
 
     def __init__(self, problem: Problem, theme: Theme, ask: Ask, parent: QWidget | None = None) -> None:
         super().__init__(ask, parent)

@@ -232,14 +232,14 @@ class ExchangeView(EntryView):
         self.resized.emit()
 
     def mark_doubt(self, on: bool) -> None:
-        """Colour tokens by how sure the target was of them, or else by their origin."""
+        """Colour tokens by the target's certainty, or else by their origin."""
         self._doubt = on
         if self.tokens is not None:
             self.tokens.mark_doubt(on)
             self.resized.emit()
 
     def choose_token(self) -> None:
-        """Let the keys go through the tokens of the reply, which are coloured."""
+        """Let the keys walk through the coloured tokens of the reply."""
         if self.tokens is not None and self.reply.texts:
             self.reply.texts[-1].page.setFocus(Qt.FocusReason.TabFocusReason)
 
@@ -272,7 +272,7 @@ class ExchangeView(EntryView):
         self._folds = folds
 
     def refresh(self, exchange: Exchange) -> None:
-        """Stand for this exchange, which says the same but may have other branches or figures."""
+        """Switch to this exchange, which has the same text but maybe other branches or figures."""
         self.exchange = exchange
         self._show_actions()
         if exchange.ended:
@@ -311,7 +311,7 @@ class ExchangeView(EntryView):
         self.again_button.setVisible(exchange.ended and not exchange.answered and exchange.question_id is not None)
 
     def show_calls(self) -> None:
-        """Show the reply's tool calls and their results below it, folded, and what is asked about the next one."""
+        """Show the reply's tool calls and their results below it, folded, and the question about the next one."""
         parts, question = self.exchange.calls, self.exchange.tools
         waiting = open_calls(self.exchange.said)
         if question is not None and question.stage in ("asking", "running") and waiting:
@@ -365,7 +365,7 @@ class ExchangeView(EntryView):
         self._show_actions()
 
     def build_actions(self) -> bool:
-        """Make the buttons of the actions; gives whether they were not there yet."""
+        """Create the buttons of the actions; return True if they were missing."""
         if self.question_actions.is_built and self.reply_actions.is_built:
             return False
         self.question_actions.build()
@@ -435,7 +435,7 @@ class ExchangeView(EntryView):
         editor.edit.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _open_reply_editor(self, typed: str) -> QuestionEditor:
-        """Put an editor in the place of the reply, where there is none yet; `typed` stands in it."""
+        """Open an editor in place of the reply, unless there is one; `typed` is its text."""
         if self.reply_editor is not None:
             return self.reply_editor
         editor = self.reply_editor = QuestionEditor(typed, self._theme, self, is_reply=True)

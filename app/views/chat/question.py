@@ -23,7 +23,7 @@ from app.views.widgets.theme import Theme
 _SURELY_WIDE = 2_000
 """Characters from which on a question takes all the width it may: laying it out twice would take too long."""
 _RENDERED = 4_000
-"""Characters of a question that are rendered as Markdown: it is written at once."""
+"""The most characters of a question that are rendered as Markdown: it is written at once."""
 _AGAIN_MS, _MOST_TRIES = 40, 50
 _SHOWN = 20_000
 """Characters of a question that are shown; all of them are sent."""
@@ -133,7 +133,7 @@ class QuestionBox(QFrame):
         editor.edit.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def open_editor(self, typed: str) -> QuestionEditor:
-        """Put an editor in the place of the text, where there is none yet; `typed` stands in it."""
+        """Open an editor in place of the text, unless there is one; `typed` is its text."""
         if self.editor is None:
             self.editor = QuestionEditor(typed, self._theme, self)
             self.editor.set_busy(self._busy)

@@ -1,4 +1,4 @@
-"""Have a text rewritten: what to change is typed, and each change can be kept or undone."""
+"""Rewrite a text: the change is typed, and each difference can be kept or undone."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from app.views.widgets.theme import Theme, keep_fixed
 _SIZE = QSize(760, 560)
 _TYPED_LINES = 2
 _SAME, _TAKEN_AWAY, _NEW, _UNDONE = "  ", "− ", "+ ", "× "
-"""Before each line: what happened to it is never told by colour alone."""
+"""The mark before each line: a change is never shown by colour alone."""
 
 
 class RewriteDialog(Dialog):
-    """Show a text, and then what a rewrite changed in it; the window behind it goes on working.
+    """Show a text, and then the changes of a rewrite; the window behind it goes on working.
 
     `text`: the old one. Signals: wanted(text, what to change), stopped(), kept(the new text, without what was undone).
     """
@@ -35,7 +35,7 @@ class RewriteDialog(Dialog):
         self._pieces: list[Piece] = []
         self._undone: set[int] = set()
         self._rows: list[tuple[int, str]] = []
-        """Of each line that is shown its piece, and the mark before it."""
+        """Each shown line's piece, and the mark before it."""
         self._ended = self._begun = False
         self.what = QPlainTextEdit(self)
         self.what.setPlaceholderText(self.tr("What should change?"))
@@ -99,7 +99,7 @@ class RewriteDialog(Dialog):
     # What comes -------------------------------------------------------------------------------------------------------
 
     def show_new(self, text: str, *, ended: bool) -> None:
-        """Show the new text as far as it is written."""
+        """Show the new text so far."""
         self._new, self._ended = text, ended
         self._compare()
 
@@ -111,7 +111,7 @@ class RewriteDialog(Dialog):
         self.wanted.emit(self._old, self.what.toPlainText())
 
     def refuse(self) -> None:
-        """Say that nothing is rewritten now: the chat is being answered."""
+        """Report that nothing can be rewritten now: the chat is being answered."""
         self._begun, self._new, self._ended = False, self._old, False
         self._compare()
         self.state.setText(self.tr("A reply is being written in this chat. Wait for it, or stop it."))

@@ -1,4 +1,4 @@
-"""Show a picture that went with a question: small, and large when it is clicked."""
+"""Show a picture of a question: small, and large when it is clicked."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SentPicture(QToolButton):
         return self
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Ask for the picture when it is first seen: a long chat may have many."""
+        """Request the picture when it is first seen: a long chat may have many."""
         super().showEvent(event)
         if not self._begun:
             self._begun, alive = True, self._alive

@@ -1,4 +1,4 @@
-"""Show a tool call of a reply, or what a tool gave back: a line that unfolds. All of it is plain text."""
+"""Show a tool call of a reply, or its result: a line that unfolds. All of it is plain text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST_NAME = 200
 
 
 class ToolCallView(QWidget):
-    """Show a call, its arguments as JSON, or a result; folded at first. Attributes: part; text, what is copied."""
+    """Show a call, its arguments as JSON, or a result; folded at first. Attributes: part; text, the copied text."""
 
     def __init__(self, part: ToolCall | ToolResult, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)

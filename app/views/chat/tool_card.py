@@ -1,4 +1,4 @@
-"""Ask about a tool call, below the reply that makes it: what would be called, with what, and who says so."""
+"""Ask about a tool call, below the reply that makes it: the tool, the arguments, and the server."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class ToolCard(QFrame):
             column.addLayout(beside)
 
     def _answer(self, permission: Permission) -> None:
-        """Tell the answer, unless what was typed as an argument cannot be one."""
+        """Emit the answer, unless an edited argument is invalid."""
         changed: dict[str, Any] = {}
         for name, value in self.fields.items() if permission is not Permission.never else ():
             try:

@@ -21,7 +21,7 @@ _ATTRIBUTES = {
 
 
 def plot_of(address: str) -> bytes | None:
-    """Return the SVG of a plot that an address holds; None if it is not one that we could have drawn."""
+    """Return the SVG of a plot in an address; None if we could not have drawn it."""
     if not address.startswith(_BEGIN) or len(address) > _MOST:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Show the conversation on the screen: questions, replies, and what the reader wants done with them."""
+"""Show the conversation on the screen: questions, replies, and the reader's intents."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ class TranscriptView(ColumnView):
         self._views.show_tokens(on)
 
     def mark_doubt(self, on: bool) -> None:
-        """Colour tokens by how sure the target was of them, or else by their origin."""
+        """Colour tokens by the target's certainty, or else by their origin."""
         self._views.mark_doubt(on)
 
     def view_of(self, exchange: Exchange) -> ExchangeView | None:
-        """Return the view of an exchange, if it has one now: it may not, far from what is read."""
+        """Return the view of an exchange, if it has one now: far from the reader's place it may have none."""
         view = self._views.get(exchange)
         return view if isinstance(view, ExchangeView) else None
 
@@ -160,7 +160,7 @@ class TranscriptView(ColumnView):
         self.jump_to_end()
 
     def mark_dropped(self, entry: Entry | None) -> None:
-        """Draw a line below the last entry that the model is not shown any more; None: it is shown all."""
+        """Draw a line below the last entry that the model no longer reads; None: it reads all."""
         self._views.mark_dropped(entry)
 
     def set_busy(self, busy: bool) -> None:
@@ -168,13 +168,13 @@ class TranscriptView(ColumnView):
         self._views.set_busy(busy)
 
     def jump_to_end(self) -> None:
-        """Go to the end and stay there."""
+        """Scroll to the end and stay there."""
         self._following = True
         self._settle()
         self._open()
 
     def _focused_action(self, same: dict[int, int], entries: Sequence[Entry]) -> tuple[int, bool, str] | None:
-        """Return the focused action: the entry's new index, whether it is the question's, its name."""
+        """Return the focused action: the entry's new index, True for the question's, its name."""
         focus = QApplication.focusWidget()
         for place, view in self._placed():
             if focus is None or not isinstance(view, ExchangeView):
@@ -226,7 +226,7 @@ class TranscriptView(ColumnView):
             super().keyPressEvent(event)
 
     def scroll_by_key(self, event: QKeyEvent) -> bool:
-        """Scroll on Up, Down, Page Up, Page Down, Home and End; return whether the key was one of them."""
+        """Scroll on Up, Down, Page Up, Page Down, Home and End; return True if the key was one of them."""
         plain = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier == Qt.KeyboardModifier.NoModifier
         step = _KEYS.get(Qt.Key(event.key())) if plain else None
         if step is not None:

@@ -20,7 +20,7 @@ CHAT, CONVERSATIONS, MODELS, SPECULATION, VIEW, PROGRAM = (
     "program",
 )
 SECTIONS = (CHAT, CONVERSATIONS, MODELS, SPECULATION, VIEW, PROGRAM)
-"""In the order in which they are listed; others come after these."""
+"""The order of the listed sections; others come after these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Commands(QObject):
         return action
 
     def remove(self, key: str) -> None:
-        """Forget a command; nothing happens if there is none."""
+        """Remove a command; nothing happens if there is none."""
         command = self._commands.pop(key, None)
         if command is not None:
             self._window.removeAction(command.action)
@@ -110,7 +110,7 @@ class Commands(QObject):
             self.changed.emit()
 
     def run(self, key: str) -> None:
-        """Do it, if it is possible now."""
+        """Run a command, if it is possible now."""
         self._commands[key].action.trigger()
 
     def action(self, key: str) -> QAction:
@@ -119,7 +119,7 @@ class Commands(QObject):
         return self._commands[key].action
 
     def refresh(self) -> None:
-        """Bring all actions into the state of now, before they are shown."""
+        """Update all actions before they are shown."""
         for command in self._commands.values():
             self._refresh(command)
 
@@ -180,7 +180,7 @@ class Commands(QObject):
         return words.get(section, section)
 
     def _run(self, command: Command, slot: Callable[[], Any]) -> None:
-        """Run the command if it is enabled now: a key may be pressed long after the state was last looked at."""
+        """Run the command if it is enabled now: a key may be pressed long after the last update."""
         if command.enabled is None or command.enabled():
             slot()
         self._refresh(command)

@@ -1,4 +1,4 @@
-"""Show the command palette: type some letters of what is to be done, Enter does it."""
+"""Show the command palette: type some letters of a command, Enter runs it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from app.views.widgets.theme import Theme
 _WIDTH, _MARGIN, _BELOW = 600, 24, 24
 _ROWS = 12
 _TITLES, _TITLES_AT_FIRST = 2_000, 8
-"""Conversations that are looked through, and how many are shown while nothing is typed."""
+"""Conversations that are searched, and those shown before anything is typed."""
 _MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 
 
@@ -40,7 +40,7 @@ class Title:
 
 
 class CommandPalette(QWidget):
-    """Cover the whole window: a card with a field and the lines that fit what is typed.
+    """Cover the whole window: a card with a field and the lines that match it.
 
     Escape, or a click beside the card, closes it; the keyboard is back where it was.
     Attributes: field, list, rows.
@@ -93,7 +93,7 @@ class CommandPalette(QWidget):
     # Coming and going -------------------------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Show it, ready for typing; if it is there, close it."""
+        """Show it, ready for typing; close it if it is open."""
         if self.isVisible():
             self.leave()
             return

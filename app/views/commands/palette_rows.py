@@ -1,4 +1,4 @@
-"""Hold the lines of the command palette: the model that Qt reads, and how they are drawn."""
+"""Hold the lines of the command palette: Qt's model, and their painting."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Index = QModelIndex | QPersistentModelIndex
 LINE_ROLE = int(Qt.ItemDataRole.UserRole)
 _PADDING, _ICON, _RADIUS = 10, 16, 6
 _JOINED = 0x0590
-"""From this character on there are letters that are joined, or that run from right to left."""
+"""The first character of scripts with joined letters, or from right to left."""
 _LEAST = 6.0
 """Letters that are scattered more widely than this are there by chance."""
 
@@ -42,7 +42,7 @@ class Line:
     destroys: bool = False
 
     def found(self, query: str) -> FuzzyMatch | None:
-        """Match it with what was typed. A command is also found by the name of its section."""
+        """Match it with a typed query. A command is also found by the name of its section."""
         hit = match(query, self.text)
         if hit is None and not self.title:
             both = match(query, f"{self.text} {self.section}")
@@ -56,7 +56,7 @@ class Line:
         return FuzzyMatch(hit.score - (0.0 if self.possible else 15.0) - (5.0 if self.title else 0.0), hit.places)
 
     def marked(self, places: tuple[int, ...]) -> Line:
-        """Return the same line, with what was typed."""
+        """Return the same line, with the typed letters marked."""
         return replace(self, marks=places)
 
 
@@ -74,7 +74,7 @@ class PaletteRows(QAbstractListModel):
         self.endResetModel()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802 - Qt's name and default
-        """Return the number of lines that fit what was typed."""
+        """Return the number of lines that match the query."""
         return 0 if parent.isValid() else len(self.lines)
 
     def data(self, index: Index, role: int = int(Qt.ItemDataRole.DisplayRole)) -> Any:
@@ -98,7 +98,7 @@ class PaletteRows(QAbstractListModel):
 
 
 class CommandPainter(QStyledItemDelegate):
-    """Draw the lines: the words, what was typed in bold; at the other side where it belongs, and the keys."""
+    """Draw the lines: the words, typed letters in bold; at the other side the section, and the keys."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)

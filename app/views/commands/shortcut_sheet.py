@@ -23,11 +23,11 @@ from app.views.widgets.keys import Dialog
 
 _SIZE = QSize(760, 560)
 Group = tuple[str, list[tuple[str, str]]]
-"""A heading, and under it what is done with which keys."""
+"""A heading, and under it actions with their keys."""
 
 
 class ShortcutSheet(Dialog):
-    """Read the commands; what has no keys is in the palette. Attribute: groups."""
+    """List the commands with keys; others are in the palette. Attribute: groups."""
 
     def __init__(self, commands: Commands, parent: QWidget) -> None:
         super().__init__(parent)

@@ -42,7 +42,7 @@ _SIZE = QSize(720, 760)
 
 
 class CompareDialog(RunDialog):
-    """Compare plain decoding with what is chosen in the window."""
+    """Compare plain decoding with the selected models."""
 
     kind = "compare"
 
@@ -129,7 +129,7 @@ class CompareDialog(RunDialog):
             label.setVisible(bool(label.text()))
 
     def show_race(self) -> None:
-        """Show the race as far as it is."""
+        """Show the race so far."""
         request, race = self.run.request, self.run.race
         if request is None:
             self.race.show_race(None, ("", ""), sampled=False, free=True)

@@ -31,7 +31,7 @@ _DATA = Qt.ItemDataRole.UserRole
 
 
 class RunDialog(Dialog):
-    """Ask for a measurement and show how far it is; the classes below show its result.
+    """Ask for a measurement and show its progress; the classes below show its result.
 
     Signals: start_wanted(prompt, CompareSettings), cancel_wanted() (also when it is closed).
     """
@@ -174,7 +174,7 @@ class RunDialog(Dialog):
         self.prompt.setFocus()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Stop on Esc what is running; only then it closes."""
+        """Stop a running measurement on Esc; only then it closes."""
         if event.key() == Qt.Key.Key_Escape and self.run.running:
             event.accept()
             self.cancel_wanted.emit()

@@ -20,7 +20,7 @@ _LINES = 7
 """Lines of text that are seen of each column."""
 _PAD = 12.0
 _SLACK = 0.05
-"""Of a line: heights are rounded to whole pixels."""
+"""The tolerance, in lines: heights are rounded to whole pixels."""
 _FRAME_MS = 33
 _PICTURE = QSize(1000, 430)
 _PICTURE_PIXELS = 15
@@ -28,7 +28,7 @@ _PICTURE_PIXELS = 15
 
 
 class RaceField(QWidget):
-    """Paint the columns at a moment; `seconds` None: what is written by now. Attributes: race, names."""
+    """Paint the columns at a moment; `seconds` None: the text so far. Attributes: race, names."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -116,7 +116,7 @@ class RaceField(QWidget):
         return _PICTURE.width(), _PICTURE.height()
 
     def picture(self, seconds: float | None, title: str) -> QImage:
-        """Return the race at a moment as a picture to give away, with the outcome below once it is known."""
+        """Return the race at a moment as a picture to share, with the outcome below once it is known."""
         image = QImage(_PICTURE, QImage.Format.Format_RGB888)
         image.fill(self._theme.color("background"))
         font = QFont(self.font())
@@ -196,7 +196,7 @@ class RaceView(QWidget):
         in_column(self.field, self.outcome, row, margins=(0, 0, 0, 0), spacing=8, parent=self)
 
     def show_race(self, race: Race | None, names: tuple[str, str], *, sampled: bool, free: bool) -> None:
-        """Show a race as far as it is; `free`: nothing is being measured that watching it again would disturb."""
+        """Show a race so far; `free`: no measurement runs that watching it again would disturb."""
         self.setVisible(race is not None)
         if race is None:
             self._clock.stop()
@@ -223,7 +223,7 @@ class RaceView(QWidget):
             self._tick()
 
     def tell_saved(self, path: Path, problem: str) -> None:
-        """Say that a picture is saved, or why it is not."""
+        """Report that a picture is saved, or why it is not."""
         words = self.tr("Saved as {name}") if not problem else self.tr("{name} was not saved: {reason}")
         self.told.setText(words.format(name=path.name, reason=problem))
 

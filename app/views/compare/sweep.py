@@ -1,4 +1,4 @@
-"""Show the lookahead sweep: tokens/s against K, drawn as it is measured."""
+"""Show the lookahead sweep: tokens/s against K, drawn during the measurement."""
 
 from __future__ import annotations
 

@@ -87,11 +87,11 @@ class SearchField(QLineEdit):
         self._glass.move(8, (self.height() - self._glass.height()) // 2)
 
     def event(self, event: QEvent) -> bool:
-        """Keep Escape for the search, before it is for the window."""
+        """Keep Escape for the search, before the window gets it."""
         return keeps_escape(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Clear the field on Escape, then leave it; go on to what was found on Down."""
+        """Clear the field on Escape, then leave it; go on to the results on Down."""
         if event.key() == Qt.Key.Key_Escape:
             (self.clear if self.text() else self.abandoned.emit)()
         elif event.key() == Qt.Key.Key_Down:
@@ -166,7 +166,7 @@ class RowList(QListView):
         return [item for index in indexes if (item := self.item_at(index)) is not None]
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Paint the rows; show the keyboard's focus too where there is no row that it stands on."""
+        """Paint the rows; show the keyboard's focus also if no row has it."""
         super().paintEvent(event)
         if self.hasFocus() and self.item_at(self.currentIndex()) is None:
             painter = QPainter(self.viewport())
@@ -207,7 +207,7 @@ class RowList(QListView):
 
 
 class ConversationPanel(QFrame):
-    """Render the list, and send what is wanted.
+    """Show the list, and emit the user's wishes.
 
     Signals: new_wanted(), project_wanted(ids) (a new one, with these chats), moved(ids, project) (0: into none),
     folded(project, bool), project_chosen(what, project) (one of PROJECT_ACTIONS), chosen(id), renamed(id, title),
@@ -321,7 +321,7 @@ class ConversationPanel(QFrame):
     # Rendering --------------------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Show the state as it is now; the row with the keyboard stays the same conversation."""
+        """Show the current state; the row with the keyboard stays the same conversation."""
         before = self.list.item_at(self.list.currentIndex())
         self.rows.refresh()
         row = None if before is None else self._state.row_of(before.id)
@@ -347,7 +347,7 @@ class ConversationPanel(QFrame):
         self.search.selectAll()
 
     def rename(self, conversation: int) -> None:
-        """Let the title be changed in its row."""
+        """Edit the title in its row."""
         row = self._state.row_of(conversation)
         if row is not None:
             self._stand_on(row)
@@ -390,7 +390,7 @@ class ConversationPanel(QFrame):
     # The menu ---------------------------------------------------------------------------------------------------------
 
     def make_menu(self, item: ConversationItem | None) -> QMenu:
-        """Make the menu of a conversation (None: of the list), or of all that are selected if it is one of them."""
+        """Create the menu of a conversation (None: of the list), or of all selected ones if it is among them."""
         menu = QMenu(self)
         several = self.list.selected()
         if item in several and len(several) > 1:

@@ -26,7 +26,7 @@ _LONGEST_TITLE, _LONGEST = 200, 200_000
 
 
 class ProjectDialog(Dialog):
-    """Change a project; what is changed holds at once. The window behind it goes on working.
+    """Change a project; changes hold at once. The window behind it goes on working.
 
     `models`: the names of its models, or of those that would be its own. Signals: changed(title, instructions, whether
     it has models of its own), files_wanted() (to be asked for), file_removed(name), folder_wanted(), folder_left().

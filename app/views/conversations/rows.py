@@ -1,4 +1,4 @@
-"""Hold the rows of the list of conversations: the model that Qt reads, and how they are drawn."""
+"""Hold the rows of the list of conversations: Qt's model, and their painting."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from app.views.widgets.theme import Theme
 
 Index = QModelIndex | QPersistentModelIndex
 CHATS = "application/x-outrider-chats"
-"""The kind of what is dragged: ids of chats."""
+"""The MIME type of dragged chats: their ids."""
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 OPEN_ROLE = ROW_ROLE + 1
 WRITING_ROLE = ROW_ROLE + 2
@@ -47,7 +47,7 @@ class ConversationRows(QAbstractListModel):
         self._rows: list[Row] = []
 
     def refresh(self) -> None:
-        """Show the state as it is now."""
+        """Show the current state."""
         rows = list(self._state.rows)
         if rows == self._rows:
             return
@@ -109,7 +109,7 @@ class ConversationRows(QAbstractListModel):
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | edited
 
     def mimeTypes(self) -> list[str]:  # noqa: N802 - Qt's name
-        """Return the kind of what is dragged."""
+        """Return the MIME type of dragged chats."""
         return [CHATS]
 
     def mimeData(self, indexes: Sequence[Index]) -> QMimeData:  # noqa: N802 - Qt's name
@@ -151,7 +151,7 @@ class ConversationPainter(QStyledItemDelegate):
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: N802 - Qt's name
-        """Return one line, and two more for what a search found."""
+        """Return one line, and two more for a search hit."""
         row = index.data(ROW_ROLE)
         height = QFontMetrics(option.font).height()
         if isinstance(row, Heading):

@@ -1,4 +1,4 @@
-"""Show text that is as tall as it is long, and load nothing."""
+"""Show text at its full height, and load nothing."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from app.state.markdown.parser import is_safe_link
 from app.views.markdown.link_question import LinkQuestion
 
 TALLEST = 16_000_000
-"""Pixels. Qt has no taller widgets; what lies below is not to be seen."""
+"""Pixels. Qt has no taller widgets; lower text is invisible."""
 
 
 def take_height(widget: QWidget, height: int) -> None:
-    """Make a widget just so tall, unless it is."""
+    """Fix the height of a widget, unless it has it already."""
     height = min(height, TALLEST)
     if height != widget.height() or widget.minimumHeight() != height:
         widget.setFixedHeight(height)

@@ -1,4 +1,4 @@
-"""Show a bar above a block of a text: what it is, and buttons for what can be done with it."""
+"""Show a bar above a block of a text: its kind, and buttons for its actions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TOLD_MS = 6_000
 
 
 class BlockBar(QWidget):
-    """Hold the buttons of one block, and what is shown over the block in its place.
+    """Hold the buttons of one block, and the widget shown over the block in its place.
 
     Attribute: box (of the text), over (what is shown over it, None: nothing).
     Signal: changed() (the block takes another height, which places everything again).
@@ -73,13 +73,13 @@ class BlockBar(QWidget):
         """Offer the actions for a text of this width (pixels)."""
 
     def place(self, layout: QAbstractTextDocumentLayout, height: int) -> None:
-        """Go to the place above the block; `height`: of the bar."""
+        """Move to the place above the block; `height`: of the bar."""
 
     def be_plain(self) -> None:
-        """Show the block as it stands in the text: what is painted over the text must be seen."""
+        """Show the block as it stands in the text: paint over the text must be visible."""
 
     def cover(self, over: QWidget | None) -> None:
-        """Show this over the block, in place of what is there."""
+        """Show a widget over the block, in place of the present one."""
         if self.over is not None:
             self.over.hide()
             self.over.deleteLater()
@@ -88,7 +88,7 @@ class BlockBar(QWidget):
             over.show()
 
     def leave(self) -> None:
-        """Go, with what is shown over the block: the text begins anew."""
+        """Delete the bar, with the widget over the block: the text begins anew."""
         self.cover(None)
         self.hide()
         self.deleteLater()
@@ -100,13 +100,13 @@ class BlockBar(QWidget):
         QTimer.singleShot(_COPIED_MS, button, lambda: keep_icon(button, self._theme, "copy", "muted"))
 
     def tell(self, words: str) -> None:
-        """Say something for a while in the place of the label."""
+        """Show words for a while in place of the label."""
         self.label.setText(words)
         QTimer.singleShot(_TOLD_MS, self.label, lambda: self.label.setText(self._named))
 
 
 class CodeBar(BlockBar):
-    """Show the language of code; copy and save it, wrap or number its lines, and show what it describes."""
+    """Show the language of code; copy and save it, wrap or number its lines, and preview its picture."""
 
     def __init__(self, box: CodeBox, theme: Theme, text: QTextEdit) -> None:
         super().__init__(box, theme, text)
@@ -138,7 +138,7 @@ class CodeBar(BlockBar):
             self.wrap_button.setVisible(is_short_enough(self.box) and wraps(self.box))
 
     def place(self, layout: QAbstractTextDocumentLayout, height: int) -> None:
-        """Go above the code, with what is shown over it and beside it."""
+        """Move above the code, with the widgets over it and beside it."""
         place = layout.blockBoundingRect(self.box.frame.firstCursorPosition().block())
         left = round(place.left() - self._gutter() - CODE_MARGIN)
         top = round(place.top()) - height
@@ -161,7 +161,7 @@ class CodeBar(BlockBar):
         self._show(None)
 
     def leave(self) -> None:
-        """Go, with the numbers, and want no preview any more."""
+        """Delete the bar, with the numbers and the preview."""
         super().leave()
         for part in (self._numbers, self._preview):
             if part is not None:
@@ -172,7 +172,7 @@ class CodeBar(BlockBar):
         return 0 if self._numbers is None else self._numbers.wanted
 
     def _show(self, over: QWidget | None) -> None:
-        """Show the code unwrapped, as what it describes, or as it is."""
+        """Show the code unwrapped, as a picture, or as it is."""
         if over is None and self.over is None:
             return
         if isinstance(self.over, CodeScroll):

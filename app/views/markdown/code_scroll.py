@@ -38,7 +38,7 @@ def is_short_enough(box: CodeBox) -> bool:
 
 
 def break_lines(box: CodeBox, *, on: bool) -> None:
-    """Let the lines of the code wrap in the text, or not: then it takes as much height as it has lines."""
+    """Wrap the lines of the code in the text, or not: then it takes as much height as it has lines."""
     cursor = QTextCursor(box.frame.document())
     cursor.beginEditBlock()
     for frame in box.frames:
@@ -62,7 +62,7 @@ def edges(layout: QAbstractTextDocumentLayout, frame: QTextTable) -> tuple[float
 
 
 def make_room(box: CodeBox, height: int | None) -> None:
-    """Give the place of the code another height (pixels), and its lines none; None: as it was."""
+    """Set the height (pixels) of the code's place, and hide its lines; None: restore it."""
     cursor = QTextCursor(box.frame.document())
     cursor.beginEditBlock()
     for frame in box.frames:
@@ -89,7 +89,7 @@ def _blocks(box: CodeBox) -> list[QTextBlock]:
 
 
 class CodeScroll(QTextEdit):
-    """Show a copy of code as it stands in a text, in its colours, with a scroll bar below it where it is wider."""
+    """Show a copy of code as it stands in a text, in its colours, with a scroll bar below it if it is wider."""
 
     def __init__(self, box: CodeBox, parent: QWidget) -> None:
         super().__init__(parent)
@@ -152,7 +152,7 @@ class LineNumbers(QWidget):
         self._leave_free(self.wanted)
 
     def leave(self) -> None:
-        """Go, and give the code its room back."""
+        """Delete the copy, and give the code its room back."""
         self._leave_free(0)
         self.hide()
         self.deleteLater()

@@ -1,4 +1,4 @@
-"""Write code into a text document, in its colours, at the end of what is there."""
+"""Write code into a text document, in its colours, at its end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CODE_LINES = (130.0, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
 """The height of a line of code, as Qt takes it."""
 _STEP_S = 0.001
 _WORD = re.compile(r"[^\s\u2e80-\ud7ff\uff00-\uffef]+")
-"""What is not broken: words of scripts that part them by spaces."""
+"""Words that are not broken: those of scripts that separate them by spaces."""
 _COLORS = {"inserted": "code_string", "deleted": "danger"}
 
 
@@ -72,7 +72,7 @@ class TableBox(CodeBox):
         self.whole = [0.0] * table.columns()
 
     def add(self, table: QTextTable) -> None:
-        """Go on in another frame."""
+        """Continue in another frame."""
         self.frames.append(table)
         self.pieces.append("")
 

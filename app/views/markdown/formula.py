@@ -25,14 +25,14 @@ OBJECT = "\N{OBJECT REPLACEMENT CHARACTER}"
 _KIND = int(QTextFormat.ObjectTypes.UserObject) + 1
 _NUMBER = int(QTextFormat.Property.UserProperty) + 1
 _X_HEIGHT = 0.467
-"""Of the letters of mathematics, in times of their size."""
+"""The x-height of mathematical letters, in times of their size."""
 _SPACE = 0.12
-"""On both sides of a formula in a line, in times of the letters' size."""
+"""The space on both sides of a formula in a line, in times of the letters' size."""
 _LONGEST_TIP = 600
 
 
 class FormulaObjects(QPyTextObject):
-    """Draw the formulas of one document. Attribute: sources, what was written, by number."""
+    """Draw the formulas of one document. Attribute: sources, their TeX, by number."""
 
     def __init__(self, document: QTextDocument, theme: Theme, parent: QObject) -> None:
         super().__init__(parent)
@@ -68,7 +68,7 @@ class FormulaObjects(QPyTextObject):
         cursor.insertText(OBJECT, form)
 
     def with_sources(self, text: str, begin: int, end: int) -> str:
-        """Return a text of the document, from a position to another one, with what was written for its formulas."""
+        """Return a text of the document, from a position to another one, with the source of its formulas."""
         if OBJECT not in text:
             return text
         pieces = text.split(OBJECT)
@@ -108,7 +108,7 @@ class FormulaObjects(QPyTextObject):
         painter.restore()
 
     def _look_up(self, document: QTextDocument, form: QTextFormat) -> tuple[Formula, float, float]:
-        """Return the formula, the size of its letters (pixels), and what Qt takes of the middle, in times of it."""
+        """Return the formula, the size of its letters (pixels), and Qt's height of the middle, in times of it."""
         number: Any = form.property(_NUMBER)
         formula = self._formulas[int(number)]
         font = form.toCharFormat().font()

@@ -11,7 +11,7 @@ from app.state.markdown.parser import is_safe_link
 _WIDTH = 420
 _MARGIN = 12
 _LONGEST_HOST = 60
-"""Characters of it that are shown: its end says whose it is."""
+"""The most characters of the host that are shown: its end names the owner."""
 _SHOWN = 4_000
 """Characters of an address that are shown."""
 
@@ -57,7 +57,7 @@ class LinkQuestion(QFrame):
         self.setFixedWidth(_WIDTH)
 
     def _question(self) -> str:
-        """Return the question, with what counts in an address: it may begin with the name of another site."""
+        """Return the question, with the host of the address: it may begin with the name of another site."""
         host = QUrl(self.address).host(QUrl.ComponentFormattingOption.FullyEncoded)
         host = host if len(host) <= _LONGEST_HOST else f"…{host[-_LONGEST_HOST:]}"
         return self.tr("Open this link to {host} in your browser?").format(host=host)

@@ -29,7 +29,7 @@ _KINDS: dict[str, Kind] = {
     "mmd": "mermaid",
 }
 _pages: list[QTemporaryDir] = []
-"""Where pages are that were opened; it goes with the program."""
+"""Folders of opened pages; they are deleted with the program."""
 
 
 def kind_of(language: str, code: str) -> Kind | None:
@@ -43,7 +43,7 @@ def kind_of(language: str, code: str) -> Kind | None:
 
 
 class Preview(QLabel):
-    """Show the picture, no wider than its place. Signal: drawn(reason) ("": it is there, else why not)."""
+    """Show the picture, no wider than its place. Signal: drawn(reason) ("": it is there, else the reason why not)."""
 
     drawn = Signal(str)
 
@@ -67,7 +67,7 @@ class Preview(QLabel):
             self.drawn.emit(say(reason if isinstance(reason, str) else "") or self.tr("it cannot be drawn"))
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size of the picture and what is around it."""
+        """Return the size of the picture with its margins."""
         margins = self.contentsMargins()
         size = self.pixmap().deviceIndependentSize().toSize()
         return size + QSize(margins.left() + margins.right(), margins.top() + margins.bottom())

@@ -1,4 +1,4 @@
-"""Show a reply as it grows: what the model says as Markdown, what it thought as a line that unfolds."""
+"""Show a reply as it grows: the answer as Markdown, the thought as a line that unfolds."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class ReplyView(QWidget):
         return [bar for part in self.texts for bar in part.bars if isinstance(bar, CodeBar)]
 
     def toPlainText(self) -> str:  # noqa: N802 - as Qt's text widgets call it
-        """Return the reply as it is shown."""
+        """Return the reply's display text."""
         return "\n".join(part.to_plain_text() for part in self._parts)
 
     def textCursor(self) -> QTextCursor:  # noqa: N802 - as Qt's text widgets call it
@@ -173,7 +173,7 @@ class ReplyView(QWidget):
         return True
 
     def _read(self) -> bool:
-        """Read on. False if there is nothing to be read."""
+        """Read on. False if there is nothing unread."""
         if self._unread:
             self._pieces.extend(self._split.push(self._unread.popleft()))
         elif self._complete and not self._read_all:
@@ -216,7 +216,7 @@ class ReplyView(QWidget):
     # Parts ------------------------------------------------------------------------------------------------------------
 
     def _place(self, piece: ReplyPiece) -> None:
-        """Give a piece to the part that it belongs to."""
+        """Pass a piece to its part."""
         if self._seen_since is None:
             self._seen_since = perf_counter()
         match piece.what:

@@ -83,7 +83,7 @@ class SourceMap:
             index += 1
 
     def shown_of(self, begin: int, end: int) -> tuple[int, int]:
-        """Return the positions between which a part of the source is shown; the same one twice where it is not."""
+        """Return the positions between which a part of the source is shown; the same one twice if it is hidden."""
         first = bisect_right(self._source_ends, begin)
         last = bisect_left(self._source_begins, end) - 1
         if first > last:
@@ -93,10 +93,10 @@ class SourceMap:
 
     @property
     def source_begin(self) -> int:
-        """Return the beginning of the first part in the source, -1 where there is none."""
+        """Return the beginning of the first part in the source, -1 if there is none."""
         return self._source_begins[0] if len(self) else -1
 
     @property
     def source_end(self) -> int:
-        """Return the end of the last part in the source, -1 where there is none."""
+        """Return the end of the last part in the source, -1 if there is none."""
         return self._source_ends[-1] if len(self) else -1

@@ -1,4 +1,4 @@
-"""Show a bar above a table: sort its rows, copy it for a spreadsheet, scroll it sideways where it is wide."""
+"""Show a bar above a table: sort its rows, copy it for a spreadsheet, scroll it sideways if it is wide."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from app.views.markdown.formula import FormulaObjects
 from app.views.widgets.theme import Theme
 
 _MOST_CELLS = 4_000
-"""Of a table that is sorted, or scrolled sideways: its cells stand in two documents."""
+"""The most cells of a table that is sorted, or scrolled sideways: its cells stand in two documents."""
 _WIDEST = 320.0
-"""Pixels of a column whose words would be less wide."""
+"""The widest column, in pixels, whose words would be narrower."""
 _PADDING = 6.0
 _BESIDE = 2 * _PADDING + 2.0
 _LONGEST_NAME = 40
@@ -67,7 +67,7 @@ class TableBar(BlockBar):
             QTimer.singleShot(0, self, self._lay_out)
 
     def place(self, layout: QAbstractTextDocumentLayout, height: int) -> None:
-        """Go above the table, with what is shown over it."""
+        """Move above the table, with the widget over it."""
         top, end = edges(layout, self._table.frames[0])[0], edges(layout, self._table.frames[-1])[1]
         room = self._text.viewport().width()
         self.setGeometry(0, round(top) - height, room, height)
@@ -94,7 +94,7 @@ class TableBar(BlockBar):
         return self._scrolls or self._sorted is not None
 
     def _lay_out(self) -> None:
-        """Give the columns their widths, and show over the table what is not as it stands there."""
+        """Set the widths of the columns, and show a copy over a table that differs from its text."""
         width = round(self._text.document().textWidth())
         columns = self._widths(width) if self._shows_copy else []
         self._laid_out = (width, self._scrolls)
@@ -118,7 +118,7 @@ class TableBar(BlockBar):
         self.changed.emit()
 
     def _widths(self, room: int) -> list[float]:
-        """Return the widths of the columns: those of their lines where there is room, of their words at least."""
+        """Return the widths of the columns: those of their lines if there is room, of their words at least."""
         least = [min(each, _WIDEST) + _BESIDE for each in self._table.least]
         whole = [max(low, min(each, _WIDEST) + _BESIDE) for low, each in zip(least, self._table.whole, strict=True)]
         if self._scrolls or sum(whole) <= room:
@@ -167,7 +167,7 @@ class TableBar(BlockBar):
 
 
 class TableScroll(AutoHeightText):
-    """Show a copy of a table with its rows in an order, `width` pixels wide, which may be more than there is room."""
+    """Show a copy of a table with its rows in an order, `width` pixels wide, which may exceed the room."""
 
     def __init__(self, rows: Rows, box: TableBox, width: float, formulas: FormulaObjects, text: QTextEdit) -> None:
         super().__init__(text.viewport())
@@ -214,7 +214,7 @@ def _copy_cell(source: QTextTableCell, target: QTextTableCell) -> None:
 
 
 def csv_of(rows: Rows, formulas: FormulaObjects) -> str:
-    """Return a table as CSV, of formulas what was written."""
+    """Return a table as CSV, with the source of its formulas."""
     lines = io.StringIO()
     csv.writer(lines, lineterminator="\n").writerows([words_of(cell, formulas) for cell in row] for row in rows)
     return lines.getvalue()

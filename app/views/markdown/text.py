@@ -33,7 +33,7 @@ _STEP = 2_000
 """Characters that are cut into blocks at once."""
 _STEPS_A_LAYOUT = 6
 _PATIENCE_S = 2.0
-"""How long a piece waits for its formulas; then their source is shown."""
+"""The seconds that a piece waits for its formulas; then their source is shown."""
 MOST_PIXELS = 8_000_000
 """Qt lays out no more than 2²³ of them."""
 
@@ -59,7 +59,7 @@ class MarkdownPage(AutoHeightText):
 
     @property
     def over(self) -> Callable[[MarkdownPage, QRect], None] | None:
-        """What paints over the text; all of the text is in sight for it."""
+        """The painter over the text; all of the text is visible for it."""
         return self._over
 
     @over.setter
@@ -83,14 +83,14 @@ class MarkdownPage(AutoHeightText):
             self.bars.place()
 
     def _refit(self) -> None:
-        """Take another height, with what it stands in."""
+        """Update the height, also of the parent."""
         self.fit()
         holder = self.parentWidget()
         if isinstance(holder, MarkdownText):
             holder.fit()
 
     def show_whole(self, text: str) -> bool:
-        """Show a short text, all of it at once; return whether its formulas are set already."""
+        """Show a short text, all of it at once; return True if its formulas are set already."""
         self.begin()
         blocks = MarkdownBlocks()
         found = [*blocks.push(text), *blocks.finish()]
@@ -110,7 +110,7 @@ class MarkdownPage(AutoHeightText):
 
     @property
     def text(self) -> str:
-        """Return the text as it is shown, of formulas what was written."""
+        """Return the display text, with the source of its formulas."""
         shown = self.toPlainText().strip("\n")
         return self.formulas.with_sources(shown, 0, self.document().characterCount())
 
@@ -133,7 +133,7 @@ class MarkdownPage(AutoHeightText):
         menu.popup(event.globalPos())
 
     def createMimeDataFromSelection(self) -> QMimeData:  # noqa: N802 - Qt's name
-        """Copy of formulas what was written."""
+        """Copy the source of formulas."""
         data = super().createMimeDataFromSelection()
         if OBJECT in data.text():
             cursor = self.textCursor()
@@ -233,7 +233,7 @@ class MarkdownText(QWidget):
         self._ending = True
 
     def draw_again(self) -> None:
-        """Write all of it anew, because the colours have changed. It stays as tall as it is until that is done."""
+        """Redraw everything, because the colours have changed. The height stays until that is done."""
         ending = self._ending
         self.close_edit()
         self._floor = self.height()
@@ -243,13 +243,13 @@ class MarkdownText(QWidget):
         self._ending = ending
 
     def close_edit(self) -> None:
-        """Close the edit while writing pauses: what was written since is laid out, once."""
+        """Close the edit while writing pauses: new text is laid out, once."""
         if self._edit is not None:
             self._edit.endEditBlock()
             self._edit = None
 
     def step(self) -> None:
-        """Write a little: what takes a millisecond or so."""
+        """Write one step, of a millisecond or so."""
         if self._job is not None:
             self._open_edit()
             if next(self._job, self) is self:
@@ -308,7 +308,7 @@ class MarkdownText(QWidget):
             self._mark = None
 
     def _stop(self) -> None:
-        """Say that no more fits into a document; the reply itself is whole."""
+        """Report that the document is full; the reply itself is whole."""
         self._waiting.clear()
         self._full, self._blocks, self._tail_stale = True, MarkdownBlocks(), False
         note = self.tr("The rest of this reply is too long to display. Copy the reply to get all of it.")
@@ -324,7 +324,7 @@ class MarkdownText(QWidget):
             self._ended = True
 
     def show_tail(self) -> None:
-        """Show the open end as it is now, behind what is finished. Call when there is nothing else to write."""
+        """Show the open end, behind the finished text. Call when there is nothing else to write."""
         if not self._tail_stale:
             return
         block = None if self._ending else self._blocks.open_block
@@ -363,5 +363,5 @@ class MarkdownText(QWidget):
             self.fit()
 
     def to_plain_text(self) -> str:
-        """Return the text as it is shown."""
+        """Return the display text."""
         return "" if self.page.empty else self.page.text

@@ -15,7 +15,7 @@ _INDENT = 14
 
 
 class ThoughtView(QWidget):
-    """Show a thought: open while it is being thought, then folded.
+    """Show a thought: open while it is written, then folded.
 
     Signals: turned() (folded or unfolded), answer_wanted() (the thought is to end now).
     """
@@ -79,7 +79,7 @@ class ThoughtView(QWidget):
         self._unread.append(text)
 
     def end(self, seconds: float | None) -> None:
-        """End the thought. `seconds`: how long it took, if anyone looked on."""
+        """End the thought. `seconds`: its duration, if it was watched."""
         self._live = False
         self.answer.hide()
         if seconds is None:
@@ -111,7 +111,7 @@ class ThoughtView(QWidget):
         self.body.draw_again()
 
     def show_tail(self) -> None:
-        """Show the open end as it is now."""
+        """Show the open end."""
         if not self.folded:
             self.body.show_tail()
 

@@ -150,7 +150,7 @@ class MarkdownWriter(CodeWriter):
             self._repeats = False
 
     def mark(self) -> Mark:
-        """Return the end as it is now, to come back to."""
+        """Return a mark of the present end, to come back to."""
         cursor = QTextCursor(self._document)
         self.to_end(cursor)
         box = self.boxes[-1] if self.boxes else None
@@ -195,7 +195,7 @@ class MarkdownWriter(CodeWriter):
             del self.boxes[-1].pieces[boxes[1] :], self.boxes[-1].frames[boxes[1] :]
 
     def close_gap(self) -> None:
-        """Close the gap below what comes last, until something follows."""
+        """Close the gap below the last block, until another follows."""
         cursor = QTextCursor(self._document)
         self.to_end(cursor)
         before = cursor.block().previous()
@@ -224,7 +224,7 @@ class MarkdownWriter(CodeWriter):
     # Text -------------------------------------------------------------------------------------------------------------
 
     def _open_block(self, cursor: QTextCursor, block: QTextBlockFormat, char: QTextCharFormat) -> None:
-        """Go to a new block at the end."""
+        """Begin a new block at the end."""
         if self._fresh:
             cursor.setBlockFormat(block)
             cursor.setBlockCharFormat(char)

@@ -193,7 +193,7 @@ class ModelBar(QFrame):
         self._tell(self.draft, self.tr("Draft"), loaded, there=chosen.sources == loaded.sources)
 
     def ask_for_server(self) -> None:
-        """Ask for a server; the picker shows what is chosen until there is one."""
+        """Ask for a server; the picker shows the present selection until there is one."""
         self.target.refill()
         self.server_wanted.emit()
 

@@ -1,4 +1,4 @@
-"""Show one model of the library beside the table: its facts, its state, where it is, and whether it is a favourite."""
+"""Show one model of the library beside the table: its facts, its state, its path, and the favourite's star."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class LibraryDetails(QFrame):
         place.addWidget(self.folder_button)
 
     def set_beside(self, beside: bool) -> None:
-        """Stand beside the table, a fact a line, or below it, with all facts in a line."""
+        """Arrange the facts beside the table, one a line, or below it, all in a line."""
         self._beside = beside
         policy = QSizePolicy.Policy.Preferred if beside else QSizePolicy.Policy.Maximum
         self.setSizePolicy(QSizePolicy.Policy.Preferred, policy)

@@ -416,7 +416,7 @@ class GetModelsDialog(Dialog):
 
 
 class _Line:
-    """Show one download: its name, how far it is, and what can be done with it."""
+    """Show one download: its name, its progress, and its actions."""
 
     def __init__(self, dialog: GetModelsDialog, name: str, grid: QGridLayout, row: int) -> None:
         self._dialog, self._item = dialog, Download(name)

@@ -1,4 +1,4 @@
-"""Show the library: all models in the chosen folders, what they need, and what can be done with them."""
+"""Show the library: all models in the chosen folders, their needs, and their actions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ASCENDING, _DESCENDING = Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOr
 
 
 class LibraryDialog(Dialog):
-    """Show the models, and tell what is wanted of them; what is wanted of the folders comes from `folders`.
+    """Show the models, and emit the user's wishes for them; wishes for the folders come from `folders`.
 
     Signals: target_wanted(Path), draft_wanted(Path), options_wanted(Path), load_wanted(), unload_wanted(),
     favourite_wanted(Path, bool), shown() (it is to be filled), cancel_wanted().
@@ -157,7 +157,7 @@ class LibraryDialog(Dialog):
         self._place_details()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Put the details below the table where there is no room beside it."""
+        """Move the details below the table if there is no room beside it."""
         super().resizeEvent(event)
         self._place_details()
 

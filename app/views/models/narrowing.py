@@ -18,7 +18,7 @@ _SHELVES: tuple[Shelf, ...] = ("", "favourites", "recent")
 
 
 class NarrowingBar(QWidget):
-    """Choose by four pickers; what no model has is not offered. `free`: stands at the end of the row.
+    """Choose by four pickers; values that no model has are not offered. `free`: stands at the end of the row.
 
     Signal: changed(Narrowing).
     Attributes: shelf, family, size_picker, quantisation (the pickers), narrowing.

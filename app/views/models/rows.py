@@ -1,4 +1,4 @@
-"""Hold the rows of the library: the model that Qt reads, and how they are sorted, filtered, and memory drawn."""
+"""Hold the rows of the library: Qt's model, sorting, filtering, and the painting of memory."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LibraryModel(QAbstractTableModel):
         theme.changed.connect(self._redraw)
 
     def show_rows(self, rows: Sequence[LibraryRow]) -> None:
-        """Show these. Where they are the same models, only what changed is drawn again."""
+        """Show these rows. If they are the same models, only the changed ones are redrawn."""
         before, self_rows = self._rows, list(rows)
         if [row.path for row in before] != [row.path for row in self_rows]:
             self.beginResetModel()
@@ -60,7 +60,7 @@ class LibraryModel(QAbstractTableModel):
         return self._rows
 
     def place_of(self, path: Path | None) -> int:
-        """Return the row of a model, -1 if it is not there."""
+        """Return the row of a model, -1 if it is missing."""
         return next((place for place, row in enumerate(self._rows) if row.path == path), -1)
 
     def _redraw(self) -> None:
@@ -89,7 +89,7 @@ class LibraryModel(QAbstractTableModel):
         return _side(name) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def data(self, index: Index, role: int = _DISPLAY) -> Any:
-        """Return the row itself, its words, what it is sorted by."""
+        """Return the row itself, its words, or its sort key."""
         if not index.isValid():
             return None
         row, name = self._rows[index.row()], COLUMNS[index.column()]
@@ -142,14 +142,14 @@ class LibraryFilter(QSortFilterProxyModel):
         self._narrowing = Narrowing()
 
     def seek(self, text: str) -> None:
-        """Show only what has all these words, in its names, its family, its path or its figures."""
+        """Filter by words, in the models' names, their family, their path or their figures."""
         words = text.casefold().split()
         if words != self._words:
             self._words = words
             self.invalidate()
 
     def narrow(self, narrowing: Narrowing) -> None:
-        """List only what has these facts."""
+        """Filter by facts."""
         self._narrowing = narrowing
         self.setSortRole(USED_ROLE if narrowing.shelf == "recent" else SORT_ROLE)
         self.invalidate()

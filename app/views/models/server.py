@@ -89,7 +89,7 @@ class ServerDialog(Dialog):
     # Testing ----------------------------------------------------------------------------------------------------------
 
     def _changed(self) -> None:
-        """Note another address or key: it is to be tested anew."""
+        """Reset the test after a change of address or key."""
         self.found = ""
         self.model.fill([], None, "")
         self._say(self.tr("The server is tested before it is added: Outrider asks which models it has."))

@@ -17,7 +17,7 @@ _TYPING_MS = 400
 
 
 class TemplateForm(QWidget):
-    """Show a chat template, and a line for each of its variables. What the template is made of is told by `show_names`.
+    """Show a chat template, and a line for each of its variables, which come from `show_names`.
 
     Attributes: template (the edit), edits (of the variables, by name), problem. Signals: wanted(text) (its variables
     are to be found; blank: those of the file's own), changed().
@@ -68,7 +68,7 @@ class TemplateForm(QWidget):
         self.show_names("", (), "")
 
     def ask(self) -> None:
-        """Ask for the variables of what stands there."""
+        """Request the variables of the present template."""
         self.wanted.emit(self.template.toPlainText())
 
     def _typed(self) -> None:
@@ -76,7 +76,7 @@ class TemplateForm(QWidget):
         self.changed.emit()
 
     def show_names(self, of_file: str, names: tuple[str, ...], problem: str) -> None:
-        """Show the variables of the template; `problem`: what is wrong with it, in a sentence."""
+        """Show the variables of the template; `problem`: its error, in a sentence."""
         self._of_file = of_file or self._of_file
         self.fill_button.setEnabled(bool(self._of_file))
         self.problem.setText(problem)

@@ -121,7 +121,7 @@ class PromptEdit(QPlainTextEdit):
         return bool(self.textCursor().block().layout().preeditAreaText())
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:  # noqa: N802 - Qt's name
-        """Tell of a word that is being composed, which Qt counts as no text yet."""
+        """Emit a change of the composed word, which Qt does not count as text yet."""
         super().inputMethodEvent(event)
         self.composed.emit()
 
@@ -150,7 +150,7 @@ class PromptEdit(QPlainTextEdit):
         return source.hasText() or bool(self._files(source)) or source.hasHtml() or source.hasImage()
 
     def insertFromMimeData(self, source: QMimeData) -> None:  # noqa: N802 - Qt's name
-        """Paste text only, also that of a web page; files and pictures go with the question. Say why nothing is."""
+        """Paste text only, also that of a web page; files and pictures are attached. If nothing is, say why."""
         files = self._files(source)
         if files:
             self.files_given.emit(files)
@@ -170,23 +170,23 @@ class PromptEdit(QPlainTextEdit):
         return text.replace("\N{OBJECT REPLACEMENT CHARACTER}", "").strip("\n")
 
     def _files(self, source: QMimeData) -> list[Path]:
-        """Return the files in what is pasted or dropped, unless one of them is a model or a folder."""
+        """Return the pasted or dropped files, unless one of them is a model or a folder."""
         paths = _local(source) if self.takes_files else []
         return [] if any(path.suffix.lower() in _MODELS or path.is_dir() for path in paths) else paths
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
-        """Tell the frame."""
+        """Update the frame."""
         super().focusInEvent(event)
         self.focused.emit(True)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
-        """Tell the frame."""
+        """Update the frame."""
         super().focusOutEvent(event)
         self.focused.emit(False)
 
 
 class PromptBox(QFrame):
-    """Show prompt, files and button. Attribute: compose, which puts what is typed and the files together.
+    """Show prompt, files and button. Attribute: compose, which joins the typed text and the files.
 
     While a reply is being written a message can be sent too, which then waits, and the reply can be steered.
 
@@ -289,7 +289,7 @@ class PromptBox(QFrame):
         self._show_state()
 
     def show_project(self, title: str) -> None:
-        """Say in the empty box in which project the question is asked; "": in none."""
+        """Name the project of the question in the empty box; "": none."""
         self._project = title
         self._show_hint()
         self.edit.viewport().update()
@@ -310,7 +310,7 @@ class PromptBox(QFrame):
         self._submit()
 
     def note_counted(self) -> None:
-        """Note that `refuse` is of the text that is in the box now, and send it where Enter was pressed before that."""
+        """React to a fresh count, so that `refuse` is of the present text, and send it if Enter was pressed before."""
         wanted, self._uncounted, self._send_when_counted = self._send_when_counted, False, False
         if wanted:
             self._submit()
@@ -360,7 +360,7 @@ class PromptBox(QFrame):
         return not self._waits and bool(self._files or not self.edit.empty)
 
     def _steer(self) -> None:
-        """Steer the reply that is being written; where there is none, send."""
+        """Steer the reply that is being written; without one, send."""
         if not self._busy:
             self._submit()
         elif self._steerable:
@@ -419,7 +419,7 @@ class PromptBox(QFrame):
 
 
 def picture_of(source: QMimeData) -> bytes:
-    """Return the file of a picture that is copied or dragged, b"" if there is none. Nothing of it is read here."""
+    """Return the file of a picture that is copied or dragged, b"" if there is none. It is not decoded here."""
     for kind in _PICTURES:
         if source.hasFormat(kind):
             return bytes(source.data(kind).data())

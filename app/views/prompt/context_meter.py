@@ -15,7 +15,7 @@ _BAR, _THICK, _GAP, _PAD = 56, 4, 8, 4
 
 
 class ContextMeter(QAbstractButton):
-    """Show tokens used of those available; pressed, it says what the model reads and what not."""
+    """Show tokens used of those available; pressed, it shows the parts that the model reads."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -30,7 +30,7 @@ class ContextMeter(QAbstractButton):
         self.show_use(None)
 
     def show_use(self, use: ContextUse | None) -> None:
-        """Show this; None: it is not known."""
+        """Show the use; None: it is unknown."""
         self._use = use
         words, details = context_words(use), context_details(use)
         if words != self.text() or details != self.toolTip():
@@ -49,7 +49,7 @@ class ContextMeter(QAbstractButton):
         return QSize(width, metrics.height() + 2 * 3)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the room for the bar and the figures: where there is no room for more, words are in the tooltip."""
+        """Return the room for the bar and the figures: without room for more, the words are in the tooltip."""
         width = _BAR + _GAP + self.fontMetrics().horizontalAdvance(context_figures(self._use)) + 2 * _PAD
         return QSize(width, self.sizeHint().height())
 

@@ -33,7 +33,7 @@ class ThinkingButton(QToolButton):
         self.show_modes((), DEFAULT)
 
     def show_modes(self, modes: Sequence[str], chosen: str) -> None:
-        """Offer these, and what the model does by itself; `chosen` is ticked."""
+        """Offer these modes, and the model's default; `chosen` is ticked."""
         if (tuple(modes), chosen) == self._shown:
             return
         self._shown = tuple(modes), chosen

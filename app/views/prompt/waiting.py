@@ -26,7 +26,7 @@ class _WordsEdit(PromptEdit):
     left = Signal()
 
     def event(self, event: QEvent) -> bool:
-        """Keep Escape from what the window would do with it."""
+        """Keep Escape from the window."""
         return keeps_escape(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
@@ -105,7 +105,7 @@ class WaitingRow(QWidget):
             self.edit.setFocus()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Cut the words where there is no room."""
+        """Elide the words if there is no room."""
         super().resizeEvent(event)
         metrics = self.words.fontMetrics()
         self.words.setText(metrics.elidedText(self._shown, Qt.TextElideMode.ElideRight, self.words.width()))
@@ -187,7 +187,7 @@ class WaitingView(QFrame):
         return None
 
     def _focus(self, focused: tuple[int, str] | None) -> None:
-        """Give the keys back to where they were, after the rows were made anew."""
+        """Restore the keyboard focus after the rows were rebuilt."""
         row = None if focused is None else self.rows.get(focused[0], next(iter(self.rows.values()), None))
         if row is not None and focused is not None:
             button: QToolButton = getattr(row, focused[1])

@@ -15,7 +15,7 @@ from PySide6.QtGui import QFont, QFontMetricsF, QTextLayout, QTextLine, QTextOpt
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufdd0-\ufdef\ufffc\ud800-\udfff]")
 
 LINE_SPACING = 1.9
-"""Of the font's height: below each line there is room for what the target thinks of a guess."""
+"""Line spacing in times of the font's height: below each line there is room for the target's verdicts."""
 _MARK = 7.0
 
 

@@ -1,4 +1,4 @@
-"""Play a replay: the text, a scrubber, the pace, and a sentence that says what is seen."""
+"""Play a replay: the text, a scrubber, the pace, and a sentence on the visible state."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class ReplayPlayer(QWidget):
         self._show_play()
 
     def pause(self) -> None:
-        """Stand still."""
+        """Pause."""
         self.playing = False
         self._clock.stop()
         self._show_play()
@@ -152,7 +152,7 @@ class ReplayPlayer(QWidget):
             self.start()
 
     def step(self, by: int) -> None:
-        """Go so many rounds on, or back, and stand at the end of that round."""
+        """Step so many rounds on, or back, to the end of that round."""
         if self._replay is None or not len(self._replay):
             return
         self.pause()
@@ -172,7 +172,7 @@ class ReplayPlayer(QWidget):
             button.setChecked(each == pace)
 
     def announce(self) -> None:
-        """Have a screen reader say the sentence."""
+        """Announce the sentence to a screen reader."""
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self.sentence, self.sentence.text()))
 
     def _scrub(self, value: int) -> None:
@@ -257,7 +257,7 @@ class ReplayPlayer(QWidget):
             super().keyPressEvent(event)
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802 - Qt's name
-        """Stand still while nobody sees it."""
+        """Pause while hidden."""
         super().hideEvent(event)
         self.pause()
 

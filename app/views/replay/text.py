@@ -1,4 +1,4 @@
-"""Paint a replay: what is written, the draft's guesses as ghosts, and what the target makes of them."""
+"""Paint a replay: the text, the draft's guesses as ghosts, and the target's verdicts."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class ReplayText(QAbstractScrollArea):
         self._shown.start()
 
     def _follow(self) -> bool:
-        """Scroll so that the line of writing, and what stands below it, can be seen; return whether it scrolled."""
+        """Scroll so that the line of writing, and the space below it, is visible; return True if it scrolled."""
         if self._layout is None or self._replay is None or not self._replay.rounds:
             return False
         bar, line = self.verticalScrollBar(), self._layout.line_height
@@ -190,7 +190,7 @@ class ReplayText(QAbstractScrollArea):
         painter.restore()
 
     def _paint_grounds(self, painter: QPainter, area: QRectF) -> None:
-        """Paint the colours of what was written in earlier rounds."""
+        """Paint the backgrounds of the text of earlier rounds."""
         if self._layout is None or self._replay is None:
             return
         first, last = self._visible(area)

@@ -1,4 +1,4 @@
-"""The part of the server's page on other programs: what to set in each so that it uses the server, and a round trip."""
+"""The part of the server's page on other programs: the settings for each to use the server, and a round trip."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ConnectPart(QWidget):
 
     @property
     def name(self) -> str:
-        """Return the name of the program that is shown, '' before there is one."""
+        """Return the name of the shown program, '' before there is one."""
         return str(self.programs.currentData() or "")
 
     def show_programs(self, found: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]]) -> None:

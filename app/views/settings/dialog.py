@@ -26,11 +26,11 @@ PageName = Literal["general", "generation", "speculation", "tools", "server"]
 PAGES: tuple[PageName, ...] = ("general", "generation", "speculation", "tools", "server")
 _SIZE = QSize(760, 680)
 _LINE, _LONGEST = 120, 40
-"""Characters: of a line, and of what can be undone."""
+"""The longest line, and the longest name of a change to undo, in characters."""
 
 
 class SettingsDialog(Dialog):
-    """Show the settings and tell what is changed.
+    """Show the settings and emit their changes.
 
     Attributes: general, generation, speculation, tools, server (the pages), tabs.
     Signals: shown() (it is to be filled), replacing(words), replaced() (before and after many values are set at once),
@@ -92,7 +92,7 @@ class SettingsDialog(Dialog):
         self.resize(_SIZE.boundedTo(self.screen().availableSize()))
 
     def _fit_font(self) -> None:
-        """Limit the length of lines: longer ones are hard to read; what is beside them is empty."""
+        """Limit the length of lines: longer ones are hard to read; the room beside them is empty."""
         for page in (self.general, self.generation, self.speculation, self.tools, self.server):
             page.setMaximumWidth(page.fontMetrics().averageCharWidth() * _LINE)
 

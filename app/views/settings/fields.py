@@ -1,4 +1,4 @@
-"""Show fields of the settings: something to type into, and beside it what it means or what is wrong with it."""
+"""Show fields of the settings: an input, and beside it its meaning or its error."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Field(QObject):
         return self.edit.text() if isinstance(self.edit, QLineEdit) else self.edit.toPlainText()
 
     def show(self, choice: GenerationChoice, *, anew: bool = False) -> None:
-        """Show the value; where what is typed there says just that, it stays. `anew`: what is wrong goes too."""
+        """Show the value; typed text of the same value stays. `anew`: invalid text is replaced too."""
         if self.error is not None and not anew:
             return
         if self.error is None and parse(self.name, self.text) == getattr(choice, self.name):

@@ -1,4 +1,4 @@
-"""Show the page of the settings on how replies are generated: sampling, when they end, the system prompt."""
+"""Show the page of the settings on the generation of replies: sampling, their end, the system prompt."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class GenerationPage(QWidget):
         return title
 
     def _block(self, name: str) -> QVBoxLayout:
-        """Build a block for several lines: name above (unless the title says it), what it means below."""
+        """Build a block for several lines: name above (unless the title has it), meaning below."""
         field = self.fields[name]
         block = QVBoxLayout()
         block.setSpacing(4)

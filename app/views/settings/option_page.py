@@ -11,7 +11,7 @@ from app.views.settings.fields import OptionField
 
 _LABELS = 140
 _ROWS = 3
-"""Of the form, for each setting: the value, its meaning, and room."""
+"""The rows of the form for each setting: the value, its meaning, and room."""
 
 
 class OptionPage(QWidget):

@@ -1,4 +1,4 @@
-"""The page of the local server: on or off, where it listens, its key, and what it does."""
+"""The page of the local server: on or off, its address, its key, and its work."""
 
 from __future__ import annotations
 

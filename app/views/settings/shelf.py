@@ -25,7 +25,7 @@ class NameField(QLineEdit):
     abandoned = Signal()
 
     def event(self, event: QEvent) -> bool:
-        """Keep Esc for the field, before it is for the dialog."""
+        """Keep Esc for the field, before the dialog gets it."""
         return keeps_escape(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
@@ -39,7 +39,7 @@ class NameField(QLineEdit):
 
 
 class ShelfBar(QWidget):
-    """Show a shelf; what is to be done with it is asked for.
+    """Show a shelf; its actions are emitted.
 
     Signals: chosen(name), save_wanted(name), rename_wanted(old, new), delete_wanted(name), import_wanted(),
     export_wanted().

@@ -1,4 +1,4 @@
-"""The page of tools: which a model may call, who has them, and which of them a person is asked about.
+"""The page of tools: those that a model may call, their hosts, and their permissions.
 
 Everything that a server says of itself and its tools is plain text here.
 """

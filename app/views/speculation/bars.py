@@ -17,7 +17,7 @@ _GAP = 3.0
 
 
 class PositionBars(QWidget):
-    """Draw a bar for each place in a draft: how many tokens proposed there were accepted. Pale: few were proposed.
+    """Draw a bar for each place in a draft: the share of accepted tokens. Pale: few were proposed.
 
     Attribute: pairs, (proposed, accepted) by place.
     """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 REDRAW_MS = 120
 _PAUSE_S = 0.012
-"""What the screen needs to take over a plot."""
+"""The time that the screen needs to take over a plot."""
 ROUNDS_SHOWN = 120.0
 SECONDS_SHOWN = 30.0
 _NOTES = (
@@ -40,14 +40,14 @@ _NOTES = (
     LookaheadNote("off"),
     LookaheadNote("off", has_draft=False),
 )
-"""What may be said of the lookahead: there is always room for the longest."""
+"""All notes on the lookahead: there is always room for the longest."""
 
 
 _PLOT_HEIGHT = 150
 _PICTURE, _MARGIN, _SHARPNESS = QSize(720, 760), 24, 2
-"""Of a picture that is saved: size and margin (logical pixels), and pixels for each of them."""
+"""The saved picture: size and margin (logical pixels), and pixels for each of them."""
 _LARGE = 1.2
-"""Letters so much larger than usual may need more width than there is."""
+"""The enlargement of letters from which they may need more width than there is."""
 
 
 class SpeculationPanel(ScrollPage):
@@ -153,7 +153,7 @@ class SpeculationPanel(ScrollPage):
         return inside
 
     def _make_lookahead(self, layout: QVBoxLayout) -> None:
-        """Make the line that says what the lookahead does and why, and where the proposals come from."""
+        """Create the line on the lookahead's state and reason, and on the source of the proposals."""
         self.lookahead = FixedHeightLabel([lookahead_words(note) for note in _NOTES])
         self.lookahead.setObjectName("lookahead")
         self.lookahead_source = QLabel()
@@ -169,7 +169,7 @@ class SpeculationPanel(ScrollPage):
 
     @staticmethod
     def _sentence(text: str) -> QLabel:
-        """Return the sentence that says what a plot shows."""
+        """Return the caption of a plot."""
         label = QLabel(text)
         label.setObjectName("hint")
         label.setWordWrap(True)
@@ -350,7 +350,7 @@ class SpeculationPanel(ScrollPage):
         self.refresh()
 
     def _picture(self) -> QPixmap:
-        """Render everything as it is now, at a size that does not depend on the panel's."""
+        """Render everything at this moment, at a size that does not depend on the panel's."""
         while self._left:
             self._left.pop(0)()
         charts, before = self._charts, self._charts.size()

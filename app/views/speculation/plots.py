@@ -20,7 +20,7 @@ _ROOM = 0.07
 _STEPS = 100
 """Steps of the scroll bar in one unit of x."""
 _EMPTY = 10.0
-"""What the axes go to before there is anything to draw."""
+"""The range of the axes before there is anything to draw."""
 _NOTCH = 0.15
 """Share of the window by which one notch of the wheel scrolls."""
 
@@ -28,7 +28,7 @@ Points = tuple[Sequence[float], Sequence[float]]
 
 
 class NumberAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
-    """Draw an axis whose numbers are written as people here write them."""
+    """Draw an axis whose numbers are in the locale's format."""
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:  # noqa: N802 - pyqtgraph's
         """Return the numbers at the ticks, with as many digits as tell them apart."""
@@ -60,7 +60,7 @@ def axis_width(metrics: QFontMetrics) -> int:
 
 
 def dress_axes(plot: pyqtgraph.PlotItem, theme: Theme, labels: Mapping[str, str]) -> None:
-    """Give the axes their labels (by side), the theme's colours, and letters of its size."""
+    """Set the axes' labels (by side), the theme's colours, and letters of its size."""
     # Time goes from left to right in every language, and pyqtgraph's axes know no other way.
     plot.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
     font = QApplication.font()
@@ -173,7 +173,7 @@ class LivePlot(StillPlot):
         self._show_window()
 
     def show_bar(self) -> None:
-        """Show the bar that scrolls where there is something to scroll to."""
+        """Show the scroll bar if there is something to scroll to."""
         self.bar.setVisible(self.bar.maximum() > 0)
 
     @property
@@ -247,7 +247,7 @@ class LivePlot(StillPlot):
     # Scrolling --------------------------------------------------------------------------------------------------------
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
-        """Scroll, where there is something to scroll to; else the wheel is for the panel."""
+        """Scroll, if there is something to scroll to; else the wheel is for the panel."""
         turned = event.angleDelta().x() or event.angleDelta().y()
         wanted = self.bar.value() - round(turned / 120 * self.bar.singleStep())
         if not turned or self.bar.value() == min(max(wanted, 0), self.bar.maximum()):
@@ -274,7 +274,7 @@ class LivePlot(StillPlot):
         event.accept()
 
     def _tell_nearest(self, event: QMouseEvent) -> None:
-        """Tell the value of the point that is nearest to the mouse."""
+        """Show the value of the point that is nearest to the mouse."""
         (xs, ys), (dots, values) = self._data
         x = self.getPlotItem().getViewBox().mapSceneToView(event.position()).x()
         nearest = min(range(len(xs)), key=lambda place: abs(xs[place] - x))
@@ -286,7 +286,7 @@ class LivePlot(StillPlot):
         QToolTip.showText(event.globalPosition().toPoint(), words, self)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Let go."""
+        """End the drag."""
         self._dragged = None
         self.unsetCursor()
         event.accept()

@@ -1,4 +1,4 @@
-"""Show the buttons of the Speculation panel: pause, and saving what is drawn."""
+"""Show the buttons of the Speculation panel: pause, and saving the plots."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAID_MS = 8_000
 
 
 class PanelTools(QWidget):
-    """Pause and Save, in the row of the panel's title. Attribute: said, a line that tells what became of a file.
+    """Pause and Save, in the row of the panel's title. Attribute: said, a line with the result of saving.
 
     `picture` and `table` give what is to be saved. Signal: paused(bool).
     """
@@ -84,7 +84,7 @@ class PanelTools(QWidget):
         self._write(path, bytes(data.data()))
 
     def save_table(self, path: Path) -> None:
-        """Write the figures as a CSV; say what became of it."""
+        """Write the figures as a CSV, and report the result."""
         self._write(path, self._table().encode())
 
     def _write(self, path: Path, data: bytes) -> None:

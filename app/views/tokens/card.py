@@ -1,4 +1,4 @@
-"""Show the card of one token: where it came from, how probable it was, and what else there might have been."""
+"""Show the card of one token: its origin, its probability, and its alternatives."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def whence(record: TokenRecord) -> str:
 
 
 def wanted_words(guess: Guess | None) -> str:
-    """Return the draft's guess where the target wrote something else, empty if it is unknown."""
+    """Return the draft's guess if the target wrote something else, empty if it is unknown."""
     if guess is None:
         return ""
     word = token_words(guess.token, guess.text)
@@ -72,7 +72,7 @@ def wanted_words(guess: Guess | None) -> str:
 
 
 def describe_token(record: TokenRecord) -> str:
-    """Return all of the card in one sentence, for those who hear it."""
+    """Return all of the card in one sentence, for screen readers."""
     name = token_words(record.token, record.text or record.name)
     target = QCoreApplication.translate("Tokens", "target {probability}").format(
         probability=probability_words(record.logprob)
@@ -87,7 +87,7 @@ def describe_token(record: TokenRecord) -> str:
 
 
 def place_beside(card: QWidget, owner: QWidget, place: QRect) -> None:
-    """Show a card below a token of the owner, or above it where there is no room, within the window."""
+    """Show a card below a token of the owner, or above it if there is no room, within the window."""
     window, layout = owner.window(), card.layout()
     card.ensurePolished()
     if layout is not None:
@@ -138,7 +138,7 @@ class ShareBar(QWidget):
 
 
 class TokenCard(QFrame):
-    """Stand beside the token that it tells about, over everything else in the window. Created hidden.
+    """Describe a token beside it, over everything else in the window. Created hidden.
 
     Signal: dismissed() (what it stands beside was scrolled away).
     """
@@ -214,7 +214,7 @@ class TokenCard(QFrame):
         return grid
 
     def tell(self, record: TokenRecord, place: QRect) -> None:
-        """Tell about a token that stands in this place of the owner."""
+        """Describe a token that stands in this place of the owner."""
         self.name.setText(token_words(record.token, record.text or record.name))
         self.whence.setText(whence(record))
         self.target.setText(probability_words(record.logprob))

@@ -24,7 +24,7 @@ WALKED = "tokensAreWalked"
 
 
 class TokenLayer(QObject):
-    """Paint tokens over a reply as it is rendered. A card tells about the token under the mouse or the keys.
+    """Paint tokens over a rendered reply. A card describes the token under the mouse or the keys.
 
     Signals: pointed(QRect) (the keys went to the token in this rectangle of the reply); chosen(index, by_keys) (the
     reader wants to go on from this token).
@@ -51,7 +51,7 @@ class TokenLayer(QObject):
 
     @property
     def card(self) -> TokenCard:
-        """Return the card, made when it is asked for first: most replies that are scrolled past never need theirs."""
+        """Return the card, created at its first use: most replies that are scrolled past never need theirs."""
         if self._card is None:
             self._card = TokenCard(self._theme, self._reply)
             self._card.dismissed.connect(lambda: self.point_at(None))
@@ -61,7 +61,7 @@ class TokenLayer(QObject):
 
     @property
     def trace(self) -> TokenTrace:
-        """Return the record that is shown; an empty one where there is none."""
+        """Return the shown record; an empty one if there is none."""
         return self._offsets.trace
 
     def follow(self, trace: TokenTrace, reply: str, shown: str) -> None:
@@ -116,12 +116,12 @@ class TokenLayer(QObject):
         return TokenPainter(page.document(), self._places(page), self._theme, self.look_of)
 
     def look_of(self, index: int) -> Look:
-        """Return the paint of a token: by its origin, or by how sure the target was of it."""
+        """Return the look of a token: by its origin, or by the target's certainty."""
         trace = self.trace
         return DOUBT_LOOKS[doubt_of(trace, index)] if self._by_doubt else ORIGIN_LOOKS[trace.origin(index)]
 
     def mark_doubt(self, on: bool) -> None:
-        """Colour tokens by how sure the target was of them, or else by their origin."""
+        """Colour tokens by the target's certainty, or else by their origin."""
         self._by_doubt = on
         self._repaint()
 
@@ -188,14 +188,14 @@ class TokenLayer(QObject):
             QAccessible.updateAccessibility(QAccessibleEvent(page, QAccessible.Event.DescriptionChanged))
 
     def go(self, index: int) -> None:
-        """Go to a token, as with the keys."""
+        """Move to a token, as with the keys."""
         if len(self._offsets):
             index = min(max(index, 0), len(self._offsets) - 1)
             self.pointed.emit(self.place_of(index))
             self.point_at(index)
 
     def _go_lines(self, step: int) -> None:
-        """Go to the token above or below."""
+        """Move to the token above or below."""
         here = self.place_of(self._current or 0)
         x, y = here.left() + min(here.width() // 2, 3), here.center().y()
         for far in range(1, 9):
@@ -226,7 +226,7 @@ class TokenLayer(QObject):
         return super().eventFilter(watched, event)
 
     def _follow_mouse(self, page: QObject | None, event: QMouseEvent) -> None:
-        """Tell about the token under the mouse, unless text is being selected; the keys go on from a click."""
+        """Describe the token under the mouse, unless text is being selected; the keys go on from a click."""
         kinds = (QEvent.Type.MouseMove, QEvent.Type.MouseButtonPress)
         if isinstance(page, MarkdownPage) and event.type() == QEvent.Type.MouseButtonRelease:
             self._note_click(page, event)
@@ -253,7 +253,7 @@ class TokenLayer(QObject):
         return road
 
     def leave_road(self) -> bool:
-        """Take away what was offered, if anything was; return whether it was."""
+        """Close the offered alternatives, if there are any; return True if there were."""
         road = self._road
         if road is not None:
             road.close_card()
@@ -264,7 +264,7 @@ class TokenLayer(QObject):
         self.point_at(None)
 
     def _note_click(self, page: MarkdownPage, event: QMouseEvent) -> None:
-        """Tell of a token that was clicked: not where text was selected, nor on a link."""
+        """Emit a clicked token: not if text was selected, nor on a link."""
         pressed, self._pressed = self._pressed, None
         selected = page.textCursor().hasSelection() or page.anchorAt(event.position().toPoint())
         if pressed is not None and not selected and pressed == self._token_in(page, event.position()):
@@ -279,7 +279,7 @@ class TokenLayer(QObject):
             self.go(self._places(page).first_from(0))
 
     def _take_key(self, event: QKeyEvent) -> bool:
-        """Go from token to token with the arrows, Home and End; hide the card on Escape."""
+        """Move from token to token with the arrows, Home and End; hide the card on Escape."""
         key, here = event.key(), self._current
         if self.leave_road():
             if key == Qt.Key.Key_Escape:

@@ -67,7 +67,7 @@ class Places(Protocol):
         ...
 
     def first_from(self, position: int) -> int:
-        """Return the first token that ends behind this position; their number where there is none."""
+        """Return the first token that ends behind this position; their number if there is none."""
         ...
 
     @property
@@ -81,7 +81,7 @@ class Places(Protocol):
 
 
 class TokenPainter:
-    """Paint tokens at their places in a document; `look_of` returns how."""
+    """Paint tokens at their places in a document; `look_of` returns their look."""
 
     def __init__(self, document: QTextDocument, places: Places, theme: Theme, look_of: Callable[[int], Look]) -> None:
         self._document = document

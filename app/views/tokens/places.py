@@ -1,4 +1,4 @@
-"""Find the tokens of a record in rendered Markdown: token ↔ reply ↔ what is shown of it ↔ position in a document."""
+"""Find the tokens of a record in rendered Markdown: token ↔ reply ↔ shown text ↔ position in a document."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TokenOffsets:
         self._pieces = shown_pieces(reply, shown)
 
     def token_at(self, shown: int) -> int | None:
-        """Return the token that wrote a character of what is shown."""
+        """Return the token that wrote a character of the shown text."""
         for begin, reply, length in self._pieces:
             if begin <= shown < begin + length:
                 place = shown - begin + reply
@@ -47,7 +47,7 @@ class TokenOffsets:
         return None
 
     def span(self, index: int) -> tuple[int, int]:
-        """Return the beginning and end of a token in the shown text; equal where it is not shown."""
+        """Return the beginning and end of a token in the shown text; equal if it is hidden."""
         begin = self._ends[index - 1] if index else self._head
         end = self._ends[index]
         last = 0
@@ -61,7 +61,7 @@ class TokenOffsets:
 
 
 class PagePlaces:
-    """Map tokens to positions in one document. `is_last`: whether the reply ends in it."""
+    """Map tokens to positions in one document. `is_last`: True if the reply ends in it."""
 
     def __init__(self, shown: SourceMap, base: int, offsets: TokenOffsets, *, is_last: bool) -> None:
         self._map = shown
@@ -84,7 +84,7 @@ class PagePlaces:
         return None
 
     def first_from(self, position: int) -> int:
-        """Return the first token that ends behind this position; their number where there is none."""
+        """Return the first token that ends behind this position; their number if there is none."""
         for part in self._map.between(position, 2**31):
             found = self._offsets.token_at(part.source(max(position, part.begin)) + self._base)
             if found is not None:

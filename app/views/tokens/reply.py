@@ -170,7 +170,7 @@ class UnsurePlaces(QWidget):
         self._tell()
 
     def step(self, by: int) -> None:
-        """Go so many places on, from the last to the first too."""
+        """Step so many places on, from the last to the first too."""
         if self._places:
             self._go((self._at if self._at is not None else -1 if by > 0 else 0) + by)
 
@@ -232,7 +232,7 @@ class TokenReply(QWidget):
 
     @property
     def trace(self) -> TokenTrace:
-        """Return the record that is shown; an empty one where there is none."""
+        """Return the shown record; an empty one if there is none."""
         return self.layer.trace
 
     def follow(self, trace: TokenTrace | None, reply: str, shown: str) -> None:
@@ -241,7 +241,7 @@ class TokenReply(QWidget):
         self._tell()
 
     def mark_doubt(self, on: bool) -> None:
-        """Colour tokens by how sure the target was of them, or else by their origin."""
+        """Colour tokens by the target's certainty, or else by their origin."""
         self._doubt = on
         self.layer.mark_doubt(on)
         self.switch.setChecked(on)

@@ -1,4 +1,4 @@
-"""Let the reader go on from a token: with one of its alternatives, or with one's own words."""
+"""Continue a reply from a token: with one of its alternatives, or with the reader's words."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class RoadCard(QFrame):
         return grid
 
     def _choose_first(self, record: TokenRecord) -> None:
-        """Choose the best that was not taken; one's own words where there is none."""
+        """Select the best alternative that was not taken; the reader's own words if there is none."""
         others = [choice for choice, token in self.choices if token != record.token]
         (others or [choice for choice, _ in self.choices] or [self.own])[0].setChecked(True)
 
@@ -127,14 +127,14 @@ class RoadCard(QFrame):
     # On the screen ----------------------------------------------------------------------------------------------------
 
     def show_at(self, place: QRect, page: QWidget, *, by_keys: bool) -> None:
-        """Stand beside the token in this place of the owner, which `page` shows. `by_keys`: take the keys."""
+        """Show the card beside the token in this place of the owner, which `page` shows. `by_keys`: take the keys."""
         place_beside(self, self._owner, place)
         self._back = page
         if by_keys:
             next((choice for choice in self._group.buttons() if choice.isChecked()), self.own).setFocus()
 
     def close_card(self) -> None:
-        """Go, and give the keys back."""
+        """Close the card, and give the keys back."""
         focus = QApplication.focusWidget()
         inside = focus is not None and self.isAncestorOf(focus)
         back, self._back = self._back, None
@@ -152,7 +152,7 @@ class RoadCard(QFrame):
             self.close_card()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Go on with Enter, and go with Escape."""
+        """Continue on Enter, and close on Escape."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._go()
         elif event.key() == Qt.Key.Key_Escape:
@@ -161,7 +161,7 @@ class RoadCard(QFrame):
             super().keyPressEvent(event)
 
     def event(self, event: QEvent) -> bool:
-        """Keep Escape from what the window would do with it."""
+        """Keep Escape from the window."""
         return (isinstance(event, QKeyEvent) and keeps_escape(event)) or super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name

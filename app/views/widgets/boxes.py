@@ -18,7 +18,7 @@ class wide(NamedTuple):  # noqa: N801 - it reads as a word of the row
 
 
 Part = QWidget | QLayout | wide | EllipsisType
-"""What stands in a box; `...` is room between parts."""
+"""The contents of a box; `...` is room between parts."""
 
 
 def in_row(

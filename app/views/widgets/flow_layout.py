@@ -1,4 +1,4 @@
-"""Place widgets in a row that goes on in another row where there is no room."""
+"""Place widgets in a row that wraps if there is no room."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FlowLayout(QLayout):
         return self._items[index] if 0 <= index < len(self._items) else None
 
     def takeAt(self, index: int) -> QLayoutItem | None:  # noqa: N802 - Qt's name
-        """Let go of one of them."""
+        """Remove and return one of them."""
         return self._items.pop(index) if 0 <= index < len(self._items) else None
 
     def expandingDirections(self) -> Qt.Orientation:  # noqa: N802 - Qt's name

@@ -67,7 +67,7 @@ class _Letter(QIconEngine):
         painter.restore()
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        """Draw it on nothing; where a button is too narrow for it, it is nothing."""
+        """Draw it on a transparent ground; if a button is too narrow for it, the picture is empty."""
         picture = QPixmap(size)
         if size.isEmpty():
             return picture
@@ -101,7 +101,7 @@ class _IconKeeper(QObject):
 
 
 def keep_icon(button: QAbstractButton, theme: Theme, name: str, color: str = "text") -> None:
-    """Give a button an icon that follows the theme. Call again to change it."""
+    """Set a button's icon, which follows the theme. Call again to change it."""
     keeper = button.findChild(_IconKeeper) or _IconKeeper(button, theme)
     keeper.name, keeper.color = name, color
     keeper.draw()

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QDialog, QWidget
 
 
 def presses_button(event: QKeyEvent) -> bool:
-    """Press the button if this is Enter on one; return whether it was. For keys that nobody else has taken."""
+    """Press the button if this is Enter on one; return True if it was. For keys that nobody else has taken."""
     button = QApplication.focusWidget()
     plain = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier == Qt.KeyboardModifier.NoModifier
     if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or not plain or not isinstance(button, QAbstractButton):
@@ -32,7 +32,7 @@ class Dialog(QDialog):
 
 
 def keeps_escape(event: QEvent) -> bool:
-    """Accept Qt's ShortcutOverride for Esc, so that Esc does not cancel the current task; return whether it was one."""
+    """Accept Qt's ShortcutOverride for Esc, so that Esc does not cancel the current task; return True if it was one."""
     asked = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride
     if not asked or event.key() != Qt.Key.Key_Escape:  # type: ignore[attr-defined]
         return False
@@ -41,7 +41,7 @@ def keeps_escape(event: QEvent) -> bool:
 
 
 def settle_hover(widget: QWidget) -> None:
-    """Draw a widget as the mouse is now: while its popup was open it was not told that the mouse had left."""
+    """Redraw a widget by the mouse's real place: while its popup was open it missed that the mouse had left."""
     QTimer.singleShot(0, widget, lambda: _settle(widget))
 
 

@@ -1,4 +1,4 @@
-"""Label: one whose height does not depend on its text, one that is cut in the middle where there is no room."""
+"""Label: one whose height does not depend on its text, one that is elided in the middle if there is no room."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class FixedHeightLabel(QLabel):
 
 
 class ElidedLabel(QLabel):
-    """Show a path, whose beginning and end tell most. All of it is the tooltip and what is read out."""
+    """Show a path, elided in the middle. All of it is the tooltip and the accessible text."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

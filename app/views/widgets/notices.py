@@ -11,7 +11,7 @@ from app.views.widgets.theme import Theme
 
 
 class NoticeRow(QFrame):
-    """Show a line, hidden until there is something to say. Attribute: text (what it says)."""
+    """Show a line, hidden until there is a text. Attribute: text."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,7 +46,7 @@ TROUBLE_MS = 15_000
 
 
 class NoticeBar(NoticeRow):
-    """Show a notice until it is closed; good news and offers go by themselves. Signal: accepted() (an offer)."""
+    """Show a notice until it is closed; good news and offers vanish by themselves. Signal: accepted() (an offer)."""
 
     accepted = Signal()
 
@@ -83,13 +83,13 @@ class NoticeBar(NoticeRow):
             self._show(self._standing, good=False)
 
     def show_good_news(self, text: str) -> None:
-        """Say for a while what is right again."""
+        """Show for a while that a problem is over."""
         self._standing = ""
         self._show(text, good=True)
         self._timer.start(GOOD_NEWS_MS)
 
     def show_word(self, text: str) -> None:
-        """Say for a while what is going on; what is wrong is said again after it."""
+        """Show a word on the current work for a while; a standing problem is shown again after it."""
         self._show(text, good=True)
         self._timer.start(GOOD_NEWS_MS)
 
@@ -132,7 +132,7 @@ class LoadNotice(NoticeRow):
         self.close_button.clicked.connect(self._decline)
 
     def announce(self, words: str) -> None:
-        """Say it, until it is decided; without words there is nothing to decide any more."""
+        """Show the question, until it is decided; without words it is withdrawn."""
         self._say(words)
         self.setVisible(bool(words))
 
@@ -146,7 +146,7 @@ class LoadNotice(NoticeRow):
 
 
 class DeleteNotice(NoticeRow):
-    """Ask before something is deleted that cannot be had back by Undo. Signal: accepted()."""
+    """Ask before something is deleted that Undo cannot restore. Signal: accepted()."""
 
     accepted = Signal()
 
@@ -158,7 +158,7 @@ class DeleteNotice(NoticeRow):
         self.close_button.clicked.connect(self.hide)
 
     def announce(self, words: str) -> None:
-        """Ask it, until it is answered."""
+        """Show the question, until it is answered."""
         self._say(words)
         self.show()
 
@@ -193,7 +193,7 @@ class ContextNotice(NoticeRow):
         self.use.setVisible(length is not None)
 
     def announce(self, words: str) -> None:
-        """Say it, until it is closed or the message changes; without words there is nothing to say any more."""
+        """Show the notice, until it is closed or the message changes; without words it is withdrawn."""
         self._say(words)
         self.setVisible(bool(words))
 
@@ -217,7 +217,7 @@ class PairNotice(NoticeRow):
         self.close_button.clicked.connect(self.hide)
 
     def announce(self, words: str, *, pair: bool) -> None:
-        """Say it, until it is closed or answered. `pair`: there is one to use."""
+        """Show the notice, until it is closed or answered. `pair`: there is one to use."""
         self._say(words)
         self.answer.setVisible(pair)
         self.show()

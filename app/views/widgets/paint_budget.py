@@ -1,4 +1,4 @@
-"""Let timed drawings take turns, so that several of them never add up to a pause."""
+"""Schedule timed drawings, so that several of them never add up to a pause."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from time import perf_counter
 
 
 class PaintBudget:
-    """Keep a moment free after each drawing, for what the user does. One for all that is drawn on the Qt thread."""
+    """Keep a moment free after each drawing, for the user's actions. One for all drawing on the Qt thread."""
 
     def __init__(self) -> None:
         self._free_at = 0.0

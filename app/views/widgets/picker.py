@@ -1,4 +1,4 @@
-"""Show a list to choose from: lines of one or two rows; what cannot be chosen is grey with the reason under it."""
+"""Show a list to choose from: lines of one or two rows; disabled ones are grey with the reason under them."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class PickerLines(QAbstractListModel):
         return _CHOSEN
 
     def data(self, index: Index, role: int = _DISPLAY) -> Any:
-        """Return its words, what names it, and how it is to look."""
+        """Return its words, its key, and its look."""
         if not index.isValid():
             return None
         kept = (index.row(), int(role))
@@ -142,11 +142,11 @@ _LEAST_NAME = 12
 _TYPING_S = 1.0
 """Letters that come faster than this belong to one word."""
 _AROUND = 40
-"""What a line of the popup has beside its words: padding, frame and scroll bar."""
+"""The width of a popup's line beside its words: padding, frame and scroll bar."""
 
 
 def shortened(text: str, metrics: QFontMetrics, width: int) -> str:
-    """Return a text that fits: whole, else cut in the middle of its name, before its figures (what follows a ` · `).
+    """Return a text that fits: whole, else elided in the middle of its name, before its figures (behind a ` · `).
 
     Size and quantisation tell files of one model apart; the beginning and the end of a name tell models of one family
     apart. Where they leave too little of the name the figures go. Of two names the end is cut.
@@ -163,7 +163,7 @@ def shortened(text: str, metrics: QFontMetrics, width: int) -> str:
 
 
 class ChoiceDelegate(QStyledItemDelegate):
-    """Draw a line: what it is, and under it in small what else is to be said, in two rows at most.
+    """Draw a line: its label, and under it in small its details, in two rows at most.
 
     Attribute: width (that a row has for words).
     """
@@ -270,7 +270,7 @@ class Picker(QComboBox):
         self.currentTextChanged.connect(self.updateGeometry)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the room for what is chosen, or for a few letters."""
+        """Return the room for the chosen line, or for a few letters."""
         hint = super().sizeHint()
         if not self.shows_whole:
             return hint
@@ -280,7 +280,7 @@ class Picker(QComboBox):
         return QSize(max(hint.width(), text + frame + 8), hint.height())
 
     def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802 - Qt's name
-        """Leave the wheel to what lies below."""
+        """Leave the wheel to the widget below."""
         event.ignore()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
@@ -309,7 +309,7 @@ class Picker(QComboBox):
         super().showPopup()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Go to the first and the last line that can be chosen, and to the next one that contains what is typed."""
+        """Move to the first and the last enabled line, and to the next one that contains the typed letters."""
         if watched is self.view() and event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             text = event.text()
             if event.key() in (Qt.Key.Key_Home, Qt.Key.Key_End):
@@ -320,7 +320,7 @@ class Picker(QComboBox):
         return super().eventFilter(watched, event)
 
     def _seek(self, text: str) -> bool:
-        """Go to the next line with what was typed just now in it: models of one family begin alike."""
+        """Move to the next line with the letters typed just now: models of one family begin alike."""
         now = monotonic()
         goes_on = now - self._typed_at < _TYPING_S
         if text == " " and not (goes_on and self._typed):
@@ -333,7 +333,7 @@ class Picker(QComboBox):
         return self._go_to(row for row in rows if self._typed in self.itemText(row).casefold()) or True
 
     def _go_to(self, rows: Iterable[int]) -> bool:
-        """Go to the first of these lines that can be chosen."""
+        """Move to the first of these lines that is enabled."""
         for row in rows:
             index = self._lines.index(row, 0)
             if self._lines.flags(index) & Qt.ItemFlag.ItemIsEnabled:

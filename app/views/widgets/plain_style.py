@@ -1,4 +1,4 @@
-"""Keep text what it is: no label and no tooltip of the program reads its text as HTML. Tooltips have short lines."""
+"""Show all text as plain text: no label and no tooltip of the program reads HTML. Tooltips have short lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORD_JOINER = "\N{WORD JOINER}"
 
 
 class PlainStyle(QProxyStyle):
-    """Look as Fusion does, and show the text of every label as it is written.
+    """Look as Fusion does, and show the text of every label as plain text.
 
     Qt guesses for itself whether a text is HTML; titles of chats, names of models and words of servers are not.
     Tooltips are labels of Qt, so each of them passes here before it is shown, whoever gave its text.
@@ -42,7 +42,7 @@ class PlainStyle(QProxyStyle):
 
 
 def use_plain_style(app: QApplication) -> None:
-    """Give the application this style, once."""
+    """Set this style for the application, once."""
     if not app.property(_INSTALLED):
         app.setProperty(_INSTALLED, True)
         app.setStyle(PlainStyle())

@@ -1,4 +1,4 @@
-"""Show pages that scroll: parts of dialogs that may be too tall, and what stands in the conversation's place."""
+"""Show pages that scroll: parts of dialogs that may be too tall, and pages in the conversation's place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QWidget
 
 
 class ScrollPage(QScrollArea):
-    """Show a page as wide as its place, which scrolls up and down only. Tab passes over it to what stands in it."""
+    """Show a page as wide as its place, which scrolls up and down only. Tab skips it to its contents."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -18,7 +18,7 @@ class ScrollPage(QScrollArea):
 
 
 class ColumnPage(ScrollPage):
-    """Stand in the place of the conversation: a column in the middle, which is no wider than `width`.
+    """Fill the place of the conversation: a column in the middle, which is no wider than `width`.
 
     Attribute: column, the widget that is to be filled.
     """

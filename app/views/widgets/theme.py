@@ -22,7 +22,7 @@ RADIUS = 8
 LINE_HEIGHT = 145
 """Per cent, in replies."""
 _NOBODYS = frozenset({"Bitstream Vera Sans", "DejaVu Sans", "Helvetica", "Sans", "Sans Serif"})
-"""Families that Qt takes where no desktop has told it of one."""
+"""Families that Qt takes if no desktop has set one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class Theme(QObject):
         return self._settings.font_points
 
     def refresh(self) -> None:
-        """Look as the settings say, where they have changed."""
+        """Apply the settings, if they have changed."""
         if self.mode != self._scheme:
             self._scheme = self.mode
             schemes = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
@@ -172,7 +172,7 @@ class Theme(QObject):
         self._apply()
 
     def set_mode(self, mode: str) -> None:
-        """Use light, dark, high contrast, or what the system uses; remembered."""
+        """Set light, dark, high contrast, or the system's theme; stored."""
         self._settings.theme = mode
         self.refresh()
 
@@ -288,7 +288,7 @@ class _FixedLetters(QObject):
 
 
 def keep_fixed(widget: QWidget) -> None:
-    """Give a widget the font for code, as large as the text is at any time."""
+    """Set a widget's font to that for code, always as large as the text."""
     widget.setFont(fixed_font())
     _FixedLetters(widget)
 

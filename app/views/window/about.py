@@ -1,4 +1,4 @@
-"""Show the About window: what this program is, which versions it is made of, where it keeps things, all licences."""
+"""Show the About window: the program, its parts' versions, its folders, all licences."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Whereabouts:
 
 
 class AboutDialog(Dialog):
-    """Tell about the program. Everything is read when it is made, the licences when they are looked at."""
+    """Describe the program. Everything is read when it is created, the licences when they are shown."""
 
     def __init__(self, place: Whereabouts, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -212,7 +212,7 @@ class AboutDialog(Dialog):
     # Showing ----------------------------------------------------------------------------------------------------------
 
     def _open_page(self, page: int) -> None:
-        """Read the list when it is looked at for the first time."""
+        """Read the list when it is shown for the first time."""
         if page == 0 or self._parts is not None:
             return
         try:
@@ -252,7 +252,7 @@ def _versions() -> list[tuple[str, str]]:
 
 
 def _picture(size: int, ratio: float) -> QPixmap:
-    """Return the program's icon, drawn at the size that it is shown at; empty if it is damaged."""
+    """Return the program's icon, drawn at its display size; empty if it is damaged."""
     try:
         data = QBuffer()
         data.setData(QByteArray(read_bytes("icons", "outrider.svg")))

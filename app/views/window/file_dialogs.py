@@ -59,7 +59,7 @@ def ask_where_to_put_archive(parent: QWidget, settings: Settings, name: str) -> 
 
 
 def ask_for_folder(parent: QWidget, settings: Settings, title: str = "") -> Path | None:
-    """Return a folder to write chats into, or for what the title says; None: none."""
+    """Return a folder to write chats into, or for the purpose in the title; None: cancelled."""
     title = title or QCoreApplication.translate("Files", "Export the chats into a folder")
     chosen = QFileDialog.getExistingDirectory(parent, title, str(_folder(settings)))
     return Path(chosen) if chosen else None
@@ -95,7 +95,7 @@ def _folder(settings: Settings) -> Path:
 
 
 def _noted(settings: Settings, chosen: str) -> str:
-    """Return a chosen file as it is, and remember its folder."""
+    """Return a chosen file as it is, and store its folder."""
     if chosen:
         settings.files_folder = str(Path(chosen).parent)
     return chosen

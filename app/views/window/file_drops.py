@@ -66,7 +66,7 @@ class FileDrops(QObject):
 
 
 class DropVeil(QFrame):
-    """Cover the window while files are dragged, and say what may be dropped. Signal: dropped(QMimeData)."""
+    """Cover the window while files are dragged, and name the accepted kinds. Signal: dropped(QMimeData)."""
 
     dropped = Signal(object)
 

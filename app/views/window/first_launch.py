@@ -1,4 +1,4 @@
-"""Show the first start: what the two models do, in a few words, and where to begin."""
+"""Show the first start: the work of the two models, in a few words, and the first steps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BETWEEN = 28
 _REPLAY, _SMALL_REPLAY, _ROOMY, _LOW = 17, 10.5, 37, 26
 """Lines of text: the greatest and least height of the replay, and those of a screen with room for all, or only that."""
 _GUESSED, _RIGHT = 5, 4
-"""Words that the draft guesses in the picture, and how many of them the target keeps."""
+"""Words that the draft guesses in the picture, and the number of those that the target keeps."""
 
 
 class TwoModels(QWidget):
@@ -44,7 +44,7 @@ class TwoModels(QWidget):
         return self.fontMetrics().height() + 14
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Paint two rows of words, the models before them, and what becomes of each word between."""
+        """Paint two rows of words, the models before them, and the fate of each word between."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.translate(0, 2)
@@ -182,7 +182,7 @@ class FirstLaunchView(ColumnPage):
         self.player.start()
 
     def _fit_replay(self) -> None:
-        """Leave out what the replay shows anyway, where the screen is low."""
+        """Hide the texts that the replay repeats, if the screen is low."""
         line = self.fontMetrics().lineSpacing()
         roomy = self.viewport().height() >= _ROOMY * line
         spare = max(self.viewport().height() / line - _LOW, 0.0)

@@ -37,7 +37,7 @@ class LargePicture(Dialog):
         self.resize(_SIZE)
 
     def show_picture(self, data: bytes | None) -> None:
-        """Show it; None: it is not kept any more."""
+        """Show the picture; None: it is deleted."""
         picture = QPixmap()
         if not self._alive:
             return

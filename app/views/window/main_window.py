@@ -179,7 +179,7 @@ class MainWindow(QMainWindow):
     # Intents ----------------------------------------------------------------------------------------------------------
 
     def ask_for_folder(self) -> None:
-        """Let the user choose another models folder."""
+        """Ask the user for another models folder."""
         start = self._settings.models_folder
         folder = ask_for_models_folder(self, Path(start) if start else None)
         if folder is not None:
@@ -251,18 +251,18 @@ class MainWindow(QMainWindow):
 
     @property
     def marks_doubt(self) -> bool:
-        """Return True if tokens are coloured, by how sure the target was of them."""
+        """Return True if tokens are coloured by the target's certainty."""
         return self._settings.tokens_colored and self._settings.tokens_unsure
 
     def mark_doubt(self, on: bool) -> None:
-        """Colour tokens by how sure the target was of them, or else by their origin."""
+        """Colour tokens by the target's certainty, or else by their origin."""
         self._settings.tokens_unsure = on
         self.transcript.mark_doubt(on)
         if on:
             self._color_tokens(True)
 
     def choose_theme(self, mode: str) -> None:
-        """Choose light, dark, or what the system uses; remember it."""
+        """Choose light, dark, or the system's theme; stored."""
         self._theme.set_mode(mode)
 
     def change_font(self, step: int) -> None:
@@ -277,7 +277,7 @@ class MainWindow(QMainWindow):
     # Rendering --------------------------------------------------------------------------------------------------------
 
     def show_chat(self, *, empty: bool) -> None:
-        """Show the conversation, or what an empty chat offers; a first look at the program stays until there is one."""
+        """Show the conversation, or the page of an empty chat; the introduction stays until there is a conversation."""
         self._empty = empty
         if not empty:
             self.end_introduction()
@@ -285,7 +285,7 @@ class MainWindow(QMainWindow):
             self._pages.setCurrentWidget(self.welcome if empty else self.transcript)
 
     def introduce(self, view: QWidget) -> None:
-        """Show this in the place of the conversation, until something is asked or it is left."""
+        """Show this view in place of the conversation, until something is asked or it is left."""
         self.end_introduction()
         self._introduction = view
         self._pages.addWidget(view)
@@ -353,19 +353,19 @@ class MainWindow(QMainWindow):
             self._note_place()
 
     def _note_place(self) -> None:
-        """Note the place at once: the program may be killed. Nothing is noted before the window is built and shown."""
+        """Store the place at once: the program may be killed. Nothing is stored before the window is shown."""
         if self._painted and self.isVisible() and not self.isMinimized():
             self._settings.geometry = place_of(self)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Tell the first paint, once it is over."""
+        """Emit the first paint, once it is over."""
         super().paintEvent(event)
         if not self._painted:
             self._painted = True
             QTimer.singleShot(0, self, self.painted.emit)
 
     def closeEvent(self, event: QCloseEvent) -> None:  # noqa: N802 - Qt's name
-        """Hide at once; what runs is ended behind the scene."""
+        """Hide at once; running work is ended behind the scene."""
         self.note_layout()
         super().closeEvent(event)
         self.closed.emit()

@@ -7,13 +7,13 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 _GRIP = QSize(120, 32)
-"""So much of the top edge must lie on a screen to be taken hold of (pixels)."""
+"""The part of the top edge that must lie on a screen to be grabbed (pixels)."""
 _LEAST_BYTES = 50
-"""What Qt writes is longer; from less it reads a window without a size."""
+"""The least length of Qt's data; from less it reads a window without a size."""
 
 
 def place_of(window: QWidget) -> str:
-    """Return position, size, and whether the window is maximised, as text for the settings."""
+    """Return position, size, and the maximised state, as text for the settings."""
     return bytes(window.saveGeometry().toBase64().data()).decode("ascii")
 
 

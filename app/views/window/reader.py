@@ -30,7 +30,7 @@ _LONGEST_SOUGHT = 200
 """Characters of a line by which it is found."""
 
 Draw = Callable[[int, int, Callable[[bytes | None], None]], None]
-"""Draws a page: its number, the width in pixels, and what is given the picture."""
+"""Draws a page: its number, the width in pixels, and the receiver of the picture."""
 
 
 class Reader(Dialog):
@@ -88,7 +88,7 @@ class Reader(Dialog):
         self.text.setFocus()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw the page again, as wide as there is room now."""
+        """Redraw the page at the present width."""
         super().showEvent(event)
         QTimer.singleShot(0, self, lambda: self._show_picture(self.place))
 
@@ -195,6 +195,6 @@ def _place_of(source: CitedPart, places: Sequence[tuple[str, list[str]]]) -> int
 
 
 def _holds(texts: Sequence[str], source: CitedPart) -> bool:
-    """Return True if the part stands in these texts: its first line does; how it was cut does not matter."""
+    """Return True if the part stands in these texts: its first line does; its cut does not matter."""
     first = source.part.text.strip().split("\n", 1)[0].strip()
     return any(first in text for text in texts)

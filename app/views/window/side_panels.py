@@ -15,7 +15,7 @@ LEFT_MOST, RIGHT_MOST = 360, 480
 
 
 class SidePanels(QObject):
-    """Look after both. `room`: the smallest width of the window. Signal: changed() (one was shown or hidden)."""
+    """Manage both panels. `room`: the smallest width of the window. Signal: changed() (one was shown or hidden)."""
 
     changed = Signal()
 
@@ -35,7 +35,7 @@ class SidePanels(QObject):
         theme.changed.connect(self._follow_font)
 
     def show(self, panel: QWidget, *, shown: bool) -> None:
-        """Show or hide one; where there is no room for both panels, the other one goes."""
+        """Show or hide one; without room for both panels, the other one is hidden."""
         self.note_widths()
         other = self._right if panel is self._left else self._left
         if self._narrow and shown:
@@ -78,7 +78,7 @@ class SidePanels(QObject):
         self.changed.emit()
 
     def note_widths(self) -> None:
-        """Note the panel widths that the user chose; without enough space they mean nothing."""
+        """Store the panel widths that the user chose; without enough space they mean nothing."""
         if self._narrow is not False:
             return
         left, _, right = self._splitter.sizes()
