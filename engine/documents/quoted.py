@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from engine.documents.document import Document, Section
 
 _REQUEST = (
-    "Write the answer in whole sentences, each with the number of its part in brackets behind it, for example: "
-    "The sky is blue [{number}]."
+    "Write the answer in whole sentences. End each sentence with the number of the part that it comes from, in "
+    "brackets: … [{number}]."
 )
-"""The text behind the parts: small models forget instructions before a long text."""
+"""The text behind the parts: small models forget instructions before a long text, and repeat an example sentence."""
 _FIRST_LINE = re.compile(r"Document[^\n]{0,900}\.\n\n")
-_LAST_LINE = re.compile(r"\n\n" + re.escape(_REQUEST).replace(re.escape("{number}"), "[0-9]+") + r"\Z")
+_LAST_LINE = re.compile(r"\n\nWrite the answer in whole sentences[.,] [^\n]{,120} \[[0-9]+\]\.\Z")
+"""Of a text of today or of an earlier version."""
 _HEAD = re.compile(r"^\[(\d{1,5})\](?: ([^\n]{0,400}))?$", re.MULTILINE)
 _LONGEST_WHERE = 200
 _MOST_NOTES = 3
