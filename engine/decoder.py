@@ -19,7 +19,7 @@ from engine.backends.heads import HeadBackend
 from engine.backends.identity import describe_cache
 from engine.backends.on_disk import MOST_DISK_BYTES, DiskCaches, check_owner
 from engine.backends.saved import disk_of, keep_on_disk
-from engine.backends.streams import Seat
+from engine.backends.streams import StreamSlot
 from engine.cancel import CancelToken
 from engine.chat.context_fit import PromptFit, measure_turns
 from engine.chat.render import Renderer, let_go, warming
@@ -39,7 +39,7 @@ from engine.config import (
 from engine.corpus.corpus import Corpus, corpus_of
 from engine.errors import Cancelled, IncompatiblePair, InvalidRequest, ModelNotLoaded
 from engine.events import Event, Finished, GenerationResult, LoadProgress, TokenEvent
-from engine.generation.occupancy import Occupancy, ReplyRef, RunningReply
+from engine.generation.model_lock import ModelLock, ReplyRef, RunningReply
 from engine.generation.questions import Infill, ReadPrompt, eyes_of, infill_tokens
 from engine.generation.responder import EVERYTHING, Capabilities
 from engine.loading.heads import open_found_heads, open_heads
@@ -106,13 +106,13 @@ class SpeculativeDecoder:
         self._target_config: LoadConfig | None = None
         self._knowledge: PairKnowledge | None = None
         self._calibrated = self._guesses = False
-        self._occupancy = Occupancy()
+        self._model_lock = ModelLock()
         self._answer_now = Flag()
         self._holder = Holder()
         self._warnings: tuple[str, ...] = ()
         self._streams: tuple[SpeculativeDecoder, ...] = ()
         self.apart: Callable[[], AbstractContextManager[None]] = nullcontext
-        self._seat: Seat | None = None
+        self._slot: StreamSlot | None = None
         self._caches: tuple[Path, int] | None = None
         self._keeps_replies = False
         self.corpus: Corpus | None = None
@@ -154,7 +154,7 @@ class SpeculativeDecoder:
         """
         with warming(self, lambda: self.target, early=not isinstance(model, Backend)):
             backend, config = self._holder.open(model, "target", progress, cancel or self.cancel_token)
-            with self._occupancy.change():
+            with self._model_lock.change():
                 fitting = []
                 for source in self.sources:
                     with suppress(IncompatiblePair):
@@ -249,7 +249,7 @@ class SpeculativeDecoder:
 
         Raises VocabularyMismatch: it does not fit the target, and is let go.
         """
-        with self._occupancy.change():
+        with self._model_lock.change():
             try:
                 new = () if source is None else (source.beside(self.target),)
             except IncompatiblePair:
@@ -269,7 +269,7 @@ class SpeculativeDecoder:
         Raises ModelNotLoaded (there is no target), LoadFailed and its kinds, NotAvailable, Cancelled.
         """
         token = cancel or self.cancel_token
-        with self._occupancy.change():  # Opened within: some heads share the target's cache, and empty it.
+        with self._model_lock.change():  # Opened within: some heads share the target's cache, and empty it.
             self._use("heads", None if model is None else open_heads(model, self._loaded(), token))
 
     def find_heads(self, method: str = AUTO, *, cancel: CancelToken | None = None) -> tuple[str, ...]:
@@ -282,7 +282,7 @@ class SpeculativeDecoder:
         target, config = self._loaded(), self._target_config
         if config is None:  # Given loaded: nobody knows from where.
             return ()
-        with self._occupancy.change():
+        with self._model_lock.change():
             found, reasons = open_found_heads(config, target, method, cancel or self.cancel_token)
             if found is not None:
                 self._use("heads", found)
@@ -475,12 +475,12 @@ class SpeculativeDecoder:
 
         request = make_request(prompt, options, self._sampling, self._speculation)
         token = cancel or self.cancel_token
-        if self._seat is not None:  # A stream does one thing at a time.
+        if self._slot is not None:  # A stream does one thing at a time.
             request = replace(request, speculation=replace(request.speculation, overlap="off"))
         with (
-            self._occupancy.use(token, _REPLYING, reply),
+            self._model_lock.use(token, _REPLYING, reply),
             self._holder.use(self.target, self.draft),
-            self._seat or nullcontext(),
+            self._slot or nullcontext(),
         ):
             self._answer_now.clear()
             request = settle_lookahead(request, has_draft=bool(self.sources))
@@ -533,7 +533,7 @@ class SpeculativeDecoder:
         Raises ModelNotLoaded, DecoderBusy (while a reply is being written), Cancelled.
         """
         token = cancel or self.cancel_token
-        with self._occupancy.use(token, _BUSY), self._holder.use(self.target, self.draft):
+        with self._model_lock.use(token, _BUSY), self._holder.use(self.target, self.draft):
             try:
                 target = self._loaded()
                 if not self._calibrated and not machine_watch().busy():
@@ -744,7 +744,7 @@ class SpeculativeDecoder:
         """
         check_owner(owner)
         token = cancel or self.cancel_token
-        with self._occupancy.use(token, _BUSY), self._holder.use(self.target, self.draft):
+        with self._model_lock.use(token, _BUSY), self._holder.use(self.target, self.draft):
             self._write_caches(owner, token)
 
     def _write_caches(self, owner: str, cancel: CancelToken) -> None:
@@ -784,7 +784,7 @@ class SpeculativeDecoder:
         """
         check_streams(count)
         if not midway:
-            with self._occupancy.use(CancelToken(), _BUSY), self._holder.use(self.target, self.draft):
+            with self._model_lock.use(CancelToken(), _BUSY), self._holder.use(self.target, self.draft):
                 return self.open_streams(count, midway=True)
         opened = open_pairs(self._loaded(), self.draft, count) if self.can_stream and not self._streams else None
         if opened is not None:
@@ -796,12 +796,12 @@ class SpeculativeDecoder:
             self.apart, self._streams = opened[0].apart, tuple(made)
         return self._streams
 
-    def _make_stream(self, seat: Seat, target: Backend, draft: Backend | None) -> SpeculativeDecoder:
+    def _make_stream(self, slot: StreamSlot, target: Backend, draft: Backend | None) -> SpeculativeDecoder:
         stream = SpeculativeDecoder(self._speculation, self._sampling)
         stream.attach_target(target)
         stream.attach_draft(draft)
-        stream._seat = seat
-        stream._knowledge = (self._knowledge or PairKnowledge()).apart(str(seat.number))
+        stream._slot = slot
+        stream._knowledge = (self._knowledge or PairKnowledge()).apart(str(slot.number))
         return stream
 
     def _open_own_heads(self, stream: SpeculativeDecoder) -> None:
@@ -845,7 +845,7 @@ class SpeculativeDecoder:
     def close(self) -> None:
         """Free the models. What is running is cancelled and has ended before. Closing twice is harmless."""
         self._holder.cancel_loads()
-        with self._occupancy.change():
+        with self._model_lock.change():
             self._put(None, None, ())
         let_go(self)
 

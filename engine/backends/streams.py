@@ -61,7 +61,7 @@ class StreamModel(Protocol):
         """Compute the feeds of different streams, and give each its rows or its error. Never raises."""
 
 
-class Meeting:
+class StreamBatcher:
     """Batch the streams of a target and its draft, so that their forwards are computed together.
 
     The smaller model goes first: a stream that drafts comes to the target soon. Otherwise a forward begins once all
@@ -182,27 +182,27 @@ class Meeting:
         return model, [feed]
 
 
-class Seat:
-    """Hold the place of a stream in a meeting: behind a reply, for which it is entered, the stream has left."""
+class StreamSlot:
+    """Register a stream with the batcher for the time of a reply, for which the slot is entered."""
 
-    def __init__(self, meeting: Meeting, number: int) -> None:
-        self._meeting, self.number = meeting, number
+    def __init__(self, batcher: StreamBatcher, number: int) -> None:
+        self._batcher, self.number = batcher, number
 
     def __enter__(self) -> None:
         """Begin a reply: the stream is waited for from its first forward on."""
 
     def __exit__(self, *_: object) -> None:
-        self._meeting.leave(self.number)
+        self._batcher.leave(self.number)
 
 
 class StreamCaches(CacheKeeper):
     """Keep the caches of streams: a text in one of them is not read twice."""
 
-    def __init__(self, meeting: Meeting, others: Sequence[Backend], kept: SavedCaches | None) -> None:
-        self._meeting, self._others, self._kept = meeting, others, kept
+    def __init__(self, batcher: StreamBatcher, others: Sequence[Backend], kept: SavedCaches | None) -> None:
+        self._batcher, self._others, self._kept = batcher, others, kept
 
     def change_to(self, backend: Backend, tokens: Sequence[int]) -> None:
-        with self._meeting.alone():
+        with self._batcher.alone():
             if self._kept is not None:
                 self._kept.change_to(backend, tokens)
             shared = common_prefix(backend.tokens, tokens)

@@ -231,9 +231,9 @@ class _Finder:
             grammar, note = usable_grammar(self._asked)
             text = blanks + write_calls(form, calls)
             for before in ("", *(f"{end}\n\n" for end in grammar.ends.get("reasoning") or ())):  # The prompt may think.
-                parted = grammar.part(f"{before}{text}")
-                seen = [(call.name, json.loads(call.arguments or "{}")) for call in parted.calls]
-                if note is None and not parted.content.strip() and seen == calls:
+                parsed = grammar.parse(f"{before}{text}")
+                seen = [(call.name, json.loads(call.arguments or "{}")) for call in parsed.calls]
+                if note is None and not parsed.content.strip() and seen == calls:
                     return True
         except ChatTemplateFailed:
             self.unsure = True

@@ -86,13 +86,13 @@ class LimitedChild:
             write_message(self._input, asked)
             return read_message(self._output, _LARGEST_ANSWER)
 
-        return self._heard(exchange, seconds, cancel)
+        return self._wait_for(exchange, seconds, cancel)
 
     def hear(self, seconds: float, cancel: CancelToken | None) -> dict[str, Any]:
         """Return the next part of its answer. Raises as `ask`."""
-        return self._heard(lambda: read_message(self._output, _LARGEST_ANSWER), seconds, cancel)
+        return self._wait_for(lambda: read_message(self._output, _LARGEST_ANSWER), seconds, cancel)
 
-    def _heard(self, work: Callable[[], bytes | None], seconds: float, cancel: CancelToken | None) -> dict[str, Any]:
+    def _wait_for(self, work: Callable[[], bytes | None], seconds: float, cancel: CancelToken | None) -> dict[str, Any]:
         answer = self._await(work, _PATIENCE * seconds, cancel)
         if answer is not None:
             said = dict(json.loads(answer))
@@ -191,7 +191,7 @@ class ChildPool:
         self._keepers: WeakSet[Any] = WeakSet()
 
     @contextmanager
-    def lent(self) -> Iterator[LimitedChild]:
+    def lease(self) -> Iterator[LimitedChild]:
         """Lend a child to one caller for the block. It ends if the block fails. Raises ChatTemplateFailed.
 
         Raises what the block raises.

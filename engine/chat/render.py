@@ -113,7 +113,7 @@ class Renderer:
 
     def _said(self, request: Callable[[float], bytes], letters: int) -> dict[str, Any]:
         try:
-            with limited_child.pool.lent() as child:
+            with limited_child.pool.lease() as child:
                 child.wait_until_ready(self._cancel)
                 said = child.ask(request, LIMIT_S + letters / _LETTERS_PER_S - self._used_s, self._cancel)
                 self._used_s += float(said["used"])

@@ -49,7 +49,7 @@ class SeenCall(NamedTuple):
     arguments: str
 
 
-class Parted(NamedTuple):
+class ParsedText(NamedTuple):
     """Hold the parts of a text. `place`: the part that more text continues; `last`: the last part so far.
 
     `settled`: how many characters have become part of one; `whole`: whether all of it was understood, otherwise these
@@ -78,7 +78,7 @@ class Grammar(Protocol):
     @property
     def plain(self) -> bool: ...
 
-    def part(self, text: str) -> Parted:
+    def parse(self, text: str) -> ParsedText:
         """Return the parts of a reply, or of its beginning. Raises ChatTemplateFailed."""
 
 
@@ -122,16 +122,18 @@ class TemplateGrammar:
     def plain(self) -> bool:
         """Return True if a letter at the beginning is content."""
         with suppress(ChatTemplateFailed):
-            return self.ends["content"] is not None and self.part("x")[:4] == ("", "x", (), "content")
+            return self.ends["content"] is not None and self.parse("x")[:4] == ("", "x", (), "content")
         return False
 
-    def part(self, text: str) -> Parted:
+    def parse(self, text: str) -> ParsedText:
         """Return the parts of a reply, or of its beginning. Raises ChatTemplateFailed."""
         said = _ask(self._asked, text)["parts"]
         data = text.encode("utf-8", "replace")
         settled = len(data[: said["settled"]].decode("utf-8", "replace"))
         calls = tuple(SeenCall(call["id"], call["name"], call["arguments"]) for call in said["calls"])
-        return Parted(said["reasoning"], said["content"], calls, said["place"], said["last"], settled, said["whole"])
+        return ParsedText(
+            said["reasoning"], said["content"], calls, said["place"], said["last"], settled, said["whole"]
+        )
 
 
 def _markers(listed: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -147,24 +149,24 @@ class TagGrammar:
         self.plain = not opened
         self.ends: Ends = {"reasoning": (_CLOSING,), "content": ()}
 
-    def part(self, text: str) -> Parted:
+    def parse(self, text: str) -> ParsedText:
         """Return the parts of a reply, or of its beginning."""
         start = 0
         if not self._opened:
             start = len(text) - len(text.lstrip())
             if _OPENING.startswith(text[start:]) and len(text) - start < len(_OPENING):
-                return Parted()
+                return ParsedText()
             if not text.startswith(_OPENING, start):
-                return Parted(content=text, place="content", last="content", settled=len(text))
+                return ParsedText(content=text, place="content", last="content", settled=len(text))
             start += len(_OPENING)
         thought, closing, said = text[start:].partition(_CLOSING)
         if not closing:
             kept = len(text) - beginning_of(text, (_CLOSING,))
             thought = text[start:kept]
             thought = thought if thought.strip() else ""
-            return Parted(thought, place="reasoning" if kept == len(text) else "", last="reasoning", settled=kept)
+            return ParsedText(thought, place="reasoning" if kept == len(text) else "", last="reasoning", settled=kept)
         thought, said = thought if thought.strip() else "", said.lstrip("\n")
-        return Parted(thought, said, (), "content" if said else "", "content", len(text))
+        return ParsedText(thought, said, (), "content" if said else "", "content", len(text))
 
 
 class ThoughtBefore:
@@ -176,13 +178,13 @@ class ThoughtBefore:
         self.plain = grammar.plain and not opened
         self.ends: Ends = {**grammar.ends, "reasoning": self._tags.ends["reasoning"]}
 
-    def part(self, text: str) -> Parted:
+    def parse(self, text: str) -> ParsedText:
         """Return the parts of a reply, or of its beginning. Raises ChatTemplateFailed."""
-        tags = self._tags.part(text)
+        tags = self._tags.parse(text)
         if not tags.content:
             return tags
         start = len(text) - len(tags.content)
-        rest = self._grammar.part(tags.content)
+        rest = self._grammar.parse(tags.content)
         return rest._replace(reasoning=tags.reasoning + rest.reasoning, settled=start + rest.settled)
 
 
@@ -336,7 +338,7 @@ def _ask(grammar: dict[str, Any], text: str) -> dict[str, Any]:
         return json.dumps({"grammar": grammar, "reply": text, "seconds": seconds}).encode()
 
     try:
-        with limited_child.pool.lent() as child:
+        with limited_child.pool.lease() as child:
             child.wait_until_ready(None)
             said = child.ask(request, _LIMIT_S + len(text) / _LETTERS_PER_S, None)
     except OutOfTime:

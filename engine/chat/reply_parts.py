@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.chat.bare_calls import BareCalls
-from engine.chat.reply_grammar import Grammar, Parted, Place, SeenCall, beginning_of
+from engine.chat.reply_grammar import Grammar, ParsedText, Place, SeenCall, beginning_of
 from engine.errors import ChatTemplateFailed, InvalidRequest
 from engine.events import Channel
 from engine.messages.parts import ToolCall
@@ -41,11 +41,11 @@ class ReplyParts:
         return tuple(calls)
 
 
-class PartedReply:
+class ReplyParser:
     """Split the text of a reply into its parts as it comes. Text that was returned is never taken back.
 
     Within reasoning and content, text that holds none of the markers that end the part belongs to it; only at a marker
-    the whole text is parted anew. What may become a marker is held back.
+    the whole text is parsed anew. What may become a marker is held back.
 
     `before`: the beginning of the reply, which was written earlier; it is in no delta, but in the parts. `tools`: names
     of the tools that were offered: a reply that is nothing but calls of them, as plain JSON, is those. `one_call`: it
@@ -61,11 +61,11 @@ class PartedReply:
         self._patterns = {place: _pattern(ends) for place, ends in grammar.ends.items()}
         self._firsts = {place: frozenset(end[:1] for end in ends or ()) for place, ends in grammar.ends.items()}
         self._pieces: list[str] = []
-        self._length = self._parted_at = self._released = 0
+        self._length = self._parsed_at = self._released = 0
         self._between = 0
         self._shown = {"reasoning": 0, "content": 0}
         self._grown: dict[str, list[str]] = {"reasoning": [], "content": []}
-        self._parted = Parted()
+        self._parsed = ParsedText()
         self._place: Place = ""
         self._held = ""
         self._lost = False
@@ -78,7 +78,7 @@ class PartedReply:
     @property
     def channel(self) -> Channel:
         """Return the current part of the reply, or the last one; content before the first."""
-        return self._place or self._parted.last or "content"
+        return self._place or self._parsed.last or "content"
 
     @property
     def in_thought(self) -> bool:
@@ -99,12 +99,12 @@ class PartedReply:
     @property
     def enough(self) -> bool:
         """Return True if a second call has begun and only one is wanted."""
-        return self._one_call and len(self._parted.calls) > 1
+        return self._one_call and len(self._parsed.calls) > 1
 
     @property
     def tool_calls(self) -> tuple[SeenCall, ...]:
         """Return the calls that were seen so far; the last one may be growing still."""
-        return self._parted.calls
+        return self._parsed.calls
 
     def feed(self, text: str) -> list[Delta]:
         """Take more text; return the text that it adds to the parts."""
@@ -123,7 +123,7 @@ class PartedReply:
         if self._length == len(text) and text[:1].isalnum() and self._grammar.plain:
             self._place = "content"
             return self._go_on("content", text)
-        return self._anew() if self._length - self._parted_at >= self._least() else []
+        return self._anew() if self._length - self._parsed_at >= self._least() else []
 
     def _least(self) -> int:
         """Return the number of characters by which the text grows before it is parsed anew."""
@@ -146,7 +146,7 @@ class PartedReply:
 
     def _bare_end(self) -> list[Delta]:
         """End the text of possible plain JSON calls; return it as content if it held none."""
-        text = self._bare.end(read=not self._parted.calls)
+        text = self._bare.end(read=not self._parsed.calls)
         if self._bare.calls:
             names = ", ".join(dict.fromkeys(call.name for call in self._bare.calls))
             self.notes = (
@@ -158,11 +158,11 @@ class PartedReply:
 
     def _flushed(self, *, ended: bool) -> list[Delta]:
         if self._place == "content" and not self._held:  # All of it is in its part already.
-            self._place, self._parted = "", self._parted._replace(last="content", settled=self._length)
+            self._place, self._parsed = "", self._parsed._replace(last="content", settled=self._length)
             return []
         deltas = [] if self._lost else self._anew()
-        tail = self._text()[self._parted.settled :]
-        last = self._parted.last
+        tail = self._text()[self._parsed.settled :]
+        last = self._parsed.last
         if ended and not self._lost and last in ("reasoning", "content") and tail:
             ends = self._grammar.ends[last] or ()
             if beginning_of(tail, ends) == len(tail):
@@ -174,7 +174,7 @@ class PartedReply:
         """End the text, and return its parts."""
         self.flush(ended=ended)
         bare = tuple(SeenCall(call.id, call.name, call.arguments_json) for call in self._bare.calls)
-        calls = self._parted.calls or bare
+        calls = self._parsed.calls or bare
         return ReplyParts(
             "".join(self._grown["reasoning"]), "".join(self._grown["content"]), calls[:1] if self._one_call else calls
         )
@@ -216,21 +216,21 @@ class PartedReply:
     def _anew(self) -> list[Delta]:
         """Part the whole text."""
         text = self._text()
-        self._parted_at = len(text)
+        self._parsed_at = len(text)
         try:
-            self._parted = parted = self._grammar.part(text)
+            self._parsed = parsed = self._grammar.parse(text)
         except ChatTemplateFailed:
             return self._lose(self._released)
-        deltas = self._grow("reasoning", parted.reasoning) + self._grow("content", parted.content)
-        if not parted.whole:
-            return deltas + self._lose(parted.settled)
-        self._place, self._held, self._released = parted.place, "", parted.settled
-        tail = text[parted.settled :]
-        if not self._place and parted.last in ("reasoning", "content") and tail:
+        deltas = self._grow("reasoning", parsed.reasoning) + self._grow("content", parsed.content)
+        if not parsed.whole:
+            return deltas + self._lose(parsed.settled)
+        self._place, self._held, self._released = parsed.place, "", parsed.settled
+        tail = text[parsed.settled :]
+        if not self._place and parsed.last in ("reasoning", "content") and tail:
             # Perhaps a marker, and perhaps not: the part goes on where it is none.
-            ends = self._grammar.ends[parted.last] or ()
+            ends = self._grammar.ends[parsed.last] or ()
             if beginning_of(tail, ends) == len(tail):
-                self._place, self._held = parted.last, tail
+                self._place, self._held = parsed.last, tail
         if self._place in ("reasoning", "content") and self._grammar.ends[self._place] is None:
             self._place = ""
         if self._place in ("reasoning", "content"):

@@ -10,7 +10,7 @@ from typing import Any
 
 from engine.chat.render import keep_warm, let_go
 from engine.chat.reply_grammar import GrammarRequest, usable_grammar
-from engine.chat.reply_parts import PartedReply, ReplyParts
+from engine.chat.reply_parts import ReplyParser, ReplyParts
 from engine.cli.common import EXIT_DONE, read_tools
 from engine.decoder import load
 from engine.errors import InvalidRequest, NotAvailable
@@ -56,9 +56,9 @@ def run(args: argparse.Namespace) -> int:
     keep_warm(run)
     try:
         grammar, note = usable_grammar(request)
-        parted = PartedReply(grammar)
-        parted.feed(reply)
-        parts = parted.finish()
+        parser = ReplyParser(grammar)
+        parser.feed(reply)
+        parts = parser.finish()
     finally:
         let_go(run)
     if note is not None:

@@ -29,7 +29,7 @@ from engine.server.folder import folder_offers
 from engine.server.guard import Limits
 from engine.server.interfaces.requests import Defaults
 from engine.server.listen import Listener
-from engine.server.shelf import ModelShelf, Offer
+from engine.server.registry import ModelRegistry, Offer
 from engine.system.files import private_folder
 from engine.system.ports import is_address, is_loopback
 
@@ -99,15 +99,15 @@ def run(args: argparse.Namespace) -> int:
         _make_folder(args.cache_folder)
     if args.cache_memory < 0:
         raise InvalidRequest("--cache-memory must be 0 MiB or more.")
-    shelf = ModelShelf(_offers(args, settings), idle_s=args.idle_unload)
-    engine = EngineThread(shelf, cache_bytes=args.cache_memory * _MIB)
+    registry = ModelRegistry(_offers(args, settings), idle_s=args.idle_unload)
+    engine = EngineThread(registry, cache_bytes=args.cache_memory * _MIB)
     try:
         named, defaults = _names_models(args), Defaults(settings.sampling, settings.speculation)
         with Listener(make_app(engine, defaults, limits, ollama=args.ollama), *at) as listener:
             if named:
-                shelf.ready(shelf.names[0], CancelToken())
+                registry.ready(registry.names[0], CancelToken())
             sys.setswitchinterval(_SWITCH_S)
-            there = shelf.names[0] if named else f"{len(shelf.names)} models of {args.folder}"
+            there = registry.names[0] if named else f"{len(registry.names)} models of {args.folder}"
             sys.stderr.write(f"outrider-engine: {there} on {listener.url}/v1 (Ctrl+C ends it)\n")
             listener.run()
     finally:

@@ -26,7 +26,7 @@ from engine.drafting.base import (
     TreeShape,
 )
 from engine.drafting.tree_prices import TreePrices
-from engine.drafting.trees import ROOT, Outlook, Tree, grow, grow_by_cost
+from engine.drafting.trees import ROOT, NextTokens, Tree, grow, grow_by_cost
 from engine.drafting.vocabulary import LEAST, choose_rows
 from engine.errors import DegenerateDistribution, ModelNotLoaded
 from engine.methods import DRAFT_MODEL
@@ -300,8 +300,8 @@ class DraftModelDrafter(Drafter):
                     prices.learn(shares, tokens.index(token) if token in tokens else None)
                 return
 
-    def _look(self, tree: Tree, level: list[int]) -> list[Outlook | None]:
-        """Return the outlook behind the first node of a level, the others are leaves; with `grow`, behind each."""
+    def _look(self, tree: Tree, level: list[int]) -> list[NextTokens | None]:
+        """Return the next tokens behind the first node of a level, the others are leaves; with `grow`, behind each."""
         if level[0] == ROOT:
             self._numbers = {}
         elif self._grow is not None:
@@ -316,9 +316,9 @@ class DraftModelDrafter(Drafter):
             return [None, *leaves]
         if node == ROOT:
             self._backend.mark()
-        return [self._outlook(rows[0], self._ahead), *leaves]
+        return [self._next_tokens(rows[0], self._ahead), *leaves]
 
-    def _look_at_all(self, grow: Grow, tree: Tree, level: list[int]) -> list[Outlook | None]:
+    def _look_at_all(self, grow: Grow, tree: Tree, level: list[int]) -> list[NextTokens | None]:
         open_ones = [node for node in level if tree.tokens[node] not in self._stop_tokens]
         if not open_ones or self._cancel.cancelled:
             return [None] * len(level)
@@ -327,11 +327,11 @@ class DraftModelDrafter(Drafter):
         self.forwards += 1
         for node in open_ones:
             self._numbers[node] = len(self._numbers)
-        found = {node: self._outlook(row, tree.path(node)) for node, row in zip(open_ones, rows, strict=True)}
+        found = {node: self._next_tokens(row, tree.path(node)) for node, row in zip(open_ones, rows, strict=True)}
         return [found.get(node) for node in level]
 
-    def _outlook(self, whole: NDArray[np.float32], path: Sequence[int]) -> Outlook | None:
-        """Return the outlook behind a path by its row of logits; None if the model is not confident, or lacks it."""
+    def _next_tokens(self, whole: NDArray[np.float32], path: Sequence[int]) -> NextTokens | None:
+        """Return the next tokens behind a path by its row of logits; None if none is usable."""
         row, width = whole[: self._shared_vocab], 0 if self._shape is None else self._shape.width
         mask = None
         if self._masks is not None:
@@ -350,7 +350,7 @@ class DraftModelDrafter(Drafter):
         if self._min_confidence and best[0][1] < self._min_confidence:
             return None
         first = float(row[best[0][0]]) - logprob(row, best[0][0], probs, self._rows)
-        return Outlook(best, lambda token: float(row[token]) - first, probs if self._draws else None)
+        return NextTokens(best, lambda token: float(row[token]) - first, probs if self._draws else None)
 
     def _only_token(self) -> bool:
         """Propose the next token without a forward if the masks leave only one; return True if they do."""

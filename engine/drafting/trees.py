@@ -44,7 +44,7 @@ def choose_shape(
     return TreeShape(*size, target.context_length), ()
 
 
-class Outlook(NamedTuple):
+class NextTokens(NamedTuple):
     """Forecast the token after a node: the likeliest ones, each with its probability among those that may be drawn.
 
     `shares`: gives the natural logarithm of the model's own probability of a token; valid until the next look.
@@ -100,7 +100,7 @@ class Tree:
         return Draft(tokens, probs, logprobs, parents, source)
 
 
-Look = Callable[[Tree, list[int]], Sequence[Outlook | None]]
+Look = Callable[[Tree, list[int]], Sequence[NextTokens | None]]
 """Returns a forecast for each node of a level, or None: it ends. The first node is judged before the others."""
 
 
@@ -114,13 +114,13 @@ def grow(shape: TreeShape, depth: int, most: int, look: Look, draw: Callable[[Ca
         room = min(shape.width, most - len(tree.tokens))
         if room <= 0 or not level:
             break
-        outlooks = look(tree, level)
-        wanted = _chosen(tree, level, outlooks, room)
+        followings = look(tree, level)
+        wanted = _chosen(tree, level, followings, room)
         begun = len(tree.tokens)
         for place, node in enumerate(level):
-            outlook = outlooks[place]
-            if outlook is not None and wanted[place]:
-                _add(tree, node, outlook, wanted[place], draw)
+            following = followings[place]
+            if following is not None and wanted[place]:
+                _add(tree, node, following, wanted[place], draw)
         level = [*range(begun, len(tree.tokens))]
     return tree
 
@@ -141,26 +141,26 @@ def grow_by_cost(
     """
     tree, node = Tree(), ROOT
     for level in range(depth):
-        outlook = look(tree, [node])[0] if len(tree.tokens) < most else None
-        if outlook is None:
+        following = look(tree, [node])[0] if len(tree.tokens) < most else None
+        if following is None:
             break
-        best = outlook.best[: min(shape.width, most - len(tree.tokens))]
-        count = 1 + prices.beside(level, len(tree.tokens), [exp(outlook.shares(token)) for token, _ in best])
+        best = following.best[: min(shape.width, most - len(tree.tokens))]
+        count = 1 + prices.beside(level, len(tree.tokens), [exp(following.shares(token)) for token, _ in best])
         node = len(tree.tokens)
-        _add(tree, ROOT if not level else tree.last, outlook, count, draw)
+        _add(tree, ROOT if not level else tree.last, following, count, draw)
         tree.last = node
         if not goes_on(level + 1, exp(tree.logprobs[node])):
             break
     return tree
 
 
-def _chosen(tree: Tree, level: Sequence[int], outlooks: Sequence[Outlook | None], room: int) -> list[int]:
+def _chosen(tree: Tree, level: Sequence[int], followings: Sequence[NextTokens | None], room: int) -> list[int]:
     """Count the tokens that follow each node of a level: as many as are among the `room` likeliest of all."""
     worth = [
         ((1.0 if node == ROOT else tree.reach[node]) * share, -place, -rank)
-        for place, (node, outlook) in enumerate(zip(level, outlooks, strict=True))
-        if outlook is not None
-        for rank, (_, share) in enumerate(outlook.best)
+        for place, (node, following) in enumerate(zip(level, followings, strict=True))
+        if following is not None
+        for rank, (_, share) in enumerate(following.best)
     ]
     counts = [0] * len(level)
     for _, place, _ in nlargest(room, worth):
@@ -168,19 +168,19 @@ def _chosen(tree: Tree, level: Sequence[int], outlooks: Sequence[Outlook | None]
     return counts
 
 
-def _add(tree: Tree, node: int, outlook: Outlook, count: int, draw: Callable[[Candidates, int], int]) -> None:
+def _add(tree: Tree, node: int, following: NextTokens, count: int, draw: Callable[[Candidates, int], int]) -> None:
     reach = 1.0 if node == ROOT else tree.reach[node]
-    left = outlook.probs
-    for likely, likelihood in outlook.best[:count]:
+    left = following.probs
+    for likely, likelihood in following.best[:count]:
         token, share = likely, likelihood
-        if outlook.probs is not None:
+        if following.probs is not None:
             if left is None:
                 break
             token = draw(left, len(tree.tokens))
-            share = outlook.probs[token]
+            share = following.probs[token]
             tree.probs.append(left)
             left = left.without(token)
         tree.tokens.append(token)
         tree.parents.append(node)
-        tree.logprobs.append(outlook.shares(token))
+        tree.logprobs.append(following.shares(token))
         tree.reach.append(reach * share)

@@ -11,7 +11,7 @@ from types import TracebackType
 from engine.cancel import CancelToken
 from engine.errors import DecoderBusy
 from engine.events import Event, GenerationResult
-from engine.generation.occupancy import RunningReply
+from engine.generation.model_lock import RunningReply
 
 
 class AsyncReply(AsyncGenerator[Event, None]):

@@ -170,8 +170,8 @@ class GenerationLoop:
 
     def _guessed(self, guess: CallGuess) -> Draft:
         """Return the forced rest of the call that the reply is in, if it is in one."""
-        parted, room = self._reading.parted, min(self._plan.room(self._emitted), MAX_LOOKAHEAD)
-        kind: CallKind | None = "marked" if parted.channel == "tool" else "bare" if parted.in_bare_call else None
+        parser, room = self._reading.parser, min(self._plan.room(self._emitted), MAX_LOOKAHEAD)
+        kind: CallKind | None = "marked" if parser.channel == "tool" else "bare" if parser.in_bare_call else None
         if not kind:
             guess.leave()
             return _NOTHING
@@ -243,7 +243,7 @@ class GenerationLoop:
     def _end_thought(self) -> Events:
         """Write the tokens that end the thought and begin the answer."""
         # Asked for outside of a thought, it comes too late, or is meant for nothing.
-        if self._reading.parted.channel == "reasoning":
+        if self._reading.parser.channel == "reasoning":
             yield from self._force(self._reading.thought_end())
 
     def _force(self, tokens: Sequence[int], *, whole: bool = False) -> Events:
@@ -280,12 +280,12 @@ class GenerationLoop:
 
     def _part(self, text: str) -> tuple[Channel, tuple[Delta, ...]]:
         """Return the current part of the reply, and the additions to its parts by the text released last."""
-        added = self._reading.parted.feed(self._reading.reply.marked(text))
-        if self._reading.parted.enough and self._finish is None:
+        added = self._reading.parser.feed(self._reading.reply.marked(text))
+        if self._reading.parser.enough and self._finish is None:
             self._finish = "stop"
         if self._finish is not None:
-            added += self._reading.parted.flush(ended=self._finish == "stop")
-        return self._reading.parted.channel, tuple(added)
+            added += self._reading.parser.flush(ended=self._finish == "stop")
+        return self._reading.parser.channel, tuple(added)
 
     def _settle(self, verdict: Verdict) -> None:
         """Settle the caches after a round: they hold no token that was not committed, but for live proposals."""

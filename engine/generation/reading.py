@@ -18,7 +18,7 @@ from engine.chat.inputs import PLAIN_INPUT, TemplateInput
 from engine.chat.plain_text import encode_behind, lookalikes_of, reply_cuts
 from engine.chat.render import Renderer
 from engine.chat.reply_grammar import GrammarRequest, TagGrammar, usable_grammar
-from engine.chat.reply_parts import PartedReply
+from engine.chat.reply_parts import ReplyParser
 from engine.chat.reply_text import ReplyText
 from engine.chat.template import choose_template, encode_prompt
 from engine.chat.thinking import thinking_input, thought_end
@@ -70,7 +70,7 @@ class Reading:
     """Hold a request's prompt for the target, and the ends of its reply.
 
     Attributes: request (with the end tokens banned where it is to go on behind them); prompt (token ids, one at least);
-    reply (its text); stop_tokens; parted (the parts of the reply); forced (tokens that it begins with); masks (those of
+    reply (its text); stop_tokens; parser (of the reply's parts); forced (tokens that it begins with); masks (those of
     a constraint); guess (what comes next of calls that nobody demanded); thought_end (returns the tokens that end a
     thought and begin the answer); dropped_turns (oldest turns that were left out of the prompt); notes (sentences on
     how the prompt was made).
@@ -80,7 +80,7 @@ class Reading:
     prompt: list[int]
     reply: ReplyText
     stop_tokens: frozenset[int]
-    parted: PartedReply = field(default_factory=lambda: PartedReply(TagGrammar()))
+    parser: ReplyParser = field(default_factory=lambda: ReplyParser(TagGrammar()))
     forced: Sequence[int] = ()
     masks: ReplyMasks | LateEnd | None = None
     guess: CallGuess | None = None
@@ -130,9 +130,9 @@ def read_request(request: GenerationRequest, target: Backend, cancel: CancelToke
         raise InvalidRequest(Translatable("The prompt has no tokens: it must have some text."))
     if tokens[-1] < 0:
         raise InvalidRequest(Translatable("The prompt ends with a picture: write something behind it."))
-    parted, end = _parted(request, tokenizer, tokens, given, begun), TurnEnd()
+    parser, end = _parser(request, tokenizer, tokens, given, begun), TurnEnd()
     if _is_chat(request):
-        end = turn_end_of(tokenizer, target.eos_token_ids, parted.thought_ends, renderer)
+        end = turn_end_of(tokenizer, target.eos_token_ids, parser.thought_ends, renderer)
     ends = target.eos_token_ids | end.tokens
     if request.ignore_eos:
         request, ends, end = _without_end(request, ends), frozenset(), TurnEnd()
@@ -144,11 +144,11 @@ def read_request(request: GenerationRequest, target: Backend, cancel: CancelToke
         [*tokens, *begun],
         reply,
         stop_tokens,
-        parted,
+        parser,
         forced,
-        masks_of(request, target, parted, stop_tokens, _calls_wanted(request, target, given, renderer, ends, end)),
+        masks_of(request, target, parser, stop_tokens, _calls_wanted(request, target, given, renderer, ends, end)),
         _guess(request, target, given, renderer, ends, end),
-        lambda: thought_end(tokenizer, Renderer(cancel), given, parted.thought_ends),
+        lambda: thought_end(tokenizer, Renderer(cancel), given, parser.thought_ends),
         dropped,
         (*renderer.notes, *_notes_on(request, sees=target.sees)),
     )
@@ -209,9 +209,9 @@ def _encode(
     return encode_prompt(prompt, tokenizer, raw=request.raw, renderer=renderer, given=given), 0
 
 
-def _parted(
+def _parser(
     request: GenerationRequest, tokenizer: Tokenizer, prompt: Sequence[int], given: TemplateInput, begun: Sequence[int]
-) -> PartedReply:
+) -> ReplyParser:
     """Make the parser of the reply to a prompt of these tokens, by the chat template.
 
     `begun`: the tokens behind them with which the reply begins.
@@ -227,7 +227,7 @@ def _parted(
     names = [tool["function"]["name"] for tool in request.tools]
     if template is None or not _is_chat(request):
         tags = TagGrammar(opened=end.rstrip().endswith("<think>"))
-        return PartedReply(tags, before, tools=names, one_call=request.one_call)
+        return ReplyParser(tags, before, tools=names, one_call=request.one_call)
     wanted = GrammarRequest(
         template,
         tokenizer.bos_token,
@@ -237,7 +237,7 @@ def _parted(
         options=given.arguments,
     )
     grammar, _ = usable_grammar(wanted, end)
-    return PartedReply(grammar, before, tools=names, one_call=request.one_call)
+    return ReplyParser(grammar, before, tools=names, one_call=request.one_call)
 
 
 def _text_of(tokens: Sequence[int], tokenizer: Tokenizer) -> str:

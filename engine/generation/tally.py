@@ -85,7 +85,7 @@ class Tally:
             draft_forwards=plan.proposing.drafter.forwards,
             plain_tokens_per_second=plan.plain_tokens_per_second,
         )
-        parts = plan.reading.parted.finish(ended=finish == "stop")
+        parts = plan.reading.parser.finish(ended=finish == "stop")
         return GenerationResult(
             text=plan.reading.reply.text,
             tokens=tuple(tokens),
@@ -95,7 +95,7 @@ class Tally:
             method=plan.proposing.method,
             lookahead=plan.proposing.lookahead,
             dropped_turns=plan.reading.dropped_turns,
-            notes=(*plan.reading.notes, *plan.proposing.notes, *plan.reading.parted.notes),
+            notes=(*plan.reading.notes, *plan.proposing.notes, *plan.reading.parser.notes),
             stop_reason=stop_reason,
             seed=plan.seed,
             logprobs=tuple(self._logprobs),

@@ -186,7 +186,7 @@ class Transfer:
 
     def _judge(self, head: Head, part: PartialFile) -> None:
         """Compare an answer's facts of the file with the known ones. Raises _Changed, Unfinished, DownloadFailed."""
-        told = _Told.of(head, self.source)
+        told = FileFacts.of(head, self.source)
         if head.status == 206 and told.first != (self.source.start or 0) + part.length:
             raise Unfinished(refusals.not_understood(head.url))
         if head.status == 200 and self.source.start is not None:
@@ -205,14 +205,14 @@ class Transfer:
         else:
             self._start(head, part, told)
 
-    def _has_changed(self, record: dict[str, Any], told: _Told) -> bool:
+    def _has_changed(self, record: dict[str, Any], told: FileFacts) -> bool:
         for name in ("etag", "linked", "whole"):
             before, now = record.get(name), getattr(told, name)
             if before is not None and now is not None and before != now:
                 return True
         return False
 
-    def _start(self, head: Head, part: PartialFile, told: _Told, *, changed: bool = False) -> None:
+    def _start(self, head: Head, part: PartialFile, told: FileFacts, *, changed: bool = False) -> None:
         """Begin with the first byte of an answer. Raises _Changed if the file is another one than the listed."""
         if changed:
             self._say_changed()
@@ -334,7 +334,7 @@ class _Changed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class FileFacts:
     """Hold an answer's facts of its file: `first` byte, bytes of the `whole`, ETag, and that of the linked file."""
 
     first: int
@@ -343,7 +343,7 @@ class _Told:
     linked: str | None
 
     @classmethod
-    def of(cls, head: Head, source: Origin) -> _Told:
+    def of(cls, head: Head, source: Origin) -> FileFacts:
         linked = head.first.get("X-Linked-ETag")
         if linked is None and as_digest(head.first.get("ETag"))[0] is not None:
             linked = head.first.get("ETag")  # A mirror that has the file itself.

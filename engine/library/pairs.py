@@ -89,7 +89,7 @@ def _ranked(target: ModelFile, drafts: Sequence[ModelFile]) -> list[Pair]:
     return [Pair(target, draft, fit) for draft, fit in rank_drafts(target, smaller) if fit.usable]
 
 
-class _Shelf:
+class _Sizes:
     """Return models in the order of their sizes, those of one kind together."""
 
     def __init__(self, models: Sequence[ModelFile]) -> None:
@@ -114,7 +114,7 @@ class _Groups:
     """Group models by their vocabularies, each pair of which is compared once."""
 
     def __init__(self, models: Sequence[ModelFile]) -> None:
-        self.all = _Shelf(models)
+        self.all = _Sizes(models)
         self._members: dict[Vocabulary, list[ModelFile]] = defaultdict(list)
         for model in models:
             if model.vocabulary is not None:
@@ -122,16 +122,16 @@ class _Groups:
         self._vocabularies = list(self._members)
         self._probes = np.array([_probe(vocabulary) for vocabulary in self._vocabularies])
         self._left = _MOST_COMPARED
-        self._fitting: dict[Vocabulary, _Shelf] = {}
+        self._fitting: dict[Vocabulary, _Sizes] = {}
 
-    def fitting(self, target: ModelFile) -> _Shelf:
+    def fitting(self, target: ModelFile) -> _Sizes:
         """Return the models whose vocabulary is a target's own, itself among them."""
         vocabulary = target.vocabulary
         if vocabulary is None:
-            return _Shelf([])
+            return _Sizes([])
         if vocabulary not in self._fitting:
             found = [model for other in self._alike(vocabulary) for model in self._members[other]]
-            self._fitting[vocabulary] = _Shelf(found)
+            self._fitting[vocabulary] = _Sizes(found)
         return self._fitting[vocabulary]
 
     def _alike(self, vocabulary: Vocabulary) -> list[Vocabulary]:

@@ -13,7 +13,7 @@ from engine.config import GenerationRequest, Prompt, SamplingConfig, Speculation
 from engine.errors import InvalidRequest, NotAvailable
 from engine.events import Event, Finished, GenerationResult, TextEvent
 from engine.generation.async_reply import AsyncReply
-from engine.generation.occupancy import Occupancy, ReplyRef, RunningReply
+from engine.generation.model_lock import ModelLock, ReplyRef, RunningReply
 from engine.generation.questions import ReadPrompt
 from engine.generation.request import make_request
 from engine.generation.responder import Capabilities
@@ -53,7 +53,7 @@ class RemoteDecoder:
         self._connection = connection
         self._sampling = sampling or SamplingConfig()
         self._stats = GenerationStats()
-        self._occupancy = Occupancy()
+        self._model_lock = ModelLock()
         self._closed = False
 
     @property
@@ -146,7 +146,7 @@ class RemoteDecoder:
     ) -> Generator[Event, bool | None, None]:
         request = make_request(prompt, options, self._sampling, SpeculationConfig())
         token = cancel or self.cancel_token
-        with self._occupancy.use(token, _REPLYING, me):
+        with self._model_lock.use(token, _REPLYING, me):
             if self._closed:
                 raise InvalidRequest(Translatable("The connection to this server was closed. Connect anew."))
             body = make_body(request, self.model, self.kind)
@@ -208,7 +208,7 @@ class RemoteDecoder:
 
     def close(self) -> None:
         """End the reply that is being written. Closing twice is harmless."""
-        with self._occupancy.change():
+        with self._model_lock.change():
             self._closed = True
 
     def __enter__(self) -> Self:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from engine.remote.heard import Heard
+from engine.remote.assembler import ReplyAssembler
 from engine.remote.kinds import ServerKind
 from engine.remote.texts import count_of
 from engine.stats import GenerationStats, Untold
@@ -61,7 +61,7 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReplyFigures:
     """Hold the figures of a reply: its statistics, and the tokens of its prompt, all of them and those evaluated."""
 
     stats: GenerationStats
@@ -69,12 +69,12 @@ class Told:
     prompt_evaluated: int
 
 
-def figures(heard: Heard, kind: ServerKind, clock: Clock, counted: Counters | None) -> Told:
+def figures(assembler: ReplyAssembler, kind: ServerKind, clock: Clock, counted: Counters | None) -> ReplyFigures:
     """Return the figures of a reply.
 
     `counted`: vLLM's counters since the request. They count only where they show that this was the only reply.
     """
-    usage, timings, untold = heard.usage, heard.timings, list[Untold]()
+    usage, timings, untold = assembler.usage, assembler.timings, list[Untold]()
     written = count_of(usage.get("completion_tokens"))
     if written is None:
         written = count_of(timings.get("predicted_n"))
@@ -82,12 +82,12 @@ def figures(heard: Heard, kind: ServerKind, clock: Clock, counted: Counters | No
     cached = _cached(usage, timings)
     if prompt is None and count_of(timings.get("prompt_n")) is not None and cached is not None:
         prompt = cached + (count_of(timings.get("prompt_n")) or 0)
-    drafted = _drafted(heard, kind, counted, written)
+    drafted = _drafted(assembler, kind, counted, written)
     untold += [] if prompt is not None else ["prompt"]
     untold += [] if cached is not None and prompt is not None else ["cached"]
     untold += [] if written is not None else ["tokens"]
     untold += [] if drafted is not None else ["acceptance"]
-    rounds = count_of(heard.meta.get("spec_verify_ct"))
+    rounds = count_of(assembler.meta.get("spec_verify_ct"))
     untold += [] if rounds else ["rounds"]
     untold += ["endings", "times"]
     proposed, accepted = (drafted.proposed, drafted.accepted) if drafted is not None else (0, 0)
@@ -105,7 +105,7 @@ def figures(heard: Heard, kind: ServerKind, clock: Clock, counted: Counters | No
         accepted_by_position=drafted.accepted_by_position if drafted is not None else (),
         untold=tuple(untold),
     )
-    return Told(stats, prompt or 0, (prompt or 0) - (cached or 0))
+    return ReplyFigures(stats, prompt or 0, (prompt or 0) - (cached or 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +118,11 @@ class _Drafted:
     accepted_by_position: tuple[int, ...] = ()
 
 
-def _drafted(heard: Heard, kind: ServerKind, counted: Counters | None, written: int | None) -> _Drafted | None:
+def _drafted(
+    assembler: ReplyAssembler, kind: ServerKind, counted: Counters | None, written: int | None
+) -> _Drafted | None:
     """Return the server's report of its drafts, or None."""
-    timings, meta = heard.timings, heard.meta
+    timings, meta = assembler.timings, assembler.meta
     pairs = [
         (timings.get("draft_n"), timings.get("draft_n_accepted")),
         (meta.get("spec_draft_token_num"), meta.get("spec_accept_token_num")),

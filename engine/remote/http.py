@@ -116,17 +116,17 @@ class Connection:
         asking = web.Asking(
             web.Web(patience=web.Patience(connect=self.patience.connect, silent=None)), url, headers, data, live=True
         )
-        heard, begun = monotonic(), False
+        arrived, begun = monotonic(), False
         with closing(asking.answer()) as pieces:
             for piece in pieces:
                 if cancel.cancelled:
                     raise Cancelled
                 if piece is None:
                     most = self.patience.between if begun else self.patience.first
-                    if monotonic() - heard > most:
+                    if monotonic() - arrived > most:
                         raise is_silent(self.address, most, begun=begun)
                     continue
-                heard = monotonic()
+                arrived = monotonic()
                 if isinstance(piece, Exception):
                     raise (broke_off if begun else unreachable)(self.address, piece, self.patience.connect) from None
                 if isinstance(piece, Head):

@@ -10,9 +10,9 @@ from time import perf_counter, sleep
 from engine.cancel import CancelToken
 from engine.errors import Cancelled, ServerFailed
 from engine.events import Event, Finished, FinishReason, GenerationResult, PromptProgress, RoundEvent, TextEvent
+from engine.remote.assembler import Added, ReplyAssembler
 from engine.remote.body import Body
 from engine.remote.figures import Clock, Counters, figures
-from engine.remote.heard import Added, Heard
 from engine.remote.http import Connection
 from engine.remote.kinds import ServerKind
 from engine.remote.refusals import broke_off, failed_midway, not_understood
@@ -33,7 +33,7 @@ class RemoteReply:
         self._connection, self._kind, self._body, self._cancel = connection, kind, body, cancel
         last = (body.content.get("messages") or [{}])[-1]
         echo = last.get("content") if kind.echoes and last.get("role") == "assistant" else ""
-        self._heard = Heard(echo if isinstance(echo, str) else "")
+        self._assembler = ReplyAssembler(echo if isinstance(echo, str) else "")
         self._rounds = _Rounds()
         self._began = 0.0
         self._first: float | None = None
@@ -48,13 +48,13 @@ class RemoteReply:
             yield from self._listen()
         except Cancelled:
             self._finish = "cancelled"
-            if not self._heard.begun:
+            if not self._assembler.begun:
                 raise
         except (NotUnderstood, ServerFailed) as error:
             address = self._connection.address
             failure = error if isinstance(error, ServerFailed) else not_understood(address, error.args[0])
             self._finish = "error"
-            if not self._heard.begun:
+            if not self._assembler.begun:
                 raise failure from None
         ended = perf_counter()
         clock = Clock(1000.0 * ((self._first or ended) - self._began), 1000.0 * (ended - self._began))
@@ -65,18 +65,18 @@ class RemoteReply:
             raise failure
 
     def _listen(self) -> Generator[Event, bool | None, None]:
-        heard = self._heard
+        assembler = self._assembler
         for piece in self._pieces():
-            added = heard.take(piece)
+            added = assembler.take(piece)
             yield from _progress(piece)
-            if self._first is None and heard.begun:
+            if self._first is None and assembler.begun:
                 self._first = perf_counter()
                 yield PromptProgress(0, 0)
-            if added and (yield _text_event(added, heard)) is False:
+            if added and (yield _text_event(added, assembler)) is False:
                 self._finish = "stop"
                 return
-            yield from self._rounds.of(heard)
-        if heard.ended is None or heard.finish_reason == "error":
+            yield from self._rounds.of(assembler)
+        if assembler.ended is None or assembler.finish_reason == "error":
             raise broke_off(self._connection.address)
 
     def _pieces(self) -> Iterator[object]:
@@ -96,21 +96,21 @@ class RemoteReply:
                 yield piece
 
     def _result(self, clock: Clock, counted: Counters | None) -> GenerationResult:
-        heard, told = self._heard, figures(self._heard, self._kind, clock, counted)
-        calls, notes = heard.tool_calls()
-        if heard.ended == "content_filter":
+        assembler, told = self._assembler, figures(self._assembler, self._kind, clock, counted)
+        calls, notes = assembler.tool_calls()
+        if assembler.ended == "content_filter":
             notes += (Translatable("The server withheld the rest of this reply (content_filter)."),)
         return GenerationResult(
-            text=heard.text,
+            text=assembler.text,
             tokens=(),
             prompt_tokens=told.prompt_tokens,
             prompt_evaluated=told.prompt_evaluated,
-            finish_reason=self._finish or heard.finish_reason,
+            finish_reason=self._finish or assembler.finish_reason,
             method=_BY_SERVER,
             lookahead=_BY_SERVER,
             stats=told.stats,
-            reasoning="".join(heard.reasoning),
-            content=heard.text,
+            reasoning="".join(assembler.reasoning),
+            content=assembler.text,
             tool_calls=calls,
             notes=(*self._body.notes, *notes),
         )
@@ -136,7 +136,9 @@ class RemoteReply:
             except Cancelled:  # The reply is whole: what is left out is a figure.
                 return None
             counted = None if now is None else now.since(before)
-            if counted is None or counted.values.get("generation_tokens") == self._heard.usage.get("completion_tokens"):
+            if counted is None or counted.values.get("generation_tokens") == self._assembler.usage.get(
+                "completion_tokens"
+            ):
                 break
         return counted
 
@@ -147,9 +149,9 @@ class _Rounds:
     def __init__(self) -> None:
         self._number = self._proposed = self._accepted = 0
 
-    def of(self, heard: Heard) -> Iterator[RoundEvent]:
+    def of(self, assembler: ReplyAssembler) -> Iterator[RoundEvent]:
         """Return the round that ended with the last piece, if one did."""
-        proposed, accepted = (count_of(heard.timings.get(name)) for name in ("draft_n", "draft_n_accepted"))
+        proposed, accepted = (count_of(assembler.timings.get(name)) for name in ("draft_n", "draft_n_accepted"))
         if proposed is not None and accepted is not None:
             yield from self._until(proposed, accepted)
 
@@ -166,8 +168,8 @@ class _Rounds:
         yield RoundEvent(self._number, _BY_SERVER, drafted, drafted, kept, 0.0, 0.0)
 
 
-def _text_event(added: Added, heard: Heard) -> TextEvent:
-    written = count_of(heard.usage.get("completion_tokens", heard.timings.get("predicted_n")))
+def _text_event(added: Added, assembler: ReplyAssembler) -> TextEvent:
+    written = count_of(assembler.usage.get("completion_tokens", assembler.timings.get("predicted_n")))
     text = "".join(text for channel, text in added if channel == "content")
     return TextEvent(text, added[-1][0], added, written)
 

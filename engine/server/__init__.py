@@ -1,5 +1,5 @@
 """The local server: OpenAI's and Anthropic's interfaces over the given models.
 
-Door: app.make_app, listen.Listener, shelf.ModelShelf for the models.
+Door: app.make_app, listen.Listener, registry.ModelRegistry for the models.
 Never imported here: Qt, concrete backends, and the parts of a reply below the decoder.
 """

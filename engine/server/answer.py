@@ -31,9 +31,9 @@ from engine.errors import (
 from engine.events import Event, Finished, TokenEvent
 from engine.server.engine_thread import EngineThread
 from engine.server.interfaces.form import Form, error_body
-from engine.server.interfaces.requests import Asked
-from engine.server.shelf import NoSuchModel
-from engine.server.turns import TooMany
+from engine.server.interfaces.requests import ParsedRequest
+from engine.server.registry import NoSuchModel
+from engine.server.request_queue import TooMany
 
 _log = logging.getLogger("outrider.server")
 _GONE = 499
@@ -50,12 +50,12 @@ _FOR_NOW = (DecoderBusy, BackendClosed, ModelNotLoaded, ModelTooLarge, Cancelled
 Refusal = Callable[..., dict[str, Any]]
 
 
-async def answer(request: Request, engine: EngineThread, asked: Asked, form: Form) -> Response:
+async def answer(request: Request, engine: EngineThread, asked: ParsedRequest, form: Form) -> Response:
     """Return the answer to a request that was read. A client that goes away ends it."""
     events = _events(engine, asked, form, client_of(request))
     work = _stream(events, form) if asked.stream else _whole(events, form)
     response = await unless_gone(request, work, form.refusal)
-    _tell_left_out(request, response, (*asked.left_out, *form.noted.left_out), engine.told)
+    _tell_left_out(request, response, (*asked.left_out, *form.context.left_out), engine.told)
     return response
 
 
@@ -90,11 +90,11 @@ async def unless_gone(request: Request, work: Coroutine[Any, Any, Response], ref
 
 
 async def _events(
-    engine: EngineThread, asked: Asked, form: Form, client: str
+    engine: EngineThread, asked: ParsedRequest, form: Form, client: str
 ) -> AsyncIterator[tuple[int, list[Event]]]:
     """Yield the events of all replies, one after the other, grouped as they came."""
     for index, (wanted, in_tokens) in enumerate(asked.requests()):
-        async with aclosing(engine.reply(wanted, client, form.model, form.noted, in_tokens)) as events:
+        async with aclosing(engine.reply(wanted, client, form.model, form.context, in_tokens)) as events:
             async for together in events:
                 yield index, [_silenced(event) for event in together] if asked.silent else together
         if len(form.results) <= index or form.broken:  # The server ends, or its models change.

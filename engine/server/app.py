@@ -23,7 +23,7 @@ from engine.server.answer import answer, client_of, refuse, unless_gone
 from engine.server.engine_thread import EngineThread, within_reach
 from engine.server.guard import Guard, Limits
 from engine.server.interfaces.bodies import read_json
-from engine.server.interfaces.form import Form, Noted, error_body
+from engine.server.interfaces.form import Form, ReplyContext, error_body
 from engine.server.interfaces.messages import MessageForm, read_conversation
 from engine.server.interfaces.ollama import (
     VERSION,
@@ -36,7 +36,7 @@ from engine.server.interfaces.ollama import (
 )
 from engine.server.interfaces.properties import told_props, told_slots
 from engine.server.interfaces.replies import InfillForm, Kind, ReplyForm
-from engine.server.interfaces.requests import Asked, Defaults, read_chat, read_completion, read_infill
+from engine.server.interfaces.requests import Defaults, ParsedRequest, read_chat, read_completion, read_infill
 from engine.server.interfaces.responses import ResponsesForm, read_responses
 from engine.server.interfaces.texts import (
     embedding_texts,
@@ -49,8 +49,8 @@ from engine.server.interfaces.texts import (
 from engine.server.kept import KeptResponses
 
 _log = logging.getLogger("outrider.server")
-_Read = Callable[[Mapping[str, Any], Defaults], Asked]
-_Make = Callable[[str, Noted, Asked], Form]
+_Read = Callable[[Mapping[str, Any], Defaults], ParsedRequest]
+_Make = Callable[[str, ReplyContext, ParsedRequest], Form]
 _Question = Callable[[SpeculativeDecoder], dict[str, Any]]
 
 
@@ -108,7 +108,7 @@ def make_app(engine: EngineThread, defaults: Defaults, limits: Limits, *, ollama
 
 
 class Routes:
-    """Answer requests with the models of one shelf."""
+    """Answer requests with the models of one registry."""
 
     def __init__(self, engine: EngineThread, defaults: Defaults) -> None:
         self._engine, self._defaults = engine, defaults
@@ -133,36 +133,36 @@ class Routes:
 
     async def metrics(self, _: Request) -> Response:
         """Return the counters, for Prometheus."""
-        turns = self._engine.turns
-        text = self._engine.metrics.text(self._engine.shelf.loaded, turns.running, turns.waiting)
+        queue = self._engine.queue
+        text = self._engine.metrics.text(self._engine.registry.loaded, queue.running, queue.waiting)
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     async def models(self, _: Request) -> Response:
         """List the models."""
-        shelf = self._engine.shelf
-        return JSONResponse({"object": "list", "data": [shelf.describe(name) for name in shelf.names]})
+        registry = self._engine.registry
+        return JSONResponse({"object": "list", "data": [registry.describe(name) for name in registry.names]})
 
     async def model(self, request: Request) -> Response:
         """Return the model of a name."""
         try:
-            return JSONResponse(self._engine.shelf.describe(request.path_params["name"]))
+            return JSONResponse(self._engine.registry.describe(request.path_params["name"]))
         except EngineError as error:
             return refuse(error)
 
     async def props(self, request: Request) -> Response:
         """Describe the model and the server as llama.cpp's server does."""
         try:
-            name = self._engine.shelf.find(request.query_params.get("model", ""))
+            name = self._engine.registry.find(request.query_params.get("model", ""))
         except EngineError as error:
             return refuse(error)
-        decoder = self._engine.shelf.at_hand(name)
+        decoder = self._engine.registry.if_loaded(name)
         return JSONResponse(told_props(name, decoder, self._defaults, self._engine.slots))
 
     async def slots(self, _: Request) -> Response:
         """Return the places in which replies are written, as llama.cpp's server tells them."""
         engine = self._engine
-        decoder = engine.shelf.at_hand(engine.shelf.loaded) if engine.shelf.loaded else None
-        return JSONResponse(told_slots(decoder, engine.slots, engine.turns.running))
+        decoder = engine.registry.if_loaded(engine.registry.loaded) if engine.registry.loaded else None
+        return JSONResponse(told_slots(decoder, engine.slots, engine.queue.running))
 
     # Replies ----------------------------------------------------------------------------------------------------------
 
@@ -180,39 +180,39 @@ class Routes:
         return await self._answer(
             request,
             lambda body, defaults: read_responses(kept.with_before(body), defaults),
-            lambda model, noted, asked: ResponsesForm(model, noted, asked.body, asked.tools, kept.keep),
+            lambda model, context, asked: ResponsesForm(model, context, asked.body, asked.tools, kept.keep),
         )
 
     async def messages(self, request: Request) -> Response:
         """Answer a conversation, as Anthropic's interface does."""
         return await self._answer(
-            request, read_conversation, lambda model, noted, _: MessageForm(model, noted), MessageForm.refusal
+            request, read_conversation, lambda model, context, _: MessageForm(model, context), MessageForm.refusal
         )
 
     async def infill(self, request: Request) -> Response:
         """Fill a gap in a text."""
-        return await self._answer(request, read_infill, lambda model, noted, _: InfillForm(model, noted))
+        return await self._answer(request, read_infill, lambda model, context, _: InfillForm(model, context))
 
     async def native_completion(self, request: Request) -> Response:
         """Continue a text, as llama.cpp's own interface does."""
-        return await self._answer(request, read_completion, lambda model, noted, _: InfillForm(model, noted))
+        return await self._answer(request, read_completion, lambda model, context, _: InfillForm(model, context))
 
     async def _answer(
         self, request: Request, read: _Read, make: _Make, refusal: Callable[..., dict[str, Any]] = error_body
     ) -> Response:
         try:
             asked = read(read_json(await request.body()), self._defaults)
-            model, noted = self._model(asked.body), Noted(asked.logprobs, asked.request.stop)
+            model, context = self._model(asked.body), ReplyContext(asked.logprobs, asked.request.stop)
         except EngineError as error:
             return refuse(error, refusal)
         if asked.body.get("model") not in (None, "", model):
-            noted.left_out.append(f"model name: {model} is served")
-        return await answer(request, self._engine, asked, make(model, noted, asked))
+            context.left_out.append(f"model name: {model} is served")
+        return await answer(request, self._engine, asked, make(model, context, asked))
 
     def _model(self, body: Mapping[str, Any]) -> str:
         """Return the name of the model in a body. Raises the errors of finding it."""
         name = body.get("model")
-        return self._engine.shelf.find(name if isinstance(name, str) else "")
+        return self._engine.registry.find(name if isinstance(name, str) else "")
 
     # Ollama's interface -----------------------------------------------------------------------------------------------
 
@@ -226,17 +226,17 @@ class Routes:
 
     async def ollama_models(self, _: Request) -> Response:
         """List the models as Ollama does."""
-        shelf = self._engine.shelf
-        return JSONResponse({"models": [told_tag(shelf.describe(name)) for name in shelf.names]})
+        registry = self._engine.registry
+        return JSONResponse({"models": [told_tag(registry.describe(name)) for name in registry.names]})
 
     async def ollama_loaded(self, _: Request) -> Response:
         """List the loaded model as Ollama does."""
-        shelf = self._engine.shelf
-        return JSONResponse({"models": [told_tag(shelf.describe(shelf.loaded))] if shelf.loaded else []})
+        registry = self._engine.registry
+        return JSONResponse({"models": [told_tag(registry.describe(registry.loaded))] if registry.loaded else []})
 
     async def ollama_model(self, request: Request) -> Response:
         """Describe a model as Ollama does."""
-        shelf = self._engine.shelf
+        registry = self._engine.registry
         try:
             body = read_json(await request.body())
             wanted = body.get("model") or body.get("name")
@@ -245,8 +245,8 @@ class Routes:
             name = self._model({"model": wanted})
         except EngineError as error:
             return refuse(error, OllamaForm.refusal)
-        described = shelf.describe(name)
-        if shelf.at_hand(name) is None:
+        described = registry.describe(name)
+        if registry.if_loaded(name) is None:
             return JSONResponse(told_model(described, None))
         return JSONResponse(await self._engine.ask(name, client_of(request), lambda d: told_model(described, d)))
 
@@ -311,7 +311,7 @@ class Routes:
         """Return vectors of texts."""
         try:
             wanted = embedding_texts(read_json(await request.body()))
-            model = self._engine.shelf.find(wanted.model, embeds=True)
+            model = self._engine.registry.find(wanted.model, embeds=True)
         except EngineError as error:
             return refuse(error)
 
@@ -322,16 +322,16 @@ class Routes:
         return await unless_gone(request, work())
 
 
-def _prompt(asked: Asked, decoder: SpeculativeDecoder) -> ReadPrompt:
-    return prompt_of(within_reach(asked.request, decoder, Noted()), decoder)
+def _prompt(asked: ParsedRequest, decoder: SpeculativeDecoder) -> ReadPrompt:
+    return prompt_of(within_reach(asked.request, decoder, ReplyContext()), decoder)
 
 
-def _ollama_form(kind: OllamaKind, model: str, noted: Noted, asked: Asked) -> Form:
-    return OllamaForm(kind, model, noted, loads=asked.silent)
+def _ollama_form(kind: OllamaKind, model: str, context: ReplyContext, asked: ParsedRequest) -> Form:
+    return OllamaForm(kind, model, context, loads=asked.silent)
 
 
-def _reply_form(kind: Kind, model: str, noted: Noted, asked: Asked) -> Form:
-    return ReplyForm(kind, model, noted, told=asked.usage, copies=asked.copies, echo=asked.echo)
+def _reply_form(kind: Kind, model: str, context: ReplyContext, asked: ParsedRequest) -> Form:
+    return ReplyForm(kind, model, context, told=asked.usage, copies=asked.copies, echo=asked.echo)
 
 
 async def _not_found(request: Request, error: Exception, *, ollama: bool = True) -> Response:

@@ -19,12 +19,12 @@ from engine.errors import Cancelled, InvalidRequest
 from engine.events import Event, Finished, GenerationResult, PromptProgress, RoundEvent, TokenEvent
 from engine.messages.message import Message
 from engine.server.gathered import GatheredEvents
-from engine.server.interfaces.form import Noted
+from engine.server.interfaces.form import ReplyContext
 from engine.server.interfaces.requests import InTokens
 from engine.server.metrics import ServerMetrics
-from engine.server.shelf import ModelShelf
+from engine.server.registry import ModelRegistry
+from engine.server.request_queue import RequestQueue
 from engine.server.streams import STREAMS, ReplyStreams
-from engine.server.turns import Turns
 
 T = TypeVar("T")
 Between = Callable[[SpeculativeDecoder], None]
@@ -42,7 +42,7 @@ class Runner(Protocol):
 
 
 class EngineThread:
-    """Run replies one at a time, or some together if that is quicker. Attributes: shelf; turns; metrics; told.
+    """Run replies one at a time, or some together if that is quicker. Attributes: registry; queue; metrics; told.
 
     `told`: what of requests was left out and is in the log, by path. A reply is computed as fast as the engine can,
     however slowly its client reads. `runner`: where the models are used; None: a thread of its own. `cache_bytes`: for
@@ -52,17 +52,17 @@ class EngineThread:
 
     def __init__(
         self,
-        shelf: ModelShelf,
+        registry: ModelRegistry,
         most_waiting: int = 256,
         runner: Runner | None = None,
         cache_bytes: int = MOST_BYTES,
         streams: ReplyStreams | None = None,
     ) -> None:
-        self.shelf = shelf
+        self.registry = registry
         self._cache_bytes = cache_bytes
         self._streams = streams or ReplyStreams(STREAMS if runner is None else 1)
         self.told: set[tuple[str, str]] = set()
-        self.turns, self.metrics = Turns(most_waiting, self._streams.count), ServerMetrics()
+        self.queue, self.metrics = RequestQueue(most_waiting, self._streams.count), ServerMetrics()
         self._lanes = ThreadPoolExecutor(self._streams.count, "outrider-stream")
         self._own = ThreadPoolExecutor(1, "outrider-serve") if runner is None else None
         self._thread: Runner = runner or self._own  # type: ignore[assignment]
@@ -72,7 +72,7 @@ class EngineThread:
         """Model and request of each reply that has no turn yet."""
 
     async def reply(
-        self, request: GenerationRequest, client: str, model: str, noted: Noted, in_tokens: InTokens
+        self, request: GenerationRequest, client: str, model: str, context: ReplyContext, in_tokens: InTokens
     ) -> AsyncGenerator[list[Event], None]:
         """Yield the events of a reply, grouped as they came, once it is this client's turn.
 
@@ -84,7 +84,7 @@ class EngineThread:
         events, cancel = GatheredEvents(), CancelToken()
 
         def write(decoder: SpeculativeDecoder, between: Between) -> None:
-            self._write(decoder, (request, in_tokens), noted, cancel, events.put, between)
+            self._write(decoder, (request, in_tokens), context, cancel, events.put, between)
 
         async def run() -> None:
             try:
@@ -114,33 +114,33 @@ class EngineThread:
         cancel: CancelToken,
     ) -> None:
         """Write a reply when it is this client's turn: in a stream if there are some. Raises TooMany."""
-        streams, shelf = self._streams, self.shelf
+        streams, registry = self._streams, self.registry
 
         def streamed() -> bool:
-            return streams.there(shelf.at_hand(model), request)
+            return streams.there(registry.if_loaded(model), request)
 
         async with AsyncExitStack() as having:
             self._waiting[cancel] = model, request
             try:
-                beside = shared = await having.enter_async_context(self.turns.take(client, streamed))
+                beside = shared = await having.enter_async_context(self.queue.take(client, streamed))
             finally:
                 del self._waiting[cancel]
-            if not shared and self.turns.waiting and streams.wanted(shelf.at_hand(model), request):
+            if not shared and self.queue.waiting and streams.wanted(registry.if_loaded(model), request):
                 # Others wait: this is the moment to open streams, which this reply is the first to use.
                 await self._run(
                     self._thread,
-                    lambda: streams.open(shelf.ready(model, cancel), request, self._cache_bytes),
+                    lambda: streams.open(registry.ready(model, cancel), request, self._cache_bytes),
                     cancel,
                 )
                 if streamed():
                     beside = True
-                    self.turns.share()
+                    self.queue.share()
             if beside:
-                with streams.lent(client) as stream:
+                with streams.lease(client) as stream:
                     await self._run(self._lanes, lambda: write(stream, _nothing), cancel)
             else:
                 with self._let_others_in(model) as between:
-                    await self._run(self._thread, lambda: write(shelf.ready(model, cancel), between), cancel)
+                    await self._run(self._thread, lambda: write(registry.ready(model, cancel), between), cancel)
 
     @contextmanager
     def _let_others_in(self, model: str) -> Iterator[Between]:
@@ -149,7 +149,7 @@ class EngineThread:
 
         def share() -> None:
             if not over:  # The turn may be somebody else's by now.
-                self.turns.share()
+                self.queue.share()
 
         def between(decoder: SpeculativeDecoder) -> None:
             waiting = [request for name, request in list(self._waiting.values()) if name == model]
@@ -165,7 +165,7 @@ class EngineThread:
         self,
         decoder: SpeculativeDecoder,
         wanted: tuple[GenerationRequest, InTokens],
-        noted: Noted,
+        context: ReplyContext,
         cancel: CancelToken,
         tell: Callable[[Event], None],
         between: Between,
@@ -174,8 +174,8 @@ class EngineThread:
         asked, in_tokens = wanted
         if asked.has_pictures and decoder.target is not None and not decoder.target.sees:
             raise InvalidRequest("This model cannot see pictures. Leave them out.")
-        noted.begun.append(_begun(asked, decoder))
-        asked = within_reach(asked, decoder, noted)
+        context.begun.append(_begun(asked, decoder))
+        asked = within_reach(asked, decoder, context)
         asked = in_tokens(asked, decoder)
         keep_caches(decoder.target, decoder.draft, most_bytes=self._cache_bytes)
         tokenizer = decoder.target.tokenizer if decoder.target is not None else None
@@ -184,7 +184,7 @@ class EngineThread:
             """Run on to the end of the round; False: the reply is over."""
             for event in running:
                 if tokenizer is not None:
-                    _note(event, noted, tokenizer)
+                    _note(event, context, tokenizer)
                 if isinstance(event, Finished):
                     self.metrics.count(event.result)
                 if not isinstance(event, RoundEvent):
@@ -205,18 +205,18 @@ class EngineThread:
 
         Raises TooMany, and what loading the model and the question raise.
         """
-        decoder = self.shelf.at_hand(model)
+        decoder = self.registry.if_loaded(model)
         if decoder is not None:
             return await asyncio.get_running_loop().run_in_executor(self._questions, question, decoder)
         cancel = CancelToken()
-        return await self._in_turn(lambda: question(self.shelf.ready(model, cancel)), client, cancel)
+        return await self._in_turn(lambda: question(self.registry.ready(model, cancel)), client, cancel)
 
     async def embed(self, model: str, client: str, texts: Iterable[str | list[int]]) -> tuple[list[list[float]], int]:
         """Return a vector of each text, and their number of tokens. Raises TooMany, errors of loading and texts."""
         cancel = CancelToken()
 
         def work() -> tuple[list[list[float]], int]:
-            embedder = self.shelf.embedder(model, cancel)
+            embedder = self.registry.embedder(model, cancel)
             vectors, count = [], 0
             for text in texts:
                 cancel.check()
@@ -229,7 +229,7 @@ class EngineThread:
 
     async def _in_turn(self, work: Callable[[], T], client: str, cancel: CancelToken) -> T:
         """Run a piece of work when it is this client's turn; it is cancelled with the task. Raises TooMany."""
-        async with self.turns.take(client):
+        async with self.queue.take(client):
             return await self._run(self._thread, work, cancel)
 
     async def _run(self, runner: Runner, work: Callable[[], T], cancel: CancelToken) -> T:
@@ -246,7 +246,7 @@ class EngineThread:
             raise
         finally:
             self._cancels.discard(cancel)
-            self.shelf.touch()
+            self.registry.touch()
 
     @property
     def slots(self) -> int:
@@ -255,11 +255,11 @@ class EngineThread:
 
     async def tidy(self) -> None:
         """Unload models that nobody uses, for ever."""
-        while self.shelf.unloads:
+        while self.registry.unloads:
             await asyncio.sleep(_TIDY_S)
-            if not self.turns.running:
-                async with self.turns.take(""):
-                    await asyncio.wrap_future(self._thread.submit(self.shelf.tidy))
+            if not self.queue.running:
+                async with self.queue.take(""):
+                    await asyncio.wrap_future(self._thread.submit(self.registry.tidy))
 
     def cancel(self) -> None:
         """Cancel the running work. From any thread."""
@@ -273,7 +273,7 @@ class EngineThread:
         self._lanes.shutdown()
         self._streams.close()
         if self._own is not None:
-            self._own.submit(self.shelf.close).result()
+            self._own.submit(self.registry.close).result()
             self._own.shutdown()
 
 
@@ -288,13 +288,13 @@ def _begun(asked: GenerationRequest, decoder: SpeculativeDecoder) -> str:
     return decoder.decode([token for token in prompt if isinstance(token, int)])
 
 
-def within_reach(asked: GenerationRequest, decoder: SpeculativeDecoder, noted: Noted) -> GenerationRequest:
+def within_reach(asked: GenerationRequest, decoder: SpeculativeDecoder, context: ReplyContext) -> GenerationRequest:
     """Return a request without a thinking effort that the model's chat template lacks, and note the requested one."""
     wanted = asked.thinking
     if wanted not in EFFORTS or wanted in decoder.thinking_modes:
         return asked
     there: ThinkingMode = "on" if "on" in decoder.thinking_modes else "default"
-    noted.left_out.append(f"thinking effort {wanted}: this model has no such switch")
+    context.left_out.append(f"thinking effort {wanted}: this model has no such switch")
     return replace(asked, thinking=there)
 
 
@@ -302,14 +302,14 @@ def _nothing(_: SpeculativeDecoder) -> None:
     """Stand in for work between rounds if there is none."""
 
 
-def _note(event: Event, noted: Noted, tokenizer: Tokenizer) -> None:
+def _note(event: Event, context: ReplyContext, tokenizer: Tokenizer) -> None:
     """Record an event's facts that need the model: pieces of tokens, and the stop text."""
-    if isinstance(event, TokenEvent) and noted.wanted:
+    if isinstance(event, TokenEvent) and context.wanted:
         for token in (event.token, *(token for token, _ in event.top)):
-            if token not in noted.pieces:
-                noted.pieces[token] = tokenizer.piece(token)
-    elif isinstance(event, Finished) and noted.stops and event.result.finish_reason == "stop":
-        noted.stopped_by = _stopped_by(event.result, noted.stops, tokenizer)
+            if token not in context.pieces:
+                context.pieces[token] = tokenizer.piece(token)
+    elif isinstance(event, Finished) and context.stops and event.result.finish_reason == "stop":
+        context.stopped_by = _stopped_by(event.result, context.stops, tokenizer)
 
 
 def _stopped_by(result: GenerationResult, stops: Iterable[str], tokenizer: Tokenizer) -> str | None:

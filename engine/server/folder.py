@@ -15,7 +15,7 @@ from engine.formats.gguf.parts import title_stem
 from engine.formats.model_file import ModelFile
 from engine.library.pairs import judge_models
 from engine.library.scan import scan_folder
-from engine.server.shelf import Offer
+from engine.server.registry import Offer
 
 Load = Callable[[Path, Path | None, CancelToken], SpeculativeDecoder]
 Embed = Callable[[Path, CancelToken], Embedder]

@@ -18,7 +18,7 @@ from engine.server.guard import Limits
 from engine.server.interfaces.requests import Defaults
 from engine.server.listen import Listener
 from engine.server.metrics import ServerFigures, ServerLine
-from engine.server.shelf import ModelShelf, NoSuchModel
+from engine.server.registry import ModelRegistry, NoSuchModel
 from engine.system.ports import is_loopback
 from engine.translatable import Translatable
 
@@ -79,8 +79,8 @@ class LocalServer:
 
     def figures(self) -> ServerFigures:
         """Return the counters so far. From any thread."""
-        turns = self._engine.turns
-        return self._engine.metrics.figures(turns.running, turns.waiting)
+        queue = self._engine.queue
+        return self._engine.metrics.figures(queue.running, queue.waiting)
 
     def lines(self) -> tuple[ServerLine, ...]:
         """Return the last requests, the oldest first. From any thread."""
@@ -114,7 +114,7 @@ class _Handed:
         return future
 
 
-class _Own(ModelShelf):
+class _Own(ModelRegistry):
     """Offer the target that a decoder of somebody else's has now."""
 
     def __init__(self, decoder: Callable[[], SpeculativeDecoder | None]) -> None:
@@ -155,5 +155,5 @@ class _Own(ModelShelf):
             raise ModelNotLoaded("target")
         return decoder
 
-    def at_hand(self, name: str) -> SpeculativeDecoder | None:
+    def if_loaded(self, name: str) -> SpeculativeDecoder | None:
         return self._current() if self.loaded == name else None

@@ -78,7 +78,7 @@ class ReplyStreams:
         _log.info("Up to %d replies are written at once.", len(opened))
 
     @contextmanager
-    def lent(self, client: str) -> Iterator[SpeculativeDecoder]:
+    def lease(self, client: str) -> Iterator[SpeculativeDecoder]:
         """Lend a stream that is free: this client's last one, or that which was used longest ago."""
         place = next((place for place, (last, _) in enumerate(self._free) if last == client), 0)
         _, stream = self._free.pop(place)

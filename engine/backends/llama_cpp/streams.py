@@ -26,7 +26,7 @@ from engine.backends.llama_cpp.hidden import HiddenRows
 from engine.backends.llama_cpp.library import prepare_library
 from engine.backends.llama_cpp.loading import make_context
 from engine.backends.saved import SavedCaches
-from engine.backends.streams import Feed, Meeting, StreamCaches
+from engine.backends.streams import Feed, StreamBatcher, StreamCaches
 from engine.backends.threads import ThreadFollower
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
@@ -199,12 +199,14 @@ class LlamaCppStream(Backend):
 
     rewind = Rewind("any")
 
-    def __init__(self, base: Backend, context: StreamContext, meeting: Meeting, number: int, held: ExitStack) -> None:
+    def __init__(
+        self, base: Backend, context: StreamContext, batcher: StreamBatcher, number: int, held: ExitStack
+    ) -> None:
         for name in ("name", "vocab_size", "context_length", "eos_token_ids", "tokenizer", "device", "threads"):
             setattr(self, name, getattr(base, name))
         for name in ("parameters", "weight_bytes", "rows", "own_kernels", "row_difference", "gap_tokens"):
             setattr(self, name, getattr(base, name))
-        self._context, self._meeting, self._number, self._held = context, meeting, number, held
+        self._context, self._batcher, self._number, self._held = context, batcher, number, held
         if base.hidden_states is not None:  # Those behind the norm come of tokens with a row alone.
             readable = base.hidden_states.readable - {NORMED}
             self.hidden_states = replace(base.hidden_states, readable=readable)
@@ -245,7 +247,7 @@ class LlamaCppStream(Backend):
             piece = tokens[first : first + most]
             last = first + most >= len(tokens)
             feed = Feed(self._number, piece, n_outputs if last else 0)
-            rows = self._meeting.forward(self._context, feed)
+            rows = self._batcher.forward(self._context, feed)
             if self.reader is not None and feed.states is not None:
                 self.reader.read_states(held + first, piece, feed.states)
         return rows
@@ -253,12 +255,12 @@ class LlamaCppStream(Backend):
     def truncate(self, length: int) -> None:
         if not 0 <= length <= len(self._tokens):
             raise RewindNotSupported(length, len(self._tokens))
-        with self._meeting.alone():
+        with self._batcher.alone():
             del self._tokens[length:]
 
     def show_states(self, reader: StateReader | None) -> None:
         if reader is not self.reader:
-            with self._meeting.alone():
+            with self._batcher.alone():
                 self.reader = reader
                 self._context.show(self.hidden_states)
 
@@ -266,16 +268,16 @@ class LlamaCppStream(Backend):
         self.cancel = cancel
 
     def cache_bytes(self) -> int:
-        with self._meeting.alone():
+        with self._batcher.alone():
             # A reader of states would have none of a copy.
             return 0 if self.closed or self.reader is not None else self._context.size(self._number)
 
     def copy_cache(self) -> CacheCopy | None:
-        with self._meeting.alone():
+        with self._batcher.alone():
             return None if self.closed or self.reader is not None else self._context.copy(self._number)
 
     def restore_cache(self, copy: CacheCopy) -> None:
-        with self._meeting.alone():
+        with self._batcher.alone():
             if self.closed:
                 raise BackendClosed
             if self.reader is not None:
@@ -286,7 +288,7 @@ class LlamaCppStream(Backend):
             self._tokens.extend(copy.tokens)
 
     def close(self) -> None:
-        with self._meeting.alone():
+        with self._batcher.alone():
             if self.closed:
                 return
             self.closed = True
@@ -296,7 +298,7 @@ class LlamaCppStream(Backend):
                 self._held.close()
 
 
-def open_streams(base: LlamaCppBackend, meeting: Meeting, count: int) -> list[Backend] | None:
+def open_streams(base: LlamaCppBackend, batcher: StreamBatcher, count: int) -> list[Backend] | None:
     """Return streams of a loaded model: they have its weights, and a cache each. None if there cannot be any.
 
     That is so of recurrent models, where memory is short, and where the logits of a token depend on what is computed
@@ -315,7 +317,7 @@ def open_streams(base: LlamaCppBackend, meeting: Meeting, count: int) -> list[Ba
         except LoadFailed:
             return None
         kept = held.pop_all()
-    streams = [LlamaCppStream(base, context, meeting, number, kept) for number in range(count)]
+    streams = [LlamaCppStream(base, context, batcher, number, kept) for number in range(count)]
     context.streams.extend(streams)
     try:
         alike = _alike(context, count)
@@ -327,7 +329,7 @@ def open_streams(base: LlamaCppBackend, meeting: Meeting, count: int) -> list[Ba
         return None
     # Copies of their own: llama.cpp puts none of a context with one stream into one with several.
     copies = SavedCaches(base.keeper.most_bytes) if isinstance(base.keeper, SavedCaches) else None
-    caches = StreamCaches(meeting, streams, copies)
+    caches = StreamCaches(batcher, streams, copies)
     for stream in streams:
         stream.keeper = caches
     return list(streams)

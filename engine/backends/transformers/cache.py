@@ -147,13 +147,13 @@ def next_room(room: int, needed: int, device: torch.device) -> int:
     Twice as much where room costs nothing until it is used; an eighth more on devices, which lend all at once. Either
     way a token is copied a few times in all, however many follow.
     """
-    return max(_FIRST, needed, 2 * room if _is_lent_by_page(device) else room + room // 8)
+    return max(_FIRST, needed, 2 * room if _is_paged(device) else room + room // 8)
 
 
 def new_room(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
     """Return a tensor whose content is not set. Raises OSError or torch.OutOfMemoryError if memory is short."""
     size = prod(shape) * dtype.itemsize
-    if not size or not _is_lent_by_page(device):
+    if not size or not _is_paged(device):
         return torch.empty(tuple(shape), dtype=dtype, device=device)
     pages = mmap.mmap(-1, size)
     if sys.platform == "linux":
@@ -163,7 +163,7 @@ def new_room(shape: Sequence[int], dtype: torch.dtype, device: torch.device) -> 
     return torch.frombuffer(pages, dtype=dtype).view(tuple(shape))
 
 
-def _is_lent_by_page(device: torch.device) -> bool:
+def _is_paged(device: torch.device) -> bool:
     return device.type == "cpu"
 
 

@@ -20,7 +20,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=
 
 
 @dataclass(slots=True)
-class Noted:
+class ReplyContext:
     """Hold facts of the model while a reply is written: another one may be loaded later.
 
     `pieces`: the bytes of tokens, where they are `wanted`; `stops`: texts that end the reply, `stopped_by`: which did;
@@ -38,14 +38,14 @@ class Noted:
 class Form(ABC):
     """Format the replies to one request: whole, or as the pieces of a stream.
 
-    Attributes: media_type (of a stream); model (its name); noted; id (made up); created (seconds since 1970); results
+    Attributes: media_type (of a stream); model (its name); context; id (made up); created (seconds since 1970); results
     (those that have ended).
     """
 
     media_type = "text/event-stream"
 
-    def __init__(self, model: str, noted: Noted) -> None:
-        self.model, self.noted = model, noted
+    def __init__(self, model: str, context: ReplyContext) -> None:
+        self.model, self.context = model, context
         self.id = secrets.token_hex(12)
         self.created = int(datetime.now(UTC).timestamp())
         self.results: list[GenerationResult] = []
@@ -53,7 +53,7 @@ class Form(ABC):
 
     def continued(self, index: int, content: str) -> str:
         """Return the content of a reply without the text that it continues."""
-        return content.removeprefix(self.noted.begun[index]) if index < len(self.noted.begun) else content
+        return content.removeprefix(self.context.begun[index]) if index < len(self.context.begun) else content
 
     def note(self, index: int, event: Event) -> None:
         """Take notice of an event of reply `index`. Call it before `pieces`."""

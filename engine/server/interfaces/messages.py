@@ -9,9 +9,17 @@ from typing import Any
 from engine.errors import InvalidRequest
 from engine.events import Event, Finished, GenerationResult, PromptProgress, TokenEvent
 from engine.server.interfaces.conversation import picture_of, read_messages
-from engine.server.interfaces.form import CUT, Form, Noted, as_event, cached_tokens, call_ids, facts, sayable
+from engine.server.interfaces.form import CUT, Form, ReplyContext, as_event, cached_tokens, call_ids, facts, sayable
 from engine.server.interfaces.left_out import NotDone, tidied
-from engine.server.interfaces.requests import COMMON, Asked, Defaults, make_asked, read_common, read_effort, read_format
+from engine.server.interfaces.requests import (
+    COMMON,
+    Defaults,
+    ParsedRequest,
+    make_parsed,
+    read_common,
+    read_effort,
+    read_format,
+)
 from engine.server.interfaces.tools import read_tools
 
 _KNOWN = COMMON | {
@@ -26,7 +34,7 @@ _ERRORS = {
 }
 
 
-def read_conversation(body: Mapping[str, Any], defaults: Defaults) -> Asked:
+def read_conversation(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest:
     """Read a body of /v1/messages. Raises InvalidRequest and its kinds."""
     left = NotDone()
     told = tidied(body, left)
@@ -42,7 +50,7 @@ def read_conversation(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     constraint = read_format(form, left)
     options |= {} if constraint is None else {"constraint": constraint}
     messages = read_messages(_as_messages(told.get("system"), told.get("messages"), left), left)
-    asked = make_asked(messages, options, told, defaults, left, logprobs=False, known=_KNOWN)
+    asked = make_parsed(messages, options, told, defaults, left, logprobs=False, known=_KNOWN)
     return replace(asked, tools=offered.tools)
 
 
@@ -145,8 +153,8 @@ def _block_text(block: Mapping[str, Any], left: NotDone) -> str | None:
 class MessageForm(Form):
     """Form a message: thinking, text and calls are blocks of it."""
 
-    def __init__(self, model: str, noted: Noted) -> None:
-        super().__init__(model, noted)
+    def __init__(self, model: str, context: ReplyContext) -> None:
+        super().__init__(model, context)
         self._begun = False
         self._kind = ""
         self._blocks = 0
@@ -214,7 +222,7 @@ class MessageForm(Form):
             return {"stop_reason": "max_tokens", "stop_sequence": None}
         if result.tool_calls:
             return {"stop_reason": "tool_use", "stop_sequence": None}
-        stopped_by = self.noted.stopped_by
+        stopped_by = self.context.stopped_by
         return {"stop_reason": "stop_sequence" if stopped_by else "end_turn", "stop_sequence": stopped_by}
 
     @staticmethod

@@ -14,9 +14,9 @@ from engine.events import Event, Finished, GenerationResult, TokenEvent
 from engine.generation.questions import Infill
 from engine.server.interfaces.bodies import read_flag
 from engine.server.interfaces.conversation import read_messages
-from engine.server.interfaces.form import CUT, Form, Noted, as_json, sayable
+from engine.server.interfaces.form import CUT, Form, ReplyContext, as_json, sayable
 from engine.server.interfaces.left_out import NotDone, tidied
-from engine.server.interfaces.requests import COMMON, Asked, Defaults, make_asked, read_common, read_format
+from engine.server.interfaces.requests import COMMON, Defaults, ParsedRequest, make_parsed, read_common, read_format
 from engine.server.interfaces.tools import read_tools
 
 OllamaKind = Literal["chat", "generate"]
@@ -28,19 +28,19 @@ _KNOWN = COMMON | {
 _NS = 1_000_000
 
 
-def read_ollama_chat(body: Mapping[str, Any], defaults: Defaults) -> Asked:
+def read_ollama_chat(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest:
     """Parse a body of /api/chat. Raises InvalidRequest and its kinds."""
     told, options, left = _read(body)
     messages = told.get("messages")
     if not messages:  # It asks for the model to be loaded.
-        return make_asked("a", {"raw": True, "max_tokens": 0}, told, defaults, left, logprobs=False, known=_KNOWN)
+        return make_parsed("a", {"raw": True, "max_tokens": 0}, told, defaults, left, logprobs=False, known=_KNOWN)
     offered = read_tools(told.get("tools"), left)
     options |= offered.options(None, left, one_call=False)
     read = read_messages([_message(each) for each in messages] if isinstance(messages, list) else messages, left)
-    return make_asked(read, options, told, defaults, left, logprobs=False, known=_KNOWN)
+    return make_parsed(read, options, told, defaults, left, logprobs=False, known=_KNOWN)
 
 
-def read_ollama_text(body: Mapping[str, Any], defaults: Defaults) -> Asked:
+def read_ollama_text(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest:
     """Parse a body of /api/generate. Raises InvalidRequest and its kinds."""
     told, options, left = _read(body)
     prompt, suffix, system = (told.get(name) or "" for name in ("prompt", "suffix", "system"))
@@ -50,13 +50,13 @@ def read_ollama_text(body: Mapping[str, Any], defaults: Defaults) -> Asked:
         if told.get(name):
             raise InvalidRequest(f'"{name}" is not read. Leave it out, or use {instead}.')
     if not prompt and not suffix:
-        return make_asked("a", {"raw": True, "max_tokens": 0}, told, defaults, left, logprobs=False, known=_KNOWN)
+        return make_parsed("a", {"raw": True, "max_tokens": 0}, told, defaults, left, logprobs=False, known=_KNOWN)
     if suffix or read_flag(told, "raw"):
-        asked = make_asked(prompt or "a", options | {"raw": True}, told, defaults, left, logprobs=False, known=_KNOWN)
+        asked = make_parsed(prompt or "a", options | {"raw": True}, told, defaults, left, logprobs=False, known=_KNOWN)
         return replace(asked, unsaid=(Infill(prompt, suffix),) if suffix else ())
     messages = [{"role": "system", "content": system}] if system else []
     read = read_messages([*messages, _message({"role": "user", "content": prompt, "images": told.get("images")})], left)
-    return make_asked(read, options, told, defaults, left, logprobs=False, known=_KNOWN)
+    return make_parsed(read, options, told, defaults, left, logprobs=False, known=_KNOWN)
 
 
 def _read(body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], NotDone]:
@@ -101,8 +101,8 @@ class OllamaForm(Form):
 
     media_type = "application/x-ndjson"
 
-    def __init__(self, kind: OllamaKind, model: str, noted: Noted, *, loads: bool = False) -> None:
-        super().__init__(model, noted)
+    def __init__(self, kind: OllamaKind, model: str, context: ReplyContext, *, loads: bool = False) -> None:
+        super().__init__(model, context)
         self._kind, self._loads = kind, loads
 
     def whole(self) -> dict[str, Any]:

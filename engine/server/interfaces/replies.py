@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from engine.events import Event, Finished, GenerationResult, TokenEvent
-from engine.server.interfaces.form import CUT, Form, Noted, as_event, call_ids, error_body, facts, usage
+from engine.server.interfaces.form import CUT, Form, ReplyContext, as_event, call_ids, error_body, facts, usage
 
 Kind = Literal["chat", "text"]
 _OBJECTS = {"chat": "chat.completion", "text": "text_completion"}
@@ -19,9 +19,9 @@ class ReplyForm(Form):
     """
 
     def __init__(
-        self, kind: Kind, model: str, noted: Noted, *, told: bool = False, copies: int = 1, echo: bool = False
+        self, kind: Kind, model: str, context: ReplyContext, *, told: bool = False, copies: int = 1, echo: bool = False
     ) -> None:
-        super().__init__(model, noted)
+        super().__init__(model, context)
         self._kind, self._told_usage, self._copies, self._echo = kind, told, copies, echo
         self._told: dict[int, list[dict[str, Any]]] = {}
         self._begun: set[int] = set()
@@ -29,7 +29,7 @@ class ReplyForm(Form):
 
     def note(self, index: int, event: Event) -> None:
         super().note(index, event)
-        if self.noted.wanted and isinstance(event, TokenEvent) and (told := self.logprob(event)):
+        if self.context.wanted and isinstance(event, TokenEvent) and (told := self.logprob(event)):
             self._told.setdefault(index, []).append(told)
 
     def whole(self) -> dict[str, Any]:
@@ -40,7 +40,7 @@ class ReplyForm(Form):
     def _choice(self, index: int, result: GenerationResult) -> dict[str, Any]:
         logprobs = self._logprobs(self._told.get(index, ()))
         choice: dict[str, Any] = {"index": index, "finish_reason": _reason(result), "logprobs": logprobs}
-        begun = self.noted.begun[index] if self._echo and index < len(self.noted.begun) else ""
+        begun = self.context.begun[index] if self._echo and index < len(self.context.begun) else ""
         if self._kind == "text":
             return choice | {"text": begun + result.text}
         return choice | {"message": _message(result, begun + self.continued(index, result.content))}
@@ -53,7 +53,7 @@ class ReplyForm(Form):
 
     def _added(self, index: int, event: TokenEvent) -> Iterator[dict[str, Any]]:
         yield from self._beginning(index)
-        told = self._told[index][-1:] if self.noted.wanted and self.noted.pieces.get(event.token) else []
+        told = self._told[index][-1:] if self.context.wanted and self.context.pieces.get(event.token) else []
         logprobs = self._logprobs(told)
         if self._kind == "text":
             if event.text or told:
@@ -66,9 +66,9 @@ class ReplyForm(Form):
 
     def _beginning(self, index: int) -> Iterator[dict[str, Any]]:
         """Yield the text that a reply continues, once, where that is wanted."""
-        if self._echo and index not in self._echoed and index < len(self.noted.begun):
+        if self._echo and index not in self._echoed and index < len(self.context.begun):
             self._echoed.add(index)
-            begun = self.noted.begun[index]
+            begun = self.context.begun[index]
             told = {"text": begun} if self._kind == "text" else {"delta": {**self._role(index), "content": begun}}
             yield self._chunk(index, told)
 
@@ -109,18 +109,18 @@ class ReplyForm(Form):
 
     def logprob(self, event: TokenEvent) -> dict[str, Any] | None:
         """Format a token; None for one without text."""
-        if not self.noted.pieces.get(event.token):
+        if not self.context.pieces.get(event.token):
             return None
         return self._named(event.token, event.logprob) | {
             "top_logprobs": [self._named(token, logprob) for token, logprob in event.top]
         }
 
     def _named(self, token: int, logprob: float) -> dict[str, Any]:
-        data = self.noted.pieces.get(token, b"")
+        data = self.context.pieces.get(token, b"")
         return {"token": data.decode("utf-8", "replace"), "logprob": max(logprob, -9999.0), "bytes": list(data)}
 
     def _logprobs(self, told: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-        if not self.noted.wanted:
+        if not self.context.wanted:
             return None
         if self._kind == "chat":
             return {"content": list(told)}
@@ -144,12 +144,12 @@ class InfillForm(Form):
             yield as_event(self._whole(event.result, ""))
 
     def _whole(self, result: GenerationResult, text: str) -> dict[str, Any]:
-        kind = "limit" if result.finish_reason in CUT else "word" if self.noted.stopped_by else "eos"
+        kind = "limit" if result.finish_reason in CUT else "word" if self.context.stopped_by else "eos"
         return {
             "content": text,
             "stop": True,
             "stop_type": kind,
-            "stopping_word": self.noted.stopped_by or "",
+            "stopping_word": self.context.stopped_by or "",
             "model": self.model,
             "tokens_predicted": len(result.tokens),
             "tokens_evaluated": result.prompt_tokens,

@@ -56,7 +56,7 @@ Unsaid = Infill | tuple[str | int, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedRequest:
     """Hold a parsed request.
 
     `request`: for the engine; `stream`: as events; `copies`: how many replies; `usage`: whether a stream tells its
@@ -112,7 +112,7 @@ class Defaults:
     speculation: SpeculationConfig = field(default_factory=SpeculationConfig)
 
 
-def read_chat(body: Mapping[str, Any], defaults: Defaults) -> Asked:
+def read_chat(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest:
     """Read a body of /v1/chat/completions. Raises InvalidRequest and its kinds."""
     left = NotDone()
     told = tidied(body, left)
@@ -136,7 +136,7 @@ def read_chat(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     options |= _constraint(told, left) | _prediction(told.get("prediction"))
     if not continues(told, messages):
         options["template_options"] = {**options.get("template_options", {}), "add_generation_prompt": False}
-    asked = make_asked(messages, options, told, defaults, left, logprobs=logprobs, known=_CHAT)
+    asked = make_parsed(messages, options, told, defaults, left, logprobs=logprobs, known=_CHAT)
     return replace(asked, tools=offered.tools, echo=read_flag(told, "echo") and messages[-1].role == "assistant")
 
 
@@ -160,7 +160,7 @@ def continues(body: Mapping[str, Any], messages: Sequence[Message]) -> bool:
     return written or opens is not False
 
 
-def read_completion(body: Mapping[str, Any], defaults: Defaults) -> Asked:
+def read_completion(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest:
     """Read a body of /v1/completions. Raises InvalidRequest and its kinds."""
     left = NotDone()
     told = tidied(body, left)
@@ -180,7 +180,7 @@ def read_completion(body: Mapping[str, Any], defaults: Defaults) -> Asked:
             raise InvalidRequest('No logprobs of prompts are computed: leave "echo" or "logprobs" out.')
         options["top"] = read_top(None if top is True else top, left)
     options |= _constraint(told, left)
-    asked = make_asked(first, options, told, defaults, left, logprobs=logprobs, known=_COMPLETION)
+    asked = make_parsed(first, options, told, defaults, left, logprobs=logprobs, known=_COMPLETION)
     if asked.copies * (1 + len(others)) > _MOST_REPLIES:
         raise InvalidRequest(f"At most {_MOST_REPLIES} replies can be asked for at once.")
     unsaid = tuple(_gap(prompt, suffix) for prompt in found) if suffix else tuple(mixed) if any(mixed) else ()
@@ -219,11 +219,11 @@ def _gap(prompt: str | tuple[int | str, ...], suffix: object) -> Infill:
     return Infill(prompt, suffix)
 
 
-def read_infill(body: Mapping[str, Any], defaults: Defaults) -> Asked:
+def read_infill(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest:
     """Read a body of /infill. Raises InvalidRequest and its kinds."""
     left = NotDone()
     told = tidied(body, left)
-    asked = make_asked([0], read_common(told, _INFILL, left), told, defaults, left, logprobs=False, known=_INFILL)
+    asked = make_parsed([0], read_common(told, _INFILL, left), told, defaults, left, logprobs=False, known=_INFILL)
     return replace(asked, unsaid=(read_infill_parts(told),))
 
 
@@ -241,7 +241,7 @@ def read_infill_parts(body: Mapping[str, Any]) -> Infill:
     return Infill(prefix, suffix, begun, others)
 
 
-def make_asked(
+def make_parsed(
     prompt: Any,
     options: dict[str, Any],
     body: Mapping[str, Any],
@@ -250,7 +250,7 @@ def make_asked(
     *,
     logprobs: bool,
     known: AbstractSet[str],
-) -> Asked:
+) -> ParsedRequest:
     """Parse the options of a body beside its prompt. Raises InvalidRequest and its kinds."""
     told = body.get("stream_options")
     usage = isinstance(told, Mapping) and read_flag(told, "include_usage")
@@ -266,7 +266,7 @@ def make_asked(
         raise InvalidRequest(f'"n" must be a whole number from 1 to {_MOST_COPIES}.')
     biased = tuple((text, bias) for text, bias in _bias(body.get("logit_bias") or {}, left) if isinstance(text, str))
     how: dict[str, Any] = {"biased": biased, "silent": silent}
-    return Asked(request, read_flag(body, "stream"), copies, usage, logprobs, left.told, body, **how)
+    return ParsedRequest(request, read_flag(body, "stream"), copies, usage, logprobs, left.told, body, **how)
 
 
 def read_common(body: Mapping[str, Any], known: AbstractSet[str], left: NotDone) -> dict[str, Any]:

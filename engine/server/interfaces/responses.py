@@ -11,13 +11,13 @@ from engine.errors import InvalidRequest
 from engine.events import Event, Finished, GenerationResult, TokenEvent
 from engine.messages.parts import ToolCall
 from engine.server.interfaces.conversation import picture_of, read_messages, text_of
-from engine.server.interfaces.form import CUT, Form, Noted, as_event, cached_tokens, call_ids, facts
+from engine.server.interfaces.form import CUT, Form, ReplyContext, as_event, cached_tokens, call_ids, facts
 from engine.server.interfaces.left_out import NotDone, tidied
 from engine.server.interfaces.requests import (
     COMMON,
-    Asked,
     Defaults,
-    make_asked,
+    ParsedRequest,
+    make_parsed,
     read_common,
     read_effort,
     read_format,
@@ -32,7 +32,7 @@ _KNOWN = COMMON | {
 _SAID_NOTHING = {"role": "user", "content": ""}
 
 
-def read_responses(body: Mapping[str, Any], defaults: Defaults) -> Asked:
+def read_responses(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest:
     """Read a body of /v1/responses, whose input includes the earlier items. Raises InvalidRequest."""
     left = NotDone()
     told = tidied(body, left)
@@ -60,7 +60,7 @@ def read_responses(body: Mapping[str, Any], defaults: Defaults) -> Asked:
     logprobs = isinstance(included, list) and "message.output_text.logprobs" in included
     if logprobs:
         options["top"] = read_top(told.get("top_logprobs"), left)
-    asked = make_asked(read_messages(messages, left), options, told, defaults, left, logprobs=logprobs, known=_KNOWN)
+    asked = make_parsed(read_messages(messages, left), options, told, defaults, left, logprobs=logprobs, known=_KNOWN)
     return replace(asked, tools=offered.tools)
 
 
@@ -161,12 +161,12 @@ class ResponsesForm(Form):
     def __init__(
         self,
         model: str,
-        noted: Noted,
+        context: ReplyContext,
         body: Mapping[str, Any],
         tools: Mapping[str, OfferedTool] | None = None,
         keep: Callable[[Mapping[str, Any], Mapping[str, Any]], None] = lambda _, __: None,
     ) -> None:
-        super().__init__(model, noted)
+        super().__init__(model, context)
         self._body, self._tools, self._keep = body, tools or {}, keep
         self._number = -1
         self._open: dict[str, Any] | None = None
@@ -178,14 +178,14 @@ class ResponsesForm(Form):
 
     def note(self, index: int, event: Event) -> None:
         super().note(index, event)
-        if self.noted.wanted and isinstance(event, TokenEvent) and event.channel == "content":
-            data = self.noted.pieces.get(event.token, b"")
+        if self.context.wanted and isinstance(event, TokenEvent) and event.channel == "content":
+            data = self.context.pieces.get(event.token, b"")
             if data:
                 top = [self._named(token, logprob) for token, logprob in event.top]
                 self._told.append({**self._named(event.token, event.logprob), "top_logprobs": top})
 
     def _named(self, token: int, logprob: float) -> dict[str, Any]:
-        data = self.noted.pieces.get(token, b"")
+        data = self.context.pieces.get(token, b"")
         return {"token": data.decode("utf-8", "replace"), "logprob": max(logprob, -9999.0), "bytes": list(data)}
 
     def whole(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import pytest
 
 from engine.chat.bare_calls import BareCalls, read_calls
 from engine.chat.reply_grammar import TagGrammar
-from engine.chat.reply_parts import PartedReply
+from engine.chat.reply_parts import ReplyParser
 
 NAMES = ("look", "tell")
 CALL = '{"name": "look", "arguments": {"at": "it"}}'
@@ -39,7 +39,7 @@ OTHER = '{"name": "tell", "arguments": {}}'
 )
 def test_what_is_a_call(text: str, names: list[str]) -> None:
     assert [call.name for call in read_calls(text, NAMES)] == names
-    reply = PartedReply(TagGrammar(), tools=NAMES)
+    reply = ReplyParser(TagGrammar(), tools=NAMES)
     told = "".join(piece for letter in text for _, piece in reply.feed(letter))
     told += "".join(piece for _, piece in reply.flush())
     parts = reply.finish()
@@ -55,11 +55,11 @@ def test_what_cannot_become_one_is_not_held_back(text: str) -> None:
 
 
 def test_without_tools_nothing_is_held_back() -> None:
-    reply = PartedReply(TagGrammar())
+    reply = ReplyParser(TagGrammar())
     assert reply.feed(CALL) == [("content", CALL)]
 
 
 def test_one_call_is_enough() -> None:
-    reply = PartedReply(TagGrammar(), tools=NAMES, one_call=True)
+    reply = ReplyParser(TagGrammar(), tools=NAMES, one_call=True)
     reply.feed(f"[{CALL}, {OTHER}]")
     assert [call.name for call in reply.finish().complete_calls] == ["look"]

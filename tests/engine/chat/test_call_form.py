@@ -80,7 +80,7 @@ def fits(constraint: Constraint, text: str) -> bool:
 
 def read(template: str, text: str) -> list[tuple[str, Any]]:
     grammar, _ = usable_grammar(GrammarRequest(template, tools=TOOLS))
-    return [(call.name, json.loads(call.arguments)) for call in grammar.part(text).calls]
+    return [(call.name, json.loads(call.arguments)) for call in grammar.parse(text).calls]
 
 
 @pytest.mark.parametrize("template", [HERMES, TAGGED])

@@ -15,7 +15,7 @@ from engine.chat.inputs import TemplateInput
 from engine.chat.render import Renderer
 from engine.chat.repairs import TemplateChat, render_usable
 from engine.chat.reply_grammar import Grammar, GrammarRequest, open_grammar, usable_grammar
-from engine.chat.reply_parts import PartedReply, ReplyParts
+from engine.chat.reply_parts import ReplyParser, ReplyParts
 from engine.chat.thinking import find_thinking
 from helpers.upstream import LLAMA_CPP, TEMPLATES, TEST_CHAT, needs_source
 from helpers.upstream_replies import Expected, UpstreamCase, read_cases
@@ -51,13 +51,13 @@ def grammar_of(case: UpstreamCase) -> Grammar:
 
 def streamed(grammar: Grammar, pieces: Sequence[str]) -> ReplyParts:
     """Return the parts of a reply that comes in pieces, having seen that they are what was shown."""
-    parted, shown = PartedReply(grammar), {"reasoning": "", "content": "", "tool": ""}
+    parsed, shown = ReplyParser(grammar), {"reasoning": "", "content": "", "tool": ""}
     for piece in pieces:
-        for channel, text in parted.feed(piece):
+        for channel, text in parsed.feed(piece):
             shown[channel] += text
-    for channel, text in parted.flush():
+    for channel, text in parsed.flush():
         shown[channel] += text
-    parts = parted.finish()
+    parts = parsed.finish()
     assert (shown["reasoning"], shown["content"]) == (parts.reasoning, parts.content)
     return parts
 
@@ -99,8 +99,8 @@ def test_pieces_do_not_matter_and_nothing_is_taken_back() -> None:
     for case in cases():
         grammar = grammar_of(case)
         whole = streamed(grammar, [case.reply])
-        parted = grammar.part(case.reply)
-        assert (whole.reasoning, whole.content, whole.tool_calls) == (parted.reasoning, parted.content, parted.calls)
+        parsed = grammar.parse(case.reply)
+        assert (whole.reasoning, whole.content, whole.tool_calls) == (parsed.reasoning, parsed.content, parsed.calls)
         for pieces in (list(case.reply), list(cut(case.reply, draw))):
             assert streamed(grammar, pieces) == whole, (case.line, pieces)
 
@@ -131,7 +131,7 @@ def test_the_grammar_is_that_of_the_prompt_however_thinking_is_switched(template
             grammar, note = usable_grammar(request, end)
             assert note is None
             assert end.endswith(grammar.begun)
-            assert not end.rstrip().endswith("<think>") or grammar.part("so it").place == "reasoning"
+            assert not end.rstrip().endswith("<think>") or grammar.parse("so it").place == "reasoning"
 
 
 @pytest.mark.alone
@@ -151,11 +151,11 @@ def test_a_token_costs_no_more_at_the_end_of_a_long_reply(template: str, before:
     tool = {"type": "function", "function": {"name": "python", "description": "runs", "parameters": schema}}
     grammar = open_grammar(GrammarRequest(text, tools=[tool]))
     assert grammar is not None
-    parted, spent = PartedReply(grammar), []
+    parsed, spent = ReplyParser(grammar), []
     reply = (before + CODE * 600)[:40_000]
     for at in range(0, len(reply), 4):
         began = time.perf_counter()
-        parted.feed(reply[at : at + 4])
+        parsed.feed(reply[at : at + 4])
         spent.append(1000.0 * (time.perf_counter() - began))
     first, last = sum(spent[:1000]) / 1000, sum(spent[-1000:]) / 1000
     assert len(spent) == 10_000

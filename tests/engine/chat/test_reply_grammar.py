@@ -32,9 +32,9 @@ def test_the_prompt_decides_whether_it_opened_a_thought(thinking: bool) -> None:
     request = GrammarRequest(THINKING, thinking=thinking)
     opened, note = usable_grammar(request, f"Hello<|im_end|>\n{START}<think>\n")
     assert (opened.begun, note) == (START + "<think>\n", None)
-    assert opened.part("so</think>\n\nHi")[:2] == ("so", "Hi")
+    assert opened.parse("so</think>\n\nHi")[:2] == ("so", "Hi")
     closed, _ = usable_grammar(request, f"Hello<|im_end|>\n{START}<think>\n\n</think>\n\n")
-    assert closed.part("Hi")[:2] == ("", "Hi")
+    assert closed.parse("Hi")[:2] == ("", "Hi")
     asked, _ = usable_grammar(request)
     assert asked.begun == (opened if thinking else closed).begun
 
@@ -64,7 +64,7 @@ def test_a_hostile_template_ends_no_process_of_ours_and_is_tried_once(template: 
 
 def test_a_thought_that_the_prompt_opened_is_known_without_a_grammar_too() -> None:
     grammar, _ = usable_grammar(GrammarRequest("{% if"), f"{START}<think>\n")
-    assert grammar.part("so</think>Hi")[:2] == ("so", "Hi")
+    assert grammar.parse("so</think>Hi")[:2] == ("so", "Hi")
 
 
 def _tool(name: str, schema: object) -> dict[str, object]:
@@ -83,7 +83,7 @@ def test_one_tool_that_cannot_be_described_costs_no_other(name: str, odd: dict[s
         if name == "Hermes-2-Pro"
         else "<seed:tool_call>\n<function=tool_3>\n<parameter=q>x</parameter>\n</function>\n</seed:tool_call>"
     )
-    (call,) = grammar.part(text).calls
+    (call,) = grammar.parse(text).calls
     assert (call.name, json.loads(call.arguments)) == ("tool_3", {"q": "x"})
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from engine.chat.reply_grammar import Ends, Parted, Place, SeenCall, TagGrammar, beginning_of
-from engine.chat.reply_parts import Delta, PartedReply, ReplyParts
+from engine.chat.reply_grammar import Ends, ParsedText, Place, SeenCall, TagGrammar, beginning_of
+from engine.chat.reply_parts import Delta, ReplyParser, ReplyParts
 from engine.errors import ChatTemplateFailed
 
 
@@ -20,21 +20,21 @@ class CallGrammar:
         self.asked = 0
         self._fails_from = fails_from
 
-    def part(self, text: str) -> Parted:
+    def parse(self, text: str) -> ParsedText:
         self.asked += 1
         if len(text) >= self._fails_from:
             raise ChatTemplateFailed("it crashes")
         said, opening, rest = text.partition("[[")
         if not opening:
             kept = len(text) - beginning_of(text, ("[[",))
-            return Parted("", text[:kept], (), "content" if 0 < kept == len(text) else "", "content", kept)
+            return ParsedText("", text[:kept], (), "content" if 0 < kept == len(text) else "", "content", kept)
         name, closing, more = rest.partition("]]")
         if not name.isidentifier() and name:
-            return Parted("", said, (), "tool", "tool", len(said), False)
+            return ParsedText("", said, (), "tool", "tool", len(said), False)
         if not closing:
-            return Parted("", said, (SeenCall("", name, "{"),), "tool", "tool", len(said))
+            return ParsedText("", said, (SeenCall("", name, "{"),), "tool", "tool", len(said))
         place: Place = "content" if more else ""
-        return Parted("", said + more, (SeenCall("", name, "{}"),), place, place or "tool", len(text))
+        return ParsedText("", said + more, (SeenCall("", name, "{}"),), place, place or "tool", len(text))
 
 
 class ThoughtOver(CallGrammar):
@@ -46,22 +46,22 @@ class ThoughtOver(CallGrammar):
         super().__init__()
         self.ends = {**self.ends, "reasoning": ("</think>",)}
 
-    def part(self, text: str) -> Parted:
-        parted = super().part(text)
-        return parted if text else parted._replace(last="reasoning")
+    def parse(self, text: str) -> ParsedText:
+        parser = super().parse(text)
+        return parser if text else parser._replace(last="reasoning")
 
 
 def test_a_thought_that_the_prompt_ended_is_over() -> None:
-    assert PartedReply(ThoughtOver()).channel == "reasoning"
-    assert not PartedReply(ThoughtOver()).in_thought, "what is demanded of the reply holds from its first token on"
-    opened = PartedReply(TagGrammar(opened=True))
+    assert ReplyParser(ThoughtOver()).channel == "reasoning"
+    assert not ReplyParser(ThoughtOver()).in_thought, "what is demanded of the reply holds from its first token on"
+    opened = ReplyParser(TagGrammar(opened=True))
     assert opened.in_thought
     opened.feed("so</think>Hello")
     assert not opened.in_thought
 
 
-def fed(parted: PartedReply, pieces: Sequence[str]) -> list[Delta]:
-    return [delta for piece in pieces for delta in parted.feed(piece)]
+def fed(parser: ReplyParser, pieces: Sequence[str]) -> list[Delta]:
+    return [delta for piece in pieces for delta in parser.feed(piece)]
 
 
 def joined(deltas: Sequence[Delta], channel: str) -> str:
@@ -84,72 +84,72 @@ def joined(deltas: Sequence[Delta], channel: str) -> str:
 )
 def test_thoughts_in_tags(opened: bool, reply: str, reasoning: str, content: str) -> None:
     for pieces in ([reply], list(reply), [reply[at : at + 5] for at in range(0, len(reply), 5)]):
-        parted = PartedReply(TagGrammar(opened=opened))
-        deltas = fed(parted, pieces)
+        parser = ReplyParser(TagGrammar(opened=opened))
+        deltas = fed(parser, pieces)
         assert "<" not in joined(deltas, "reasoning")[-1:]
-        deltas += parted.flush()
+        deltas += parser.flush()
         assert (joined(deltas, "reasoning"), joined(deltas, "content")) == (reasoning, content)
-        assert parted.finish() == ReplyParts(reasoning, content)
+        assert parser.finish() == ReplyParts(reasoning, content)
 
 
 def test_a_thought_that_the_prompt_opened_is_one_from_its_first_token_on() -> None:
-    parted = PartedReply(TagGrammar(opened=True))
-    assert parted.feed("Let") == [("reasoning", "Let")]
-    assert parted.channel == "reasoning"
+    parser = ReplyParser(TagGrammar(opened=True))
+    assert parser.feed("Let") == [("reasoning", "Let")]
+    assert parser.channel == "reasoning"
 
 
 def test_half_a_marker_is_text_only_where_the_model_ended_the_reply() -> None:
     for ended, content in ((True, "a ["), (False, "a ")):
-        parted = PartedReply(CallGrammar())
-        parted.feed("a [")
-        assert parted.finish(ended=ended).content == content
+        parser = ReplyParser(CallGrammar())
+        parser.feed("a [")
+        assert parser.finish(ended=ended).content == content
 
 
 def test_a_call_is_its_own_channel_and_content_may_follow() -> None:
-    parted = PartedReply(CallGrammar())
-    deltas = fed(parted, ["Let me ", "see.[", "[look"])
+    parser = ReplyParser(CallGrammar())
+    deltas = fed(parser, ["Let me ", "see.[", "[look"])
     assert joined(deltas, "content") == "Let me see."
-    assert parted.channel == "tool"
-    assert [call.name for call in parted.tool_calls] == ["look"]
-    deltas += fed(parted, ["]]", "x" * 40, "!"])
-    assert parted.finish() == ReplyParts("", "Let me see." + "x" * 40 + "!", (SeenCall("", "look", "{}"),))
+    assert parser.channel == "tool"
+    assert [call.name for call in parser.tool_calls] == ["look"]
+    deltas += fed(parser, ["]]", "x" * 40, "!"])
+    assert parser.finish() == ReplyParts("", "Let me see." + "x" * 40 + "!", (SeenCall("", "look", "{}"),))
 
 
 def test_what_does_not_fit_is_content_as_it_stands() -> None:
     for pieces in (["so [[1 2]] and on"], list("so [[1 2]] and on")):
-        parted = PartedReply(CallGrammar())
-        deltas = fed(parted, pieces) + parted.flush()
+        parser = ReplyParser(CallGrammar())
+        deltas = fed(parser, pieces) + parser.flush()
         assert joined(deltas, "content") == "so [[1 2]] and on"
-        assert parted.finish() == ReplyParts("", "so [[1 2]] and on")
+        assert parser.finish() == ReplyParts("", "so [[1 2]] and on")
 
 
 def test_a_child_that_dies_loses_nothing_of_the_reply() -> None:
-    parted = PartedReply(CallGrammar(fails_from=12))
-    deltas = fed(parted, ["so it goes ", "[", "[look]]", " on"]) + parted.flush()
+    parser = ReplyParser(CallGrammar(fails_from=12))
+    deltas = fed(parser, ["so it goes ", "[", "[look]]", " on"]) + parser.flush()
     assert joined(deltas, "content") == "so it goes [[look]] on"
 
 
 def test_text_without_a_marker_is_parted_once() -> None:
     grammar = CallGrammar()
-    parted = PartedReply(grammar)
-    fed(parted, ["so it goes [1] on and "] * 1000)
+    parser = ReplyParser(grammar)
+    fed(parser, ["so it goes [1] on and "] * 1000)
     assert grammar.asked < 5
 
 
 def test_a_reply_of_words_asks_nothing_more_of_a_plain_grammar() -> None:
     grammar = CallGrammar()
     grammar.plain = True
-    parted = PartedReply(grammar)
-    assert joined(fed(parted, ["So", " it", " goes."]), "content") == "So it goes."
-    assert parted.finish() == ReplyParts("", "So it goes.")
+    parser = ReplyParser(grammar)
+    assert joined(fed(parser, ["So", " it", " goes."]), "content") == "So it goes."
+    assert parser.finish() == ReplyParts("", "So it goes.")
     assert grammar.asked == 1
-    begun = PartedReply(grammar)
+    begun = ReplyParser(grammar)
     assert begun.feed("So [") == [("content", "So ")]
     begun.feed("[run")
     assert begun.channel == "tool"
 
 
 def test_what_was_written_earlier_is_in_the_parts_and_shown_no_more() -> None:
-    parted = PartedReply(TagGrammar(), "<think>so</think>Hel")
-    assert parted.feed("lo") == [("content", "lo")]
-    assert parted.finish() == ReplyParts("so", "Hello")
+    parser = ReplyParser(TagGrammar(), "<think>so</think>Hel")
+    assert parser.feed("lo") == [("content", "lo")]
+    assert parser.finish() == ReplyParts("so", "Hello")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.drafting.base import Draft, TreeShape
 from engine.drafting.draft_model import DraftModelDrafter
-from engine.drafting.trees import ROOT, Outlook, Tree, grow
+from engine.drafting.trees import ROOT, NextTokens, Tree, grow
 from engine.errors import InvalidRequest
 from engine.events import Finished, RoundEvent
 from engine.generation.loop import GenerationLoop
@@ -36,10 +36,10 @@ GREEDY = SamplingConfig()
 class Bushy(DraftModelDrafter):
     """Looks behind every node of a level, as a head that computes trees does."""
 
-    def _look(self, tree: Tree, level: list[int]) -> list[Outlook | None]:
+    def _look(self, tree: Tree, level: list[int]) -> list[NextTokens | None]:
         rows = (self._fake.row([*self._committed, *(tree.path(node) if node != ROOT else ())]) for node in level)
         paths = [[] if node == ROOT else tree.path(node) for node in level]
-        return [self._outlook(row, path) for row, path in zip(rows, paths, strict=True)]
+        return [self._next_tokens(row, path) for row, path in zip(rows, paths, strict=True)]
 
     @property
     def _fake(self) -> FakeBackend:
@@ -183,12 +183,12 @@ def test_a_tree_takes_the_likeliest_paths() -> None:
     """By the product of their probabilities, as many as there is room for on a level."""
     known = {(): [0.6, 0.3, 0.1], (0,): [0.1, 0.2, 0.7], (1,): [0.9, 0.1, 0.0]}
 
-    def look(tree: Tree, level: list[int]) -> Sequence[Outlook | None]:
+    def look(tree: Tree, level: list[int]) -> Sequence[NextTokens | None]:
         paths = [() if node == ROOT else tuple(tree.path(node)) for node in level]
-        return [_outlook(known[path]) if path in known else None for path in paths]
+        return [_next_tokens(known[path]) if path in known else None for path in paths]
 
-    def _outlook(probs: list[float]) -> Outlook:
-        return Outlook(Candidates(3, np.array(probs)).best(2), lambda token: float(np.log(probs[token])))
+    def _next_tokens(probs: list[float]) -> NextTokens:
+        return NextTokens(Candidates(3, np.array(probs)).best(2), lambda token: float(np.log(probs[token])))
 
     tree = grow(TreeShape(2, 8, 100), 8, 32, look, lambda probs, node: 0)
     # The first path comes first, which costs a cache the least.

@@ -13,7 +13,7 @@ import pytest
 from engine.cancel import CancelToken
 from engine.errors import Cancelled, EngineError, ServerFailed
 from engine.events import Finished, PromptProgress, RoundEvent, TextEvent
-from engine.remote import heard, http
+from engine.remote import assembler, http
 from engine.remote.connect import connect_server
 from engine.remote.http import Patience
 from helpers.remote.scripted import CUT, HANG, Scripted, Step, answer, as_json, chunk, piece, stream
@@ -160,7 +160,7 @@ def test_comments_other_fields_and_long_events_are_nothing_special() -> None:
 
 def test_floods_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "MOST_BYTES", 100_000)
-    monkeypatch.setattr(heard, "_MOST_LETTERS", 1_000)
+    monkeypatch.setattr(assembler, "_MOST_LETTERS", 1_000)
     flood = b"x" * 50_000
     with Scripted() as server:
         remote = connect_server(server.url)
@@ -228,7 +228,7 @@ FLOODS: dict[str, Callable[[int], bytes]] = {
 def test_floods_of_every_kind_are_cut(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Whatever grows while a reply comes is bounded: lines of one event, calls, names, and pieces that say little."""
     monkeypatch.setattr(http, "MOST_BYTES", 100_000)
-    monkeypatch.setattr(heard, "_MOST_LETTERS", 10_000)
+    monkeypatch.setattr(assembler, "_MOST_LETTERS", 10_000)
     with Scripted() as server:
         remote = connect_server(server.url)
         server.chats(HEAD, *map(FLOODS[name], range(5000)))
@@ -239,7 +239,7 @@ def test_floods_of_every_kind_are_cut(monkeypatch: pytest.MonkeyPatch, name: str
 
 
 def test_what_is_kept_of_an_account_does_not_grow() -> None:
-    told = heard.Heard()
+    told = assembler.ReplyAssembler()
     for number in range(1000):
         told.take({"choices": [{"delta": {}, "meta_info": {f"name {number}": "x" * 100, "spec_verify_ct": number}}]})
     assert told.meta == {"spec_verify_ct": 999}

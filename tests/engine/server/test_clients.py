@@ -18,13 +18,13 @@ from engine.events import Finished, GenerationResult
 from engine.library.names import bundled_pair
 from engine.messages.parts import ToolCall
 from engine.server.guard import CONTAINER_HOSTS, Limits
-from engine.server.interfaces.form import Noted
+from engine.server.interfaces.form import ReplyContext
 from engine.server.interfaces.left_out import NotDone, tidied
 from engine.server.interfaces.ollama import OllamaForm
 from engine.server.interfaces.responses import ResponsesForm
 from engine.server.interfaces.tools import read_tools
 from engine.server.kept import KeptResponses
-from engine.server.shelf import ModelShelf
+from engine.server.registry import ModelRegistry
 from engine.stats import GenerationStats
 from helpers.decoding.serving import NAME, asked, posted, served
 from helpers.models.calling import HERMES, write_calling_demo
@@ -366,7 +366,7 @@ def test_a_call_of_a_tool_that_takes_a_text_is_told_as_one() -> None:
     call = ToolCall("", "patch", {"input": "+a"})
     result = GenerationResult("…", (1,), 7, 5, "stop", "a", 0, stats, tool_calls=(call,))
     for stream in (False, True):
-        form = ResponsesForm(NAME, Noted(), {"input": "a"}, read_tools([PATCH], NotDone()).tools)
+        form = ResponsesForm(NAME, ReplyContext(), {"input": "a"}, read_tools([PATCH], NotDone()).tools)
         form.note(0, Finished(result))
         if stream:
             text = b"".join([*form.pieces(0, Finished(result)), *form.end()]).decode()
@@ -566,7 +566,7 @@ def test_ollamas_tools_and_formats(ollama: str) -> None:
     assert told(ollama, "/api/chat", {**body, "think": False})[0]["done"]
     answer = told(ollama, "/api/chat", {**body, "tools": [], "format": schema})[0]
     assert json.loads(answer["message"]["content"]) == {"a": 7}
-    form = OllamaForm("chat", NAME, Noted())
+    form = OllamaForm("chat", NAME, ReplyContext())
     result = GenerationResult(
         "…", (1,), 7, 5, "stop", "a", 0, GenerationStats(plain_tokens=1), 0, "Hm.", "", (ToolCall("", "now", {}),)
     )
@@ -597,7 +597,7 @@ def test_ollamas_lists_and_refusals(ollama: str, url: str) -> None:
     assert "--ollama" in answer["error"]["message"]
     page = {"Origin": "null"}
     assert asked(ollama, "/api/chat", b"{}", Content_Type="text/plain", **page)[0] == 403
-    with served(ModelShelf(), Limits(origins=("*",)), ollama=True) as open_to_pages:
+    with served(ModelRegistry(), Limits(origins=("*",)), ollama=True) as open_to_pages:
         assert asked(open_to_pages, "/api/chat", b"{}", Content_Type="text/plain", **page)[0] == 415
 
 
@@ -641,7 +641,7 @@ def test_containers_and_names_that_were_allowed_may_call(url: str) -> None:
     for odd in ("<b>", "a b", "-x", "x" * 300):
         assert asked(url, "/health", Host=odd)[0] == 403
         assert odd not in asked(url, "/health", Host=odd)[1]["error"]["message"]
-    with served(ModelShelf(), Limits(hosts=("Desk.local.", "schön.example"))) as other:
+    with served(ModelRegistry(), Limits(hosts=("Desk.local.", "schön.example"))) as other:
         for host in ("desk.local", "DESK.LOCAL:1", "xn--schn-7qa.example"):
             assert asked(other, "/health", Host=host)[0] == 200
     for wrong in ("", "a b", "http://x", "x:1"):

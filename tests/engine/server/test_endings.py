@@ -12,7 +12,7 @@ import pytest
 from engine.decoder import SpeculativeDecoder
 from engine.errors import BackendFailure, EngineError, LoadFailed, ModelTooLarge
 from engine.server.guard import Limits
-from engine.server.shelf import ModelShelf, Offer
+from engine.server.registry import ModelRegistry, Offer
 from helpers.decoding.serving import NAME, posted, served
 from helpers.models.pairs import open_files
 
@@ -73,7 +73,7 @@ def changed_midway(decoder: SpeculativeDecoder) -> Iterator[None]:
 
     def change() -> None:
         while not over.is_set():
-            if decoder._occupancy._token is not None:
+            if decoder._model_lock._token is not None:
                 over.wait(0.2)
                 decoder.attach_draft(draft)
                 return
@@ -163,7 +163,7 @@ def test_what_the_engine_cannot_do_is_not_the_clients_fault(error: EngineError, 
     def load(_: object) -> Any:
         raise error
 
-    with served(ModelShelf([Offer("a", load, load)]), Limits(), ollama=True) as address:
+    with served(ModelRegistry([Offer("a", load, load)]), Limits(), ollama=True) as address:
         for path, body in (*INTERFACES.items(), ("/tokenize", {"content": "a"}), ("/v1/embeddings", {"input": "a"})):
             for stream in (False, True):
                 said, answer = posted(address, path, {**body, "stream": stream})
@@ -174,7 +174,7 @@ def test_a_file_that_is_gone_is_the_servers_fault(tmp_path: Path) -> None:
     def load(_: object) -> SpeculativeDecoder:
         return open_files(tmp_path / "gone.gguf", None)
 
-    with served(ModelShelf([Offer("gone", load)]), Limits()) as address:
+    with served(ModelRegistry([Offer("gone", load)]), Limits()) as address:
         status, answer = posted(address, "/v1/completions", {"prompt": "Once"})
     assert (status, answer["error"]["type"]) == (500, "server_error")
 

@@ -15,7 +15,7 @@ from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest
 from engine.server.guard import Limits
 from engine.server.local import ServerAddress
-from engine.server.shelf import ModelShelf
+from engine.server.registry import ModelRegistry
 from engine.system import ports
 from helpers.decoding.serving import asked, served
 from helpers.paths import ROOT
@@ -50,7 +50,7 @@ def raw(url: str, head: bytes) -> tuple[int, dict[str, str], bytes]:
 
 @pytest.mark.parametrize("key", ["schlüssel", "clé à moi", "ключ", "鍵", "€uro", " blanks around ", "plain"])
 def test_a_key_fits_in_whatever_letters_it_is_written(key: str) -> None:
-    with served(ModelShelf(), Limits(key=key)) as address:
+    with served(ModelRegistry(), Limits(key=key)) as address:
         ask = b"GET /v1/models HTTP/1.1\r\nHost: localhost\r\n"
         sent = [key.strip().encode()]
         if all(ord(letter) < 256 for letter in key):
@@ -93,7 +93,7 @@ def test_keys_that_no_request_can_have_are_refused(tmp_path: Path, capsys: pytes
 )
 def test_a_page_that_is_allowed_reads_answers_and_refusals(allowed: str, origin: str) -> None:
     ask = f"GET /v1/models HTTP/1.1\r\nHost: localhost\r\nOrigin: {origin}\r\n".encode()
-    with served(ModelShelf(), Limits(key="right", origins=(allowed,))) as address:
+    with served(ModelRegistry(), Limits(key="right", origins=(allowed,))) as address:
         for more, status in ((b"Authorization: Bearer right\r\n", 200), (b"", 401)):
             told, headers, _ = raw(address, ask + more)
             assert told == status
@@ -107,7 +107,7 @@ def test_a_page_that_is_allowed_reads_answers_and_refusals(allowed: str, origin:
 
 def test_other_pages_stay_out() -> None:
     ask = b"GET /v1/models HTTP/1.1\r\nHost: localhost\r\nOrigin: "
-    with served(ModelShelf(), Limits(origins=("https://example.org/",))) as address:
+    with served(ModelRegistry(), Limits(origins=("https://example.org/",))) as address:
         for origin in (
             b"https://example.org.evil.example",
             b"http://example.org",

@@ -20,11 +20,11 @@ from engine.library.names import bundled_pair
 from engine.loading.open import open_embedder
 from engine.messages.parts import ToolCall
 from engine.server.guard import Limits
-from engine.server.interfaces.form import Form, Noted
+from engine.server.interfaces.form import Form, ReplyContext
 from engine.server.interfaces.messages import MessageForm
 from engine.server.interfaces.replies import ReplyForm
 from engine.server.interfaces.responses import ResponsesForm
-from engine.server.shelf import ModelShelf, Offer
+from engine.server.registry import ModelRegistry, Offer
 from engine.stats import GenerationStats
 from helpers.decoding.serving import NAME, posted, served
 from helpers.models.gguf_writer import Entry, GgufDraft
@@ -214,20 +214,22 @@ def told_by(form: Form) -> str:
 
 
 def test_thoughts_and_calls_are_parts_of_their_own() -> None:
-    events = events_of(told_by(MessageForm(NAME, Noted())))
+    events = events_of(told_by(MessageForm(NAME, ReplyContext())))
     blocks = [event["content_block"]["type"] for event in events if event["type"] == "content_block_start"]
     assert blocks == ["thinking", "text", "tool_use"]
     assert events[-2]["delta"]["stop_reason"] == "tool_use"
     given = next(event for event in events if event.get("delta", {}).get("type") == "input_json_delta")
     assert json.loads(given["delta"]["partial_json"]) == {"where": "here"}
-    events = events_of(told_by(ResponsesForm(NAME, Noted(), {})))
+    events = events_of(told_by(ResponsesForm(NAME, ReplyContext(), {})))
     final = openai.types.responses.Response.model_validate(events[-1]["response"])
     assert [item.type for item in final.output] == ["reasoning", "message", "function_call"]
     assert final.output_text == "Yes."
     assert final.usage is not None
     assert final.usage.output_tokens_details.reasoning_tokens == 1
     assert [event["sequence_number"] for event in events] == list(range(len(events)))
-    chunks = [line[6:] for line in told_by(ReplyForm("chat", NAME, Noted())).splitlines() if line.startswith("data: {")]
+    chunks = [
+        line[6:] for line in told_by(ReplyForm("chat", NAME, ReplyContext())).splitlines() if line.startswith("data: {")
+    ]
     deltas = [json.loads(chunk)["choices"][0]["delta"] for chunk in chunks]
     assert deltas[0]["reasoning_content"] == "Hm."
     assert deltas[2]["tool_calls"][0]["function"]["arguments"] == '{"where": "here"}'
@@ -346,14 +348,14 @@ def embedding_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_embeddings(embedding_file: Path, decoder: SpeculativeDecoder) -> None:
-    shelf = ModelShelf(
+    registry = ModelRegistry(
         [Offer("vectors", embed=lambda cancel: open_embedder(LoadConfig(embedding_file), cancel=cancel))],
         decoder=decoder,
         name=NAME,
     )
     texts = ["Once upon a time", "there was a little girl", "Once upon a tree"]
     with (
-        served(shelf, Limits()) as url,
+        served(registry, Limits()) as url,
         openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
     ):
         told = client.embeddings.create(model="vectors", input=texts)
@@ -366,7 +368,7 @@ def test_embeddings(embedding_file: Path, decoder: SpeculativeDecoder) -> None:
             client.chat.completions.create(model="vectors", messages=QUESTION)
         for wrong in ([], "", ["a", ""], [1, "a"], 3):
             assert posted(url, "/v1/embeddings", {"model": "vectors", "input": wrong})[0] == 400
-    assert [model.name for model in shelf._offers.values()] == [NAME, "vectors"]
+    assert [model.name for model in registry._offers.values()] == [NAME, "vectors"]
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(1.0, abs=1e-5)
     assert vectors[0] @ vectors[2] > vectors[0] @ vectors[1], "texts that begin alike are closer"
     cut = vectors[0][:8] / np.linalg.norm(vectors[0][:8])

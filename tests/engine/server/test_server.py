@@ -19,7 +19,7 @@ from engine.decoder import SpeculativeDecoder
 from engine.generation import sources
 from engine.library.names import bundled_pair
 from engine.server.guard import Limits
-from engine.server.turns import TooMany, Turns
+from engine.server.request_queue import RequestQueue, TooMany
 from helpers.decoding.ngram import two_core_cost
 from helpers.decoding.serving import NAME, asked, served
 from helpers.models.pairs import open_files
@@ -341,21 +341,21 @@ def test_sixty_four_requests_of_eight_clients_go_round(url: str, decoder: Specul
 def test_turns_go_round_the_clients() -> None:
     order: list[str] = []
 
-    async def work(turns: Turns, client: str, name: str) -> None:
-        async with turns.take(client):
+    async def work(queue: RequestQueue, client: str, name: str) -> None:
+        async with queue.take(client):
             order.append(name)
             await asyncio.sleep(0)
 
     async def all_of_it() -> None:
-        turns = Turns(5)
+        queue = RequestQueue(5)
         names = ["a1", "a2", "a3", "b1", "a4", "b2"]
-        tasks = [asyncio.create_task(work(turns, name[0], name)) for name in names]
+        tasks = [asyncio.create_task(work(queue, name[0], name)) for name in names]
         await asyncio.sleep(0)
         with pytest.raises(TooMany):
-            await work(turns, "c", "c1")
+            await work(queue, "c", "c1")
         tasks[1].cancel()
         await asyncio.wait(tasks)
-        assert (turns.running, turns.waiting) == (0, 0)
+        assert (queue.running, queue.waiting) == (0, 0)
 
     asyncio.run(all_of_it())
     assert order == ["a1", "a3", "b1", "a4", "b2"]
@@ -365,20 +365,20 @@ def test_a_turn_is_not_lost_where_the_last_one_to_wait_has_just_left() -> None:
     """Who was cancelled counts as waiting until its task runs; whoever comes in that moment has the engine at once."""
 
     async def meet() -> None:
-        turns = Turns(9)
+        queue = RequestQueue(9)
         async with asyncio.timeout(10):
-            first, last = turns.take("first"), turns.take("last")
+            first, last = queue.take("first"), queue.take("last")
             await first.__aenter__()
-            left = asyncio.create_task(turns.take("left").__aenter__())
+            left = asyncio.create_task(queue.take("left").__aenter__())
             await asyncio.sleep(0)
-            assert turns.waiting == 1
+            assert queue.waiting == 1
             left.cancel()
             await first.__aexit__(None, None, None)
             await last.__aenter__()
-            assert (turns.running, turns.waiting) == (1, 1)
+            assert (queue.running, queue.waiting) == (1, 1)
             with suppress(asyncio.CancelledError):
                 await left
             await last.__aexit__(None, None, None)
-            assert (turns.running, turns.waiting) == (0, 0)
+            assert (queue.running, queue.waiting) == (0, 0)
 
     asyncio.run(meet())

@@ -13,8 +13,8 @@ from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled
 from engine.library.names import bundled_pair, resolve_source
 from engine.server.guard import Limits
+from engine.server.request_queue import RequestQueue
 from engine.server.streams import ReplyStreams
-from engine.server.turns import Turns
 from helpers.decoding.serving import asked, served
 from helpers.models.pairs import open_files
 
@@ -136,24 +136,24 @@ def test_clients_are_served_together(decoder: SpeculativeDecoder) -> None:
 def test_turns_beside_each_other_overtake_nobody() -> None:
     order: list[str] = []
 
-    async def work(turns: Turns, name: str, *, shared: bool) -> None:
-        async with turns.take(name, lambda: shared) as beside:
+    async def work(queue: RequestQueue, name: str, *, shared: bool) -> None:
+        async with queue.take(name, lambda: shared) as beside:
             assert beside == shared
             order.append(f"+{name}")
             await asyncio.sleep(0)
             order.append(f"-{name}")
 
     async def all_of_it() -> None:
-        turns = Turns(9, 2)
-        async with turns.take("first") as beside:
+        queue = RequestQueue(9, 2)
+        async with queue.take("first") as beside:
             assert not beside
-            tasks = [asyncio.create_task(work(turns, name, shared=name != "c")) for name in "abcde"]
+            tasks = [asyncio.create_task(work(queue, name, shared=name != "c")) for name in "abcde"]
             await asyncio.sleep(0)
-            assert (turns.running, turns.waiting) == (1, 5)
-            turns.share()
-            assert (turns.running, turns.waiting) == (2, 5), "one more, which has not noticed yet"
+            assert (queue.running, queue.waiting) == (1, 5)
+            queue.share()
+            assert (queue.running, queue.waiting) == (2, 5), "one more, which has not noticed yet"
         await asyncio.wait(tasks)
-        assert (turns.running, turns.waiting) == (0, 0)
+        assert (queue.running, queue.waiting) == (0, 0)
 
     asyncio.run(all_of_it())
     assert order.index("+c") > max(order.index("-a"), order.index("-b"))
@@ -165,18 +165,18 @@ def test_turns_go_round_until_nothing_fits() -> None:
     """A single client has as many turns beside each other as several ones."""
     running: list[tuple[int, int]] = []
 
-    async def work(turns: Turns, client: str) -> None:
-        async with turns.take(client, lambda: True):
-            running.append((turns.running, turns.waiting))
+    async def work(queue: RequestQueue, client: str) -> None:
+        async with queue.take(client, lambda: True):
+            running.append((queue.running, queue.waiting))
             await asyncio.sleep(0)
 
     async def all_of_it(clients: str) -> None:
-        turns = Turns(99, 4)
-        async with turns.take("first"):
-            tasks = [asyncio.create_task(work(turns, client)) for client in clients]
+        queue = RequestQueue(99, 4)
+        async with queue.take("first"):
+            tasks = [asyncio.create_task(work(queue, client)) for client in clients]
             await asyncio.sleep(0)
         await asyncio.wait(tasks)
-        assert (turns.running, turns.waiting) == (0, 0)
+        assert (queue.running, queue.waiting) == (0, 0)
 
     for clients in ("a" * 24, "ab" * 12, "a" * 20 + "bcd"):
         running.clear()
@@ -185,15 +185,15 @@ def test_turns_go_round_until_nothing_fits() -> None:
         assert {together for together, waiting in running if waiting > 4} == {4}
     order: list[str] = []
 
-    async def note(turns: Turns, client: str) -> None:
-        async with turns.take(client, lambda: True):
+    async def note(queue: RequestQueue, client: str) -> None:
+        async with queue.take(client, lambda: True):
             order.append(client)
             await asyncio.sleep(0)
 
     async def in_turn() -> None:
-        turns = Turns(99, 2)
-        async with turns.take("first"):
-            tasks = [asyncio.create_task(note(turns, client)) for client in "aaaabb"]
+        queue = RequestQueue(99, 2)
+        async with queue.take("first"):
+            tasks = [asyncio.create_task(note(queue, client)) for client in "aaaabb"]
             await asyncio.sleep(0)
         await asyncio.wait(tasks)
 

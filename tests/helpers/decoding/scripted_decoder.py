@@ -30,7 +30,7 @@ from engine import (
     ToolCall,
 )
 from engine.chat.reply_grammar import TagGrammar
-from engine.chat.reply_parts import PartedReply
+from engine.chat.reply_parts import ReplyParser
 from engine.loading.source import Source
 from engine.methods import DRAFT_MODEL
 from helpers.decoding.fake_backend import FakeBackend
@@ -238,7 +238,7 @@ class ScriptedDecoder:
         pieces = [text[start : start + 4] for start in range(0, len(text), 4)]
         reason: FinishReason = "stop"
         before = prompt[-1].content if prompt[-1].role == "assistant" else ""
-        parted = PartedReply(TagGrammar(opened=script.opened), before)
+        parted = ReplyParser(TagGrammar(opened=script.opened), before)
         done = 0
         rounds = 0
         while done < len(pieces):

@@ -15,7 +15,7 @@ from engine.server.engine_thread import EngineThread
 from engine.server.guard import Limits
 from engine.server.interfaces.requests import Defaults
 from engine.server.listen import Listener
-from engine.server.shelf import ModelShelf
+from engine.server.registry import ModelRegistry
 from engine.server.streams import ReplyStreams
 
 NAME = "demo"
@@ -23,16 +23,16 @@ NAME = "demo"
 
 @contextmanager
 def served(
-    models: SpeculativeDecoder | ModelShelf,
+    models: SpeculativeDecoder | ModelRegistry,
     limits: Limits,
     streams: ReplyStreams | None = None,
     connections: ConnectionLimits | None = None,
     *,
     ollama: bool = False,
 ) -> Iterator[str]:
-    """Serve a decoder, or the models of a shelf, on a free port of this machine."""
-    shelf = models if isinstance(models, ModelShelf) else ModelShelf(decoder=models, name=NAME)
-    engine = EngineThread(shelf, streams=streams)
+    """Serve a decoder, or the models of a registry, on a free port of this machine."""
+    registry = models if isinstance(models, ModelRegistry) else ModelRegistry(decoder=models, name=NAME)
+    engine = EngineThread(registry, streams=streams)
     with Listener(
         make_app(engine, Defaults(SamplingConfig()), limits, ollama=ollama), "127.0.0.1", 0, connections
     ) as listener:

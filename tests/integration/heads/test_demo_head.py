@@ -277,7 +277,7 @@ def test_attaching_heads_ends_a_running_reply_first(bundled_target: Path, monkey
         running: list[object] = []
 
         def opened(*given: Any) -> Any:
-            running.append(decoder._occupancy._token)
+            running.append(decoder._model_lock._token)
             return open_heads(*given)
 
         monkeypatch.setattr("engine.decoder.open_heads", opened)

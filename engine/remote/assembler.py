@@ -25,7 +25,7 @@ _META = ("spec_verify_ct", "spec_draft_token_num", "spec_accept_token_num")
 
 
 @dataclass
-class Heard:
+class ReplyAssembler:
     """Collect the events of one reply.
 
     Attributes: usage, timings (llama.cpp's), meta (SGLang's), each as the server said it last; ended (its finish reason

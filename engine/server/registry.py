@@ -36,7 +36,7 @@ class Offer:
     details: tuple[tuple[str, Any], ...] = ()
 
 
-class ModelShelf:
+class ModelRegistry:
     """Load offered models when they are asked for, one that writes and one that embeds at a time.
 
     `decoder`: one that is loaded already, under `name`; it stays its owner's, and is not unloaded. `idle_s`: a model
@@ -128,7 +128,7 @@ class ModelShelf:
             self._decoder, self._decoder_name = decoder, name
         return decoder
 
-    def at_hand(self, name: str) -> SpeculativeDecoder | None:
+    def if_loaded(self, name: str) -> SpeculativeDecoder | None:
         """Return the decoder of a model if it is loaded. From any thread."""
         with self._lock:
             return self._decoder if self._decoder_name == name else None

@@ -19,7 +19,7 @@ def _alone() -> bool:
     return False
 
 
-class Turns:
+class RequestQueue:
     """Hand out turns. `most`: how many may wait; `together`: how many may run at once.
 
     For one event loop. Attributes: waiting, running (how many).

@@ -19,7 +19,7 @@ from engine.errors import BackendClosed, ModelNotSupported
 from engine.library.names import bundled_pair
 from engine.server.folder import folder_offers
 from engine.server.guard import Limits
-from engine.server.shelf import ModelShelf
+from engine.server.registry import ModelRegistry
 from helpers.decoding.serving import asked, served
 from helpers.models.pairs import open_files
 from helpers.paths import ROOT, SHARED_MODELS
@@ -59,8 +59,8 @@ def written(url: str, model: str | None = None) -> tuple[int, Any]:
 
 def test_models_of_a_folder_are_loaded_by_name(folder: Path) -> None:
     loads = Loads()
-    shelf = ModelShelf(folder_offers(folder, loads.load, loads.embed), idle_s=2.0)
-    with served(shelf, Limits()) as url:
+    registry = ModelRegistry(folder_offers(folder, loads.load, loads.embed), idle_s=2.0)
+    with served(registry, Limits()) as url:
         listed = asked(url, "/v1/models")[1]["data"]
         assert sorted(model["id"] for model in listed) == sorted((STORIES, DRAFT, OTHER))
         assert not any(model["loaded"] for model in listed)
@@ -76,15 +76,15 @@ def test_models_of_a_folder_are_loaded_by_name(folder: Path) -> None:
         assert written(url, "../secret")[0] == 404
         assert asked(url, "/v1/embeddings", json.dumps({"model": OTHER, "input": "a"}).encode())[0] == 400
         deadline = time.monotonic() + 60
-        while shelf.loaded and time.monotonic() < deadline:
+        while registry.loaded and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert not shelf.loaded, "unloaded, for nobody used it"
+        assert not registry.loaded, "unloaded, for nobody used it"
         assert written(url, STORIES)[1]["choices"][0]["text"] == texts[STORIES]
 
 
 def test_a_model_that_is_gone_leaves_the_others(folder: Path) -> None:
     loads = Loads()
-    with served(ModelShelf(folder_offers(folder, loads.load, loads.embed)), Limits()) as url:
+    with served(ModelRegistry(folder_offers(folder, loads.load, loads.embed)), Limits()) as url:
         (folder / f"{OTHER}.gguf").unlink()
         status, answer = written(url, OTHER)
         assert status == 500, "the client did nothing wrong"
@@ -132,7 +132,7 @@ def test_models_of_one_name_are_all_offered(folder: Path) -> None:
 def test_questions_about_long_texts_keep_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """While one is tokenised, others are, replies are written, and tokens have their texts."""
     began, over = threading.Event(), threading.Event()
-    with open_files(*bundled_pair()) as decoder, served(ModelShelf(decoder=decoder, name="demo"), Limits()) as url:
+    with open_files(*bundled_pair()) as decoder, served(ModelRegistry(decoder=decoder, name="demo"), Limits()) as url:
         tokenizer: Any = decoder.target.tokenizer  # type: ignore[union-attr]
         tokenize = tokenizer._tokenize
 

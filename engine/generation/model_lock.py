@@ -19,7 +19,7 @@ from engine.translatable import Translatable
 ReplyRef = Callable[[], "RunningReply | None"]
 
 
-class Occupancy:
+class ModelLock:
     """Lock the models for one piece of work, and end it when they are to change or be freed. Thread-safe."""
 
     def __init__(self) -> None:
