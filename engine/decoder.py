@@ -22,7 +22,7 @@ from engine.backends.saved import disk_of, keep_on_disk
 from engine.backends.streams import StreamSlot
 from engine.cancel import CancelToken
 from engine.chat.context_fit import PromptFit, measure_turns
-from engine.chat.render import Renderer, let_go, warming
+from engine.chat.render import Renderer, release, warming
 from engine.chat.template import encode_prompt, render_conversation, render_prompt
 from engine.chat.thinking import ThinkingSwitch, thinking_input, thinking_of
 from engine.checks import check_length, check_streams, check_text, check_tokens, is_whole
@@ -158,7 +158,7 @@ class SpeculativeDecoder:
                 fitting = []
                 for source in self.sources:
                     with suppress(IncompatiblePair):
-                        fitting.append(source.beside(backend))
+                        fitting.append(source.fitted_to(backend))
                 self._put(backend, config, fitting)
                 self.corpus = None  # It is in the tokens of another one.
                 self._plain_tokens_per_second = None
@@ -251,10 +251,10 @@ class SpeculativeDecoder:
         """
         with self._model_lock.change():
             try:
-                new = () if source is None else (source.beside(self.target),)
+                new = () if source is None else (source.fitted_to(self.target),)
             except IncompatiblePair:
                 if source is not None and source.model is not None:
-                    self._holder.let_go(source.model)
+                    self._holder.release(source.model)
                 raise
             others = (other for other in self.sources if other.method.needs != needs)
             by_states = sorted((*new, *others), key=lambda each: not each.reads_states)
@@ -319,7 +319,7 @@ class SpeculativeDecoder:
                 former.show_states(None)
         for backend in there - now:
             if backend is not None:
-                self._holder.let_go(backend)
+                self._holder.release(backend)
 
     def _forget(self) -> None:
         """Drop the costs of the models, which change; learned ones are saved first. Streams end."""
@@ -847,7 +847,7 @@ class SpeculativeDecoder:
         self._holder.cancel_loads()
         with self._model_lock.change():
             self._put(None, None, ())
-        let_go(self)
+        release(self)
 
     def __enter__(self) -> Self:
         return self

@@ -130,6 +130,6 @@ def check_names(options: Iterable[str], known: Iterable[str]) -> None:
     names = tuple(known)
     for option in options:
         if option not in names:
-            near = [_ELSEWHERE.get(option, ""), *difflib.get_close_matches(option, names, 1)]
-            meant = [f" Did you mean {name!r}?" for name in near if name in names]
+            suggestions = [_ELSEWHERE.get(option, ""), *difflib.get_close_matches(option, names, 1)]
+            meant = [f" Did you mean {name!r}?" for name in suggestions if name in names]
             raise InvalidRequest(f"Unknown option {option!r}.{''.join(meant[:1])}")

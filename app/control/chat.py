@@ -126,9 +126,9 @@ class ChatController(QObject):
     def activity(self) -> Activity:
         """Return the current activity, for the progress bar."""
         shown = self._shown_reply()
-        own, beside = self.replies.activity_for(shown), self.conversations.files.activity
+        own, background = self.replies.activity_for(shown), self.conversations.files.activity
         free = own.work == "idle" or (own.work == "writing" and shown is None)
-        return beside if free and beside.work != "idle" else own
+        return background if free and background.work != "idle" else own
 
     @property
     def busy(self) -> bool:
@@ -388,14 +388,14 @@ class ChatController(QObject):
         A reply that is being written in another chat is left alone.
         """
         at_work = self.activity.work not in ("writing", "idle")
-        beside = self.activity.work in ("importing", "exporting")
-        pending = self._shown_reply() or (self.replies.running if at_work and not beside else None)
+        background = self.activity.work in ("importing", "exporting")
+        pending = self._shown_reply() or (self.replies.running if at_work and not background else None)
         call = self._shown_call() if self._shown_reply() is None else None
         if call is not None:
             self._calls.cancel(call, self.conversations.open)
         elif pending is not None:
             self.replies.cancel(pending)
-        elif beside:
+        elif background:
             self.conversations.files.cancel()
         elif self.replies.running is None:
             self.models.cancel()
@@ -583,7 +583,7 @@ class ChatController(QObject):
         if conversation is None or ended.interrupted or exchange.reply_id not in conversation:
             return False
         if ended.steered:
-            self._let_go_on(ended, conversation)
+            self._continue_reply(ended, conversation)
             return True
         # Where the reply was stopped or failed, what waits is kept back until somebody sends it.
         if (exchange.status == "done" or ended.sends_next) and (text := self.waiting.take(conversation)) is not None:
@@ -591,7 +591,7 @@ class ChatController(QObject):
             return True
         return False
 
-    def _let_go_on(self, ended: PendingReply, conversation: Conversation) -> None:
+    def _continue_reply(self, ended: PendingReply, conversation: Conversation) -> None:
         exchange = ended.exchange
         road, written, stats = steer(exchange, ended.steered), len(exchange.reply), exchange.stats
         exchange.begin(road.text, road.shown, road.trace)

@@ -19,7 +19,7 @@ from app.state.chat.transcript import Exchange, Problem
 from app.state.conversations.conversation import Conversation, ConversationSummary, StoredMessage
 from app.state.conversations.files import file_name
 from app.state.conversations.formats import FORMATS
-from app.state.conversations.list import ConversationItem, ConversationList, Heading, near_hit
+from app.state.conversations.list import ConversationItem, ConversationList, Heading, around_hit
 from app.state.conversations.markdown import Words
 from app.state.settings.project import ProjectChoice
 from app.store.brought import Brought
@@ -424,7 +424,7 @@ class ConversationController(QObject):
     def _item(self, summary: ConversationSummary, found: SearchHit | None = None) -> ConversationItem:
         snippet, hits = "", tuple[tuple[int, int], ...]()
         if found is not None:
-            snippet, hits = near_hit(found.snippet, tuple((start, start + length) for start, length in found.marks))
+            snippet, hits = around_hit(found.snippet, tuple((start, start + length) for start, length in found.marks))
         project = summary.project if summary.project in self.projects else 0
         return ConversationItem(summary.id, summary.title, summary.pinned, summary.updated, snippet, hits, project)
 

@@ -446,7 +446,7 @@ class ModelController(QObject):
         if target is not None and target.path != self.list.selection.target:
             return
         self.list.set_fits(fits)
-        if self.list.let_go_of_unfit(new_target=new_target):
+        if self.list.drop_unfit(new_target=new_target):
             self._remember()
         self.list_changed.emit()
 

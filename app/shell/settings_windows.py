@@ -16,7 +16,7 @@ from app.state.settings.presets import (
     LARGEST_FILE,
     GenerationPreset,
     PresetsRefused,
-    Shelf,
+    SavedItems,
     SystemPrompt,
     presets,
     prompts,
@@ -85,7 +85,7 @@ class SettingsWindows(QObject):
         page.presets.save_wanted.connect(lambda name: self._save(page.presets, _preset(name, page.choice)))
         page.prompts.save_wanted.connect(lambda name: self._save(page.prompts, SystemPrompt(name, page.choice.system)))
         for bar in (page.presets, page.prompts):
-            bar.rename_wanted.connect(lambda name, new, bar=bar: self._change(bar, lambda: bar.shelf.rename(name, new)))
+            bar.rename_wanted.connect(lambda name, new, bar=bar: self._change(bar, lambda: bar.saved.rename(name, new)))
             bar.delete_wanted.connect(lambda name, bar=bar: self._delete(bar, name))
             bar.import_wanted.connect(lambda bar=bar: self._import(bar))
             bar.export_wanted.connect(lambda bar=bar: self._export(bar))
@@ -106,7 +106,7 @@ class SettingsWindows(QObject):
         if self.dialog is not None:
             self.dialog.show_settings(self._program.settings)
             choices = self._program.controller.choices
-            with_recommended(self.dialog.generation.presets.shelf, choices.recommended)
+            with_recommended(self.dialog.generation.presets.saved, choices.recommended)
             self._show_own(self.dialog.generation, anew=True)
 
     def _show_settings(self) -> None:
@@ -116,7 +116,7 @@ class SettingsWindows(QObject):
     def _show_choices(self) -> None:
         if self.dialog is not None and self.dialog.isVisible():
             choices = self._program.controller.choices
-            with_recommended(self.dialog.generation.presets.shelf, choices.recommended)
+            with_recommended(self.dialog.generation.presets.saved, choices.recommended)
             self._show_own(self.dialog.generation)
 
     def _show_own(self, page: GenerationPage, *, anew: bool = False) -> None:
@@ -128,11 +128,11 @@ class SettingsWindows(QObject):
     # Presets and prompts ----------------------------------------------------------------------------------------------
 
     def _save(self, bar: ShelfBar, item: GenerationPreset | SystemPrompt) -> None:
-        self._change(bar, lambda: bar.shelf.save(item))
+        self._change(bar, lambda: bar.saved.save(item))
 
     def _delete(self, bar: ShelfBar, name: str) -> None:
         self._undo.begin(QCoreApplication.translate("Settings", "deleting {name}").format(name=name))
-        self._change(bar, lambda: bar.shelf.delete(name))
+        self._change(bar, lambda: bar.saved.delete(name))
         self._note_replaced()
 
     def _note_replaced(self) -> None:
@@ -146,8 +146,8 @@ class SettingsWindows(QObject):
             return
         self._undo.undo()
         settings, page = self._program.settings, self.dialog.generation
-        page.presets.shelf.own[:] = presets(settings.presets).own
-        page.prompts.shelf.own[:] = prompts(settings.prompts).own
+        page.presets.saved.own[:] = presets(settings.presets).own
+        page.prompts.saved.own[:] = prompts(settings.prompts).own
         self._program.controller.choices.read_again()
         self.server.obey()
         self._fill()
@@ -155,16 +155,16 @@ class SettingsWindows(QObject):
 
     def _change(self, bar: ShelfBar, change: Any) -> None:
         change()
-        self._keep(bar.shelf)
+        self._keep(bar.saved)
         bar.say("")
 
-    def _keep(self, shelf: Shelf[Any]) -> None:
+    def _keep(self, saved: SavedItems[Any]) -> None:
         """Save the entries of a shelf in the settings."""
         if self.dialog is None:
             return
-        name = "presets" if shelf is self.dialog.generation.presets.shelf else "prompts"
-        setattr(self._program.settings, name, shelf.to_list())
-        self.dialog.generation.show_shelves()
+        name = "presets" if saved is self.dialog.generation.presets.saved else "prompts"
+        setattr(self._program.settings, name, saved.to_list())
+        self.dialog.generation.show_saved()
 
     def _import(self, bar: ShelfBar) -> None:
         from app.views.window.file_dialogs import ask_what_to_open  # noqa: PLC0415 - not before it is asked for
@@ -179,14 +179,14 @@ class SettingsWindows(QObject):
 
         try:
             with path.open("rb") as file:
-                added, renamed = bar.shelf.import_(file.read(LARGEST_FILE + 1))
+                added, renamed = bar.saved.import_(file.read(LARGEST_FILE + 1))
         except PresetsRefused as refused:
             bar.say(refusal_words(refused, path.name), wrong=True)
         except OSError as error:
             words = QCoreApplication.translate("Settings", "Cannot read {name}: {reason}.")
             bar.say(words.format(name=path.name, reason=error.strerror), wrong=True)
         else:
-            self._keep(bar.shelf)
+            self._keep(bar.saved)
             bar.say(imported_words(added, renamed))
 
     def _export(self, bar: ShelfBar) -> None:
@@ -202,7 +202,7 @@ class SettingsWindows(QObject):
     def export(self, bar: ShelfBar, path: Path) -> None:
         """Export the user's own items into a file, and report the result."""
         try:
-            write_whole(path, bar.shelf.export().encode())
+            write_whole(path, bar.saved.export().encode())
         except OSError as error:
             words = QCoreApplication.translate("Settings", "Cannot write {name}: {reason}. Choose another folder.")
             bar.say(words.format(name=path.name, reason=error.strerror), wrong=True)

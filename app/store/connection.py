@@ -58,7 +58,7 @@ def log_file(path: Path) -> Path:
     return path.with_name(f"{path.name}-wal")
 
 
-def _beside(path: Path) -> tuple[Path, Path]:
+def _log_files(path: Path) -> tuple[Path, Path]:
     """Return the log of the store at `path`, and SQLite's index of it."""
     return log_file(path), path.with_name(f"{path.name}-shm")
 
@@ -100,7 +100,7 @@ class FilePlace:
             with contextlib.closing(sqlite3.connect(part)) as copy:
                 connection.backup(copy)
             aside = _put_aside(path) if os.path.lexists(path) and self.is_gone() else None
-            for name in _beside(path):
+            for name in _log_files(path):
                 # They belong to the file that was here.
                 if name.is_dir():
                     _put_aside(name)
@@ -147,7 +147,7 @@ def take_lock(path: Path) -> sqlite3.Connection:
 
     Raises StoreInUse, and what `connect` raises.
     """
-    for name in (lock_file(path), *_beside(path)):
+    for name in (lock_file(path), *_log_files(path)):
         if name.is_dir():
             # It is none of SQLite's, and would keep it from opening the file.
             _put_aside(name)

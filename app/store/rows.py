@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
-from app.state.chat.said import Said, said_from_json, said_to_json, words_beside
+from app.state.chat.said import Said, further_words, said_from_json, said_to_json
 from app.state.conversations.conversation import ROLES, STATUSES, StoredMessage, clean
 from engine import EngineError
 
@@ -57,7 +57,7 @@ def row_of(message: StoredMessage) -> tuple[object, ...]:
     parts = json.dumps(said_to_json(message.said)) if message.said else None
     # Status and branch change by themselves: they are checked by what they may be.
     kept = DAMAGED if message.damaged else checksum(*told[:5], *told[6:12], *([] if parts is None else [parts]))
-    return (*told, kept, parts, clean(words_beside(message.said, message.text)))
+    return (*told, kept, parts, clean(further_words(message.said, message.text)))
 
 
 def message_of(row: Sequence[Any]) -> StoredMessage:

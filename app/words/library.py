@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
-from app.state.models.library import SIZES, LibraryRow, Shelf
+from app.state.models.library import SIZES, LibraryRow, Subset
 from app.state.models.names import file_size, parameters, shown_name, size_of
 from app.system.translation import fill, say
 from app.words.figures import SEPARATOR, UNKNOWN
@@ -78,13 +78,13 @@ def fact_lines(row: LibraryRow) -> list[str]:
     return [part for part in parts if part]
 
 
-def shelf_words(shelf: Shelf) -> str:
+def subset_words(subset: Subset) -> str:
     """Name the models that a shelf lists."""
     return {
         "": QCoreApplication.translate("Library", "All models"),
         "favourites": QCoreApplication.translate("Library", "Favourites"),
         "recent": QCoreApplication.translate("Library", "Recently used"),
-    }[shelf]
+    }[subset]
 
 
 def size_words(group: int) -> str:

@@ -35,7 +35,7 @@ def worded(choice: PickerLine) -> PickerLine:
         )
     if choice.away:
         problem = tr("Models", "Its folder is not available.")
-    elif problem is None and choice.shortage is not None and choice.beside:
+    elif problem is None and choice.shortage is not None and choice.with_target:
         needed, free = (say(file_size(size)) or "0" for size in choice.shortage)
         text = tr("Models", "It needs about {needed} of memory; {free} are free beside the target.")
         problem = text.format(needed=needed, free=free)

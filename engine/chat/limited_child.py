@@ -234,7 +234,7 @@ class ChildPool:
                 except ChatTemplateFailed:
                     return
 
-    def let_go(self, owner: object) -> None:
+    def release(self, owner: object) -> None:
         """End the child that waits, unless somebody else keeps it."""
         with self._lock:
             self._keepers.discard(owner)

@@ -145,12 +145,12 @@ def warming(owner: object, model: Callable[[], Backend | None], *, early: bool) 
         if template is not None:
             keep_warm(owner)
         else:
-            let_go(owner)
+            release(owner)
 
 
-def let_go(owner: object) -> None:
+def release(owner: object) -> None:
     """End the child, unless somebody else keeps it."""
-    limited_child.pool.let_go(owner)
+    limited_child.pool.release(owner)
 
 
 _Key = tuple[Rendering, dt.datetime | None] | None

@@ -286,10 +286,10 @@ class Chat:
         name, _, argument = line.strip().partition(" ")
         known = self._commands()
         if name not in known:
-            near = meant(f"/{name}", [f"/{command}" for command in known])
+            suggestion = meant(f"/{name}", [f"/{command}" for command in known])
             raise InvalidRequest(
-                f"There is no command /{name}{near or '.'} Type /help for those there are; // before a text sends it "
-                "with one /."
+                f"There is no command /{name}{suggestion or '.'} "
+                "Type /help for those there are; // before a text sends it with one /."
             )
         known[name][0](argument.strip())
 

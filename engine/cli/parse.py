@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from engine.chat.render import keep_warm, let_go
+from engine.chat.render import keep_warm, release
 from engine.chat.reply_grammar import GrammarRequest, usable_grammar
 from engine.chat.reply_parts import ReplyParser, ReplyParts
 from engine.cli.common import EXIT_DONE, read_tools
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         parser.feed(reply)
         parts = parser.finish()
     finally:
-        let_go(run)
+        release(run)
     if note is not None:
         sys.stderr.write(f"outrider-engine: {note}\n")
     sys.stdout.write(json.dumps(_to_dict(parts)) + "\n" if args.json else _shown(parts))

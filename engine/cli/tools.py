@@ -185,7 +185,7 @@ def _show(args: argparse.Namespace) -> None:
     config, kept = _server(args.name), Permissions(permissions_file())
     with _offered(config) as offer:
         if args.json:
-            print(json.dumps({"tools": [_told(tool, config, kept) for tool in offer.tools], **_beside(offer)}))
+            print(json.dumps({"tools": [_told(tool, config, kept) for tool in offer.tools], **_further_offers(offer)}))
             return
         for tool in offer.tools:
             told = _told(tool, config, kept)
@@ -193,12 +193,12 @@ def _show(args: argparse.Namespace) -> None:
             print(f"{tool.name} ({', '.join(marks)})")
             if said := " ".join(tool.description.split()):
                 print(f"    {said if len(said) < 200 else said[:200] + '…'}")
-        for kind, names in _beside(offer).items():
+        for kind, names in _further_offers(offer).items():
             if names:
                 print(f"{kind}: {', '.join(names)}")
 
 
-def _beside(offer: ServerOffer) -> dict[str, list[str]]:
+def _further_offers(offer: ServerOffer) -> dict[str, list[str]]:
     return {"resources": list(offer.resources), "prompts": list(offer.prompts), "notes": list(offer.notes)}
 
 

@@ -80,8 +80,8 @@ class PartIndex:
         by_words = self._by_words(question, max(count, 20) if vectors else count)
         if vectors is None:
             return by_words[:count]
-        near = vectors(question)
-        by_vectors = sorted(range(len(near)), key=lambda number: -near[number])[: max(count, 20)]
+        similarity = vectors(question)
+        by_vectors = sorted(range(len(similarity)), key=lambda number: -similarity[number])[: max(count, 20)]
         scores: dict[int, float] = {}
         for ranking in ([each.number for each in by_words], by_vectors):
             for rank, number in enumerate(ranking):
@@ -131,9 +131,9 @@ def _best(part: Section, rare: Mapping[str, float]) -> float:
     head = " ".join((part.at, *part.headings)).lower()
     above = frozenset(word for word in rare if word in head)
     together = [above | have[at] for at in range(len(have))]
-    near = [above | one | two for one, two in pairwise(have)]
+    pairs = [above | one | two for one, two in pairwise(have)]
     weights = [sum(rare[word] for word in words) for words in together]
-    return max([*weights, *(_NEXT * sum(rare[word] for word in words) for words in near)], default=0.0)
+    return max([*weights, *(_NEXT * sum(rare[word] for word in words) for words in pairs)], default=0.0)
 
 
 def _stands_in(word: str, words: Sequence[str]) -> bool:
@@ -166,8 +166,8 @@ def with_neighbours(found: Sequence[FoundPart], parts: Sequence[Section], letter
     taken: list[int] = []
     left = letters
     numbers = [each.number for each in found]
-    wanted = numbers[:1] + [near for number in numbers[:1] for near in (number + 1, number - 1)] + numbers
-    wanted += [near for number in numbers for near in (number + 1, number - 1)]
+    wanted = numbers[:1] + [neighbour for number in numbers[:1] for neighbour in (number + 1, number - 1)] + numbers
+    wanted += [neighbour for number in numbers for neighbour in (number + 1, number - 1)]
     for number in dict.fromkeys(wanted):
         if 0 <= number < len(parts) and len(parts[number].text) <= left:
             taken.append(number)

@@ -130,8 +130,8 @@ class PredictionDrafter(NgramDrafter):
         """Go on behind the longest match of the reply's end, if there is one; of equals the nearest to the break."""
         places = self._behind.get(token, ())
         middle = bisect_left(places, self._break)
-        near = places[max(middle - _LOOKED_AT // 4, 0) : middle + _LOOKED_AT]
-        found = [(self._match_before(place), -abs(place - self._break), place) for place in near]
+        candidates = places[max(middle - _LOOKED_AT // 4, 0) : middle + _LOOKED_AT]
+        found = [(self._match_before(place), -abs(place - self._break), place) for place in candidates]
         found = [each for each in found if each[0] >= _LONG_ENOUGH or -each[1] <= _FAR]
         if found:
             length, _, self._place = max(found)

@@ -37,12 +37,12 @@ class Chances(Protocol):
 class TreePrices:
     """Price a round's time, and choose by it. Tokens beside the first path are leaves.
 
-    `beside`: gives, by a source's name, the chances of a token whose siblings before it were all rejected, where the
-    draft gave it such a share of what those left.
+    `siblings`: returns, by a source's name, the chances of a token whose earlier siblings were all rejected, by the
+    draft's share for it of the probability that those left.
     """
 
-    def __init__(self, beside: Callable[[str], Chances]) -> None:
-        self._of_source = beside
+    def __init__(self, siblings: Callable[[str], Chances]) -> None:
+        self._of_source = siblings
         self.promising = False
         """True if a token beside the first path may be worth its cost in this round."""
 
@@ -55,8 +55,8 @@ class TreePrices:
         path, as it is planned.
         """
         self._rate, self._verify, self._draft_ms = rate, verify, draft_ms
-        self._path, self._beside, self._reach = path, self._of_source(source), 1.0
-        best = _HALF * self._beside.given(0, _HALF)
+        self._path, self._sibling_chances, self._reach = path, self._of_source(source), 1.0
+        best = _HALF * self._sibling_chances.given(0, _HALF)
         self.promising = rate > 0.0 and any(best > cost for cost in self._costs(1 + length))
 
     def _costs(self, held: int) -> list[float]:
@@ -64,7 +64,7 @@ class TreePrices:
         more = range(1, min(MOST_WIDTH, MAX_LOOKAHEAD + 2 - held))
         return [self._rate * (self._verify(held + count) - self._verify(held)) / count for count in more]
 
-    def beside(self, depth: int, nodes: int, shares: Sequence[float]) -> int:
+    def siblings(self, depth: int, nodes: int, shares: Sequence[float]) -> int:
         """Count the tokens beside the next one of the first path, which is at this depth (0: the first).
 
         `nodes`: of the tree so far. `shares`: the draft's probabilities of the likeliest tokens, best first.
@@ -74,7 +74,7 @@ class TreePrices:
         self._reach *= first
         worths = list[float]()
         for share in shares[1:]:
-            chance = self._beside.given(0, _part(share, left))
+            chance = self._sibling_chances.given(0, _part(share, left))
             worths.append(missed * chance)
             missed, left = missed * (1.0 - chance), left - share
         behind = range(depth + 1, min(depth + 1 + _AHEAD, MAX_LOOKAHEAD))
@@ -99,7 +99,7 @@ class TreePrices:
         """
         left = 1.0 - shares[0]
         for rank, share in enumerate(shares[1:], 1):
-            self._beside.observe(1, int(rank == accepted), (_part(share, left),))
+            self._sibling_chances.observe(1, int(rank == accepted), (_part(share, left),))
             left -= share
             if rank == accepted:
                 break

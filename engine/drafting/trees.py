@@ -145,7 +145,7 @@ def grow_by_cost(
         if following is None:
             break
         best = following.best[: min(shape.width, most - len(tree.tokens))]
-        count = 1 + prices.beside(level, len(tree.tokens), [exp(following.shares(token)) for token, _ in best])
+        count = 1 + prices.siblings(level, len(tree.tokens), [exp(following.shares(token)) for token, _ in best])
         node = len(tree.tokens)
         _add(tree, ROOT if not level else tree.last, following, count, draw)
         tree.last = node

@@ -50,7 +50,7 @@ def chosen_files(repository: Repository, wanted: Wanted) -> tuple[HubFile, ...]:
     if wanted.quantisation is None and not models:
         return _safetensors(repository)
     model = _of_quantisation(repository, models, wanted.quantisation)
-    return (*model, *_beside(repository, model))
+    return (*model, *_companions(repository, model))
 
 
 def models_of(repository: Repository) -> dict[str, tuple[HubFile, ...]]:
@@ -124,7 +124,7 @@ def _ends_with(path: str, name: str) -> bool:
     return re.search(rf"(^|[-._]){re.escape(name)}$", stem, re.IGNORECASE) is not None
 
 
-def _beside(repository: Repository, model: Sequence[HubFile]) -> list[HubFile]:
+def _companions(repository: Repository, model: Sequence[HubFile]) -> list[HubFile]:
     """Choose the companions of a model: one projector, and the draft heads, each in the smallest good quantisation."""
     found = []
     gguf = [file for file in repository.files if file.path.lower().endswith(".gguf") and file not in model]

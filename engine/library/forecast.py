@@ -42,14 +42,14 @@ class MachinePace:
     layer: Mapping[int, float]
     memory: Mapping[int, float]
 
-    def forward_ms(self, work: ForwardWork, tokens: int = 1, beside: int = 0) -> float:
+    def forward_ms(self, work: ForwardWork, tokens: int = 1, other_bytes: int = 0) -> float:
         """Return the milliseconds of a forward of so many tokens in a short chat. An estimate.
 
-        `beside`: bytes that another model reads in turns with this one.
+        `other_bytes`: those that another model reads in turns with this one.
         """
         computed = sum(size / 1e6 * _at(self._format(name), tokens) for name, size in work.matrices.items())
         cache = _CHAT * work.cache
-        pace = _at(self.memory, (work.size + cache + beside) // 10**6)
+        pace = _at(self.memory, (work.size + cache + other_bytes) // 10**6)
         return max(computed, work.size / 1e6 * pace) + cache / 1e6 * pace + work.layers * _at(self.layer, tokens)
 
     def _format(self, name: str) -> Mapping[int, float]:

@@ -193,9 +193,9 @@ def _kobold() -> Iterator[FoundPlace]:
     for root in [*_unpacked("koboldcpp"), *_there([Path.home() / below for below in _AROUND])]:
         named = list(_kobold_settings(root, seen))
         if re.match("koboldcpp", root.name, re.IGNORECASE):
-            beside = [replace(each, name=f"koboldcpp/{each.path.stem}") for each in _by_file(root) if each.path]
-            named += [each for each in beside if each.path is not None and each.path.resolve() not in seen]
-            seen |= {each.path.resolve() for each in beside if each.path is not None}
+            by_file = [replace(each, name=f"koboldcpp/{each.path.stem}") for each in _by_file(root) if each.path]
+            named += [each for each in by_file if each.path is not None and each.path.resolve() not in seen]
+            seen |= {each.path.resolve() for each in by_file if each.path is not None}
         yield FoundPlace("KoboldCpp", root, tuple(named))
 
 

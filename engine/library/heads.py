@@ -54,12 +54,12 @@ def judge_heads(target: ModelFile, models: Iterable[ModelFile]) -> list[HeadFit]
         if model.path == target.path:
             reason = Translatable("Its own layers for later tokens.")
             found.append(HeadFit(model, model.head.method, True, reason))
-        elif model.role == "draft-head" and _may_run_beside(target, model, model.head):
+        elif model.role == "draft-head" and _may_run_with(target, model, model.head):
             found.append(_judged(target, model, model.head))
     return sorted(found, key=lambda fit: (not fit.fits, fit.source.name.casefold(), str(fit.source.path)))
 
 
-def _may_run_beside(target: ModelFile, model: ModelFile, head: DraftHead) -> bool:
+def _may_run_with(target: ModelFile, model: ModelFile, head: DraftHead) -> bool:
     """Return True if whatever runs the target runs heads of this format, Medusa's in folders also beside GGUF files."""
     return target.file_format in (model.file_format, "gguf" if head.method == "medusa" else "")
 
@@ -89,7 +89,7 @@ def same_tokens(target: Vocabulary, head: Vocabulary) -> bool:
     return bool(np.array_equal(ours, theirs))
 
 
-def heads_near(target: Path) -> list[Path]:
+def find_heads_of(target: Path) -> list[Path]:
     """List the files that may hold heads for a target: its own, if there are MTP layers in it, then files beside it.
 
     Of a target in a folder they are the folder itself and the folders with heads beside it and in it; of a GGUF file,
@@ -98,12 +98,12 @@ def heads_near(target: Path) -> list[Path]:
     try:
         if target.is_dir():
             own = [target] if brings_mtp(target) else []
-            beside = [*_listed(target), *_listed(target.parent)]
-            return [*own, *(path for path in beside if path != target and path.is_dir() and is_head_folder(path))]
+            siblings = [*_listed(target), *_listed(target.parent)]
+            return [*own, *(path for path in siblings if path != target and path.is_dir() and is_head_folder(path))]
         own = [target] if _has_inner_head(target) else []
-        beside = [path for path in _listed(target.parent) if path != target]
-        files = [path for path in beside if path.suffix.lower() == ".gguf" and _is_head_file(path)]
-        folders = [path for path in beside if path.is_dir() and is_medusa_folder(path)]
+        siblings = [path for path in _listed(target.parent) if path != target]
+        files = [path for path in siblings if path.suffix.lower() == ".gguf" and _is_head_file(path)]
+        folders = [path for path in siblings if path.is_dir() and is_medusa_folder(path)]
     except (OSError, LoadFailed):
         return []
     return [*own, *files, *folders]

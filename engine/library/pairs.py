@@ -74,7 +74,7 @@ def _best_pairs(models: Sequence[ModelFile]) -> Pairs:
     groups = _Groups(models)
     for target in models:
         fitting = groups.fitting(target)
-        best = _ranked(target, fitting.near(target)) or _ranked(target, groups.all.near(target))
+        best = _ranked(target, fitting.of_draft_size(target)) or _ranked(target, groups.all.of_draft_size(target))
         pairs.listed += best[:BEST_LISTED]
         if best:
             pairs.best[target.path] = best[0]
@@ -99,7 +99,7 @@ class _Sizes:
             bits = "".join(filter(str.isdigit, model.quantisation))[:1]
             self._kinds[model.architecture, model.has_chat_template, bits].append(model)
 
-    def near(self, target: ModelFile) -> list[ModelFile]:
+    def of_draft_size(self, target: ModelFile) -> list[ModelFile]:
         """Return of each kind the models that are of about the right size to draft for a target."""
         found = []
         for kind in self._kinds.values():

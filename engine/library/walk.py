@@ -145,7 +145,7 @@ class _Walk:
             yield FoundModel(folder, "folder", problem=_NAMELESS)
             return
         if _is_model_folder(names):
-            yield FoundModel(folder, "safetensors", tuple(_stamps_beside(entries)))
+            yield FoundModel(folder, "safetensors", tuple(_companion_stamps(entries)))
         for entry in entries:
             yield from self._entry(entry, names, depth)
 
@@ -233,7 +233,7 @@ def _other_parts(folder: str, first: PartName) -> Iterator[tuple[str, Stamp | No
             return
 
 
-def _stamps_beside(entries: list[os.DirEntry[str]]) -> Iterator[tuple[str, Stamp | None]]:
+def _companion_stamps(entries: list[os.DirEntry[str]]) -> Iterator[tuple[str, Stamp | None]]:
     for entry in entries:
         if entry.name in _BESIDE or _is_weights(entry.name):
             try:

@@ -20,7 +20,7 @@ from engine.formats.safetensors.heads import head_in_folder, is_head_folder, pic
 from engine.formats.safetensors.mtp import brings_mtp, read_mtp, tells_of_mtp
 from engine.formats.safetensors.reader import PICKLED, model_folder
 from engine.library.compat import vocabulary_of_backend
-from engine.library.heads import heads_near, same_tokens
+from engine.library.heads import find_heads_of, same_tokens
 from engine.library.memory_needs import head_states
 from engine.library.names import resolve_source
 from engine.library.scan import known_model
@@ -114,7 +114,7 @@ def open_found_heads(
     Raises Cancelled.
     """
     reasons: list[str] = []
-    for path in heads_near(config.path):
+    for path in find_heads_of(config.path):
         try:
             heads = open_heads(replace(config, path=path), target, cancel)
         except (LoadFailed, NotAvailable, BackendFailure) as error:

@@ -82,7 +82,7 @@ class Source:
             return Fit(self.model.target is target, "")
         return Fit(True, "") if self.model is None else judge_backends(target, self.model)
 
-    def beside(self, target: Backend | None) -> Source:
+    def fitted_to(self, target: Backend | None) -> Source:
         """Return a copy with its fit for this target. Raises VocabularyMismatch if it does not fit."""
         if target is None:
             return replace(self, fit=None)
@@ -163,7 +163,7 @@ class Holder:
                 _holders.setdefault(backend, weakref.WeakSet()).add(self)
                 cancelled = cancel not in self._loading
             if cancelled:  # It was loaded to its end in spite of that.
-                self.let_go(backend)
+                self.release(backend)
                 raise Cancelled(Translatable("Loading the model"))
         finally:
             with _lock:
@@ -203,7 +203,7 @@ class Holder:
             finally:
                 token.cancel()
                 if not taken and future.exception() is None:
-                    self.let_go(future.result()[0])
+                    self.release(future.result()[0])
 
     def cancel_loads(self) -> None:
         """Cancel loads that run on other threads: none of their models will be held."""
@@ -212,7 +212,7 @@ class Holder:
                 token.cancel()
             self._loading.clear()
 
-    def let_go(self, backend: Backend) -> None:
+    def release(self, backend: Backend) -> None:
         """Hold a model no more, and close it where nobody else holds it."""
         with _lock:
             held = _holders.get(backend)

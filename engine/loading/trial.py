@@ -371,8 +371,8 @@ def _check_cancel(cancel: CancelToken | None) -> None:
 def passed_key(config: LoadConfig, model: ModelFile) -> str:
     """Return the key of a file in its present state, with the relevant settings and the library that will run it."""
     stats = []
-    beside = [] if config.projector is None else [Path(config.projector)]
-    for part in (*split_parts(model.path), *beside):
+    projectors = [] if config.projector is None else [Path(config.projector)]
+    for part in (*split_parts(model.path), *projectors):
         status = part.stat()
         stats.append((status.st_size, status.st_mtime_ns, status.st_ino, status.st_dev))
     vocabulary = None if model.vocabulary is None else model.vocabulary.digest

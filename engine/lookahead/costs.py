@@ -49,12 +49,12 @@ class CostModel:
         self.reads: dict[str, float] = {}
         self._drafts_last: dict[str, tuple[float, float]] = {}
         self.rest = [0.0, 0.0]
-        self.beside, self.seen = False, set(known)
+        self.disturbed, self.seen = False, set(known)
 
-    def as_guess(self, *, beside: bool = False) -> Self:
+    def as_guess(self, *, disturbed: bool = False) -> Self:
         """Return a copy for other circumstances, in which each size is still to be seen."""
         copy = deepcopy(self)
-        copy.beside, copy.seen = beside, set()
+        copy.disturbed, copy.seen = disturbed, set()
         return copy
 
     def verify(self, n: int) -> float:

@@ -52,7 +52,7 @@ class PairKnowledge:
     ) -> None:
         self.costs, self.allowance = costs or CostModel(), Allowance()
         self.busy = busy or machine_watch().busy
-        self._longer, self._costs_beside = dict(longer or {}), dict[int, CostModel]()
+        self._longer, self._disturbed_costs = dict(longer or {}), dict[int, CostModel]()
         self._key, self._clock, self._pair = key, clock, dict(acceptance)
         self._conversation: dict[str, AcceptanceModel] = {}
         self._apart: dict[str, PairKnowledge] = {}
@@ -67,11 +67,11 @@ class PairKnowledge:
         """
         floor = max((least for least in LENGTHS if least <= length), default=0)
         if not self.busy():
-            self._costs_beside.clear()
+            self._disturbed_costs.clear()
             return self._costs_from(floor)
-        if floor not in self._costs_beside:
-            self._costs_beside[floor] = self._costs_from(floor).as_guess(beside=True)
-        return self._costs_beside[floor]
+        if floor not in self._disturbed_costs:
+            self._disturbed_costs[floor] = self._costs_from(floor).as_guess(disturbed=True)
+        return self._disturbed_costs[floor]
 
     def _costs_from(self, floor: int) -> CostModel:
         """Return the costs from a length on; unmeasured ones begin as those of the next shorter one."""

@@ -385,7 +385,7 @@ class AutoLookahead(LookaheadPolicy):
                 costs.observe_draft(proposed, draft_ms, name)
             if lost >= 0.0 and name in costs.drafts:  # What turned out better is tried again at once.
                 belief.used[name] = self._round
-            judged = belief.scaled and same and not costs.beside and not trial.rival
+            judged = belief.scaled and same and not costs.disturbed and not trial.rival
             belief.acceptance.observe(proposed, accepted, sure, belief.planned * time * judged)
             for other in belief.drafts.keys() - {name}:
                 belief.drafts[other].fade()

@@ -17,7 +17,7 @@ from engine.messages.parts import (
     TextPart,
     ToolCall,
     ToolResult,
-    letters_beside,
+    hidden_letters,
 )
 from engine.messages.read import parts_of_message, refuse_content
 from engine.translatable import Translatable
@@ -90,7 +90,7 @@ class Message:
     @property
     def letters(self) -> int:
         """Return the length of everything that a chat template may see of it."""
-        return len(self.content) + sum(map(letters_beside, self.parts))
+        return len(self.content) + sum(map(hidden_letters, self.parts))
 
     # JSON -------------------------------------------------------------------------------------------------------------
 

@@ -179,7 +179,7 @@ class OtherField:
 Part = TextPart | ReasoningPart | ImagePart | FilePart | ToolCall | ToolResult | OtherPart | OtherField
 
 
-def letters_beside(part: Part) -> int:
+def hidden_letters(part: Part) -> int:
     """Return the length of a part's further contents for a chat template, beside its text."""
     match part:
         case ReasoningPart():

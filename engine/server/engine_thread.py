@@ -122,7 +122,7 @@ class EngineThread:
         async with AsyncExitStack() as having:
             self._waiting[cancel] = model, request
             try:
-                beside = shared = await having.enter_async_context(self.queue.take(client, streamed))
+                streaming = shared = await having.enter_async_context(self.queue.take(client, streamed))
             finally:
                 del self._waiting[cancel]
             if not shared and self.queue.waiting and streams.wanted(registry.if_loaded(model), request):
@@ -133,9 +133,9 @@ class EngineThread:
                     cancel,
                 )
                 if streamed():
-                    beside = True
+                    streaming = True
                     self.queue.share()
-            if beside:
+            if streaming:
                 with streams.lease(client) as stream:
                     await self._run(self._lanes, lambda: write(stream, _nothing), cancel)
             else:

@@ -33,16 +33,16 @@ class RequestQueue:
         self.waiting = self.running = 0
 
     @asynccontextmanager
-    async def take(self, client: str, beside: Callable[[], bool] = _alone) -> AsyncIterator[bool]:
+    async def take(self, client: str, may_share: Callable[[], bool] = _alone) -> AsyncIterator[bool]:
         """Wait for a turn and hold it within; yields True if others may run at once. Raises TooMany.
 
         `beside`: asked when it comes, whether it can be had beside others.
         """
-        shared = beside() if not self.waiting else False
+        shared = may_share() if not self.waiting else False
         if self._fits(shared) and not self.waiting:
             self._begin(shared)
         else:
-            shared = await self._wait(client, beside)
+            shared = await self._wait(client, may_share)
         try:
             yield shared
         finally:
@@ -61,11 +61,11 @@ class RequestQueue:
         self._shared = shared
         self.running += 1
 
-    async def _wait(self, client: str, beside: Callable[[], bool]) -> bool:
+    async def _wait(self, client: str, may_share: Callable[[], bool]) -> bool:
         if self.waiting >= self._most:
             raise TooMany
         mine: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        waiting = mine, beside
+        waiting = mine, may_share
         self._queues.setdefault(client, deque()).append(waiting)
         self.waiting += 1
         # Who seemed to wait may have left, and nobody have a turn at whose end it would be passed on.
@@ -97,8 +97,8 @@ class RequestQueue:
             if not queue:
                 del self._queues[client]
                 continue
-            following, beside = queue[0]
-            shared = beside()
+            following, may_share = queue[0]
+            shared = may_share()
             if not self._fits(shared):  # Nobody overtakes.
                 return
             queue.popleft()

@@ -73,7 +73,7 @@ def renderer() -> Iterator[None]:
     owner = _Recorder()
     limited_child.pool._keepers.add(owner)  # It starts with the first test that needs it.
     yield
-    render.let_go(owner)
+    render.release(owner)
 
 
 @pytest.fixture(autouse=True)

@@ -68,7 +68,7 @@ def readable(said: Said, text: str) -> str:
     return text
 
 
-def beside(said: Said, text: str) -> Iterator[Part]:
+def further_parts(said: Said, text: str) -> Iterator[Part]:
     """Return the parts that the text does not say."""
     for message in said:
         for part in message.parts:
@@ -76,9 +76,9 @@ def beside(said: Said, text: str) -> Iterator[Part]:
                 yield part
 
 
-def words_beside(said: Said, text: str) -> str:
+def further_words(said: Said, text: str) -> str:
     """Return the words of the parts that the text does not say, for a search."""
-    return "\n".join(filter(None, map(_words, beside(said, text))))
+    return "\n".join(filter(None, map(_words, further_parts(said, text))))
 
 
 def said_to_json(said: Said) -> list[dict[str, Any]]:

@@ -86,10 +86,10 @@ def _from(word: str, line: str, start: int) -> FuzzyMatch | None:
 
 def _next_start(letter: str, line: str, after: int) -> int:
     """Find the next index of a letter: at once, at the beginning of a word, or anywhere."""
-    near = line.find(letter, after)
-    if near == after:
-        return near
-    place = near
+    first = line.find(letter, after)
+    if first == after:
+        return first
+    place = first
     while place >= 0 and not _begins(line, place):
         place = line.find(letter, place + 1)
-    return near if place < 0 else place
+    return first if place < 0 else place

@@ -83,13 +83,13 @@ class ForeignChat:
         text = text_of_said(each for each in said if self._role == "assistant" or each.role == "user")
         above = None if self._last is None else self._last.id
         self._last = StoredMessage(
-            self._new_id(), above, self._role, text, self._created, said=_beside(self._role, text, said)
+            self._new_id(), above, self._role, text, self._created, said=_further(self._role, text, said)
         )
         self._conversation.add(self._last)
         self._group = []
 
 
-def _beside(role: Role, text: str, said: Said) -> Said:
+def _further(role: Role, text: str, said: Said) -> Said:
     """Return nothing if the text says everything."""
     plain = (asked_messages if role == "user" else reply_messages)(text)
     return () if plain == said else said

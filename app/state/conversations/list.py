@@ -117,7 +117,7 @@ def group_of(item: ConversationItem, now: datetime, zone: tzinfo | None = None) 
     return "today" if days <= 0 else "yesterday" if days == 1 else "week" if days <= _WEEK_DAYS else "older"
 
 
-def near_hit(snippet: str, hits: tuple[tuple[int, int], ...]) -> tuple[str, tuple[tuple[int, int], ...]]:
+def around_hit(snippet: str, hits: tuple[tuple[int, int], ...]) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Return a snippet cut so that the hit stands near its beginning, where a narrow list shows it."""
     if not hits or hits[0][0] <= _BEFORE_HIT:
         return snippet, hits

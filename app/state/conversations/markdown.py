@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from app.state.chat.said import beside, readable
+from app.state.chat.said import further_parts, readable
 from app.state.conversations.conversation import Conversation, StoredMessage
 from app.state.conversations.kept import stats_from_kept
 from engine import FilePart, ImagePart, OtherField, OtherPart, ReasoningPart, TextPart, ToolCall, ToolResult
@@ -55,7 +55,7 @@ def to_markdown(conversation: Conversation, words: Words | None = None) -> str:
             parts.append(f"*{figures}*")
         if message.text.strip():
             parts.append(_closed(readable(message.said, message.text).strip("\n")))
-        parts += _beside(message, words)
+        parts += _further_texts(message, words)
         if message.damaged:
             parts.append(f"> {words.damaged}")
         if message.problem:
@@ -63,10 +63,10 @@ def to_markdown(conversation: Conversation, words: Words | None = None) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _beside(message: StoredMessage, words: Words) -> list[str]:
+def _further_texts(message: StoredMessage, words: Words) -> list[str]:
     """Write the parts of a message beside its text: named, long ones between fences."""
     told = []
-    for part in beside(message.said, message.text):
+    for part in further_parts(message.said, message.text):
         match part:
             case TextPart(text):
                 told += [f"**{words.instruction}**", _closed(text.strip("\n"))]

@@ -37,7 +37,7 @@ class JudgedDrafts:
         return self._ranking[1]
 
 
-def is_near(draft: Path, target: Path) -> bool:
+def is_close_in_size(draft: Path, target: Path) -> bool:
     """Return True if a file or folder is the target's own, or lies beside it or in it: heads there are meant for it."""
     return draft == target or target.parent in (draft.parent, draft.parent.parent)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RowState = Literal["ok", "large", "problem", "away"]
 """It can be loaded; it needs more memory than is free; it cannot be used; its folder is not there at present."""
 Place = Literal["", "target", "draft", "both"]
-Shelf = Literal["", "favourites", "recent"]
+Subset = Literal["", "favourites", "recent"]
 """Which models are listed: all, those marked as favourites, those loaded last."""
 SIZES = (10**9, 4 * 10**9, 10 * 10**9, 40 * 10**9)
 """Bytes of a file, from which on the next group of sizes begins."""
@@ -61,16 +61,16 @@ class LibraryRow:
 class Narrowing:
     """Choose the rows to list by facts. "" and None: all of them. `size`: a group of sizes, see LibraryRow.size."""
 
-    shelf: Shelf = ""
+    subset: Subset = ""
     family: str = ""
     size: int | None = None
     quantisation: str = ""
 
     def lists(self, row: LibraryRow) -> bool:
         """Return True if a row is listed."""
-        on_shelf = row.favourite if self.shelf == "favourites" else row.used > 0 if self.shelf else True
+        in_subset = row.favourite if self.subset == "favourites" else row.used > 0 if self.subset else True
         return (
-            on_shelf
+            in_subset
             and self.family in ("", row.model.architecture)
             and self.size in (None, row.size)
             and self.quantisation in ("", row.model.quantisation)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.state.models.judged import JudgedDrafts, is_near, name_of_both, names_of_drafts
+from app.state.models.judged import JudgedDrafts, is_close_in_size, name_of_both, names_of_drafts
 from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadChoice, needs_with
 from app.state.models.names import file_label, hint, identity, labels, unread, with_recommendation
 from app.state.models.selection import (
@@ -236,9 +236,9 @@ class ModelList:
         for each, fit in self._judged.ranked(target, self.models):
             if fit is None or not fit.fits or (heads if fit.head else model) is not None:
                 continue
-            pays = is_near(each.path, target.path) if fit.head else _pays(each, target)
+            pays = is_close_in_size(each.path, target.path) if fit.head else _pays(each, target)
             good = pays and each.path not in self._judged.refused and not self.is_away(each.path)
-            if good and self._shortage(each, beside=target) is None:
+            if good and self._shortage(each, with_target=target) is None:
                 heads, model = (each.path, model) if fit.head else (heads, each.path)
         if heads is not None:
             return (heads, model) if model is not None and self.selection.lookahead == "auto" else (heads,)
@@ -281,23 +281,23 @@ class ModelList:
         problem = None if fit is not None and fit.head else model.problem
         problem = problem or (fit.reason if fit is not None and not fit.usable else None)
         more = fit.reason if fit is not None and fit.usable else ""
-        shortage = None if problem is not None or target is None else self._shortage(model, beside=target)
+        shortage = None if problem is not None or target is None else self._shortage(model, with_target=target)
         slower = fit is not None and fit.through_text
         said = Translatable("{file}\n{fit}", file=hint(model), fit=more) if more else hint(model)
         away = self._is_out_of_reach(model.path)
-        line = PickerLine(model.path, name, problem, said, "model", slower, shortage, away, beside=True)
+        line = PickerLine(model.path, name, problem, said, "model", slower, shortage, away, with_target=True)
         context = self.needs(model).context_length if model.usable else 0
         return replace(line, size=model.size_bytes, context=context)
 
     def _is_out_of_reach(self, path: Path) -> bool:
         return self.is_away(path) and path not in (self.loaded.target, *self.loaded.sources)
 
-    def _shortage(self, model: ModelFile, beside: ModelFile | None = None) -> tuple[int, int] | None:
+    def _shortage(self, model: ModelFile, with_target: ModelFile | None = None) -> tuple[int, int] | None:
         """Return bytes that a model needs and bytes that are free for it, where those are too few."""
         held = (self.loaded.target, *self.loaded.sources)
         if not self.free or not model.usable or model.path in held:
             return None
-        taken = self.needs(beside).in_memory if beside is not None and beside.path not in held else 0
+        taken = self.needs(with_target).in_memory if with_target is not None and with_target.path not in held else 0
         needed, free = self.needs(model).in_memory, max(self.free - taken, 0)
         return (needed, free) if needed > free else None
 
@@ -338,7 +338,7 @@ class ModelList:
         own = first is not None and first.holds_heads_for(self._target_file)
         self.selection = replace(chosen, own_method=own)
 
-    def let_go_of_unfit(self, *, new_target: bool = False) -> bool:
+    def drop_unfit(self, *, new_target: bool = False) -> bool:
         """Deselect a draft that does not fit, and take the best if that is automatic; return True if it changed.
 
         With a new target, one that fits only through text is let go too: that is slower, and for a person to choose.

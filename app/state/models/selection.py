@@ -88,7 +88,7 @@ class PickerLine:
     slower: bool = False
     shortage: tuple[int, int] | None = None
     away: bool = False
-    beside: bool = False
+    with_target: bool = False
     others: tuple[Path, ...] = ()
     size: int = 0
     context: int = 0

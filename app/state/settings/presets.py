@@ -97,7 +97,7 @@ def fits(preset: GenerationPreset, choice: GenerationChoice) -> bool:
     return all(getattr(preset.values, name) == getattr(choice, name) for name in PRESET)
 
 
-class Shelf(Generic[Item]):
+class SavedItems(Generic[Item]):
     """Hold the built-in items and the user's own, which can be saved, renamed, deleted, imported and exported.
 
     Names are told apart without regard to case and outer blanks; the built-in ones are taken. `words`: what they are
@@ -243,20 +243,20 @@ class Shelf(Generic[Item]):
             raise ValueError(problem)
 
 
-def presets(own: Iterable[object] = ()) -> Shelf[GenerationPreset]:
+def presets(own: Iterable[object] = ()) -> SavedItems[GenerationPreset]:
     """Return the sampling presets; `own` as stored: invalid ones are left out."""
-    return Shelf(BUILT_IN, _preset, FORMAT, own)
+    return SavedItems(BUILT_IN, _preset, FORMAT, own)
 
 
-def prompts(own: Iterable[object] = ()) -> Shelf[SystemPrompt]:
+def prompts(own: Iterable[object] = ()) -> SavedItems[SystemPrompt]:
     """Return the system prompts; `own` as stored: invalid ones are left out."""
-    return Shelf(BUILT_IN_PROMPTS, _prompt, PROMPTS_FORMAT, own)
+    return SavedItems(BUILT_IN_PROMPTS, _prompt, PROMPTS_FORMAT, own)
 
 
-def with_recommended(shelf: Shelf[GenerationPreset], values: GenerationChoice | None) -> None:
+def with_recommended(saved: SavedItems[GenerationPreset], values: GenerationChoice | None) -> None:
     """Offer a model's recommended values first of all, or no longer where there are none."""
     recommended = () if values is None else (GenerationPreset("As the model recommends", values, "recommended"),)
-    shelf.built_in = (*recommended, *BUILT_IN)
+    saved.built_in = (*recommended, *BUILT_IN)
 
 
 def _preset(told: Mapping[str, Any], place: int) -> GenerationPreset:

@@ -237,8 +237,8 @@ class ColumnView(QAbstractScrollArea):
     def _forget_one(self) -> bool:
         if len(self._views) <= KEPT:
             return False
-        near, middle = self._range(2 * self.viewport().height()), self._column.at(self._value)
-        far = [place for place, view in self._placed() if place not in near and not view.pinned]
+        visible, middle = self._range(2 * self.viewport().height()), self._column.at(self._value)
+        far = [place for place, view in self._placed() if place not in visible and not view.pinned]
         if far:
             self._views.drop(self._column.entries[max(far, key=lambda place: abs(place - middle))])
         return bool(far)

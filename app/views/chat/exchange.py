@@ -320,9 +320,9 @@ class ExchangeView(EntryView):
         if parts != tuple(view.part for view in self._calls):
             _take_away(self._calls)
             place = self._rows.indexOf(self.reply) + 1
-            for beside, part in enumerate(parts):
+            for offset, part in enumerate(parts):
                 view = ToolCallView(part, self._theme, self)
-                self._rows.insertWidget(place + beside, view)
+                self._rows.insertWidget(place + offset, view)
                 self._calls.append(view)
             self._show_pictures(place + len(parts))
         self._show_card(question)

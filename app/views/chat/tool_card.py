@@ -163,10 +163,10 @@ class ToolCard(QFrame):
             row.addWidget(self._button(self.tr("Go on"), self.more_wanted.emit))
             row.addWidget(self._button(self.tr("End here"), self.cancelled.emit))
         if self.buttons:
-            beside = QHBoxLayout()  # A flow has no margins of its own.
-            beside.setContentsMargins(26, 4, 0, 0)
-            beside.addLayout(row)
-            column.addLayout(beside)
+            indented = QHBoxLayout()  # A flow has no margins of its own.
+            indented.setContentsMargins(26, 4, 0, 0)
+            indented.addLayout(row)
+            column.addLayout(indented)
 
     def _answer(self, permission: Permission) -> None:
         """Emit the answer, unless an edited argument is invalid."""

@@ -69,11 +69,11 @@ class LinkQuestion(QFrame):
         if window is None:
             return
         area = window.rect()
-        near = window.mapFromGlobal(place)
-        x = max(min(near.x(), area.right() - self.width() - _MARGIN), _MARGIN)
-        y = near.y() + _MARGIN
+        point = window.mapFromGlobal(place)
+        x = max(min(point.x(), area.right() - self.width() - _MARGIN), _MARGIN)
+        y = point.y() + _MARGIN
         if y + self.height() > area.bottom():
-            y = max(near.y() - self.height() - _MARGIN, _MARGIN)
+            y = max(point.y() - self.height() - _MARGIN, _MARGIN)
         self.move(x, y)
         self.show()
         self.raise_()

@@ -31,7 +31,7 @@ _MOST_CELLS = 4_000
 _WIDEST = 320.0
 """The widest column, in pixels, whose words would be narrower."""
 _PADDING = 6.0
-_BESIDE = 2 * _PADDING + 2.0
+_CELL_PADDING = 2 * _PADDING + 2.0
 _LONGEST_NAME = 40
 Rows = Sequence[Sequence[QTextTableCell]]
 
@@ -60,7 +60,7 @@ class TableBar(BlockBar):
         """Scroll the table sideways where its words have no room side by side, unless that is not wanted."""
         small = self._table.cells <= _MOST_CELLS
         self.sort_button.setVisible(small and (len(self._table.frames) > 1 or self._table.frame.rows() > 2))
-        self.wrap_button.setVisible(small and sum(self._table.least) + self._beside > width)
+        self.wrap_button.setVisible(small and sum(self._table.least) + self._padding > width)
         fixed = bool(self._table.frames[-1].format().toTableFormat().columnWidthConstraints())
         if fixed != self._shows_copy or (fixed and self._laid_out != (width, self._scrolls)):
             # Not while the text is being laid out.
@@ -82,8 +82,8 @@ class TableBar(BlockBar):
             self._lay_out()
 
     @property
-    def _beside(self) -> float:
-        return _BESIDE * len(self._table.least)
+    def _padding(self) -> float:
+        return _CELL_PADDING * len(self._table.least)
 
     @property
     def _scrolls(self) -> bool:
@@ -119,8 +119,10 @@ class TableBar(BlockBar):
 
     def _widths(self, room: int) -> list[float]:
         """Return the widths of the columns: those of their lines if there is room, of their words at least."""
-        least = [min(each, _WIDEST) + _BESIDE for each in self._table.least]
-        whole = [max(low, min(each, _WIDEST) + _BESIDE) for low, each in zip(least, self._table.whole, strict=True)]
+        least = [min(each, _WIDEST) + _CELL_PADDING for each in self._table.least]
+        whole = [
+            max(low, min(each, _WIDEST) + _CELL_PADDING) for low, each in zip(least, self._table.whole, strict=True)
+        ]
         if self._scrolls or sum(whole) <= room:
             return whole
         share = max(room - sum(least) - 2, 0.0) / (sum(whole) - sum(least) or 1.0)

@@ -29,7 +29,7 @@ class LibraryDetails(QFrame):
         self.setObjectName("libraryDetails")
         self.setAccessibleName(self.tr("Details"))
         self._theme = theme
-        self._beside = True
+        self._upright = True
         self.row: LibraryRow | None = None
         self.name = QLabel(self)
         self.name.setObjectName("cardTitle")
@@ -70,14 +70,14 @@ class LibraryDetails(QFrame):
         place.addWidget(self.path, 1)
         place.addWidget(self.folder_button)
 
-    def set_beside(self, beside: bool) -> None:
+    def set_upright(self, upright: bool) -> None:
         """Arrange the facts beside the table, one a line, or below it, all in a line."""
-        self._beside = beside
-        policy = QSizePolicy.Policy.Preferred if beside else QSizePolicy.Policy.Maximum
+        self._upright = upright
+        policy = QSizePolicy.Policy.Preferred if upright else QSizePolicy.Policy.Maximum
         self.setSizePolicy(QSizePolicy.Policy.Preferred, policy)
-        self._head.setDirection(QBoxLayout.Direction.TopToBottom if beside else QBoxLayout.Direction.LeftToRight)
-        self._head.setSpacing(4 if beside else 16)
-        self._head.setStretch(1, 0 if beside else 1)
+        self._head.setDirection(QBoxLayout.Direction.TopToBottom if upright else QBoxLayout.Direction.LeftToRight)
+        self._head.setSpacing(4 if upright else 16)
+        self._head.setStretch(1, 0 if upright else 1)
         self.show_row(self.row)
 
     def show_row(self, row: LibraryRow | None) -> None:
@@ -85,7 +85,7 @@ class LibraryDetails(QFrame):
         self.row = row
         self.name.setText("" if row is None else say(shown_name(row.model)))
         lines = [] if row is None else fact_lines(row)
-        self.facts.setText(("\n" if self._beside else SEPARATOR).join(lines))
+        self.facts.setText(("\n" if self._upright else SEPARATOR).join(lines))
         self.facts.setVisible(bool(lines))
         self.path.show_text("" if row is None else str(row.path))
         self.state.setText("" if row is None else state_words(row))

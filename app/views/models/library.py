@@ -35,7 +35,7 @@ from app.views.widgets.theme import Theme
 from app.words.library import COLUMNS, free_words, heading
 
 _SIZE = QSize(1_040, 680)
-_BESIDE = 900
+_WIDE = 900
 """Pixels: in a narrower window the details stand below the table."""
 _DETAILS = 260
 _ASCENDING, _DESCENDING = Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder
@@ -162,13 +162,13 @@ class LibraryDialog(Dialog):
         self._place_details()
 
     def _place_details(self) -> None:
-        beside = self.width() >= _BESIDE
-        direction = QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.TopToBottom
+        wide_enough = self.width() >= _WIDE
+        direction = QBoxLayout.Direction.LeftToRight if wide_enough else QBoxLayout.Direction.TopToBottom
         self._middle.setDirection(direction)
-        self._middle.setSpacing(16 if beside else 8)
-        self.details.setMinimumWidth(_DETAILS if beside else 0)
-        self.details.setMaximumWidth(_DETAILS if beside else 16_777_215)
-        self.details.set_beside(beside)
+        self._middle.setSpacing(16 if wide_enough else 8)
+        self.details.setMinimumWidth(_DETAILS if wide_enough else 0)
+        self.details.setMaximumWidth(_DETAILS if wide_enough else 16_777_215)
+        self.details.set_upright(wide_enough)
 
     def _connect(self) -> None:
         self.search.textChanged.connect(self._seek)
@@ -243,10 +243,10 @@ class LibraryDialog(Dialog):
                 self.tr("There are no models yet. Add a folder with GGUF models, or drop a model onto the window.")
             )
         else:
-            shelf = self.narrowing.narrowing.shelf
+            subset = self.narrowing.narrowing.subset
             self.empty.setText(
                 self.tr("No favourites yet. The star beside a model's name makes it one.")
-                if shelf == "favourites" and not any(row.favourite for row in self.model.rows)
+                if subset == "favourites" and not any(row.favourite for row in self.model.rows)
                 else self.tr("No model matches the filter.")
             )
         self.pages.setCurrentWidget(self.table if self.filter.rowCount() else self.empty)
@@ -278,7 +278,7 @@ class LibraryDialog(Dialog):
 
     def _narrow(self, narrowing: Narrowing) -> None:
         kept = self.chosen
-        by_column = narrowing.shelf != "recent"
+        by_column = narrowing.subset != "recent"
         for control in (self.sorting, self.sort_label, self.table.horizontalHeader()):
             control.setEnabled(by_column)
         self.filter.narrow(narrowing)

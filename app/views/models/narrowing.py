@@ -8,13 +8,13 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from app.state.models.library import LibraryRow, Narrowing, Shelf
+from app.state.models.library import LibraryRow, Narrowing, Subset
 from app.state.models.selection import PickerLine
 from app.views.widgets.flow_layout import FlowLayout
 from app.views.widgets.picker import PATH_ROLE, Picker
-from app.words.library import shelf_words, size_words
+from app.words.library import size_words, subset_words
 
-_SHELVES: tuple[Shelf, ...] = ("", "favourites", "recent")
+_SUBSETS: tuple[Subset, ...] = ("", "favourites", "recent")
 
 
 class NarrowingBar(QWidget):
@@ -29,7 +29,7 @@ class NarrowingBar(QWidget):
     def __init__(self, free: QWidget, parent: QWidget) -> None:
         super().__init__(parent)
         self.narrowing = Narrowing()
-        self.shelf = Picker(self.tr("Show"), self)
+        self.subset = Picker(self.tr("Show"), self)
         self.family = Picker(self.tr("Family"), self)
         self.size_picker = Picker(self.tr("Size"), self)
         self.quantisation = Picker(self.tr("Quantisation"), self)
@@ -39,13 +39,13 @@ class NarrowingBar(QWidget):
             row.addWidget(picker)
         row.add_stretch()
         row.addWidget(free)
-        _fill(self.shelf, [(each, shelf_words(each)) for each in _SHELVES])
+        _fill(self.subset, [(each, subset_words(each)) for each in _SUBSETS])
         self.show_rows(())
 
     @property
     def pickers(self) -> tuple[Picker, ...]:
         """Return the pickers, from left to right."""
-        return self.shelf, self.family, self.size_picker, self.quantisation
+        return self.subset, self.family, self.size_picker, self.quantisation
 
     def show_rows(self, rows: Sequence[LibraryRow]) -> None:
         """Offer the values of these rows. A chosen value stays, unless no model has it any more."""

@@ -151,7 +151,7 @@ class LibraryFilter(QSortFilterProxyModel):
     def narrow(self, narrowing: Narrowing) -> None:
         """Filter by facts."""
         self._narrowing = narrowing
-        self.setSortRole(USED_ROLE if narrowing.shelf == "recent" else SORT_ROLE)
+        self.setSortRole(USED_ROLE if narrowing.subset == "recent" else SORT_ROLE)
         self.invalidate()
 
     def filterAcceptsRow(self, source_row: int, source_parent: Index) -> bool:  # noqa: N802 - Qt's name

@@ -177,10 +177,10 @@ class ReplayText(QAbstractScrollArea):
             line = QRectF(-_MARGIN, paragraph.top, self.viewport().width(), at.top() - paragraph.top - 2)
             area = QRegion(line.toRect())
             beginning = self._layout.line_start(end)
-            beside = QRectF(-_MARGIN, at.top() - 2, at.left() + _MARGIN, at.height() + 4)
+            read_part = QRectF(-_MARGIN, at.top() - 2, at.left() + _MARGIN, at.height() + 4)
             if beginning > at.left():  # It is read from the right.
-                beside = QRectF(at.left(), at.top() - 2, self.viewport().width() - at.left(), at.height() + 4)
-            painter.setClipRegion(area.united(QRegion(beside.toAlignedRect())), Qt.ClipOperation.IntersectClip)
+                read_part = QRectF(at.left(), at.top() - 2, self.viewport().width() - at.left(), at.height() + 4)
+            painter.setClipRegion(area.united(QRegion(read_part.toAlignedRect())), Qt.ClipOperation.IntersectClip)
         painter.setPen(self._theme.color("text"))
         # Only the lines that are seen: a paragraph may have hundreds.
         reach = self._layout.line_height

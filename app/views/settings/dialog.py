@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.settings.settings import Settings
-from app.state.settings.presets import GenerationPreset, Shelf, SystemPrompt
+from app.state.settings.presets import GenerationPreset, SavedItems, SystemPrompt
 from app.views.settings.generation import GenerationPage
 from app.views.settings.option_page import OptionPage
 from app.views.settings.server import ServerPage
@@ -45,8 +45,8 @@ class SettingsDialog(Dialog):
     def __init__(
         self,
         theme: Theme,
-        presets: Shelf[GenerationPreset],
-        prompts: Shelf[SystemPrompt],
+        presets: SavedItems[GenerationPreset],
+        prompts: SavedItems[SystemPrompt],
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)

@@ -7,7 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QGridLayout, QLabel, QRadioButton, QVBoxLayout, QWidget
 
 from app.state.settings.generation import CONVERSATION, GENERATION, GenerationChoice
-from app.state.settings.presets import GenerationPreset, Shelf, SystemPrompt, applied, fits
+from app.state.settings.presets import GenerationPreset, SavedItems, SystemPrompt, applied, fits
 from app.views.settings.fields import Field
 from app.views.settings.shelf import ShelfBar
 from app.views.widgets.boxes import in_column, in_row
@@ -37,7 +37,7 @@ class GenerationPage(QWidget):
     _narrow: bool | None = None
 
     def __init__(
-        self, theme: Theme, presets: Shelf[GenerationPreset], prompts: Shelf[SystemPrompt], parent: QWidget
+        self, theme: Theme, presets: SavedItems[GenerationPreset], prompts: SavedItems[SystemPrompt], parent: QWidget
     ) -> None:
         super().__init__(parent)
         self._own = self._defaults = GenerationChoice()
@@ -168,23 +168,23 @@ class GenerationPage(QWidget):
         self._emit(GenerationChoice() if self.new.isChecked() else start)
         self._show(anew=True)
 
-    def show_shelves(self) -> None:
+    def show_saved(self) -> None:
         """Show the contents of the shelves."""
         choice = self.choice
-        preset = next((each for each in self.presets.shelf if fits(each, choice)), None)
-        self.presets.show_shelf(None if preset is None else self.presets.shelf.shown(preset), self.tr("Custom values"))
-        shelf = self.prompts.shelf
-        prompt = next((each for each in shelf if choice.system in (each.text, prompt_text(each))), None)
+        preset = next((each for each in self.presets.saved if fits(each, choice)), None)
+        self.presets.show_saved(None if preset is None else self.presets.saved.shown(preset), self.tr("Custom values"))
+        saved = self.prompts.saved
+        prompt = next((each for each in saved if choice.system in (each.text, prompt_text(each))), None)
         has_text = bool(choice.system.strip())
         missing = self.tr("Custom text") if has_text else self.tr("None")
-        self.prompts.show_shelf(None if prompt is None else shelf.shown(prompt), missing, can_save=has_text)
+        self.prompts.show_saved(None if prompt is None else saved.shown(prompt), missing, can_save=has_text)
 
     def _show(self, *, anew: bool) -> None:
         choice = self.choice
         for field in self.fields.values():
             field.show(choice, anew=anew)
         self.drawing.setText(drawing_words(choice))
-        self.show_shelves()
+        self.show_saved()
 
     def _take(self, name: str, value: object) -> None:
         changed = self.choice.with_value(name, value)
@@ -192,7 +192,7 @@ class GenerationPage(QWidget):
             self._emit(changed)
 
     def _take_preset(self, name: str) -> None:
-        preset = self.presets.shelf.find(name)
+        preset = self.presets.saved.find(name)
         if preset is not None:
             self.replacing.emit(name)
             self._emit(applied(preset, self.choice))
@@ -200,7 +200,7 @@ class GenerationPage(QWidget):
             self.replaced.emit()
 
     def _take_prompt(self, name: str) -> None:
-        prompt = self.prompts.shelf.find(name)
+        prompt = self.prompts.saved.find(name)
         if prompt is not None:
             self.replacing.emit(name)
             self._take("system", prompt_text(prompt))

@@ -9,7 +9,7 @@ from PySide6.QtGui import QHideEvent, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
 
 from app.state.models.selection import PickerLine
-from app.state.settings.presets import Shelf
+from app.state.settings.presets import SavedItems
 from app.views.settings.fields import mark
 from app.views.widgets.boxes import in_column
 from app.views.widgets.icons import icon_button
@@ -52,9 +52,9 @@ class ShelfBar(QWidget):
     import_wanted = Signal()
     export_wanted = Signal()
 
-    def __init__(self, theme: Theme, shelf: Shelf[Any], name: str, parent: QWidget) -> None:
+    def __init__(self, theme: Theme, saved: SavedItems[Any], name: str, parent: QWidget) -> None:
         super().__init__(parent)
-        self.shelf = shelf
+        self.saved = saved
         self._current: str | None = None
         self._renames = False
         self.picker = Picker(name, self)
@@ -106,23 +106,23 @@ class ShelfBar(QWidget):
             row.addWidget(button)
         in_column(row, self.naming, self.said, margins=(0, 0, 0, 0), spacing=4, parent=self)
 
-    def show_shelf(self, current: str | None, missing: str, *, can_save: bool = True) -> None:
+    def show_saved(self, current: str | None, missing: str, *, can_save: bool = True) -> None:
         """Show the shelf's items.
 
         `current`: the name of the item that is as what stands in the fields, None: none is; then `missing` is shown.
         """
-        names = [self.shelf.shown(item) for item in self.shelf]
+        names = [self.saved.shown(item) for item in self.saved]
         self.picker.fill([PickerLine(None, name) for name in names], None, missing)
         for row, name in enumerate(names):
             self.picker.setItemData(row, name, PATH_ROLE)
         self.picker.setPlaceholderText(missing)
         self.picker.setCurrentIndex(names.index(current) if current in names else -1)
         self._current = current
-        own = any(self.shelf.shown(item) == current for item in self.shelf.own)
+        own = any(self.saved.shown(item) == current for item in self.saved.own)
         self.save.setEnabled(can_save)
         self.rename.setEnabled(own)
         self.delete.setEnabled(own)
-        self.give.setEnabled(bool(self.shelf.own))
+        self.give.setEnabled(bool(self.saved.own))
 
     def say(self, words: str, *, wrong: bool = False) -> None:
         """Show the result of an action."""
@@ -148,7 +148,7 @@ class ShelfBar(QWidget):
         self._check_name()
 
     def _check_name(self) -> None:
-        problem = self.shelf.name_problem(self.name.text(), besides=self._current if self._renames else None)
+        problem = self.saved.name_problem(self.name.text(), besides=self._current if self._renames else None)
         self.use.setEnabled(problem is None)
         self.say("" if problem in (None, "empty") or self.naming.isHidden() else name_words(problem), wrong=True)
 

@@ -60,8 +60,8 @@ class PositionBars(QWidget):
     def _room(self) -> QRectF:
         """Return the area of the bars: beside the numbers, above the positions."""
         height = self.fontMetrics().height()
-        beside = max(50.0, self.fontMetrics().horizontalAdvance(percent(1.0)) + 10.0)
-        return QRectF(self.rect()).adjusted(beside, height / 2, -12.0, -(2.0 * height + 4.0))
+        left = max(50.0, self.fontMetrics().horizontalAdvance(percent(1.0)) + 10.0)
+        return QRectF(self.rect()).adjusted(left, height / 2, -12.0, -(2.0 * height + 4.0))
 
     def _bar(self, place: int) -> QRectF:
         room, number = self._room(), max(len(self.pairs), 4)

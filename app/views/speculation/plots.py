@@ -211,8 +211,8 @@ class LivePlot(StillPlot):
         """Place the label at the end of the dashed line, on the side where less of the other line is."""
         level = self._level or 0.0
         (xs, ys), _ = self._data
-        beside = [y for x, y in zip(xs, ys, strict=True) if x >= (left + right) / 2] or list(ys[-1:])
-        below = 2 * sum(y >= level for y in beside) > len(beside) and level > 0.15 * top
+        recent = [y for x, y in zip(xs, ys, strict=True) if x >= (left + right) / 2] or list(ys[-1:])
+        below = 2 * sum(y >= level for y in recent) > len(recent) and level > 0.15 * top
         self._dashes_label.setAnchor((1.0, 0.0 if below else 1.0))
         self._dashes_label.setPos(right, level)
 

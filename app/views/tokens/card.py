@@ -86,7 +86,7 @@ def describe_token(record: TokenRecord) -> str:
     return ", ".join(parts)
 
 
-def place_beside(card: QWidget, owner: QWidget, place: QRect) -> None:
+def place_card(card: QWidget, owner: QWidget, place: QRect) -> None:
     """Show a card below a token of the owner, or above it if there is no room, within the window."""
     window, layout = owner.window(), card.layout()
     card.ensurePolished()
@@ -244,7 +244,7 @@ class TokenCard(QFrame):
             self.setParent(self._owner.window())
             self._owner.destroyed.connect(self.deleteLater)
             self._watch_scrolling()
-        place_beside(self, self._owner, place)
+        place_card(self, self._owner, place)
 
     def _watch_scrolling(self) -> None:
         """Dismiss the card when a scroll moves the token away from it."""

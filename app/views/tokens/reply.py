@@ -129,8 +129,8 @@ class TokenLegend(QWidget):
             painter.drawText(rect.left() + _PAD, round(baseline), chip.word)
             painter.setPen(theme.color("muted"))
             mirrored = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
-            beside = rect.left() - _PAD - metrics.horizontalAdvance(figure) if mirrored else rect.right() + 1 + _PAD
-            painter.drawText(beside, round(baseline), figure)
+            x = rect.left() - _PAD - metrics.horizontalAdvance(figure) if mirrored else rect.right() + 1 + _PAD
+            painter.drawText(x, round(baseline), figure)
 
 
 class UnsurePlaces(QWidget):

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.state.chat.trace import TokenRecord
-from app.views.tokens.card import ShareBar, place_beside, probability_words, token_words
+from app.views.tokens.card import ShareBar, place_card, probability_words, token_words
 from app.views.widgets.keys import keeps_escape
 from app.views.widgets.theme import RADIUS, Theme, keep_fixed
 
@@ -128,7 +128,7 @@ class RoadCard(QFrame):
 
     def show_at(self, place: QRect, page: QWidget, *, by_keys: bool) -> None:
         """Show the card beside the token in this place of the owner, which `page` shows. `by_keys`: take the keys."""
-        place_beside(self, self._owner, place)
+        place_card(self, self._owner, place)
         self._back = page
         if by_keys:
             next((choice for choice in self._group.buttons() if choice.isChecked()), self.own).setFocus()

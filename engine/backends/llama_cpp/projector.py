@@ -51,7 +51,7 @@ class Projector:
             if number not in self._known:
                 self._known[number] = self._tokens(picture)
             self._known.move_to_end(number)
-            _let_go(self._known, _MOST_KNOWN)
+            _trim(self._known, _MOST_KNOWN)
             return self._known[number]
 
     def _tokens(self, picture: Picture) -> list[int]:
@@ -107,7 +107,7 @@ class Projector:
         if number not in self._cut:
             self._cut[number] = self._cut_up(picture.decode())
         self._cut.move_to_end(number)
-        _let_go(self._cut, _MOST_CUT, mtmd.mtmd_input_chunks_free)
+        _trim(self._cut, _MOST_CUT, mtmd.mtmd_input_chunks_free)
         return self._cut[number]
 
     def _cut_up(self, pixels: Pixels) -> Any:
@@ -172,12 +172,12 @@ class Projector:
             self._closed = True
             if self._context is not None:
                 mtmd = _mtmd()
-                _let_go(self._cut, 0, mtmd.mtmd_input_chunks_free)
+                _trim(self._cut, 0, mtmd.mtmd_input_chunks_free)
                 mtmd.mtmd_free(self._context)
                 self._context = None
 
 
-def _let_go(kept: OrderedDict[int, Any], most: int, free: Callable[[Any], object] = lambda _: None) -> None:
+def _trim(kept: OrderedDict[int, Any], most: int, free: Callable[[Any], object] = lambda _: None) -> None:
     while len(kept) > most:
         free(kept.popitem(last=False)[1])
 

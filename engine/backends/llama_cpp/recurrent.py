@@ -109,8 +109,8 @@ class RecurrentState:
         if not self._marked:
             return True
         self._marked = False
-        near = self._saved is not None and held - self._saved <= _LONGEST_WAY
-        if (near and 1 < count <= self.depth + 1) or self._saved == held:
+        close = self._saved is not None and held - self._saved <= _LONGEST_WAY
+        if (close and 1 < count <= self.depth + 1) or self._saved == held:
             return True
         return self._save(held)
 

@@ -105,10 +105,12 @@ class CommandParser(argparse.ArgumentParser):
         if action.choices is None or value in action.choices:
             return
         known = list(map(str, action.choices))
-        near = meant(str(value), known)
+        suggestion = meant(str(value), known)
         if action.metavar == "COMMAND":
-            raise argparse.ArgumentError(action, f"there is no command {value!r}{near or f'. Known: {listed(known)}'}")
-        raise argparse.ArgumentError(action, f"must be one of {listed(known)}, not {value!r}{near}")
+            raise argparse.ArgumentError(
+                action, f"there is no command {value!r}{suggestion or f'. Known: {listed(known)}'}"
+            )
+        raise argparse.ArgumentError(action, f"must be one of {listed(known)}, not {value!r}{suggestion}")
 
 
 def _narrowed(line: str, width: int) -> str:
@@ -122,8 +124,8 @@ def _narrowed(line: str, width: int) -> str:
 def meant(name: str, known: Iterable[str], elsewhere: dict[str, str] | None = None) -> str:
     """Return a question for the name that may be meant, behind a full stop; "" where none is written alike."""
     names = tuple(known)
-    near = [(elsewhere or {}).get(name, ""), *difflib.get_close_matches(name, names, 1)]
-    return next((f". Did you mean {each}?" for each in near if each in names), "")
+    suggestion = [(elsewhere or {}).get(name, ""), *difflib.get_close_matches(name, names, 1)]
+    return next((f". Did you mean {each}?" for each in suggestion if each in names), "")
 
 
 def listed(names: Iterable[str]) -> str:

@@ -219,7 +219,7 @@ def _lines(runs: list[_Run]) -> list[list[_Run]]:
     lines: list[list[_Run]] = []
     for run in runs:
         last = lines[-1][-1] if lines else None
-        if last is not None and _beside(last, run):
+        if last is not None and _continues_line(last, run):
             if run.left - last.right > 0.8 * max(last.height, run.height, 7.0):
                 lines[-1].append(run)
             else:
@@ -229,7 +229,7 @@ def _lines(runs: list[_Run]) -> list[list[_Run]]:
     return lines
 
 
-def _beside(last: _Run, run: _Run) -> bool:
+def _continues_line(last: _Run, run: _Run) -> bool:
     shared = min(last.top, run.top) - max(last.bottom, run.bottom)
     return shared > 0.4 * min(last.height, run.height) and run.left > last.left - 1.0
 

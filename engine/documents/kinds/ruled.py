@@ -84,8 +84,8 @@ def _touching(rules: list[_Rule]) -> Iterator[list[_Rule]]:
         while new:
             group += new
             touch = [any(_touch(rule, each) for each in new) for rule in left]
-            new = [rule for rule, near in zip(left, touch, strict=True) if near]
-            left = [rule for rule, near in zip(left, touch, strict=True) if not near]
+            new = [rule for rule, touches in zip(left, touch, strict=True) if touches]
+            left = [rule for rule, touches in zip(left, touch, strict=True) if not touches]
         yield group
 
 

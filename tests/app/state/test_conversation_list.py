@@ -8,7 +8,7 @@ import pytest
 from app.state.chat.transcript import Exchange
 from app.state.conversations.conversation import Conversation, StoredMessage
 from app.state.conversations.kept import exchanges, stats_from_kept, stats_to_kept
-from app.state.conversations.list import ConversationItem, ConversationList, Heading, group_of, near_hit
+from app.state.conversations.list import ConversationItem, ConversationList, Heading, around_hit, group_of
 from engine import GenerationResult, GenerationStats, MethodStats
 
 NOW = datetime(2026, 3, 10, 0, 30, tzinfo=UTC)
@@ -79,7 +79,7 @@ def test_headings_stand_only_over_something() -> None:
 )
 def test_what_was_found_stands_where_it_is_seen(text: str, shown: str) -> None:
     hits = tuple((at, at + 6) for at in range(len(text)) if text.startswith("zebras", at))
-    snippet, moved = near_hit(text, hits)
+    snippet, moved = around_hit(text, hits)
     assert snippet == shown
     assert [snippet[start:end] for start, end in moved] == ["zebras"] * len(hits)
 

@@ -24,28 +24,28 @@ MINE = GenerationPreset("Mine", GenerationChoice(temperature=0.3, seed=7, stop=(
 
 
 def test_some_are_built_in() -> None:
-    shelf = presets()
-    assert [each.name for each in shelf] == [each.name for each in BUILT_IN]
+    saved = presets()
+    assert [each.name for each in saved] == [each.name for each in BUILT_IN]
     assert BUILT_IN[0].values == GenerationChoice(), "the first is what the program does anyway"
     assert len({each.key for each in BUILT_IN}) == len(BUILT_IN)
     assert len(list(prompts())) == len(BUILT_IN_PROMPTS)
 
 
 def test_saved_renamed_replaced_deleted() -> None:
-    shelf = presets()
-    shelf.save(MINE)
-    assert shelf.find(" mine ") == MINE
-    shelf.save(GenerationPreset("MINE", GenerationChoice(top_k=3)))
-    assert [each.values.top_k for each in shelf.own] == [3]
-    shelf.rename("mine", "  Other   one ")
-    assert [each.name for each in shelf.own] == ["Other one"]
-    shelf.rename("Other one", "other ONE")
+    saved = presets()
+    saved.save(MINE)
+    assert saved.find(" mine ") == MINE
+    saved.save(GenerationPreset("MINE", GenerationChoice(top_k=3)))
+    assert [each.values.top_k for each in saved.own] == [3]
+    saved.rename("mine", "  Other   one ")
+    assert [each.name for each in saved.own] == ["Other one"]
+    saved.rename("Other one", "other ONE")
     with pytest.raises(KeyError):
-        shelf.rename("Mine", "again")
-    shelf.delete("other one")
-    assert shelf.own == []
+        saved.rename("Mine", "again")
+    saved.delete("other one")
+    assert saved.own == []
     with pytest.raises(KeyError):
-        shelf.delete("Greedy")
+        saved.delete("Greedy")
 
 
 @pytest.mark.parametrize(
@@ -60,21 +60,21 @@ def test_saved_renamed_replaced_deleted() -> None:
     ],
 )
 def test_names(name: str, problem: str | None) -> None:
-    shelf = presets()
-    shelf.words = {"greedy": "Gierig"}
-    assert shelf.name_problem(name) == problem
+    saved = presets()
+    saved.words = {"greedy": "Gierig"}
+    assert saved.name_problem(name) == problem
     if problem is not None:
         with pytest.raises(ValueError, match=problem):
-            shelf.save(GenerationPreset(name, GenerationChoice()))
-        assert shelf.own == []
+            saved.save(GenerationPreset(name, GenerationChoice()))
+        assert saved.own == []
 
 
 def test_there_is_an_end_to_them() -> None:
-    shelf = prompts()
+    saved = prompts()
     for number in range(MOST):
-        shelf.save(SystemPrompt(f"prompt {number}", "text"))
-    assert shelf.name_problem("one more") == "full"
-    assert shelf.name_problem("prompt 2 again", besides="prompt 2") is None
+        saved.save(SystemPrompt(f"prompt {number}", "text"))
+    assert saved.name_problem("one more") == "full"
+    assert saved.name_problem("prompt 2 again", besides="prompt 2") is None
 
 
 def test_a_preset_leaves_the_rest() -> None:
@@ -86,21 +86,21 @@ def test_a_preset_leaves_the_rest() -> None:
 
 
 def test_kept_and_read_again() -> None:
-    shelf = presets()
-    shelf.save(MINE)
-    again = presets(json.loads(json.dumps(shelf.to_list())))
+    saved = presets()
+    saved.save(MINE)
+    again = presets(json.loads(json.dumps(saved.to_list())))
     assert again.own == [MINE]
     wrong: list[Any] = [{"name": "bad", "temperature": -1}, {"name": ""}, {}, 7, {"name": "greedy"}, MINE.to_mapping()]
     assert presets(wrong).own == [MINE]
 
 
 def test_exported_and_imported() -> None:
-    shelf, other = presets(), presets()
-    shelf.save(MINE)
-    shelf.save(GenerationPreset("Ünïcode 🙂", GenerationChoice(temperature=1.5)))
-    data = shelf.export().encode()
+    saved, other = presets(), presets()
+    saved.save(MINE)
+    saved.save(GenerationPreset("Ünïcode 🙂", GenerationChoice(temperature=1.5)))
+    data = saved.export().encode()
     assert other.import_(data) == (2, 0)
-    assert other.own == shelf.own
+    assert other.own == saved.own
     assert other.import_(data) == (0, 0), "they are there already"
     other.save(GenerationPreset("Mine", GenerationChoice(top_k=1)))
     assert other.import_(data) == (1, 1)
@@ -138,18 +138,18 @@ def told(*items: object, **more: object) -> bytes:
     ],
 )
 def test_a_file_that_makes_no_sense_changes_nothing(data: bytes, problem: str, place: int, field: str) -> None:
-    shelf = presets()
-    shelf.save(MINE)
+    saved = presets()
+    saved.save(MINE)
     with pytest.raises(PresetsRefused) as refused:
-        shelf.import_(data)
+        saved.import_(data)
     assert (refused.value.problem, refused.value.place, refused.value.field) == (problem, place, field)
-    assert shelf.own == [MINE]
+    assert saved.own == [MINE]
 
 
 def test_any_cut_of_a_file_changes_nothing_or_is_whole() -> None:
-    shelf = presets()
-    shelf.save(MINE)
-    data = shelf.export().encode()
+    saved = presets()
+    saved.save(MINE)
+    data = saved.export().encode()
     for length in range(len(data) - 1):
         other = presets()
         with pytest.raises(PresetsRefused):
@@ -158,16 +158,16 @@ def test_any_cut_of_a_file_changes_nothing_or_is_whole() -> None:
 
 
 def test_prompts_are_checked_too() -> None:
-    shelf = prompts()
+    saved = prompts()
     for text in ("", "  ", 7, None, "x" * 300_000):
         data = json.dumps({"format": "outrider-prompts", "version": 1, "items": [{"name": "a", "text": text}]})
         with pytest.raises(PresetsRefused) as refused:
-            shelf.import_(data.encode())
+            saved.import_(data.encode())
         assert refused.value.field == "text"
-    shelf.save(SystemPrompt("Pirate", "Talk like a pirate."))
+    saved.save(SystemPrompt("Pirate", "Talk like a pirate."))
     other = prompts()
-    assert other.import_(shelf.export().encode()) == (1, 0)
-    assert other.own == shelf.own
+    assert other.import_(saved.export().encode()) == (1, 0)
+    assert other.own == saved.own
 
 
 def test_a_preset_holds_all_of_sampling() -> None:

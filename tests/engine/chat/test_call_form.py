@@ -60,7 +60,7 @@ def warm() -> Iterator[None]:
     if open_grammar(GrammarRequest(HERMES)) is None:
         pytest.skip("llama.cpp was compiled without the door")
     yield
-    render.let_go(form_of)
+    render.release(form_of)
 
 
 def form_of(template: str) -> CallForm:

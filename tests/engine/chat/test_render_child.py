@@ -84,7 +84,7 @@ def test_a_child_that_was_killed_while_it_waited_is_replaced(
     before.wait()
     assert answers(awaiting("{{ 1 }}"))
     assert _process(pool) is not before
-    render.let_go(pool)
+    render.release(pool)
 
 
 def test_a_child_that_is_killed_at_work_is_one_clear_error(pool: limited_child.ChildPool) -> None:
@@ -96,7 +96,7 @@ def test_a_child_that_is_killed_at_work_is_one_clear_error(pool: limited_child.C
     timer.join()
     assert "it crashes the process" in words
     assert seconds < 2.0
-    render.let_go(pool)
+    render.release(pool)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_child_that_cannot_be_started(
     said, _ = refuse(ENDLESS, HI)
     assert "the process that renders it cannot be started" in said
     assert words in said
-    render.let_go(pool)
+    render.release(pool)
 
 
 def test_a_child_that_starts_for_ever(pool: limited_child.ChildPool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +143,7 @@ def test_several_threads_at_once(pool: limited_child.ChildPool) -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
-    render.let_go(pool)
+    render.release(pool)
 
 
 def test_waiting_for_a_busy_machine_does_not_count(
@@ -162,7 +162,7 @@ def test_waiting_for_a_busy_machine_does_not_count(
     finally:
         resume.join()
     assert _process(pool) is process
-    render.let_go(pool)
+    render.release(pool)
 
 
 def test_where_a_process_cannot_limit_itself_it_is_watched(
@@ -177,7 +177,7 @@ def test_where_a_process_cannot_limit_itself_it_is_watched(
     assert answers(slowly)
     assert "too much memory" in refuse(slowly, SAID)[0]
     assert answers(slowly)
-    render.let_go(pool)
+    render.release(pool)
 
 
 def running(process: psutil.Process) -> bool:
@@ -226,7 +226,7 @@ def test_ctrl_c_in_a_terminal_does_not_reach_it(pool: limited_child.ChildPool) -
     process.send_signal(signal.SIGINT)
     assert answers(awaiting("{{ 2 }}"))
     assert _process(pool) is process
-    render.let_go(pool)
+    render.release(pool)
 
 
 # What is kept ---------------------------------------------------------------------------------------------------------

@@ -29,10 +29,10 @@ CODE = "def f(x):\n    if x < 3 and y > '4': return [a, {b: c}] # <b>bold</b> | 
 def child() -> Iterator[None]:
     render.keep_warm(read_cases)
     if open_grammar(GrammarRequest("{{ messages[0].content }}")) is None:
-        render.let_go(read_cases)
+        render.release(read_cases)
         pytest.skip("llama.cpp was compiled without the door")
     yield
-    render.let_go(read_cases)
+    render.release(read_cases)
 
 
 @cache

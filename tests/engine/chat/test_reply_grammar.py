@@ -21,10 +21,10 @@ START = "<|im_start|>assistant\n"
 def child() -> Iterator[None]:
     render.keep_warm(usable_grammar)
     if open_grammar(GrammarRequest(THINKING)) is None:
-        render.let_go(usable_grammar)
+        render.release(usable_grammar)
         pytest.skip("llama.cpp was compiled without the door")
     yield
-    render.let_go(usable_grammar)
+    render.release(usable_grammar)
 
 
 @pytest.mark.parametrize("thinking", [True, False])

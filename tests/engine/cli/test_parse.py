@@ -29,7 +29,7 @@ def has_door() -> bool:
     try:
         return open_grammar(GrammarRequest(TEMPLATE)) is not None
     finally:
-        render.let_go(main)
+        render.release(main)
 
 
 def parse(

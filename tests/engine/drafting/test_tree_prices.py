@@ -47,27 +47,27 @@ UNSURE = (0.4, 0.3, 0.2, 0.1)
 
 
 def test_where_verification_is_flat_all_that_may_be_right_stands_there() -> None:
-    assert _prices(_flat, 0.4, 0.5).beside(0, 0, UNSURE) == 3
-    assert _prices(_flat, 0.4, 0.5).beside(0, 0, UNSURE[:2]) == 1
+    assert _prices(_flat, 0.4, 0.5).siblings(0, 0, UNSURE) == 3
+    assert _prices(_flat, 0.4, 0.5).siblings(0, 0, UNSURE[:2]) == 1
 
 
 def test_where_verification_is_dear_there_are_chains() -> None:
     prices = _prices(_dear, 0.4, 0.5)
     assert not prices.promising
-    assert prices.beside(0, 0, UNSURE) == 0
+    assert prices.siblings(0, 0, UNSURE) == 0
 
 
 def test_a_sure_first_token_leaves_nothing_to_the_others() -> None:
     steep = _prices(lambda n: 10.0 + 0.4 * n, 0.97, 0.5)
-    assert steep.beside(0, 0, (0.97, 0.02)) == 0
-    assert _prices(lambda n: 10.0 + 0.4 * n, 0.4, 0.5).beside(0, 0, (0.5, 0.49)) == 1
+    assert steep.siblings(0, 0, (0.97, 0.02)) == 0
+    assert _prices(lambda n: 10.0 + 0.4 * n, 0.4, 0.5).siblings(0, 0, (0.5, 0.49)) == 1
 
 
 def test_room_below_a_step_is_left_to_what_is_worth_more() -> None:
     """Below the step is room for four tokens: with a path that mostly holds they are the path's."""
-    assert _prices(_step, 0.7, 0.5).beside(0, 0, UNSURE) == 0
-    assert _prices(_step, 0.3, 0.5).beside(0, 0, UNSURE) >= 2
-    assert _prices(_step, 0.3, 0.5).beside(1, 3, UNSURE) == 0
+    assert _prices(_step, 0.7, 0.5).siblings(0, 0, UNSURE) == 0
+    assert _prices(_step, 0.3, 0.5).siblings(0, 0, UNSURE) >= 2
+    assert _prices(_step, 0.3, 0.5).siblings(1, 3, UNSURE) == 0
 
 
 def test_without_a_rate_there_are_no_trees() -> None:
@@ -76,7 +76,7 @@ def test_without_a_rate_there_are_no_trees() -> None:
 
 
 def test_no_more_than_a_draft_may_have() -> None:
-    assert _prices(_flat, 0.4, 0.5).beside(31, 31, UNSURE) == 0
+    assert _prices(_flat, 0.4, 0.5).siblings(31, 31, UNSURE) == 0
     assert not _prices(_flat, 0.4, 0.5, length=32).promising
 
 
@@ -100,7 +100,7 @@ def test_what_never_holds_is_no_longer_believed() -> None:
     chosen = []
     for _ in range(30):
         prices.begin(0.2, lambda n: 10.0 + 0.3 * n, 0.5, AcceptanceModel(0.5, 1_000.0), "eagle3", 3)
-        chosen.append(prices.beside(0, 0, (0.5, 0.4)))
+        chosen.append(prices.siblings(0, 0, (0.5, 0.4)))
         prices.learn((0.5, 0.4), None)
     assert chosen[0] == 1
     assert not any(chosen[20:])

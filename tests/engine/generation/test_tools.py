@@ -78,7 +78,7 @@ def test_calls_are_told() -> None:
         assert (call.name, call.arguments) == ("look", {"at": "it"})
         assert (result.text, result.content) == (CALL, "")
     finally:
-        render.let_go(test_calls_are_told)
+        render.release(test_calls_are_told)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_names_keys_and_braces_of_calls_are_proposed(wanted: dict[str, Any], rep
         plain, _ = _reading(TEMPLATE, reply)
         assert plain.generate("Go", tools=tools, lookahead=0, **wanted).tokens == result.tokens
     finally:
-        render.let_go(test_calls_are_told)
+        render.release(test_calls_are_told)
 
 
 def test_thirty_tools_are_read_once(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_reply_without_a_call_is_guessed_nothing() -> None:
         result = decoder.generate("Go", tools=TOOLS, method="ngram", lookahead=8)
         assert "constraint" not in {each.name for each in result.stats.by_method}
     finally:
-        render.let_go(test_calls_are_told)
+        render.release(test_calls_are_told)
 
 
 def test_the_command_line_goes_on_with_the_calls_of_a_reply() -> None:

@@ -300,7 +300,7 @@ def test_loaded_models_are_judged_by_their_tokenizers() -> None:
     assert "(26 tokens and 26 tokens): most of their tokens" in fit.reason
     other.tokenizer = PieceTokenizer([b""] * 26)
     with pytest.raises(VocabularyMismatch, match="other cannot draft for large: The draft's tokens"):
-        Source(DRAFT_MODEL, other).beside(large)
+        Source(DRAFT_MODEL, other).fitted_to(large)
 
 
 def test_loaded_models_of_files_are_judged_by_their_headers() -> None:

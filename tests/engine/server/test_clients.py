@@ -71,7 +71,7 @@ def parser() -> None:
         if open_grammar(GrammarRequest(HERMES)) is None:
             pytest.skip("llama.cpp was compiled without the door")
     finally:
-        render.let_go(posted)
+        render.release(posted)
 
 
 def told(url: str, path: str, body: object) -> tuple[Any, str]:

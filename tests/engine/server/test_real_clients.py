@@ -38,7 +38,7 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         assert asked(address, "/api/generate", b'{"stream": false}')[0] == 200
         assert asked(address, "/tokenize", b'{"content": "a"}')[0] == 200
         yield address
-    render.let_go(main)
+    render.release(main)
 
 
 def person() -> Any:

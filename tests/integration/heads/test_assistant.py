@@ -11,7 +11,7 @@ import pytest
 from engine.cli.main import main
 from engine.decoder import SpeculativeDecoder
 from engine.errors import LoadFailed
-from engine.library.heads import heads_near, judge_heads
+from engine.library.heads import find_heads_of, judge_heads
 from engine.library.scan import scan_folder
 from helpers.heads.eagle import write_plain_target
 from helpers.heads.gemma4 import BESIDE, PLAIN, WINDOW, Gemma, write_assistant, write_gemma4
@@ -162,7 +162,7 @@ def test_which_targets_they_fit(folder: Path, tmp_path: Path, capsys: pytest.Cap
         captured = capsys.readouterr().err
         assert captured.count("\n") == 1
         assert reason in captured
-    assert heads_near(tmp_path / "m.gguf") == [tmp_path / "a.gguf"]
+    assert find_heads_of(tmp_path / "m.gguf") == [tmp_path / "a.gguf"]
     assert main(["generate", "--target", str(tmp_path / "m.gguf"), "--json", *asked]) == 0
     said = capsys.readouterr()
     assert '"method": "mtp"' in said.out

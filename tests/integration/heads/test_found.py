@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.cli.main import main
-from engine.library.heads import heads_near
+from engine.library.heads import find_heads_of
 from helpers.heads.eagle import write_eagle3, write_plain_target
 from helpers.heads.mtp import write_mtp_target
 
@@ -69,19 +69,19 @@ def test_inside_the_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     target = write_mtp_target(tmp_path / "t.gguf")
     assert _generate(capsys, "--target", str(target))[:2] == (0, "mtp")
     lacking = write_mtp_target(tmp_path / "lacking.gguf", with_head=False)
-    assert heads_near(lacking) == []
+    assert find_heads_of(lacking) == []
 
 
 def test_what_lies_beside(folder: Path, tmp_path: Path) -> None:
-    assert [path.stem for path in heads_near(folder / "m.gguf")] == ["a", "b", "z"]
-    assert heads_near(tmp_path / "nowhere" / "m.gguf") == []
+    assert [path.stem for path in find_heads_of(folder / "m.gguf")] == ["a", "b", "z"]
+    assert find_heads_of(tmp_path / "nowhere" / "m.gguf") == []
     target, empty, eagle, medusa = (tmp_path / name for name in ("t", "e", "h", "t/heads"))
     for path, config in ((target, {}), (eagle, {"draft_vocab_size": 9}), (medusa, {"medusa_num_heads": 3})):
         path.mkdir()
         (path / "config.json").write_text(json.dumps(config), "utf-8")
     empty.mkdir()
-    assert heads_near(target) == [medusa, eagle]
+    assert find_heads_of(target) == [medusa, eagle]
     if os.name == "posix":
         os.mkfifo(tmp_path / "pipe.gguf")
         shutil.copy(folder / "z.gguf", tmp_path / "z.gguf")
-        assert heads_near(tmp_path / "m.gguf") == [tmp_path / "z.gguf"]
+        assert find_heads_of(tmp_path / "m.gguf") == [tmp_path / "z.gguf"]

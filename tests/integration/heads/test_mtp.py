@@ -9,7 +9,7 @@ import pytest
 from engine.cli.main import main
 from engine.decoder import SpeculativeDecoder
 from engine.errors import ModelFileBroken, ModelNotSupported
-from engine.library.heads import heads_near, judge_heads
+from engine.library.heads import find_heads_of, judge_heads
 from engine.library.scan import scan_folder
 from helpers.heads.mtp import MtpReference, quantised, write_mtp_alone, write_mtp_target
 from helpers.heads.replies import PROMPT, check_text, compare_proposals, draws_alike, follow_heads, open_with_heads
@@ -158,7 +158,7 @@ def test_in_a_file_of_its_own(target: Path, tmp_path: Path, capsys: pytest.Captu
     assert found[0].tokens == found[1].tokens
     assert found[0].stats.accepted == found[1].stats.accepted > 5
     lacking = write_mtp_target(tmp_path / "t.gguf", with_head=False)
-    assert heads_near(lacking) == [alone]
+    assert find_heads_of(lacking) == [alone]
     models = scan_folder(tmp_path)
     assert {model.path.stem: model.role for model in models} == {"a": "draft-head", "t": "model"}
     (fit,) = judge_heads(next(model for model in models if model.path == lacking), models)

@@ -9,13 +9,13 @@ import pytest
 from app.state.chat.attachments import Attachment, join_question
 from app.state.chat.said import (
     asked_messages,
-    beside,
     edited,
+    further_parts,
+    further_words,
     reply_messages,
     said_from_json,
     said_to_json,
     text_of_said,
-    words_beside,
 )
 from app.state.chat.transcript import Transcript
 from app.state.conversations.conversation import Conversation
@@ -88,11 +88,11 @@ def test_messages_become_text_and_json_and_back() -> None:
     text = text_of_said(said)
     assert text == "<think>\nHm.\n</think>\n\nI look.\nWait.\n\nA fox."
     assert said_from_json(json.loads(json.dumps(said_to_json(said)))) == said
-    assert [type(part) for part in beside(said, text)] == [ToolCall, ToolResult, ImagePart, OtherPart]
-    assert words_beside(said, text) == "look there 7\nA fox, and a lantern."
+    assert [type(part) for part in further_parts(said, text)] == [ToolCall, ToolResult, ImagePart, OtherPart]
+    assert further_words(said, text) == "look there 7\nA fox, and a lantern."
     # What the model wrote with its own markers is in the text.
     raw = '<tool_call>{"name": "look", "arguments": {"where": "there", "deep": [{"n": 7}]}}</tool_call>'
-    assert not list(beside((Message("assistant", [call]),), raw))
+    assert not list(further_parts((Message("assistant", [call]),), raw))
 
 
 # Conversations of other programs --------------------------------------------------------------------------------------

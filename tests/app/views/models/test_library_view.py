@@ -317,13 +317,13 @@ def test_the_pickers_narrow_by_family_size_and_quantisation(dialog: LibraryDialo
 def test_favourites_and_what_was_used_last(dialog: LibraryDialog) -> None:
     rows = [library_row(1), library_row(2, used=2), library_row(3, used=1)]
     dialog.show_library(rows, [FOLDER], [])
-    pick(dialog.narrowing.shelf, "Recently used")
+    pick(dialog.narrowing.subset, "Recently used")
     assert shown(dialog) == ["Model 3B", "Model 2B"], "the last one first"
     assert not dialog.sorting.isEnabled()
-    pick(dialog.narrowing.shelf, "Favourites")
+    pick(dialog.narrowing.subset, "Favourites")
     assert dialog.sorting.isEnabled()
     assert dialog.empty.text() == "No favourites yet. The star beside a model's name makes it one."
-    pick(dialog.narrowing.shelf, "All models")
+    pick(dialog.narrowing.subset, "All models")
     wanted: list[tuple[object, bool]] = []
     dialog.favourite_wanted.connect(lambda path, on: wanted.append((path, on)))
     choose(dialog, "Model 2B")
@@ -333,7 +333,7 @@ def test_favourites_and_what_was_used_last(dialog: LibraryDialog) -> None:
     assert dialog.details.star.accessibleName() == "Remove from favourites"
     dialog.details.star.click()
     assert wanted == [(rows[1].path, True), (rows[1].path, False)]
-    pick(dialog.narrowing.shelf, "Favourites")
+    pick(dialog.narrowing.subset, "Favourites")
     assert shown(dialog) == ["Model 2B"]
     star = dialog.filter.index(0, 0).data(Qt.ItemDataRole.DecorationRole)
     assert star is not None

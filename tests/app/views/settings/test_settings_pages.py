@@ -51,7 +51,7 @@ def test_no_wrapper_outlives_what_folding_deletes(open_window: OpenWindow) -> No
     window = open_window(Script())
     page = open_settings(window).generation
     before = _wrapped_items()
-    another = GenerationPage(window.program.theme, page.presets.shelf, page.prompts.shelf, window.main)
+    another = GenerationPage(window.program.theme, page.presets.saved, page.prompts.saved, window.main)
     grid = another.findChild(QGridLayout)
     assert grid is not None
     # Those of rows that stay as they are. What is deleted must not be asked: that ends the process.

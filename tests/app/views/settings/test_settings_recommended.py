@@ -110,7 +110,7 @@ def test_other_models_are_not_sampled_by_themselves(open_window: OpenWindow) -> 
     pick(window, "As the model recommends")
     assert asked(window, script) == (0.6, 20)
     choose(window, PLAIN)
-    names = [item.name for item in page_of(window).presets.shelf]
+    names = [item.name for item in page_of(window).presets.saved]
     assert "As the model recommends" not in names
     assert asked(window, script) == (0.6, 20), "it was chosen"
 

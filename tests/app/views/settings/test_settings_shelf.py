@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from app.views.settings.shelf import ShelfBar
 from PySide6.QtWidgets import QAbstractButton
 
-from app.views.settings.shelf import ShelfBar
 from engine import Message
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
@@ -92,7 +92,7 @@ def test_presets_go_to_another_machine(open_window: OpenWindow, tmp_path: Path) 
     assert page.presets.said.text() == "Imported: 1."
     assert page.presets.picker.currentText() == "Mine"
     whole = (tmp_path / "mine.json").read_bytes()
-    before = page.presets.shelf.to_list()
+    before = page.presets.saved.to_list()
     for name, data, says in (
         ("cut.json", whole[:-20], "it is not valid JSON"),
         ("wrong.json", whole.replace(b"0.65", b"650"), "entry 1 has an invalid value for “Temperature”"),
@@ -107,7 +107,7 @@ def test_presets_go_to_another_machine(open_window: OpenWindow, tmp_path: Path) 
         opener.import_(page.presets, tmp_path / name)
         assert page.presets.said.text().startswith(f"Cannot import {name}: {says}")
         assert page.presets.said.text().endswith("Nothing was changed.")
-        assert page.presets.shelf.to_list() == before
+        assert page.presets.saved.to_list() == before
     opener.import_(page.presets, tmp_path / "none.json")
     assert page.presets.said.text().startswith("Cannot read none.json")
     opener.export(page.presets, tmp_path / "no folder" / "mine.json")

@@ -78,24 +78,24 @@ def test_a_name_is_left_with_escape_and_the_dialog_stays(open_window: OpenWindow
     window = open_window(Script())
     dialog = dialog_of(window, "program.settings")
     dialog.open_at("generation")
-    shelf, said = dialog.generation.presets, ""
+    bar, said = dialog.generation.presets, ""
     for name in ("Mine", "Mine"):
-        shelf.save.click()
-        QTest.keyClicks(shelf.name, name)
-        said = shelf.said.text()
-        assert shelf.name.accessibleDescription() == said
-        QTest.keyClick(shelf.name, Qt.Key.Key_Return)
-        assert shelf.naming.isHidden() is (said == "")
+        bar.save.click()
+        QTest.keyClicks(bar.name, name)
+        said = bar.said.text()
+        assert bar.name.accessibleDescription() == said
+        QTest.keyClick(bar.name, Qt.Key.Key_Return)
+        assert bar.naming.isHidden() is (said == "")
     assert said, "the name is taken"
-    QTest.keyClick(shelf.name, Qt.Key.Key_Escape)
+    QTest.keyClick(bar.name, Qt.Key.Key_Escape)
     assert dialog.isVisible()
-    assert shelf.naming.isHidden()
-    assert shelf.save.hasFocus()
-    shelf.save.click()
+    assert bar.naming.isHidden()
+    assert bar.save.hasFocus()
+    bar.save.click()
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
     dialog = dialog_of(window, "program.settings")
-    assert shelf.naming.isHidden(), "what was begun is over"
+    assert bar.naming.isHidden(), "what was begun is over"
 
 
 def test_a_screen_reader_hears_what_is_wrong_with_an_option(open_window: OpenWindow) -> None:

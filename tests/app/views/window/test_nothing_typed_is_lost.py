@@ -283,10 +283,10 @@ def test_what_a_reset_or_a_deletion_took_comes_back(open_window: OpenWindow) -> 
     assert choices.own.system == ""
     page.presets.delete_wanted.emit("Mine")
     assert dialog.undo_button.text() == "Undo: deleting Mine"
-    assert not page.presets.shelf.own
+    assert not page.presets.saved.own
     choices.choose(GenerationChoice(temperature=0.9))
     dialog.undo_button.click()
-    assert [each.name for each in page.presets.shelf.own] == ["Mine"]
+    assert [each.name for each in page.presets.saved.own] == ["Mine"]
     dialog.undo_button.click()
     assert (choices.own.system, choices.own.stop) == ("Be brief.", ("END",))
     assert choices.own.temperature == 0.9, "what was chosen since stays"

@@ -22,7 +22,7 @@ from engine.formats.draft_head import covers
 from engine.formats.safetensors.heads import read_medusa
 from engine.formats.vocabulary import Vocabulary, make_vocabulary
 from engine.library.compat import rank_drafts
-from engine.library.heads import heads_near, judge_heads
+from engine.library.heads import find_heads_of, judge_heads
 from engine.library.scan import scan_folder
 from engine.loading.open import open_backend
 from helpers.heads.compiled_medusa import NormedStates, PlainMedusa, output_of, states_of, write_medusa_for
@@ -209,7 +209,7 @@ def test_found_and_listed(target: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert (best.path.name, fit.fits, fit.head) == ("c", True, "medusa"), "what the window's picker asks"
     assert "width 128" in found["b.gguf"]["a"].reason
     assert "another vocabulary" in found["b.gguf"]["e"].reason
-    assert [path.name for path in heads_near(tmp_path / "b.gguf")] == ["a", "c", "e"]
+    assert [path.name for path in find_heads_of(tmp_path / "b.gguf")] == ["a", "c", "e"]
     asked = ["--max-tokens", "8", "--temperature", "0", "--lookahead", "3", "--tokens", "--json", "1,40,41"]
     for name in ("b.gguf", "d.gguf"):
         assert main(["generate", "--target", str(tmp_path / name), *asked]) == 0

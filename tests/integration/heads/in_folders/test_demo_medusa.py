@@ -10,7 +10,7 @@ from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.formats.safetensors.heads import read_medusa
 from engine.formats.safetensors.reader import read_safetensors
-from engine.library.heads import heads_near
+from engine.library.heads import find_heads_of
 from engine.library.names import resolve_source
 from helpers.models.pairs import HELD_OUT, assert_same_greedy
 from helpers.paths import ROOT
@@ -69,7 +69,7 @@ def test_they_are_listed_under_the_demo_target_and_taken_only_by_name(
     told = {Path(each["path"]).name: each["heads"] for each in json.loads(capsys.readouterr().out)["models"]}
     fits = {Path(each["path"]).name: each["method"] for each in told[bundled_target.name] if each["fits"]}
     assert fits["demo-medusa"] == "medusa"
-    assert heads_near(bundled_target) == []
+    assert find_heads_of(bundled_target) == []
     with SpeculativeDecoder() as decoder:
         decoder.attach_target(LoadConfig(bundled_target, threads=1, trusted=True))
         decoder.find_heads()

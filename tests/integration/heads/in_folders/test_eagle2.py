@@ -16,7 +16,7 @@ from engine.decoder import SpeculativeDecoder
 from engine.errors import EngineError
 from engine.events import Finished, TokenEvent
 from engine.formats.vocabulary import make_vocabulary
-from engine.library.heads import heads_near, judge_heads
+from engine.library.heads import find_heads_of, judge_heads
 from engine.library.scan import inspect_model, scan_folder
 from helpers.decoding.invariants import check_caches
 from helpers.heads.medusa import write_medusa
@@ -253,7 +253,7 @@ def test_one_line_and_without_it(target: Path, tmp_path: Path, capsys: pytest.Ca
         assert main(["generate", "--target", str(whole), "--heads", str(path), *asked]) == 2
         said = capsys.readouterr().err
         assert said.count("\n") == 1
-        assert heads_near(whole) == [path]
+        assert find_heads_of(whole) == [path]
         assert main(["generate", "--target", str(whole), *asked]) == 0
         captured = capsys.readouterr()
         assert json.loads(captured.out)["method"] == "autoregressive"
