@@ -67,7 +67,7 @@ def test_what_does_not_fit_is_greyed_with_the_reason(qtbot: QtBot) -> None:
         PickerLine(None, "", kind="automatic"),
         PickerLine(Path("good"), "Good"),
         PickerLine(Path("bad"), "Bad", problem="It is something else."),
-        PickerLine(Path("large"), "Large", shortage=short, further_parts=True),
+        PickerLine(Path("large"), "Large", shortage=short, with_target=True),
         PickerLine(Path("target"), "Target", shortage=short),
         PickerLine(Path("away"), "Away", away=True, shortage=short),
     )

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from app.views.settings.shelf import ShelfBar
 from PySide6.QtWidgets import QAbstractButton
 
+from app.views.settings.shelf import ShelfBar
 from engine import Message
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
