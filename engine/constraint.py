@@ -123,8 +123,8 @@ class Constraint:
             return Translatable(
                 "The JSON schema uses oneOf whose parts may overlap, which cannot be enforced. Use anyOf instead."
             )
-        told = " ".join(said.split()).rstrip(".")
-        return Translatable("{what} cannot be used: {reason}.", what=_NAMES[self.kind], reason=told)
+        reason = " ".join(said.split()).rstrip(".")
+        return Translatable("{what} cannot be used: {reason}.", what=_NAMES[self.kind], reason=reason)
 
 
 def on_constraint_stack(work: Callable[[], _T], text: str) -> _T:

@@ -598,11 +598,11 @@ class SpeculativeDecoder:
         `thinking` and `tools` as in GenerationRequest. Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed,
         TextNotEncodable, Cancelled.
         """
-        target, told = self._loaded(), freeze_messages(messages)
+        target, frozen = self._loaded(), freeze_messages(messages)
         check_length(max_tokens, 0, None)
         given = thinking_input(check_thinking(thinking), target.tokenizer, Renderer(cancel))
         given = replace(given, tools=freeze_tools(tools) or None, see=eyes_of(target))
-        return measure_turns(told, target.tokenizer, target.context_length, max_tokens, cancel, given)
+        return measure_turns(frozen, target.tokenizer, target.context_length, max_tokens, cancel, given)
 
     @property
     def sees(self) -> bool:
@@ -702,18 +702,18 @@ class SpeculativeDecoder:
         `reply_next`: it is to reply now, or to go on with the last message if that is its own; False: they end there.
         Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable, Cancelled.
         """
-        target, told = self._loaded(), freeze_messages(messages)
+        target, frozen = self._loaded(), freeze_messages(messages)
         tokenizer = target.tokenizer
-        if not told:
+        if not frozen:
             raise InvalidRequest("There is no message to be read.")
         renderer = Renderer(cancel)
         given = thinking_input(check_thinking(thinking), tokenizer, renderer)
         variables = {**given.arguments, **(template_options or {})}
         given = replace(given, tools=freeze_tools(tools) or None, arguments=variables, see=eyes_of(target))
         if reply_next:
-            prompt = render_prompt(told, tokenizer, renderer, given)
+            prompt = render_prompt(frozen, tokenizer, renderer, given)
         else:
-            prompt = render_conversation(told, tokenizer, renderer, given)
+            prompt = render_conversation(frozen, tokenizer, renderer, given)
         markers = tuple(prompt.markers(tokenizer))
         return ReadPrompt(prompt.text, markers, len(prompt.tokens(tokenizer)), renderer.notes)
 

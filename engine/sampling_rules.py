@@ -19,7 +19,7 @@ class Rule(NamedTuple):
 
     `type`: as C calls it. `off`: the value with which the rule changes nothing, which is also the default. `range`: an
     interval as the table writes it, from `least` (`above`: which does not belong to it) to `most`. `help`: for the
-    command line, where the option `option` sets the number. `told`: what the compiled code says of the same rule.
+    command line, where the option `option` sets the number. `signature`: the rule in the compiled code's table.
     """
 
     kind: Literal["cut", "penalty"]
@@ -32,7 +32,7 @@ class Rule(NamedTuple):
     above: bool
     help: str
     option: str
-    told: str
+    signature: str
 
 
 def read_table(text: str) -> tuple[Rule, ...]:
@@ -64,5 +64,5 @@ def _read(line: str) -> Rule:
 RULES = read_table(TABLE.read_text(encoding="utf-8"))
 CUTS = tuple(rule for rule in RULES if rule.kind == "cut")
 PENALTIES = tuple(rule for rule in RULES if rule.kind == "penalty")
-SIGNATURE = "".join(rule.told for rule in RULES)
+SIGNATURE = "".join(rule.signature for rule in RULES)
 """The signature of a library that was compiled with the same table."""

@@ -217,10 +217,10 @@ class GenerationStats:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the stable JSON form: every counter and every derived figure, null where a server did not tell it."""
-        told = self._counted()
+        data = self._counted()
         if self.untold:
-            told |= {name: None for group in self.untold for name in UNTOLD[group]} | {"untold": list(self.untold)}
-        return told
+            data |= {name: None for group in self.untold for name in UNTOLD[group]} | {"untold": list(self.untold)}
+        return data
 
     def _counted(self) -> dict[str, Any]:
         return {

@@ -130,7 +130,7 @@ def describe_cards() -> list[str]:
     return [
         f"{name} ({description})"
         for name, description in zip(
-            library.card_names(), library._told_of_cards("ggml_backend_dev_description"), strict=True
+            library.card_names(), library._card_facts("ggml_backend_dev_description"), strict=True
         )
     ]
 

@@ -236,7 +236,7 @@ class Bench:
     def warm_up(self, note: Callable[[int], None] = lambda _done: None) -> Pace:
         """Run each way once, so that nothing is touched for the first time later, and time plain decoding.
 
-        `note` is told how many ways are done. Raises Cancelled.
+        `note` receives the number of ways done. Raises Cancelled.
         """
         prompt = self.prompts[0]
         for done, way in enumerate(self.ways):

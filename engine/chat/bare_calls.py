@@ -110,11 +110,11 @@ def _call(value: object, names: Collection[str]) -> ToolCall:
     """Return the call that a JSON value says. Raises ValueError."""
     value = value if isinstance(value, Mapping) else {}
     inner = value.get("function")
-    told: Mapping[str, Any] = inner if isinstance(inner, Mapping) else value
+    function: Mapping[str, Any] = inner if isinstance(inner, Mapping) else value
     name = next(
-        (told[key] for key in ("name", "tool_name", "tool", "function") if isinstance(told.get(key), str)), None
+        (function[key] for key in ("name", "tool_name", "tool", "function") if isinstance(function.get(key), str)), None
     )
-    arguments = next((told[key] for key in ("arguments", "parameters", "input") if key in told), None)
+    arguments = next((function[key] for key in ("arguments", "parameters", "input") if key in function), None)
     if isinstance(arguments, str):
         arguments = json.loads(arguments or "{}")
     if not isinstance(name, str) or name not in names or not isinstance(arguments, Mapping):

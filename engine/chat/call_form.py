@@ -124,28 +124,28 @@ class _Finder:
             )
         except ChatTemplateFailed:
             return None
-        told: Mapping[str, Any] = {**arguments, _COUNT: _NUMBER}
+        filled: Mapping[str, Any] = {**arguments, _COUNT: _NUMBER}
         tries = () if form is None else (form, *map(_without_last_mark, (form, _without_last_mark(form))))
-        form = next((each for each in tries if self._is_read(each, [(_NAMES[0], told)])), None)
-        if form is None or _NAMES[0] in write_calls(form, [("", told)]):  # The name stands there twice.
+        form = next((each for each in tries if self._is_read(each, [(_NAMES[0], filled)])), None)
+        if form is None or _NAMES[0] in write_calls(form, [("", filled)]):  # The name stands there twice.
             return None
-        form = replace(form, blanks=self._is_read(form, [(_NAMES[0], told)], "\n\n"))
+        form = replace(form, blanks=self._is_read(form, [(_NAMES[0], filled)], "\n\n"))
         if not self._is_read(form, [(_NAMES[0], {})]):
             return replace(form, between=None, empty=None) if form.tags is not None else None
-        several = form.between is None or self._is_read(form, [(_NAMES[0], told), (_NAMES[1], {})])
+        several = form.between is None or self._is_read(form, [(_NAMES[0], filled), (_NAMES[1], {})])
         return form if several else replace(form, between=None)
 
     def _render(self, calls: Sequence[Mapping[str, Any]] = ()) -> str:
         """Return the prompt of a question, or the conversation with calls of these arguments behind it."""
-        told: list[dict[str, Any]] = [_QUESTION]
+        messages: list[dict[str, Any]] = [_QUESTION]
         options: dict[str, object] = {}
         if calls:
             functions = [{"name": _NAMES[place], "arguments": each} for place, each in enumerate(calls)]
             listed = [{"id": CALL_ID, "type": "function", "function": function} for function in functions]
-            told.append({"role": "assistant", "content": "", "tool_calls": listed})
+            messages.append({"role": "assistant", "content": "", "tool_calls": listed})
             options["add_generation_prompt"] = False
         given = replace(self._given, arguments={**self._given.arguments, **options})
-        chat = TemplateChat(told, given, self._tokenizer.bos_token, self._tokenizer.eos_token)
+        chat = TemplateChat(messages, given, self._tokenizer.bos_token, self._tokenizer.eos_token)
         return render_usable(self._renderer, self._template, chat)
 
     def _written(self, prompt: str, calls: Sequence[Mapping[str, Any]]) -> str | None:
@@ -253,8 +253,8 @@ def write_calls(form: CallForm, calls: Sequence[tuple[str, Mapping[str, Any]]]) 
 
 def _one_call(form: CallForm, name: str, arguments: Mapping[str, Any]) -> str:
     if form.tags is None:
-        told = json.dumps(arguments, ensure_ascii=False)
-        return f"{name}{form.middle}{told}" if form.name_first else f"{told}{form.middle}{name}"
+        written = json.dumps(arguments, ensure_ascii=False)
+        return f"{name}{form.middle}{written}" if form.name_first else f"{written}{form.middle}{name}"
     tags, values = form.tags, []
     for key, value in arguments.items():
         text = value if isinstance(value, str) and not tags.json else json.dumps(value, ensure_ascii=False)

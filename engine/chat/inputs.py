@@ -55,8 +55,8 @@ def template_message(message: Message | TemplateMessage, *, marked: bool = False
 
     `marked`: marks stand for its images.
     """
-    told = message.as_template_dict(marked=marked) if isinstance(message, Message) else message
-    made = {name: value for name, value in told.items() if value is not None}
+    plain = message.as_template_dict(marked=marked) if isinstance(message, Message) else message
+    made = {name: value for name, value in plain.items() if value is not None}
     reasoning = next((made[name] for name in _REASONING if name in made), None)
     if reasoning is not None:
         made = {"thinking": reasoning, **made, "reasoning_content": reasoning}

@@ -105,19 +105,19 @@ def render_prompt(
     given: TemplateInput = PLAIN_INPUT,
 ) -> PromptText:
     """Render a conversation as a model reads it. Raises ChatTemplateFailed, Cancelled."""
-    told = [template_message(message, marked=given.see is not None) for message in messages]
+    rendered = [template_message(message, marked=given.see is not None) for message in messages]
     pictures = _pictures(messages, given)
-    if len(told) > 1 and told[-1]["role"] == "assistant":
+    if len(rendered) > 1 and rendered[-1]["role"] == "assistant":
         # Apart, as the reply was written.
-        prompt = replace(render_prompt(told[:-1], tokenizer, renderer, given), pictures=pictures)
-        reply = str(told[-1].get("content") or "")
+        prompt = replace(render_prompt(rendered[:-1], tokenizer, renderer, given), pictures=pictures)
+        reply = str(rendered[-1].get("content") or "")
         cuts = reply_cuts(reply, prompt.before.text, lookalikes_of(tokenizer))
         return replace(prompt, written=CutText(reply, tuple(cuts)))
     template = choose_template(tokenizer.chat_templates, given)
     if template is None:
-        text = "\n".join(str(each.get("content") or "") for each in told)
+        text = "\n".join(str(each.get("content") or "") for each in rendered)
         return PromptText(_cut(text, tokenizer), plain=True, pictures=pictures)
-    return PromptText(render_cut(template, told, tokenizer, renderer, given), pictures=pictures)
+    return PromptText(render_cut(template, rendered, tokenizer, renderer, given), pictures=pictures)
 
 
 def render_conversation(
@@ -128,8 +128,8 @@ def render_conversation(
     if template is None:
         return render_prompt(messages, tokenizer, renderer, given)
     ended = replace(given, arguments={**given.arguments, "add_generation_prompt": False})
-    told = [template_message(message, marked=given.see is not None) for message in messages]
-    return PromptText(render_cut(template, told, tokenizer, renderer, ended), pictures=_pictures(messages, given))
+    rendered = [template_message(message, marked=given.see is not None) for message in messages]
+    return PromptText(render_cut(template, rendered, tokenizer, renderer, ended), pictures=_pictures(messages, given))
 
 
 def _pictures(messages: Sequence[Message | Mapping[str, Any]], given: TemplateInput) -> dict[str, Sequence[int]]:

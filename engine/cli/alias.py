@@ -28,11 +28,11 @@ def run(args: argparse.Namespace) -> int:
         keep_alias(args.name, None)
     elif args.model is not None:
         keep_alias(args.name, args.model)
-    told = aliases()
+    known = aliases()
     if args.json:
-        print(json.dumps({"aliases": told}))
+        print(json.dumps({"aliases": known}))
     elif args.model is None and not args.remove:
-        shown = told if args.name is None else {name: told[name] for name in (args.name,) if name in told}
+        shown = known if args.name is None else {name: known[name] for name in (args.name,) if name in known}
         if args.name is not None and not shown:
             raise InvalidRequest(f"There is no alias {args.name!r}.")
         for name, meant in sorted(shown.items()):

@@ -347,19 +347,19 @@ class Chat:
             raise InvalidRequest("Type the name of an option, = and its value, such as /set temperature=0.7")
         name = name.removeprefix("--").replace("-", "_")
         try:
-            told = None if value.casefold() in ("", "none") else json.loads(value)
+            parsed = None if value.casefold() in ("", "none") else json.loads(value)
         except ValueError:
-            told = value
+            parsed = value
         options = {known: each for known, each in self._options.items() if known != name}
         try:
             check_names([name], GenerationOptions.__annotations__)
-            if told is not None or name in self._first:
-                options[name] = self._first[name] if told is None else told
+            if parsed is not None or name in self._first:
+                options[name] = self._first[name] if parsed is None else parsed
             make_request("x", dict(options), self._settings.sampling, self._settings.speculation)
         except InvalidRequest as error:
             raise _NotSet(str(error)) from None
         self._options = options
-        self._tell(f"{name} is as it was at the beginning." if told is None else f"{name} is {told!r}.")
+        self._tell(f"{name} is as it was at the beginning." if parsed is None else f"{name} is {parsed!r}.")
 
     def _save(self, argument: str) -> None:
         path = self._path(argument)

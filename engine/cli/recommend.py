@@ -51,9 +51,9 @@ def _run(args: argparse.Namespace, cancel: CancelToken) -> int:
     found = recommended(measure=True, hubs=hubs, machine=machine, cancel=cancel)
     if args.json:
         pace = found.machine.pace
-        told: dict[str, Any] = {"memory": found.machine.memory, "card": found.machine.card}
-        told |= {"measured": None if pace is None else pace.to_json(), "estimates": True}
-        print(json.dumps({**told, "models": list(map(asdict, found.models)), "left_out": found.left_out}))
+        report: dict[str, Any] = {"memory": found.machine.memory, "card": found.machine.card}
+        report |= {"measured": None if pace is None else pace.to_json(), "estimates": True}
+        print(json.dumps({**report, "models": list(map(asdict, found.models)), "left_out": found.left_out}))
         return 0
     for reason in found.left_out:
         print(f"outrider-engine: left out: {reason}", file=sys.stderr)

@@ -158,5 +158,5 @@ class TerminalCalls:
 def _shown(call: ToolCall, tool: Tool | None) -> list[str]:
     """Return the lines that show a call: the tool's server, and each argument."""
     name = one_line(call.name) if tool is None else f"{one_line(tool.server)} · {one_line(tool.title)}"
-    told = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in call.arguments.items()]
-    return [f"→ {name}", *(f"    {line}" for line in plain_text("\n".join(told), _MOST_SHOWN).splitlines())]
+    arguments = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in call.arguments.items()]
+    return [f"→ {name}", *(f"    {line}" for line in plain_text("\n".join(arguments), _MOST_SHOWN).splitlines())]

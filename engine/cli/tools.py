@@ -185,11 +185,17 @@ def _show(args: argparse.Namespace) -> None:
     config, kept = _server(args.name), Permissions(permissions_file())
     with _offered(config) as offer:
         if args.json:
-            print(json.dumps({"tools": [_told(tool, config, kept) for tool in offer.tools], **_further_offers(offer)}))
+            print(
+                json.dumps(
+                    {"tools": [_described(tool, config, kept) for tool in offer.tools], **_further_offers(offer)}
+                )
+            )
             return
         for tool in offer.tools:
-            told = _told(tool, config, kept)
-            marks = ["off"] * (not told["on"]) + ["writes"] * tool.writes + [told["permission"] or "asks first"]
+            described = _described(tool, config, kept)
+            marks = (
+                ["off"] * (not described["on"]) + ["writes"] * tool.writes + [described["permission"] or "asks first"]
+            )
             print(f"{tool.name} ({', '.join(marks)})")
             if said := " ".join(tool.description.split()):
                 print(f"    {said if len(said) < 200 else said[:200] + '…'}")
@@ -202,7 +208,7 @@ def _further_offers(offer: ServerOffer) -> dict[str, list[str]]:
     return {"resources": list(offer.resources), "prompts": list(offer.prompts), "notes": list(offer.notes)}
 
 
-def _told(tool: Tool, config: ServerConfig, kept: Permissions) -> dict[str, Any]:
+def _described(tool: Tool, config: ServerConfig, kept: Permissions) -> dict[str, Any]:
     given = kept.given(tool)
     return {
         "name": tool.name,

@@ -115,9 +115,9 @@ def _codex_written(path: Path, place: ServerPlace) -> str:
 
 def _claude(place: ServerPlace) -> dict[str, str]:
     kinds = ("MODEL", "DEFAULT_OPUS_MODEL", "DEFAULT_SONNET_MODEL", "DEFAULT_HAIKU_MODEL")
-    told = {"ANTHROPIC_BASE_URL": place.root, "ANTHROPIC_AUTH_TOKEN": place.any_key}
-    told |= {f"ANTHROPIC_{kind}": place.model for kind in kinds}
-    return told | {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    variables = {"ANTHROPIC_BASE_URL": place.root, "ANTHROPIC_AUTH_TOKEN": place.any_key}
+    variables |= {f"ANTHROPIC_{kind}": place.model for kind in kinds}
+    return variables | {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 
 
 def _continue(place: ServerPlace) -> dict[str, str]:

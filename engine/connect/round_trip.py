@@ -42,8 +42,8 @@ def ask_as_program(place: ServerPlace, interface: Interface, *, cancel: CancelTo
     began = perf_counter()
     said = connection.read(f"{address.root}{_PATHS[interface]}", cancel or CancelToken(), _body(place, interface))
     try:
-        told = json.loads(said)
-        text, model = _text(told, interface), str(told.get("model") or "")
+        answer = json.loads(said)
+        text, model = _text(answer, interface), str(answer.get("model") or "")
     except (ValueError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
         raise _odd(connection) from None
     return RoundTrip(_PATHS[interface], text[:500], model[:100], perf_counter() - began)
@@ -60,12 +60,14 @@ def _body(place: ServerPlace, interface: Interface) -> dict[str, Any]:
     return {"model": place.model, "messages": messages, "max_tokens": _MOST_TOKENS}
 
 
-def _text(told: Any, interface: Interface) -> str:
+def _text(answer: Any, interface: Interface) -> str:
     """Return the text of an answer, of thoughts where it got no further. Raises KeyError and its like."""
     if interface == "chat":
-        message = told["choices"][0]["message"]
+        message = answer["choices"][0]["message"]
         return str(message.get("content") or message.get("reasoning_content") or "")
     parts = (
-        told["content"] if interface == "messages" else [part for item in told["output"] for part in item["content"]]
+        answer["content"]
+        if interface == "messages"
+        else [part for item in answer["output"] for part in item["content"]]
     )
     return "".join(str(part.get("text") or part.get("thinking") or "") for part in parts)

@@ -65,10 +65,10 @@ def read_settings(path: Path) -> str:
 
 
 def _not_readable(path: Path, kind: str) -> InvalidRequest:
-    told = Translatable(
+    problem = Translatable(
         "{path} is no plain {kind}, or has it in a form of its own. Copy what to set by hand.", path=path, kind=kind
     )
-    return InvalidRequest(told)
+    return InvalidRequest(problem)
 
 
 # JSON -----------------------------------------------------------------------------------------------------------------
@@ -192,8 +192,8 @@ def yaml_list_with(path: Path, key: str, item: Mapping[str, Any], head: Mapping[
     first = next(iter(item))
     own = re.compile(rf"\s*-\s*{re.escape(first)}\s*:\s*[\"']?{re.escape(str(item[first]))}[\"']?\s*")
     kept = [line for lines_of in items if not own.fullmatch(lines_of[0]) for line in lines_of if line.strip()]
-    told = [f"{name}: {json.dumps(value)}" for name, value in item.items()]
-    made = [f"{indent}{'- ' if number == 0 else '  '}{line}" for number, line in enumerate(told)]
+    entries = [f"{name}: {json.dumps(value)}" for name, value in item.items()]
+    made = [f"{indent}{'- ' if number == 0 else '  '}{line}" for number, line in enumerate(entries)]
     before = lines[: begins[0]] if begins else lines[:place]
     return "\n".join([*before, *kept, *made, *lines[end:], ""])
 

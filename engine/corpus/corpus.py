@@ -266,9 +266,9 @@ def files_of(folders: Iterable[Path], *, most_bytes: int = 2**20) -> Iterator[tu
             for name in files:
                 path = os.path.join(place, name)  # noqa: PTH118 - thousands of files
                 with suppress(OSError):
-                    told = os.lstat(path)
-                    if os.path.isfile(path) and not os.path.islink(path) and 0 < told.st_size <= most_bytes:  # noqa: PTH113, PTH114
-                        found.append((told.st_mtime_ns, told.st_size, path))
+                    status = os.lstat(path)
+                    if os.path.isfile(path) and not os.path.islink(path) and 0 < status.st_size <= most_bytes:  # noqa: PTH113, PTH114
+                        found.append((status.st_mtime_ns, status.st_size, path))
     for changed, size, path in sorted(found, reverse=True):
         key = hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()
         yield key, f"{changed}-{size}", partial(Path(path).read_text, encoding="utf-8")
@@ -301,8 +301,8 @@ _PROBE = "Probing what a tokenizer makes of 1,234 words: naïve Größe, 東京,
 def open_corpus(folder: Path, tokenizer: Encodes, vocab_size: int) -> Corpus:
     """Return the corpus that a folder keeps for a tokenizer: each has its own, since a corpus holds tokens."""
     tokens = tokenizer.encode(_PROBE, add_special=False, parse_special=False)
-    told = f"{vocab_size} {' '.join(map(str, tokens))}".encode()
-    return Corpus(folder / hashlib.blake2b(told, digest_size=16).hexdigest())
+    identity = f"{vocab_size} {' '.join(map(str, tokens))}".encode()
+    return Corpus(folder / hashlib.blake2b(identity, digest_size=16).hexdigest())
 
 
 def prune_corpora(folder: Path, keys: Collection[str]) -> None:

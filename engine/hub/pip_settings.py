@@ -31,18 +31,18 @@ class PipSettings:
 
 def pip_settings() -> PipSettings:
     """Return the settings that pip would use; without an index if pip is configured to use none."""
-    told: dict[str, str] = {}
+    options: dict[str, str] = {}
     for path in _files():
-        told |= _read(path)
+        options |= _read(path)
     for name, value in os.environ.items():
         if name.startswith("PIP_") and value:
-            told[_key(name[4:])] = value
-    if told.get("no-index", "").strip().casefold() in ("1", "true", "yes", "on", "y", "t"):
+            options[_key(name[4:])] = value
+    if options.get("no-index", "").strip().casefold() in ("1", "true", "yes", "on", "y", "t"):
         return PipSettings(())
-    indexes = [told.get("index-url", "").strip() or _default(), *told.get("extra-index-url", "").split()]
+    indexes = [options.get("index-url", "").strip() or _default(), *options.get("extra-index-url", "").split()]
     asked = dict.fromkeys(index.rstrip("/") for index in indexes if index.startswith(("http://", "https://")))
-    bundle = expanded(told["cert"]) if told.get("cert") else None
-    return PipSettings(tuple(asked), None if bundle is None else str(bundle), told.get("proxy") or None)
+    bundle = expanded(options["cert"]) if options.get("cert") else None
+    return PipSettings(tuple(asked), None if bundle is None else str(bundle), options.get("proxy") or None)
 
 
 def _default() -> str:

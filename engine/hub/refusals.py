@@ -177,9 +177,9 @@ def _words(headers: HTTPMessage, body: bytes) -> str:
     return message_of({"error": headers.get("X-Error-Message")}) or message_in(body[:65536])
 
 
-def message_of(told: object) -> str:
+def message_of(value: object) -> str:
     """Return the words of a server's error, whatever form it has: one line, not too long."""
-    found: object = told
+    found: object = value
     for _ in range(3):
         if not isinstance(found, dict):
             break

@@ -182,46 +182,46 @@ class Transfer:
         elsewhere = head.url != self.source.url
         return Unfinished(said) if elsewhere and head.status in (400, 401, 403, 404, 410) else said
 
-    # What is told ---------------------------------------------------------------------------------------------------
+    # Answers ------------------------------------------------------------------------------------------------------
 
     def _judge(self, head: Head, part: PartialFile) -> None:
         """Compare an answer's facts of the file with the known ones. Raises _Changed, Unfinished, DownloadFailed."""
-        told = FileFacts.of(head, self.source)
-        if head.status == 206 and told.first != (self.source.start or 0) + part.length:
+        facts = FileFacts.of(head, self.source)
+        if head.status == 206 and facts.first != (self.source.start or 0) + part.length:
             raise Unfinished(refusals.not_understood(head.url))
         if head.status == 200 and self.source.start is not None:
             if part.length:
                 raise _Changed
             raise refusals.no_parts(head.url)
         if part.length:
-            if self._has_changed(part.record, told):
+            if self._has_changed(part.record, facts):
                 if head.status == 206:
                     raise _Changed
-                self._start(head, part, told, changed=True)
+                self._start(head, part, facts, changed=True)
             elif head.status == 200:
                 self._say(Translatable("{name} begins anew: the server cannot go on in the middle.",
                                        name=self.source.name))  # fmt: skip
-                self._start(head, part, told)
+                self._start(head, part, facts)
         else:
-            self._start(head, part, told)
+            self._start(head, part, facts)
 
-    def _has_changed(self, record: dict[str, Any], told: FileFacts) -> bool:
+    def _has_changed(self, record: dict[str, Any], facts: FileFacts) -> bool:
         for name in ("etag", "linked", "whole"):
-            before, now = record.get(name), getattr(told, name)
+            before, now = record.get(name), getattr(facts, name)
             if before is not None and now is not None and before != now:
                 return True
         return False
 
-    def _start(self, head: Head, part: PartialFile, told: FileFacts, *, changed: bool = False) -> None:
+    def _start(self, head: Head, part: PartialFile, facts: FileFacts, *, changed: bool = False) -> None:
         """Begin with the first byte of an answer. Raises _Changed if the file is another one than the listed."""
         if changed:
             self._say_changed()
             part.restart({}, 0)
             self._ask_anew()
-        linked_sha, _ = as_digest(told.linked)
+        linked_sha, _ = as_digest(facts.linked)
         source = self.source
         other = linked_sha is not None and source.sha256 not in (None, linked_sha) and source.start is None
-        size = source.size if source.start is not None else told.whole
+        size = source.size if source.start is not None else facts.whole
         if other or (None not in (size, source.size) and size != source.size):
             if self._contradicted:
                 raise DownloadFailed(
@@ -240,7 +240,7 @@ class Transfer:
             raise refusals.not_understood(head.url)
         self.source = source = replace(source, size=size, sha256=source.sha256 or linked_sha)
         record = {"identity": source.identity, "start": source.start, "size": size, "sha256": source.sha256}
-        record |= {"blob": source.blob, "etag": told.etag, "linked": told.linked, "whole": told.whole}
+        record |= {"blob": source.blob, "etag": facts.etag, "linked": facts.linked, "whole": facts.whole}
         part.check_room(size)
         part.restart(record, size)
 
@@ -354,8 +354,8 @@ class FileFacts:
                 raise Unfinished(refusals.not_understood(head.url))
             first, whole = int(match[1]), int(match[3]) if match[3] != "*" else None
         elif whole is None:
-            told = (head.first.get("X-Linked-Size") or "").strip()
-            whole = int(told) if told.isdecimal() and len(told) < 19 else source.size
+            length = (head.first.get("X-Linked-Size") or "").strip()
+            whole = int(length) if length.isdecimal() and len(length) < 19 else source.size
         return cls(first, whole, head.headers.get("ETag"), linked)
 
 

@@ -82,8 +82,8 @@ def quantisation_of(path: str) -> str:
 
 def quantisations_of(found: FoundRepository) -> tuple[str, ...]:
     """Return the quantisations of a repository's GGUF files, as far as their names tell them."""
-    told = {quantisation_of(path) for path in found.files if path.lower().endswith(".gguf")}
-    return tuple(sorted(told - {""}))
+    quantisations = {quantisation_of(path) for path in found.files if path.lower().endswith(".gguf")}
+    return tuple(sorted(quantisations - {""}))
 
 
 def _parts(file: HubFile, by_path: dict[str, HubFile]) -> tuple[HubFile, ...]:
@@ -101,14 +101,14 @@ def _parts(file: HubFile, by_path: dict[str, HubFile]) -> tuple[HubFile, ...]:
 def _of_quantisation(
     repository: Repository, models: dict[str, tuple[HubFile, ...]], quantisation: str | None
 ) -> tuple[HubFile, ...]:
-    told = {path: quantisation_of(path) for path in models}
+    quantisations = {path: quantisation_of(path) for path in models}
     for name in QUANTISATIONS if quantisation is None else (quantisation,):
-        found = [path for path in models if told[path].casefold() == name.casefold() or _ends_with(path, name)]
+        found = [path for path in models if quantisations[path].casefold() == name.casefold() or _ends_with(path, name)]
         if found:
             return models[min(found, key=lambda path: (path.count("/"), len(path), path))]
     if quantisation is None:
         return models[min(models)]
-    there = sorted({name or PurePosixPath(path).name for path, name in told.items()})
+    there = sorted({name or PurePosixPath(path).name for path, name in quantisations.items()})
     raise DownloadFailed(
         Translatable(
             "{repository} has no {quantisation}. It has: {there}.",
@@ -141,8 +141,8 @@ def _companions(repository: Repository, model: Sequence[HubFile]) -> list[HubFil
 
 
 def _rank(file: HubFile, order: Sequence[str]) -> tuple[int, str]:
-    told = quantisation_of(file.path).upper()
-    return (order.index(told) if told in order else len(order), file.path)
+    quantisation = quantisation_of(file.path).upper()
+    return (order.index(quantisation) if quantisation in order else len(order), file.path)
 
 
 def _safetensors(repository: Repository) -> tuple[HubFile, ...]:

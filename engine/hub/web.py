@@ -49,7 +49,7 @@ class Patience:
     """Hold timeouts, in seconds, and the number of retries.
 
     `connect`: for a connection; `silent`: for the next byte; `tries`: in a row without anything that came;
-    `first` and `most`: between two tries; `told`: the longest that a server may ask for.
+    `first` and `most`: between two tries; `longest_wait`: the most that a server may ask for.
     """
 
     connect: float = 15.0
@@ -57,7 +57,7 @@ class Patience:
     tries: int = 7
     first: float = 0.5
     most: float = 30.0
-    told: float = 300.0
+    longest_wait: float = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ class Head:
 
     def number(self, name: str) -> int | None:
         """Return a header that is a whole number; None for any other."""
-        told = (self.headers.get(name) or "").strip()
-        return int(told) if told.isdecimal() and len(told) < 19 else None
+        value = (self.headers.get(name) or "").strip()
+        return int(value) if value.isdecimal() and len(value) < 19 else None
 
 
 class Unfinished(Exception):
@@ -102,8 +102,8 @@ class Web:
         parts = urlsplit(url)
         login = None
         if parts.username:
-            told = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-            login = "Basic " + base64.b64encode(told.encode()).decode()
+            login_text = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+            login = "Basic " + base64.b64encode(login_text.encode()).decode()
         return replace(self, home=origin(url), authorization=login)
 
     def read(self, url: str, cancel: CancelToken, headers: Mapping[str, str] | None = None) -> tuple[Head, bytes]:
@@ -175,7 +175,7 @@ class Tries:
         """Wait until the next try. Raises DownloadFailed if there were enough of them; Cancelled."""
         self._failed += 1
         patience = self._patience
-        if self._failed >= patience.tries or (problem.after or 0) > patience.told:
+        if self._failed >= patience.tries or (problem.after or 0) > patience.longest_wait:
             raise problem.said from None
         grown = min(patience.first * 2 ** (self._failed - 1), patience.most)
         end = monotonic() + (grown * random.uniform(0.75, 1.25) if problem.after is None else problem.after)  # noqa: S311
@@ -321,13 +321,15 @@ def _connect(web: Web, url: str) -> tuple[HTTPConnection, str, dict[str, str]]:
         if at.scheme not in ("", "http") or not at.hostname:
             raise refusals.strange_proxy(at.scheme or "?")
         login = f"{unquote(at.username)}:{unquote(at.password or '')}" if at.username else None
-        told = {} if login is None else {"Proxy-Authorization": "Basic " + base64.b64encode(login.encode()).decode()}
+        login_header = (
+            {} if login is None else {"Proxy-Authorization": "Basic " + base64.b64encode(login.encode()).decode()}
+        )
         if secure is None:
-            made, extra = HTTPConnection(at.hostname, at.port or 80, timeout=timeout), told
+            made, extra = HTTPConnection(at.hostname, at.port or 80, timeout=timeout), login_header
             target = urlunsplit(("http", parts.netloc.rpartition("@")[2], parts.path or "/", parts.query, ""))
         else:
             made, extra = HTTPSConnection(at.hostname, at.port or 80, timeout=timeout, context=secure), {}
-            made.set_tunnel(host, parts.port or 443, told)
+            made.set_tunnel(host, parts.port or 443, login_header)
     made.connect()
     if made.sock is not None:
         made.sock.settimeout(web.patience.silent)
@@ -361,9 +363,9 @@ def _check_head(head: Head) -> None:
         raise refusals.compressed(head.url)
 
 
-def retry_after(told: str | None) -> float | None:
+def retry_after(value: str | None) -> float | None:
     """Return the seconds that a server asks to wait: a number or a date; None if it says nothing of sense."""
-    text = (told or "").strip()
+    text = (value or "").strip()
     if text.isdecimal():
         return float(text[:9])
     try:

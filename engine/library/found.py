@@ -106,8 +106,8 @@ def described(models: tuple[NamedModel, ...], cancel: CancelToken | None = None)
 
 def _lm_studio_roots() -> list[Path]:
     home = Path.home()
-    told = _text(home / ".lmstudio-home-pointer").strip().splitlines()[:1]
-    return _there([*map(Path, told), home / ".lmstudio", home / ".cache" / "lm-studio"])
+    lines = _text(home / ".lmstudio-home-pointer").strip().splitlines()[:1]
+    return _there([*map(Path, lines), home / ".lmstudio", home / ".cache" / "lm-studio"])
 
 
 def _lm_studio() -> Iterator[FoundPlace]:
@@ -166,9 +166,9 @@ def _jan_models(root: Path, folder: Path) -> Iterator[NamedModel]:
     for index, note in enumerate(sorted(folder.rglob("model.yml"))):
         if index >= _MOST_ENTRIES:
             return
-        told = _scalars(_text(note))
-        name = told.get("name") or note.parent.relative_to(folder).as_posix()
-        where = told.get("model_path")
+        entries = _scalars(_text(note))
+        name = entries.get("name") or note.parent.relative_to(folder).as_posix()
+        where = entries.get("model_path")
         if not where:
             yield NamedModel(name, None, Translatable("Its model.yml cannot be read. Import it again in Jan."))
             continue
@@ -201,10 +201,10 @@ def _kobold() -> Iterator[FoundPlace]:
 
 def _kobold_settings(root: Path, seen: set[Path]) -> Iterator[NamedModel]:
     for note in sorted(root.glob("*.kcpps"))[:_MOST_ENTRIES]:
-        told = _json(note)
-        where = told.get("model_param") or told.get("model")
+        settings = _json(note)
+        where = settings.get("model_param") or settings.get("model")
         where = where[0] if isinstance(where, list) and where else where
-        if not told:
+        if not settings:
             yield NamedModel(note.stem, None, Translatable("Its settings {file} cannot be read.", file=note.name))
         elif isinstance(where, str) and where and "://" not in where:
             path = root / expanded(where)
@@ -234,15 +234,15 @@ def _llama_cpp_models(folder: Path) -> Iterator[NamedModel]:
         owner, repository, tag = parts[1:]
         name = f"{owner}/{repository}:{tag}"
         file = _json(note).get("ggufFile")
-        told = file.get("rfilename") if isinstance(file, dict) else None
-        if not isinstance(told, str) or not told:
+        name_in_file = file.get("rfilename") if isinstance(file, dict) else None
+        if not isinstance(name_in_file, str) or not name_in_file:
             yield NamedModel(
                 name,
                 None,
                 Translatable("Its manifest cannot be read. Get it again: llama-server -hf {name}", name=name),
             )
             continue
-        path = folder / f"{owner}_{repository}_{told.replace('/', '_')}"
+        path = folder / f"{owner}_{repository}_{name_in_file.replace('/', '_')}"
         seen.add(path.name)
         if path.name != Path(path.name).name or not path.is_file():
             yield NamedModel(

@@ -47,15 +47,15 @@ def known_folders() -> list[Path]:
 
 def aliases() -> dict[str, str]:
     """Return the aliases, and the models that they mean."""
-    told = _kept().get("aliases")
-    return {str(name): str(meant) for name, meant in told.items()} if isinstance(told, dict) else {}
+    kept = _kept().get("aliases")
+    return {str(name): str(meant) for name, meant in kept.items()} if isinstance(kept, dict) else {}
 
 
 def meant_by(text: str) -> str:
     """Resolve an alias, which may name another one; any other text stays as it is."""
-    told = aliases()
-    while text in told:
-        text = told.pop(text)
+    known = aliases()
+    while text in known:
+        text = known.pop(text)
     return text
 
 
@@ -63,15 +63,15 @@ def keep_alias(name: str, meant: str | None) -> None:
     """Keep an alias; None forgets it. Raises InvalidRequest, OSError."""
     if not _ALIAS.fullmatch(name) or name.casefold().startswith("demo"):
         raise InvalidRequest(Translatable("{name!r} is no alias: write letters, digits, dots and lines.", name=name))
-    told = aliases()
-    if meant is None and name not in told:
+    known = aliases()
+    if meant is None and name not in known:
         raise InvalidRequest(Translatable("There is no alias {name!r}.", name=name))
-    told.pop(name, None)
+    known.pop(name, None)
     if meant is not None:
-        told[name] = meant
+        known[name] = meant
     path = _place()
     private_folder(path.parent)
-    write_whole(path, json.dumps({**_kept(), "aliases": told}, indent=2).encode(), private=True)
+    write_whole(path, json.dumps({**_kept(), "aliases": known}, indent=2).encode(), private=True)
 
 
 def called(text: str) -> Path | None:

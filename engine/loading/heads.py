@@ -82,7 +82,7 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
         raise _no_fit(path, target, Translatable("it has another vocabulary"))
     module = _MEDUSA_ON_LLAMA_CPP if compiled else _IN_FOLDERS[head.method] if folder else _LLAMA_CPP
     opened = load_apart(
-        lambda _told, _token: cast(HeadBackend, _module(module).open_head(config, head, target)), None, cancel
+        lambda _progress, _token: cast(HeadBackend, _module(module).open_head(config, head, target)), None, cancel
     )
     if not compiled and not same_tokens(vocabulary, vocabulary_of_backend(opened)):
         opened.close()

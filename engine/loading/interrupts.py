@@ -43,18 +43,18 @@ class _Apart(Generic[_Made]):
 
     def __init__(self, work: Callable[[Progress | None, CancelToken], _Made]) -> None:
         self._work, self._cancel, self._unwanted = work, CancelToken(), threading.Event()
-        self._told: SimpleQueue[float | None] = SimpleQueue()
+        self._reports: SimpleQueue[float | None] = SimpleQueue()
         self._made: _Made | None = None
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="outrider-load")
 
     def _run(self) -> None:
         try:
-            self._made = self._work(self._told.put, self._cancel)
+            self._made = self._work(self._reports.put, self._cancel)
         except BaseException as error:  # noqa: BLE001 - it is the waiting thread's
             self._error = error
         finally:
-            self._told.put(None)
+            self._reports.put(None)
         self._close_unwanted()
 
     def _close_unwanted(self) -> None:
@@ -85,7 +85,7 @@ class _Apart(Generic[_Made]):
 
     def _ended(self, progress: Progress | None) -> bool:
         try:
-            fraction = self._told.get(timeout=_POLL_S)  # On Windows a wait without a limit is not interrupted.
+            fraction = self._reports.get(timeout=_POLL_S)  # On Windows a wait without a limit is not interrupted.
         except Empty:
             return False
         if fraction is not None and progress is not None:

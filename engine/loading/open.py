@@ -238,7 +238,7 @@ def open_embedder(config: LoadConfig, *, cancel: CancelToken | None = None) -> E
     check_processor()
     check_model_file(config, cancel=cancel, embeds=True)
 
-    def load(_told: Progress | None, token: CancelToken) -> Embedder:
+    def load(_progress: Progress | None, token: CancelToken) -> Embedder:
         _backend("llama.cpp")
         module = importlib.import_module("engine.backends.llama_cpp.embedding")
         return cast(Embedder, module.LlamaCppEmbedder.open(config, cancel=token))
@@ -266,10 +266,10 @@ def _open(
         with checked or nullcontext() as model:
             known = {} if model is None else {"vocabulary": model.vocabulary}
 
-            def load(told: Progress | None, token: CancelToken) -> Backend:
+            def load(report_part: Progress | None, token: CancelToken) -> Backend:
                 opens = _backend(name)
                 with _importing_the_rest():
-                    return opens.open(config, progress=told, cancel=token, **known)
+                    return opens.open(config, progress=report_part, cancel=token, **known)
 
             backend = load_apart(load, most, cancel)
             failed.callback(backend.close)

@@ -89,7 +89,7 @@ def checked_file(
 
     Reads the header, compares the memory that it needs with what is free, and tries the file in a child process
     unless `config.trusted` or it passed before. What the child has loaded may be loaded here while the child computes,
-    where memory has room for both. `embeds`: it is to make vectors of texts. `progress` is told a fraction 0..1.
+    where memory has room for both. `embeds`: it is to make vectors of texts. `progress` receives a fraction 0..1.
     Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable (llama.cpp itself), Cancelled.
     """
     model = check_model_header(config.path, embeds=embeds)

@@ -331,7 +331,7 @@ class AutoLookahead(LookaheadPolicy):
         self.source = index.name if offered and index else belief.follower
         trial.gain, self.lookahead = max(trial.worth * belief.plain, 1.0), chosen
         measured = belief.scaled and chosen + 1 in belief.costs.seen and (offered > 0 or belief.acceptance.is_known)
-        self.speedup = trial.gain if measured else 1.0  # What was not measured is not told.
+        self.speedup = trial.gain if measured else 1.0  # Unmeasured speedups are not reported.
         self.limit = chosen if not chosen or trial.exactly is not None else MAX_LOOKAHEAD
         if self._trees and belief.follower:
             rate, each = trial.worth * (self.limit > chosen), belief.costs.draft(belief.follower)

@@ -101,8 +101,8 @@ class _Grammar:
         name = str(function["name"])
         schema = _ANYTHING if name in self._loose else _parameters(function)
         if form.tags is None:
-            told = self._text(json.dumps(name, ensure_ascii=False)[1:-1])
-            first, second = (told, f"a{place}") if form.name_first else (f"a{place}", told)
+            quoted = self._text(json.dumps(name, ensure_ascii=False)[1:-1])
+            first, second = (quoted, f"a{place}") if form.name_first else (f"a{place}", quoted)
             self._lines += [f"{rule}: {first} {self._text(form.middle)} {second}", f"a{place}: {_as_json(schema)}"]
         else:
             self._lines.append(f"{rule}: {self._text(name)} {self._tagged(place, schema, form.tags)}")
@@ -117,12 +117,14 @@ class _Grammar:
         # Of a rule for each place: n: behind other arguments, f: as the first.
         for index, key in enumerate(names):
             value = self._value(f"v{place}_{index}", whole[key], tags, stop, definitions)
-            told, behind = f"{self._text(key + tags.equals)} {value}", f"n{place}_{index + 1}"
+            argument, behind = f"{self._text(key + tags.equals)} {value}", f"n{place}_{index + 1}"
             ended = index + 1 == len(names) and self._form.empty is None
             skip_first = "" if key in required or ended else f" | f{place}_{index + 1}"
             skip_next = "" if key in required else f" | n{place}_{index + 1}"
-            self._lines.append(f"f{place}_{index}: {self._text(tags.opens)} {told} {behind}{skip_first}")
-            self._lines.append(f"n{place}_{index}: {self._text(tags.joins[len(stop) :])} {told} {behind}{skip_next}")
+            self._lines.append(f"f{place}_{index}: {self._text(tags.opens)} {argument} {behind}{skip_first}")
+            self._lines.append(
+                f"n{place}_{index}: {self._text(tags.joins[len(stop) :])} {argument} {behind}{skip_next}"
+            )
         last = len(names)
         self._lines.append(f"n{place}_{last}: {self._text(tags.closes[len(stop) :])}")
         if self._form.empty is not None:
@@ -139,9 +141,9 @@ class _Grammar:
             said = " | ".join(self._text(each) or '""' for each in fixed)
             self._lines.append(f"{rule}: {before} ({said}) {behind} {ending}")
         elif not _is_text(schema) or tags.json:
-            told = {"type": "string", **schema} if tags.json and _is_text(schema) else schema
+            described = {"type": "string", **schema} if tags.json and _is_text(schema) else schema
             first, then = map(self._text, ("", "") if tags.json and _is_text(schema) else tags.plain)
-            self._lines.append(f"{rule}: {first} {_as_json({**told, **definitions})} {then} {ending}")
+            self._lines.append(f"{rule}: {first} {_as_json({**described, **definitions})} {then} {ending}")
         elif self._split.match(tags.quotes[1] + stop):  # A control token ends it, which is no text.
             self._lines.append(f"{rule}: {before} /(?s:.*)/ {behind} {ending}")
         else:
@@ -176,10 +178,10 @@ def _stop(tags: Tags) -> str:
 
 def _parameters(function: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of a function's arguments: an object of the named members, unless it allows more."""
-    told = {**(function.get("parameters") or {})}
-    told.pop("$schema", None)
-    closed = _closed({"properties": {}, **told, "type": "object"})
-    return {"additionalProperties": False, **closed} if not _opens(told) else closed
+    schema = {**(function.get("parameters") or {})}
+    schema.pop("$schema", None)
+    closed = _closed({"properties": {}, **schema, "type": "object"})
+    return {"additionalProperties": False, **closed} if not _opens(schema) else closed
 
 
 def _closed(schema: Any) -> Any:

@@ -111,7 +111,7 @@ class Message:
 
         Only how calls lie between texts is lost; a list of `part.to_dict()` as `content` keeps that.
         """
-        return self._told(self._content_told(), arguments_as_text=True)
+        return self._template_dict(self._json_content(), arguments_as_text=True)
 
     @property
     def pictures(self) -> tuple[ImagePart, ...]:
@@ -127,10 +127,10 @@ class Message:
         marked = marked and bool(self.pictures)
         said = marked or any(isinstance(part, TextPart | FilePart | ToolResult) for part in self.parts)
         content = _joined(self.parts, marked=True) if marked else self.content
-        told = self._told(content if said or not self.tool_calls else None, arguments_as_text=False)
-        return told | {"role": "system" if self.role == "developer" else self.role}
+        data = self._template_dict(content if said or not self.tool_calls else None, arguments_as_text=False)
+        return data | {"role": "system" if self.role == "developer" else self.role}
 
-    def _content_told(self) -> Any:
+    def _json_content(self) -> Any:
         said = [part for part in self.parts if isinstance(part, _ANYWHERE) and not isinstance(part, OtherField)]
         result = self.tool_result
         if not said:
@@ -140,16 +140,16 @@ class Message:
         texts = [] if result is None else [TextPart(result.text)]
         return [part.to_dict() for part in (*texts, *said)]
 
-    def _told(self, content: Any, *, arguments_as_text: bool) -> dict[str, Any]:
-        told: dict[str, Any] = {"role": self.role, "content": content}
+    def _template_dict(self, content: Any, *, arguments_as_text: bool) -> dict[str, Any]:
+        data: dict[str, Any] = {"role": self.role, "content": content}
         if any(isinstance(part, ReasoningPart) for part in self.parts):
-            told["reasoning_content"] = self.reasoning
+            data["reasoning_content"] = self.reasoning
         if calls := self.tool_calls:
-            told["tool_calls"] = [call.to_dict(as_text=arguments_as_text) for call in calls]
+            data["tool_calls"] = [call.to_dict(as_text=arguments_as_text) for call in calls]
         if (result := self.tool_result) is not None:
-            told |= {"tool_call_id": result.call_id} if result.call_id else {}
-            told |= {"name": result.name} if result.name else {}
-        return told | {part.name: part.value for part in self.parts if isinstance(part, OtherField)}
+            data |= {"tool_call_id": result.call_id} if result.call_id else {}
+            data |= {"name": result.name} if result.name else {}
+        return data | {part.name: part.value for part in self.parts if isinstance(part, OtherField)}
 
 
 def _listed(content: object) -> tuple[Any, ...]:

@@ -46,11 +46,11 @@ def parts_of_message(data: object) -> tuple[str, tuple[Part, ...]]:
     return role, (*thoughts, *said, *calls, *others)
 
 
-def parts_from_json(told: object) -> tuple[Part, ...]:
+def parts_from_json(data: object) -> tuple[Part, ...]:
     """Return the parts from their `to_dict`, or from a list of contents as OpenAI has it. Raises InvalidRequest."""
-    if isinstance(told, str | bytes) or not isinstance(told, Sequence):
-        refuse_content(told)
-    return tuple(map(_part, told))
+    if isinstance(data, str | bytes) or not isinstance(data, Sequence):
+        refuse_content(data)
+    return tuple(map(_part, data))
 
 
 def refuse_content(content: object) -> NoReturn:
@@ -63,30 +63,30 @@ def refuse_content(content: object) -> NoReturn:
     )
 
 
-def _part(told: object) -> Part:
-    if not isinstance(told, Mapping) or not isinstance(told.get("type"), str):
+def _part(data: object) -> Part:
+    if not isinstance(data, Mapping) or not isinstance(data.get("type"), str):
         raise InvalidRequest(Translatable('A part of a message must be an object with a "type".'))
-    reader = _READERS.get(told["type"])
+    reader = _READERS.get(data["type"])
     try:
-        part = OtherPart(told) if reader is None else reader(told)
+        part = OtherPart(data) if reader is None else reader(data)
     except (KeyError, TypeError, AttributeError):
         part = None
     if part is None:
-        raise InvalidRequest(Translatable("A part of type {kind!r} is incomplete or malformed.", kind=told["type"]))
+        raise InvalidRequest(Translatable("A part of type {kind!r} is incomplete or malformed.", kind=data["type"]))
     return part
 
 
-def _image(told: Mapping[str, Any]) -> ImagePart:
-    image = told["image_url"]
+def _image(data: Mapping[str, Any]) -> ImagePart:
+    image = data["image_url"]
     return ImagePart(image) if isinstance(image, str) else ImagePart(image["url"], image.get("detail") or "")
 
 
-def _file(told: Mapping[str, Any]) -> Part:
-    file = told["file"]
+def _file(data: Mapping[str, Any]) -> Part:
+    file = data["file"]
     name, text = file.get("filename") or "file", file.get("text")
     if text is None:
         text = _text_of_data(file.get("file_data"))
-    return OtherPart(told) if text is None else FilePart(name, text)
+    return OtherPart(data) if text is None else FilePart(name, text)
 
 
 def _text_of_data(url: object) -> str | None:
@@ -101,21 +101,21 @@ def _text_of_data(url: object) -> str | None:
         return None
 
 
-def _call(told: object) -> ToolCall:
-    function = told.get("function", told) if isinstance(told, Mapping) else None
-    if not isinstance(told, Mapping) or not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+def _call(data: object) -> ToolCall:
+    function = data.get("function", data) if isinstance(data, Mapping) else None
+    if not isinstance(data, Mapping) or not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         raise InvalidRequest(_CALL_SHAPE)
-    return ToolCall(told.get("id") or "", function["name"], function.get("arguments") or {})
+    return ToolCall(data.get("id") or "", function["name"], function.get("arguments") or {})
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], Part]] = {
-    "text": lambda told: TextPart(told["text"]),
-    "reasoning": lambda told: ReasoningPart(told["text"]),
+    "text": lambda data: TextPart(data["text"]),
+    "reasoning": lambda data: ReasoningPart(data["text"]),
     "image_url": _image,
     "file": _file,
     "function": _call,
-    "tool_result": lambda told: ToolResult(told.get("tool_call_id") or "", told.get("name") or "", told["text"]),
-    "field": lambda told: OtherField(told["name"], told["value"]),
+    "tool_result": lambda data: ToolResult(data.get("tool_call_id") or "", data.get("name") or "", data["text"]),
+    "field": lambda data: OtherField(data["name"], data["value"]),
 }
 
 

@@ -37,7 +37,7 @@ def described(tools: Sequence[Tool]) -> list[Tool]:
 def with_single_types(tools: Sequence[Tool]) -> list[Tool]:
     """Return functions with one type for each parameter: of several the first that is not null.
 
-    The others are told in the parameter's description.
+    The others are named in the parameter's description.
     """
     return list(map(_single_typed, tools))
 
@@ -49,8 +49,8 @@ def _single_typed(value: Any) -> Any:
         if not isinstance(types, list) or not types or not all(isinstance(each, str) for each in types):
             return made
         first = next((each for each in types if each != "null"), types[0])
-        told = f"{made.get('description') or ''} ({' or '.join(types)})".strip()
-        return made | {"type": first, "description": told}
+        description = f"{made.get('description') or ''} ({' or '.join(types)})".strip()
+        return made | {"type": first, "description": description}
     return list(map(_single_typed, value)) if isinstance(value, list) else value
 
 

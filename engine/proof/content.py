@@ -73,8 +73,10 @@ class Proof:
 
     def config(self, part: str, path: Path) -> LoadConfig:
         """Return the configuration of a model: as it was, where that makes a difference. Raises InvalidRequest."""
-        told = self.model(part) or {}
-        return LoadConfig(path, told.get("context_length"), dtype=told.get("dtype"), cache_type=told.get("cache_type"))
+        facts = self.model(part) or {}
+        return LoadConfig(
+            path, facts.get("context_length"), dtype=facts.get("dtype"), cache_type=facts.get("cache_type")
+        )
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -97,10 +99,10 @@ class Proof:
         drawing = speculation.pop("draft_sampling", None)
         constraint = asked["constraint"]
         prompt = self.content["prompt"]
-        told = prompt.get("messages") or prompt.get("text") or prompt["tokens"]
+        given = prompt.get("messages") or prompt.get("text") or prompt["tokens"]
         rest = {name: tuple(asked[name]) for name in _LISTS} | {name: asked[name] for name in _PLAIN}
         return GenerationRequest(
-            freeze_prompt(told),
+            freeze_prompt(given),
             sampling=SamplingConfig(**sampling, logit_bias=tuple(map(tuple, bias))),
             speculation=SpeculationConfig(
                 **speculation, draft_sampling=None if drawing is None else SamplingConfig(**drawing)
@@ -128,11 +130,11 @@ def describe_reply(
     if request.has_pictures:
         raise InvalidRequest(Translatable("A reply to pictures cannot be proved yet."))
     read = [] if target is None else list(target.tokens[: result.prompt_tokens])
-    told: dict[str, Any] = {"tokens": read}
+    prompt_facts: dict[str, Any] = {"tokens": read}
     if isinstance(request.prompt, str):
-        told["text"] = request.prompt
+        prompt_facts["text"] = request.prompt
     elif isinstance(request.prompt[0], Message):
-        told["messages"] = [Message.from_mapping(message).to_dict() for message in request.prompt]
+        prompt_facts["messages"] = [Message.from_mapping(message).to_dict() for message in request.prompt]
     machine = describe_machine()
     return {
         "format": FORMAT,
@@ -141,7 +143,7 @@ def describe_reply(
         "finish_reason": result.finish_reason,
         "tokens": list(result.tokens),
         "logprobs": [round(share, 6) for share in result.logprobs],
-        "prompt": told,
+        "prompt": prompt_facts,
         "settings": _settings(request, result),
         "method": result.method,
         "lookahead": result.lookahead,
@@ -175,13 +177,13 @@ def _model(backend: Backend | object | None, config: LoadConfig | None) -> dict[
     """Describe a loaded model, and return its files."""
     if backend is None:
         return None
-    told: dict[str, Any] = {"name": str(getattr(backend, "name", ""))}
+    facts: dict[str, Any] = {"name": str(getattr(backend, "name", ""))}
     if config is not None:
-        told |= {name: getattr(config, name) for name in _LOADED}
-        told["context_length"] = getattr(backend, "context_length", None)
+        facts |= {name: getattr(config, name) for name in _LOADED}
+        facts["context_length"] = getattr(backend, "context_length", None)
         path = resolve_source(config.path)
-        told[_HERE] = [str(path), [list(stamp) for stamp in stamp_files(path)]]
-    return told
+        facts[_HERE] = [str(path), [list(stamp) for stamp in stamp_files(path)]]
+    return facts
 
 
 def make_proof(made: Mapping[str, Any]) -> bytes:

@@ -294,5 +294,5 @@ def _text(decoder: SpeculativeDecoder, token: int) -> str:
 
 def _fits(proof: Proof, text: str) -> bool:
     """Return True if the text is that of the tokens, up to the end of the reply."""
-    told: str = proof.content["text"]
-    return told == text or (proof.content["finish_reason"] in ("stop", "cancelled") and text.startswith(told))
+    proved: str = proof.content["text"]
+    return proved == text or (proof.content["finish_reason"] in ("stop", "cancelled") and text.startswith(proved))

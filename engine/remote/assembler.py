@@ -55,9 +55,9 @@ class ReplyAssembler:
             raise NotUnderstood(Translatable('"choices" is no list of objects'))
         added: list[tuple[Channel, str]] = []
         for choice in choices[:1]:
-            told = choice.get("meta_info") or piece.get("meta_info")
-            if isinstance(told, dict):
-                self.meta |= {name: told[name] for name in _META if name in told}
+            meta = choice.get("meta_info") or piece.get("meta_info")
+            if isinstance(meta, dict):
+                self.meta |= {name: meta[name] for name in _META if name in meta}
             added += self._choice(choice)
             if isinstance(choice.get("finish_reason"), str):
                 self.ended = choice["finish_reason"]

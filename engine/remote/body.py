@@ -97,12 +97,12 @@ def _begin(messages: list[dict[str, Any]], begun: str) -> list[dict[str, Any]]:
 
 def _choice(request: GenerationRequest) -> dict[str, Any]:
     """Return the tool that must be called, and True if only once."""
-    told: dict[str, Any] = {"parallel_tool_calls": False} if request.one_call else {}
+    choice: dict[str, Any] = {"parallel_tool_calls": False} if request.one_call else {}
     if len(request.must_call) == 1:
-        told["tool_choice"] = {"type": "function", "function": {"name": request.must_call[0]}}
+        choice["tool_choice"] = {"type": "function", "function": {"name": request.must_call[0]}}
     elif request.must_call:
-        told["tool_choice"] = "required"
-    return told
+        choice["tool_choice"] = "required"
+    return choice
 
 
 def _are_tokens(prompt: object) -> bool:
@@ -143,17 +143,17 @@ def _think(content: dict[str, Any], thinking: str, kind: ServerKind) -> list[str
 
 def _messages(prompt: Any, kind: ServerKind) -> list[dict[str, Any]]:
     messages = [Message("user", prompt)] if isinstance(prompt, str) else prompt
-    return [_told(message, kind) for message in messages]
+    return [_as_json(message, kind) for message in messages]
 
 
-def _told(message: Message, kind: ServerKind) -> dict[str, Any]:
+def _as_json(message: Message, kind: ServerKind) -> dict[str, Any]:
     """Return a message as the server reads it: files in its text, thoughts only where it knows them."""
     dropped = (OtherField,) if kind.reasoning else (OtherField, ReasoningPart)
     parts = tuple(part for part in message.parts if not isinstance(part, dropped))
-    told = Message(message.role, parts).to_dict()
-    if isinstance(told["content"], list) and all(isinstance(part, (*_SAID, ReasoningPart)) for part in parts):
-        told["content"] = message.content
-    return told
+    data = Message(message.role, parts).to_dict()
+    if isinstance(data["content"], list) and all(isinstance(part, (*_SAID, ReasoningPart)) for part in parts):
+        data["content"] = message.content
+    return data
 
 
 def _going_on(messages: Sequence[dict[str, Any]], kind: ServerKind) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class _Call:
         self.size += len(arguments)
 
     @property
-    def told(self) -> int:
+    def argument_letters(self) -> int:
         """Return the number of letters of arguments that have come, each once."""
         return len(self.pieces[-1]) if self.grows and self.pieces else self.size
 
@@ -80,10 +80,10 @@ class CallPieces:
     def __bool__(self) -> bool:
         return bool(self._calls)
 
-    def take(self, told: object) -> int:
+    def take(self, data: object) -> int:
         """Add the calls in a piece of a reply, and return their length in letters. Raises NotUnderstood."""
         letters, named = 0, list[_Call]()
-        for delta in _deltas(told):
+        for delta in _deltas(data):
             letters += len(delta.id) + len(delta.name) + len(delta.arguments)
             if not delta.says_nothing:  # Data of the server's own belong to no call.
                 call = self._add(delta, named)
@@ -145,9 +145,9 @@ class CallPieces:
 
     def _repeats(self, call: _Call, delta: _Delta) -> bool:
         """Return True if a piece tells the whole arguments of a call again, perhaps with other blanks."""
-        told = _object(delta.arguments) if 2 * len(delta.arguments) >= call.told else ""
-        whole = self._look_at(call) if told else ""
-        return bool(whole) and (whole == told or json.loads(whole) == json.loads(told))
+        arguments = _object(delta.arguments) if 2 * len(delta.arguments) >= call.argument_letters else ""
+        whole = self._look_at(call) if arguments else ""
+        return bool(whole) and (whole == arguments or json.loads(whole) == json.loads(arguments))
 
     def _is_another(self, last: _Call, delta: _Delta) -> bool:
         """Return True if a piece with a name is of another call than the last one of its place."""
@@ -194,13 +194,13 @@ def _uncoded(pieces: Sequence[str]) -> str:
     return "".join(texts)
 
 
-def _deltas(told: object) -> Iterator[_Delta]:
+def _deltas(data: object) -> Iterator[_Delta]:
     """Return the pieces of calls that a piece of a reply has. Raises NotUnderstood."""
-    if told is None:
+    if data is None:
         return
-    if not isinstance(told, list):
+    if not isinstance(data, list):
         raise NotUnderstood(Translatable('"tool_calls" is no list'))
-    for place, each in enumerate(told):
+    for place, each in enumerate(data):
         if not isinstance(each, dict):
             raise NotUnderstood(Translatable("a tool call is malformed"))
         index, function = each.get("index"), each.get("function")
@@ -210,7 +210,7 @@ def _deltas(told: object) -> Iterator[_Delta]:
         said = function if isinstance(function, dict) else {}
         name, begins = text_of(said.get("name")), isinstance(each.get("type"), str)
         yield _Delta(
-            place if len(told) > 1 else None,
+            place if len(data) > 1 else None,
             index,
             _id(each.get("id")),
             name,

@@ -95,10 +95,10 @@ def _listed(names: Sequence[str]) -> str:
 def _models(connection: Connection, cancel: CancelToken) -> tuple[tuple[str, ...], ServerKind]:
     """Return the names of a server's models, and its kind. Raises ServerFailed, Cancelled."""
     address = connection.address
-    told = connection.read_json(f"{address.base}/models", cancel)
-    listed = told.get("data") if isinstance(told, dict) else None
+    answer = connection.read_json(f"{address.base}/models", cancel)
+    listed = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(listed, list):
-        said = message_of(told)
+        said = message_of(answer)
         raise not_understood(address, said or Translatable("it lists no models"))
     found: list[str] = []
     kind = UNKNOWN

@@ -127,8 +127,8 @@ def _drafted(
         (timings.get("draft_n"), timings.get("draft_n_accepted")),
         (meta.get("spec_draft_token_num"), meta.get("spec_accept_token_num")),
     ]
-    for told in pairs:
-        proposed, accepted = map(count_of, told)
+    for pair in pairs:
+        proposed, accepted = map(count_of, pair)
         if proposed is not None and accepted is not None and accepted <= proposed:
             return _Drafted(proposed, accepted)
     if timings and kind.counts_drafts and "draft_n" not in timings:
@@ -154,8 +154,8 @@ def _is_alone(counted: Counters, written: int) -> bool:
 
 def _cached(usage: Mapping[str, Any], timings: Mapping[str, Any]) -> int | None:
     details = usage.get("prompt_tokens_details")
-    told = count_of(details.get("cached_tokens")) if isinstance(details, Mapping) else None
-    return count_of(timings.get("cache_n")) if told is None else told
+    count = count_of(details.get("cached_tokens")) if isinstance(details, Mapping) else None
+    return count_of(timings.get("cache_n")) if count is None else count
 
 
 def _times(timings: Mapping[str, Any], clock: Clock) -> tuple[float, float]:

@@ -89,9 +89,11 @@ def not_understood(address: Address, reason: str) -> ServerFailed:
     return ServerFailed(str(address), said)
 
 
-def failed_midway(address: Address, told: object) -> ServerFailed:
-    """Return the error for a server that reports one midway. `told`: its words."""
-    said = Translatable("The server at {address} failed{words}", address=str(address), words=quoted(message_of(told)))
+def failed_midway(address: Address, message: object) -> ServerFailed:
+    """Return the error for a server that reports one midway. `message`: its words."""
+    said = Translatable(
+        "The server at {address} failed{words}", address=str(address), words=quoted(message_of(message))
+    )
     return ServerFailed(str(address), said)
 
 

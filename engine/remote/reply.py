@@ -96,19 +96,19 @@ class RemoteReply:
                 yield piece
 
     def _result(self, clock: Clock, counted: Counters | None) -> GenerationResult:
-        assembler, told = self._assembler, figures(self._assembler, self._kind, clock, counted)
+        assembler, counted_figures = self._assembler, figures(self._assembler, self._kind, clock, counted)
         calls, notes = assembler.tool_calls()
         if assembler.ended == "content_filter":
             notes += (Translatable("The server withheld the rest of this reply (content_filter)."),)
         return GenerationResult(
             text=assembler.text,
             tokens=(),
-            prompt_tokens=told.prompt_tokens,
-            prompt_evaluated=told.prompt_evaluated,
+            prompt_tokens=counted_figures.prompt_tokens,
+            prompt_evaluated=counted_figures.prompt_evaluated,
             finish_reason=self._finish or assembler.finish_reason,
             method=_BY_SERVER,
             lookahead=_BY_SERVER,
-            stats=told.stats,
+            stats=counted_figures.stats,
             reasoning="".join(assembler.reasoning),
             content=assembler.text,
             tool_calls=calls,
@@ -122,7 +122,7 @@ class RemoteReply:
             return None
         try:
             page = self._connection.read(f"{self._connection.address.root}/metrics", self._cancel)
-        except ServerFailed:  # They may be switched off, or behind another port: then they are not told.
+        except ServerFailed:  # They may be switched off, or behind another port: then they are missing.
             return None
         return Counters.read(page.decode("utf-8", "replace"))
 
@@ -176,9 +176,9 @@ def _text_event(added: Added, assembler: ReplyAssembler) -> TextEvent:
 
 def _progress(piece: object) -> Iterator[PromptProgress]:
     """Return the progress of reading the prompt, where the server reports it (llama.cpp)."""
-    told = piece.get("prompt_progress") if isinstance(piece, dict) else None
-    if not isinstance(told, dict):
+    progress = piece.get("prompt_progress") if isinstance(piece, dict) else None
+    if not isinstance(progress, dict):
         return
-    total, cached, done = (count_of(told.get(name)) for name in ("total", "cache", "processed"))
+    total, cached, done = (count_of(progress.get(name)) for name in ("total", "cache", "processed"))
     if total is not None and cached is not None and done is not None and cached <= done <= total:
         yield PromptProgress(done - cached, total - cached)

@@ -24,9 +24,9 @@ class OtherRules(Exception):
 
 def check_rules(library: ctypes.PyDLL) -> None:
     """Check the table of the library. Raises OtherRules, and AttributeError where it has no functions of ours."""
-    told = library.outrider_sampling_rules
-    told.argtypes, told.restype = [], ctypes.c_char_p
-    if told() != SIGNATURE.encode():
+    signature = library.outrider_sampling_rules
+    signature.argtypes, signature.restype = [], ctypes.c_char_p
+    if signature() != SIGNATURE.encode():
         raise OtherRules
 
 

@@ -38,7 +38,7 @@ from engine.server.request_queue import TooMany
 _log = logging.getLogger("outrider.server")
 _GONE = 499
 _LEFT_OUT, _LONGEST_HEADER = "outrider-left-out", 1000
-_MOST_TOLD = 1000
+_MOST_LOGGED = 1000
 _CANCELLED = "The reply was cancelled."
 _FAILED = "The server failed. Its log says more."
 _CLIENTS_FAULTS = (
@@ -55,18 +55,18 @@ async def answer(request: Request, engine: EngineThread, asked: ParsedRequest, f
     events = _events(engine, asked, form, client_of(request))
     work = _stream(events, form) if asked.stream else _whole(events, form)
     response = await unless_gone(request, work, form.refusal)
-    _tell_left_out(request, response, (*asked.left_out, *form.context.left_out), engine.told)
+    _report_ignored(request, response, (*asked.left_out, *form.context.left_out), engine.logged_parts)
     return response
 
 
-def _tell_left_out(request: Request, response: Response, left_out: Sequence[str], known: set[tuple[str, str]]) -> None:
+def _report_ignored(request: Request, response: Response, left_out: Sequence[str], known: set[tuple[str, str]]) -> None:
     """Report ignored parts of a request: in a header, and in the log unless `known` already, by its path."""
     if not left_out:
         return
-    told = "; ".join(dict.fromkeys(left_out)).encode("ascii", "replace").decode()
-    response.headers[_LEFT_OUT] = "".join(filter(str.isprintable, told))[:_LONGEST_HEADER]
+    header = "; ".join(dict.fromkeys(left_out)).encode("ascii", "replace").decode()
+    response.headers[_LEFT_OUT] = "".join(filter(str.isprintable, header))[:_LONGEST_HEADER]
     news = [what for what in dict.fromkeys(left_out) if (request.url.path, what) not in known]
-    if news and len(known) < _MOST_TOLD:
+    if news and len(known) < _MOST_LOGGED:
         known.update((request.url.path, what) for what in news)
         _log.info("%s: left out: %s", request.url.path, "; ".join(map(ascii, news)))
 

@@ -29,22 +29,22 @@ from engine.server.interfaces.ollama import (
     VERSION,
     OllamaForm,
     OllamaKind,
+    describe_model,
+    describe_tag,
     read_ollama_chat,
     read_ollama_text,
-    told_model,
-    told_tag,
 )
-from engine.server.interfaces.properties import told_props, told_slots
+from engine.server.interfaces.properties import describe_props, describe_slots
 from engine.server.interfaces.replies import InfillForm, Kind, ReplyForm
 from engine.server.interfaces.requests import Defaults, ParsedRequest, read_chat, read_completion, read_infill
 from engine.server.interfaces.responses import ResponsesForm, read_responses
 from engine.server.interfaces.texts import (
     embedding_texts,
+    embeddings_answer,
     prompt_of,
     read_texts,
     read_tokens,
-    told_embeddings,
-    told_tokens,
+    tokens_answer,
 )
 from engine.server.kept import KeptResponses
 
@@ -156,13 +156,13 @@ class Routes:
         except EngineError as error:
             return refuse(error)
         decoder = self._engine.registry.if_loaded(name)
-        return JSONResponse(told_props(name, decoder, self._defaults, self._engine.slots))
+        return JSONResponse(describe_props(name, decoder, self._defaults, self._engine.slots))
 
     async def slots(self, _: Request) -> Response:
         """Return the places in which replies are written, as llama.cpp's server tells them."""
         engine = self._engine
         decoder = engine.registry.if_loaded(engine.registry.loaded) if engine.registry.loaded else None
-        return JSONResponse(told_slots(decoder, engine.slots, engine.queue.running))
+        return JSONResponse(describe_slots(decoder, engine.slots, engine.queue.running))
 
     # Replies ----------------------------------------------------------------------------------------------------------
 
@@ -227,12 +227,12 @@ class Routes:
     async def ollama_models(self, _: Request) -> Response:
         """List the models as Ollama does."""
         registry = self._engine.registry
-        return JSONResponse({"models": [told_tag(registry.describe(name)) for name in registry.names]})
+        return JSONResponse({"models": [describe_tag(registry.describe(name)) for name in registry.names]})
 
     async def ollama_loaded(self, _: Request) -> Response:
         """List the loaded model as Ollama does."""
         registry = self._engine.registry
-        return JSONResponse({"models": [told_tag(registry.describe(registry.loaded))] if registry.loaded else []})
+        return JSONResponse({"models": [describe_tag(registry.describe(registry.loaded))] if registry.loaded else []})
 
     async def ollama_model(self, request: Request) -> Response:
         """Describe a model as Ollama does."""
@@ -247,8 +247,8 @@ class Routes:
             return refuse(error, OllamaForm.refusal)
         described = registry.describe(name)
         if registry.if_loaded(name) is None:
-            return JSONResponse(told_model(described, None))
-        return JSONResponse(await self._engine.ask(name, client_of(request), lambda d: told_model(described, d)))
+            return JSONResponse(describe_model(described, None))
+        return JSONResponse(await self._engine.ask(name, client_of(request), lambda d: describe_model(described, d)))
 
     async def ollama_version(self, _: Request) -> Response:
         """Return the version."""
@@ -280,7 +280,7 @@ class Routes:
 
     async def tokenize(self, request: Request) -> Response:
         """Return the tokens of a text or of a conversation."""
-        return await self._ask(request, lambda body: partial(told_tokens, read_texts(body)))
+        return await self._ask(request, lambda body: partial(tokens_answer, read_texts(body)))
 
     async def detokenize(self, request: Request) -> Response:
         """Return the text of tokens."""
@@ -317,7 +317,7 @@ class Routes:
 
         async def work() -> Response:
             vectors, count = await self._engine.embed(model, client_of(request), wanted.texts)
-            return JSONResponse(told_embeddings(wanted, model, vectors, count))
+            return JSONResponse(embeddings_answer(wanted, model, vectors, count))
 
         return await unless_gone(request, work())
 
@@ -331,7 +331,7 @@ def _ollama_form(kind: OllamaKind, model: str, context: ReplyContext, asked: Par
 
 
 def _reply_form(kind: Kind, model: str, context: ReplyContext, asked: ParsedRequest) -> Form:
-    return ReplyForm(kind, model, context, told=asked.usage, copies=asked.copies, echo=asked.echo)
+    return ReplyForm(kind, model, context, with_usage=asked.usage, copies=asked.copies, echo=asked.echo)
 
 
 async def _not_found(request: Request, error: Exception, *, ollama: bool = True) -> Response:

@@ -42,10 +42,10 @@ class Runner(Protocol):
 
 
 class EngineThread:
-    """Run replies one at a time, or some together if that is quicker. Attributes: registry; queue; metrics; told.
+    """Run replies one at a time, or some together if that is quicker. Attributes: registry, queue, metrics.
 
-    `told`: what of requests was left out and is in the log, by path. A reply is computed as fast as the engine can,
-    however slowly its client reads. `runner`: where the models are used; None: a thread of its own. `cache_bytes`: for
+    `logged_parts`: ignored parts of requests that are in the log, by path. A reply is computed as fast as the engine
+    can, however slowly its client reads. `runner`: where the models are used; None: a thread of its own. `cache_bytes`: for
     the caches of conversations that others displaced, of each model.
     `streams`: how replies are written together; None: as usual with a thread of its own, with a `runner` not at all.
     """
@@ -61,7 +61,7 @@ class EngineThread:
         self.registry = registry
         self._cache_bytes = cache_bytes
         self._streams = streams or ReplyStreams(STREAMS if runner is None else 1)
-        self.told: set[tuple[str, str]] = set()
+        self.logged_parts: set[tuple[str, str]] = set()
         self.queue, self.metrics = RequestQueue(most_waiting, self._streams.count), ServerMetrics()
         self._lanes = ThreadPoolExecutor(self._streams.count, "outrider-stream")
         self._own = ThreadPoolExecutor(1, "outrider-serve") if runner is None else None

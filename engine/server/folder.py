@@ -47,12 +47,12 @@ def _names(models: Sequence[ModelFile]) -> dict[Path, str]:
     for title, count in Counter(map(_title, models)).items():
         paths = [model.path for model in models if _title(model) == title]
         for folders in range(max(len(path.parts) for path in paths) if count > 1 else 1):
-            told = [_within(path, title, folders) for path in paths]
-            if len(set(told)) == count:
+            shown = [_within(path, title, folders) for path in paths]
+            if len(set(shown)) == count:
                 break
         else:  # Of one folder: a file and a folder beside it, or two kinds of files.
-            told = [_within(path, path.name, folders) for path in paths]
-        names |= dict(zip(paths, told, strict=True))
+            shown = [_within(path, path.name, folders) for path in paths]
+        names |= dict(zip(paths, shown, strict=True))
     return names
 
 
@@ -70,5 +70,5 @@ def _title(model: ModelFile) -> str:
 
 
 def _details(model: ModelFile, draft: Path | None) -> dict[str, Any]:
-    told: dict[str, Any] = {"context_length": model.context_length, "size": model.size_bytes}
-    return told | ({} if draft is None else {"draft": draft.stem})
+    facts: dict[str, Any] = {"context_length": model.context_length, "size": model.size_bytes}
+    return facts | ({} if draft is None else {"draft": draft.stem})

@@ -39,7 +39,7 @@ class Limits:
 
     `key`: None if none is needed; `hosts`: names by which the server may be called, beside addresses and localhost;
     `origins`: of web pages that may call it, `*`: of any; `most_bytes` of a body, which comes within `body_seconds`;
-    `note`: is told the path, the status and the seconds of each request that was answered. Raises InvalidRequest.
+    `note`: receives the path, the status and the seconds of each request that was answered. Raises InvalidRequest.
     """
 
     key: str | None = None
@@ -170,8 +170,8 @@ class Guard:
         if scope["method"] == "POST":
             if not _is_json(scope["path"], headers):
                 return 415, "The body must be JSON (Content-Type: application/json).", None
-            told = headers.get("content-length", "0")
-            if not told.isascii() or not told.isdigit() or int(told[:20]) > limits.most_bytes:
+            length = headers.get("content-length", "0")
+            if not length.isascii() or not length.isdigit() or int(length[:20]) > limits.most_bytes:
                 return 413, f"The body is too large: the limit is {limits.most_bytes:,} bytes.", None
         return None
 
@@ -182,8 +182,8 @@ class Guard:
         return known or is_address(name)
 
     def _has_key(self, headers: Mapping[str, str]) -> bool:
-        kind, _, told = headers.get("authorization", "").partition(" ")
-        given = told.strip() if kind.lower() == "bearer" else headers.get("x-api-key", "")
+        kind, _, authorization = headers.get("authorization", "").partition(" ")
+        given = authorization.strip() if kind.lower() == "bearer" else headers.get("x-api-key", "")
         key = (self._limits.key or "").strip()
         # A header is read as Latin-1; clients write letters beyond ASCII so, or in UTF-8.
         forms = [key.encode()] + ([key.encode("latin-1")] if all(ord(letter) < 256 for letter in key) else [])

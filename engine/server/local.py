@@ -144,8 +144,8 @@ class _Own(ModelRegistry):
         if name != there:
             raise NoSuchModel(name, (there,))
         length = decoder.target.context_length if decoder is not None and decoder.target is not None else 0
-        told = {"id": there, "object": "model", "created": 0, "owned_by": "outrider"}
-        return {**told, "context_length": length, "loaded": True}
+        facts = {"id": there, "object": "model", "created": 0, "owned_by": "outrider"}
+        return {**facts, "context_length": length, "loaded": True}
 
     def ready(self, name: str, cancel: CancelToken) -> SpeculativeDecoder:
         if name != self.find(name):  # Another one was loaded while the request waited.

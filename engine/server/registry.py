@@ -105,14 +105,14 @@ class ModelRegistry:
         """Describe a model for a list. Raises NoSuchModel."""
         if name not in self._offers:
             raise NoSuchModel(name, self._offers)
-        told: dict[str, Any] = {"id": name, "object": "model", "created": 0, "owned_by": "outrider"}
-        told |= dict(self._offers[name].details)
+        facts: dict[str, Any] = {"id": name, "object": "model", "created": 0, "owned_by": "outrider"}
+        facts |= dict(self._offers[name].details)
         with self._lock:
             target = self._decoder.target if self._decoder is not None and name == self._decoder_name else None
             there = target is not None or (self._embedder is not None and name == self._embedder_name)
         if target is not None:
-            told["context_length"] = target.context_length
-        return {**told, "loaded": there}
+            facts["context_length"] = target.context_length
+        return {**facts, "loaded": there}
 
     def ready(self, name: str, cancel: CancelToken) -> SpeculativeDecoder:
         """Return the decoder of a model, loaded now if needed. Raises the errors of loading."""

@@ -48,8 +48,8 @@ def answer_parent(answer: Callable[[dict[str, Any], bytes, Tell], None], memory:
     limit_memory(memory)
 
     def tell(said: Mapping[str, Any]) -> None:
-        told = json.dumps({**said, "used": process_time()}, ensure_ascii=False).encode("utf-8", "replace")
-        write_message(out, told)
+        encoded = json.dumps({**said, "used": process_time()}, ensure_ascii=False).encode("utf-8", "replace")
+        write_message(out, encoded)
         limit_seconds(asked["seconds"])
 
     try:

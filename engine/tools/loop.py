@@ -181,10 +181,10 @@ def run_tools(
 
 
 def _with_tools(options: GenerationOptions, toolbox: Toolbox, *, first: bool) -> GenerationOptions:
-    told: GenerationOptions = {**options, "tools": toolbox.functions()}
+    with_tools: GenerationOptions = {**options, "tools": toolbox.functions()}
     if not first:
-        told.pop("must_call", None)
-    return told
+        with_tools.pop("must_call", None)
+    return with_tools
 
 
 def _called(

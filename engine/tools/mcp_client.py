@@ -139,7 +139,7 @@ class McpHost:
 
     def _ask(self, op: str, seconds: float, cancel: CancelToken | None = None, **request: Any) -> dict[str, Any]:
         config = self.config.expanded()
-        told = {
+        message = {
             "command": config.command,
             "arguments": config.arguments,
             "environment": dict(config.environment),
@@ -147,7 +147,7 @@ class McpHost:
             "url": config.url,
             "headers": dict(config.headers),
         }
-        return self._servers.ask(op, seconds, cancel, server=self.name, config=told, **request)
+        return self._servers.ask(op, seconds, cancel, server=self.name, config=message, **request)
 
 
 class _Child:

@@ -126,8 +126,8 @@ class ServerConnection:
                     most=MOST_LISTED,
                 )
             )
-        told = {each.name: _told(each) for each in found[:MOST_LISTED]}
-        if bad := [name for name, each in told.items() if each is None]:
+        described = {each.name: _described(each) for each in found[:MOST_LISTED]}
+        if bad := [name for name, each in described.items() if each is None]:
             notes.append(
                 Translatable(
                     "Tools of {name} are left out, since their names or parameters are too long or too deep: {tools}.",
@@ -135,7 +135,7 @@ class ServerConnection:
                     tools=one_line(", ".join(one_line(each, 40) for each in bad[:5])),
                 )
             )
-        return [each for each in told.values() if each is not None]
+        return [each for each in described.values() if each is not None]
 
     # Calls ------------------------------------------------------------------------------------------------------------
 
@@ -195,7 +195,7 @@ def _is_task(tool: mcp_types.Tool) -> bool:
     return tool.execution is not None and tool.execution.task_support == "required"
 
 
-def _told(tool: mcp_types.Tool) -> dict[str, Any] | None:
+def _described(tool: mcp_types.Tool) -> dict[str, Any] | None:
     """Read a tool; None if its name or parameters are out of bounds."""
     try:
         schema = json.dumps(tool.input_schema)
@@ -244,8 +244,8 @@ def _as_text(result: mcp_types.CallToolResult) -> dict[str, Any]:
                 texts.append(f"[What is no text was left out: {block.type}.]")
     if not texts and not pictures and result.structured_content is not None:
         texts.append(json.dumps(result.structured_content, ensure_ascii=False))
-    told = {"text": plain_text("\n".join(texts)), "is_error": result.is_error}
-    return {**told, "pictures": pictures[:_MOST_PICTURES]}
+    output = {"text": plain_text("\n".join(texts)), "is_error": result.is_error}
+    return {**output, "pictures": pictures[:_MOST_PICTURES]}
 
 
 def _is_picture(data: str, kind: str) -> bool:

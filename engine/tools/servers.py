@@ -145,9 +145,9 @@ def servers_in(text: str) -> tuple[ServerConfig, ...]:
     said = text.strip()
     if len(said) > _MOST_BYTES:
         raise InvalidRequest(Translatable("That is too much text for a list of servers."))
-    told = _json(said if said.startswith("{") else f"{{{said}}}", Translatable("The text"))
-    named = isinstance(told, Mapping) and bool(told) and all(_says_where(value) for value in told.values())
-    found, problems = _usable({_LISTS[0]: told} if named else told, Translatable("The text"))
+    data = _json(said if said.startswith("{") else f"{{{said}}}", Translatable("The text"))
+    named = isinstance(data, Mapping) and bool(data) and all(_says_where(value) for value in data.values())
+    found, problems = _usable({_LISTS[0]: data} if named else data, Translatable("The text"))
     if problems or not found:
         raise InvalidRequest(problems[0] if problems else Translatable("The text lists no servers."))
     return found
@@ -157,8 +157,8 @@ def _says_where(value: object) -> bool:
     return isinstance(value, Mapping) and ("command" in value or "url" in value)
 
 
-def _usable(told: object, path: object) -> tuple[tuple[ServerConfig, ...], tuple[str, ...]]:
-    listed = told if isinstance(told, Mapping) else {}
+def _usable(data: object, path: object) -> tuple[tuple[ServerConfig, ...], tuple[str, ...]]:
+    listed = data if isinstance(data, Mapping) else {}
     within = next((listed[name] for name in _LISTS if name in listed), None)
     if within is None and isinstance(listed.get("mcp"), Mapping):  # VS Code's settings.json.
         within = listed["mcp"].get("servers")
@@ -209,13 +209,13 @@ def _without_comments(text: str) -> str:
     return text
 
 
-def _server(name: str, told: object) -> ServerConfig:
-    if not isinstance(told, Mapping):
+def _server(name: str, data: object) -> ServerConfig:
+    if not isinstance(data, Mapping):
         raise InvalidRequest(Translatable("The tool server {name} must be an object.", name=one_line(name, 64)))
-    kind, command = told.get("type") or told.get("transport") or "", told.get("command") or ""
+    kind, command = data.get("type") or data.get("transport") or "", data.get("command") or ""
     if isinstance(command, Mapping):  # Zed's way: the command with its arguments.
-        told, command = {**told, **command}, command.get("path") or command.get("command") or ""
-    url = "" if command else told.get("url") or told.get("serverUrl") or told.get("httpUrl") or ""
+        data, command = {**data, **command}, command.get("path") or command.get("command") or ""
+    url = "" if command else data.get("url") or data.get("serverUrl") or data.get("httpUrl") or ""
     if kind == "sse":
         raise InvalidRequest(
             Translatable(
@@ -227,14 +227,14 @@ def _server(name: str, told: object) -> ServerConfig:
     return ServerConfig(
         name,
         _text(name, "command", command),
-        tuple(_text(name, "args", each) for each in _list(name, "args", told.get("args"))),
-        _texts(name, "env", told.get("env")),
-        _text(name, "cwd", told.get("cwd") or ""),
+        tuple(_text(name, "args", each) for each in _list(name, "args", data.get("args"))),
+        _texts(name, "env", data.get("env")),
+        _text(name, "cwd", data.get("cwd") or ""),
         _text(name, "url", url),
-        _texts(name, "headers", told.get("headers")),
-        on=told.get("disabled") is not True and told.get("active") is not False and told.get("enabled") is not False,
+        _texts(name, "headers", data.get("headers")),
+        on=data.get("disabled") is not True and data.get("active") is not False and data.get("enabled") is not False,
         off=tuple(
-            _text(name, "disabledTools", each) for each in _list(name, "disabledTools", told.get("disabledTools"))
+            _text(name, "disabledTools", each) for each in _list(name, "disabledTools", data.get("disabledTools"))
         ),
     )
 
@@ -247,22 +247,22 @@ def _wrong(server: str, member: str) -> InvalidRequest:
     )
 
 
-def _text(server: str, member: str, told: object) -> str:
-    if not isinstance(told, str) or "\0" in told:
+def _text(server: str, member: str, value: object) -> str:
+    if not isinstance(value, str) or "\0" in value:
         raise _wrong(server, member)
-    return told
+    return value
 
 
-def _list(server: str, member: str, told: object) -> list[object]:
-    if told is not None and not isinstance(told, list):
+def _list(server: str, member: str, value: object) -> list[object]:
+    if value is not None and not isinstance(value, list):
         raise _wrong(server, member)
-    return told or []
+    return value or []
 
 
-def _texts(server: str, member: str, told: object) -> dict[str, str]:
-    if told is not None and not isinstance(told, Mapping):
+def _texts(server: str, member: str, data: object) -> dict[str, str]:
+    if data is not None and not isinstance(data, Mapping):
         raise _wrong(server, member)
-    values = {} if told is None else told
+    values = {} if data is None else data
     return {
         _text(server, member, name): str(value) if isinstance(value, int | float) else _text(server, member, value)
         for name, value in values.items()
@@ -275,10 +275,10 @@ def _texts(server: str, member: str, told: object) -> dict[str, str]:
 def write_servers(servers: Iterable[ServerConfig], path: Path | None = None) -> None:
     """Write our own file of servers, for its owner alone: it may hold secrets. Raises InvalidRequest."""
     path = servers_file() if path is None else path
-    told = {"mcpServers": {server.name: server.to_dict() for server in servers}}
+    data = {"mcpServers": {server.name: server.to_dict() for server in servers}}
     try:
         private_folder(path.parent)
-        write_whole(path, (json.dumps(told, indent=2, ensure_ascii=False) + "\n").encode(), private=True)
+        write_whole(path, (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode(), private=True)
     except OSError as error:
         raise InvalidRequest(
             Translatable("Cannot write {path}: {reason}.", path=path, reason=error.strerror or str(error))

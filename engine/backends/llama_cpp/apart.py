@@ -301,20 +301,20 @@ class Child:
 
         `grace`: seconds after a request to cancel; `limit`: seconds in all.
         """
-        began, told = monotonic(), False
+        began, cancelled = monotonic(), False
         while True:
             try:
                 answer = self._answers.get(timeout=_POLL_S)
             except Empty:
                 self._late = limit is not None and monotonic() - began > limit
-                if cancel is not None and cancel.cancelled and not told:
-                    told, began, limit = True, monotonic(), grace
+                if cancel is not None and cancel.cancelled and not cancelled:
+                    cancelled, began, limit = True, monotonic(), grace
                     with suppress(OSError):
                         self._send({"do": "cancel"})
                 elif self._late:
                     self._process.kill()
                 continue
-            return answer if answer is None or not told else answer | {"told_to_cancel": True}
+            return answer if answer is None or not cancelled else answer | {"told_to_cancel": True}
 
     def _send(self, message: dict[str, Any]) -> None:
         pipe: Any = self._process.stdin

@@ -182,7 +182,7 @@ def _kernels_say(question: str) -> bool:
 
 def card_names() -> list[str]:
     """Return the names of the graphics cards that llama.cpp can compute on, such as vulkan0, in small letters."""
-    return [name.lower() for name in _told_of_cards("ggml_backend_dev_name")]
+    return [name.lower() for name in _card_facts("ggml_backend_dev_name")]
 
 
 def free_card_memory() -> int | None:
@@ -208,11 +208,11 @@ def _spare_software_driver() -> None:
     Some of llama.cpp's fused ones crash in it (Mesa 22.3), and without them it is not slower. llama.cpp looks at the
     variable when the first model is loaded.
     """
-    if any("llvmpipe" in text for text in _told_of_cards("ggml_backend_dev_description")):
+    if any("llvmpipe" in text for text in _card_facts("ggml_backend_dev_description")):
         os.environ.setdefault("GGML_VK_DISABLE_FUSION", "1")
 
 
-def _told_of_cards(function: str) -> list[str]:
+def _card_facts(function: str) -> list[str]:
     """Ask one of ggml's functions, from a device to a text, about each graphics card."""
     tell = getattr(ggml_library(), function)
     tell.argtypes, tell.restype = [ctypes.c_void_p], ctypes.c_char_p

@@ -155,8 +155,8 @@ class Projector:
             if context:
                 mtmd.mtmd_free(context)
             reason = log.error or log.last
-            told = Translatable("it is no projector for this model ({reason}).", reason=reason)
-            raise LoadFailed(self.path, told if reason else Translatable("it is no projector for this model."))
+            problem = Translatable("it is no projector for this model ({reason}).", reason=reason)
+            raise LoadFailed(self.path, problem if reason else Translatable("it is no projector for this model."))
         return context
 
     def _goes_on(self, _tensor: object, ask: bool, _data: object) -> bool:

@@ -17,12 +17,12 @@ def _functions() -> tuple[Any, Any] | None:
     """Return the functions for an output layer's weights and wanted rows; None if they are lacking."""
     try:
         library = processor_library()
-        told, want = library.outrider_output_weights, library.outrider_want_rows
+        find, want = library.outrider_output_weights, library.outrider_want_rows
     except (OSError, AttributeError):
         return None
-    told.restype, told.argtypes = ctypes.c_void_p, []
+    find.restype, find.argtypes = ctypes.c_void_p, []
     want.restype, want.argtypes = ctypes.c_bool, [ctypes.c_void_p, ctypes.c_void_p]
-    return told, want
+    return find, want
 
 
 class WantedRows:

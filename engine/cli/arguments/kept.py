@@ -34,9 +34,9 @@ def with_kept(argv: Sequence[str], parser: CommandParser) -> list[str]:
     if found is None:
         return list(argv)
     known = found.options
-    told = _read(place)
-    asked = {name: value for name, value in told.get("*", {}).items() if f"--{name}" in known}
-    asked |= told.get(command, {})
+    kept = _read(place)
+    asked = {name: value for name, value in kept.get("*", {}).items() if f"--{name}" in known}
+    asked |= kept.get(command, {})
     added: list[str] = []
     for name, value in asked.items():
         if f"--{name}" not in known:
@@ -48,12 +48,12 @@ def with_kept(argv: Sequence[str], parser: CommandParser) -> list[str]:
 def _read(place: Path) -> dict[str, dict[str, Any]]:
     try:
         with place.open("rb") as file:
-            told = json.loads(file.read(_MOST_BYTES))
+            data = json.loads(file.read(_MOST_BYTES))
     except (OSError, ValueError, RecursionError):
         raise InvalidRequest(f"{place} cannot be read as JSON. Mend it, or move it away.") from None
-    if not isinstance(told, Mapping) or not all(isinstance(each, dict) for each in told.values()):
+    if not isinstance(data, Mapping) or not all(isinstance(each, dict) for each in data.values()):
         raise InvalidRequest(f'{place} must be an object by command, such as {{"chat": {{"threads": 4}}}}.')
-    return dict(told)
+    return dict(data)
 
 
 def _words(name: str, value: object, place: Path) -> list[str]:

@@ -15,7 +15,7 @@ _MOST_BYTES = 2**28
 _INPUT = Path("-")
 
 
-def read_told(text: str) -> str:
+def read_text_argument(text: str) -> str:
     """Return a text as an argument tells it: itself, `@FILE`: of a file, `-`: of standard input.
 
     The line end behind the last line is left out. Raises InvalidRequest.

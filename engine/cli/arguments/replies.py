@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from engine.cli.arguments.prompts import read_told
+from engine.cli.arguments.prompts import read_text_argument
 from engine.cli.common import read_constraint, read_tools
 from engine.config import MAX_TOP, THINKING_MODES
 
@@ -61,4 +61,4 @@ def reply_options(args: argparse.Namespace) -> dict[str, Any]:
 
 def system_of(args: argparse.Namespace) -> str | None:
     """Return the text of the system message. Raises InvalidRequest."""
-    return None if args.system is None else read_told(args.system)
+    return None if args.system is None else read_text_argument(args.system)

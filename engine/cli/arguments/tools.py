@@ -88,11 +88,11 @@ def opened_tools(named: NamedTools) -> Iterator[Toolbox]:
         servers.close()
 
 
-def _named(told: list[str]) -> tuple[BuiltinChoice, dict[str, list[str]]]:
+def _named(names: list[str]) -> tuple[BuiltinChoice, dict[str, list[str]]]:
     """Parse the tools of ours and of servers; no tools of a server means all."""
     choice = BuiltinChoice()
     named: dict[str, list[str]] = {}
-    for name in told:
+    for name in names:
         server, _, tool = name.partition("/")
         if name.startswith(_FOLDER):
             folder = Path(name.removeprefix(_FOLDER)).expanduser().absolute()

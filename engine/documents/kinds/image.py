@@ -29,10 +29,10 @@ def pixels(data: bytes) -> dict[str, Any]:
 def shown(data: bytes, most: int) -> dict[str, Any]:
     """Return a picture's size, and the picture as PNG, no side longer than `most`. Raises NotReadable."""
     image, out = _read(data, _MOST_READ), BytesIO()
-    told = {"width": image.width, "height": image.height}
+    size = {"width": image.width, "height": image.height}
     image.thumbnail((most, most))
     image.save(out, "PNG", compress_level=1)
-    return told | {"picture": base64.b64encode(out.getvalue()).decode()}
+    return size | {"picture": base64.b64encode(out.getvalue()).decode()}
 
 
 def _read(data: bytes, most: int) -> Image.Image:

@@ -152,8 +152,8 @@ def describe(header: GgufFile, others: Sequence[GgufFile], vocabulary: Vocabular
 
 def _size_label(header: GgufFile) -> str:
     """Return the size as the makers call it, where it reads like one: 1.5B, 270M, 8x7B."""
-    told = (header.text("general.size_label") or "").strip()
-    return told if _SIZE_LABEL.fullmatch(told) else ""
+    label = (header.text("general.size_label") or "").strip()
+    return label if _SIZE_LABEL.fullmatch(label) else ""
 
 
 def _depth(header: GgufFile, architecture: str) -> int:

@@ -90,7 +90,7 @@ def check_parts(header: GgufFile, others: Sequence[GgufFile], tensors: int) -> N
         )
     numbers = [part.number("split.no") for part in others]
     expected = header.number("split.tensors.count")
-    strange = any(told is not None and told != place for place, told in enumerate(numbers, 1))
+    strange = any(found is not None and found != place for place, found in enumerate(numbers, 1))
     if strange or (expected is not None and expected != tensors):
         raise ModelFileBroken(
             header.path, Translatable("its parts do not belong together. Download or copy all of them again.")

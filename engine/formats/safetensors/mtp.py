@@ -90,7 +90,7 @@ def brings_mtp(folder: Path) -> bool:
 def tells_of_mtp(folder: Path) -> bool:
     """Return True if the configuration in a folder tells of layers for later tokens, which its files may lack."""
     try:
-        return _told(_text_part(read_json(folder / "config.json"))) > 0
+        return _mtp_layers(_text_part(read_json(folder / "config.json"))) > 0
     except (LoadFailed, OSError):
         return False
 
@@ -115,7 +115,7 @@ def read_mtp(folder: Path) -> MtpLayout:
     width, depth = _whole(config, "hidden_size"), _whole(config, "num_hidden_layers")
     layers = _layers_in(model.tensors, config)
     if not layers:
-        if _told(config):
+        if _mtp_layers(config):
             raise ModelFileBroken(
                 folder,
                 Translatable("its config.json tells of layers for later tokens (MTP), but its files lack them."),
@@ -125,7 +125,7 @@ def read_mtp(folder: Path) -> MtpLayout:
         _check_numbers(folder, model.tensors, layer)
         for part in _NEEDED:
             if part not in layer.parts:
-                raise _lacking(folder, _told_name(layer, part))
+                raise _lacking(folder, _count_name(layer, part))
         for part, shape in {
             "token_norm": (width,),
             "state_norm": (width,),
@@ -206,7 +206,7 @@ def _most_alike(block: Mapping[str, str], layers: Iterable[dict[str, str]]) -> d
     )
 
 
-def _told_name(layer: MtpLayer, part: str) -> str:
+def _count_name(layer: MtpLayer, part: str) -> str:
     """Return the name of a missing part in the file."""
     if layer.prefix.startswith(_APART):
         return next(name for name, short in _SHARED.items() if short == part)
@@ -217,16 +217,16 @@ def _lacking(folder: Path, name: str) -> ModelFileBroken:
     return ModelFileBroken(folder, Translatable("it lacks the tensor {name!r}.", name=name))
 
 
-def check_shape(folder: Path, name: str, shape: tuple[int, ...], told: tuple[int, ...]) -> None:
+def check_shape(folder: Path, name: str, shape: tuple[int, ...], required: tuple[int, ...]) -> None:
     """Raise ModelFileBroken if a tensor's shape differs from the required one."""
-    if shape != told:
+    if shape != required:
         raise ModelFileBroken(
             folder,
             Translatable(
                 "the tensor {name!r} has the shape {shape}, but config.json requires {asked}.",
                 name=name,
                 shape=list(shape),
-                asked=list(told),
+                asked=list(required),
             ),
         )
 
@@ -240,7 +240,7 @@ def _text_part(config: dict[str, Any]) -> dict[str, Any]:
     return outer | part
 
 
-def _told(config: Mapping[str, Any]) -> int:
+def _mtp_layers(config: Mapping[str, Any]) -> int:
     return next((number for key in _COUNTS if (number := _whole(config, key))), 0)
 
 

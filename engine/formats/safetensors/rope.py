@@ -33,16 +33,16 @@ class Rope:
 def read_rope(folder: Path, settings: Mapping[str, Any]) -> Rope:
     """Read RoPE from a configuration, each number checked. Raises ModelFileBroken, ModelNotSupported."""
     inner = settings.get("rope_parameters") or settings.get("rope_scaling")
-    told: Mapping[str, Any] = inner if isinstance(inner, dict) else {}
-    kind = str(told.get("rope_type") or told.get("type") or "default")
+    values: Mapping[str, Any] = inner if isinstance(inner, dict) else {}
+    kind = str(values.get("rope_type") or values.get("type") or "default")
     if kind not in _NEEDED:
         raise ModelNotSupported(
             folder, Translatable("heads with RoPE scaling {kind!r} cannot be used yet.", kind=kind[:40])
         )
-    theta = told.get("rope_theta", settings.get("rope_theta"))
+    theta = values.get("rope_theta", settings.get("rope_theta"))
     found: dict[str, float] = {}
     for name in (*_NEEDED[kind], *(_OPTIONAL if kind == "yarn" else ())):
-        value = told.get(name)
+        value = values.get(name)
         if name == _ORIGINAL and value is None:
             value = settings.get("max_position_embeddings")
         if value is None and name in _OPTIONAL:
@@ -52,8 +52,8 @@ def read_rope(folder: Path, settings: Mapping[str, Any]) -> Rope:
         found[name] = value
     if kind == "llama3" and found["low_freq_factor"] >= found["high_freq_factor"]:
         raise _broken(folder, {"high_freq_factor": found["high_freq_factor"]})
-    if kind == "yarn" and isinstance(told.get("truncate"), bool):
-        found["truncate"] = told["truncate"]
+    if kind == "yarn" and isinstance(values.get("truncate"), bool):
+        found["truncate"] = values["truncate"]
     good = isinstance(theta, int | float) and math.isfinite(theta) and theta > 1
     return Rope(kind, float(theta) if good and theta is not None else 10000.0, found)
 

@@ -26,11 +26,11 @@ _MEDIA = {
 _CUT_OFF = "the form of a call whose arguments are cut off: it is shown to the model as text"
 
 
-def read_messages(told: object, left: NotDone | None = None) -> tuple[Message, ...]:
+def read_messages(data: object, left: NotDone | None = None) -> tuple[Message, ...]:
     """Return the messages of a conversation. Raises InvalidRequest."""
-    if not isinstance(told, Sequence) or isinstance(told, str) or not told:
+    if not isinstance(data, Sequence) or isinstance(data, str) or not data:
         raise InvalidRequest('"messages" must be a list of messages, at least one.')
-    return tuple(freeze_messages([_tidied(message, left or NotDone()) for message in told]))
+    return tuple(freeze_messages([_tidied(message, left or NotDone()) for message in data]))
 
 
 def picture_of(part: object) -> dict[str, Any] | None:
@@ -114,11 +114,11 @@ def _parted_calls(calls: list[Any]) -> tuple[list[str], list[Any]]:
     written, kept = [], []
     for call in map(_as_function, calls):
         function = call.get("function") if isinstance(call, Mapping) else None
-        told = function.get("arguments") if isinstance(function, Mapping) else None
-        if isinstance(function, Mapping) and isinstance(told, str) and not _readable(told or "{}"):
-            written.append(f'{{"name": {json.dumps(str(function.get("name")))}, "arguments": {told}')
-        elif isinstance(function, Mapping) and not isinstance(told, str | Mapping | None):
-            written.append(json.dumps({"name": function.get("name"), "arguments": told}, ensure_ascii=False))
+        arguments = function.get("arguments") if isinstance(function, Mapping) else None
+        if isinstance(function, Mapping) and isinstance(arguments, str) and not _readable(arguments or "{}"):
+            written.append(f'{{"name": {json.dumps(str(function.get("name")))}, "arguments": {arguments}')
+        elif isinstance(function, Mapping) and not isinstance(arguments, str | Mapping | None):
+            written.append(json.dumps({"name": function.get("name"), "arguments": arguments}, ensure_ascii=False))
         else:
             kept.append(call)
     return written, kept

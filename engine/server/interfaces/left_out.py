@@ -74,58 +74,58 @@ class NotDone:
     """Collect the ignored parts of one request, in a few words each."""
 
     def __init__(self) -> None:
-        self._told: dict[str, None] = {}
+        self._ignored: dict[str, None] = {}
 
     def note(self, what: object) -> None:
         """Note an ignored part."""
-        self._told.setdefault(str(what)[:120])
+        self._ignored.setdefault(str(what)[:120])
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def ignored(self) -> tuple[str, ...]:
         """Return the notes, each once."""
-        return tuple(self._told)
+        return tuple(self._ignored)
 
 
 def tidied(body: Mapping[str, Any], left: NotDone | None = None) -> dict[str, Any]:
     """Return a body in this server's names and values. Raises InvalidRequest for refused fields."""
-    told = {name: value for name, value in body.items() if name not in RENAMED}
+    fields = {name: value for name, value in body.items() if name not in RENAMED}
     for other, name in RENAMED.items():
-        if body.get(other) is not None and told.get(name) is None:
-            told[name] = body[other]
+        if body.get(other) is not None and fields.get(name) is None:
+            fields[name] = body[other]
     for name, (wrong, sentence) in REFUSED.items():
-        if told.get(name) is not None and wrong(told[name]):
+        if fields.get(name) is not None and wrong(fields[name]):
             raise InvalidRequest(sentence)
-    return _with_usual_values(told, left or NotDone())
+    return _with_usual_values(fields, left or NotDone())
 
 
-def _with_usual_values(told: dict[str, Any], left: NotDone) -> dict[str, Any]:
+def _with_usual_values(fields: dict[str, Any], left: NotDone) -> dict[str, Any]:
     """Return a body without default values, and with whole numbers for floats."""
     for name in WHOLE:
-        if isinstance(number := told.get(name), float):
-            told[name] = int(number)
+        if isinstance(number := fields.get(name), float):
+            fields[name] = int(number)
     for name, values in AS_USUAL.items():
-        if name in told and any(type(told[name]) is type(value) and told[name] == value for value in values):
-            del told[name]
-    _bound(told, left)
+        if name in fields and any(type(fields[name]) is type(value) and fields[name] == value for value in values):
+            del fields[name]
+    _bound(fields, left)
     for name in ("stop", "stop_sequences"):
-        if isinstance(told.get(name), list):
-            told[name] = [text for text in told[name] if text != ""]
-        elif told.get(name) is not None and not isinstance(told[name], str):
+        if isinstance(fields.get(name), list):
+            fields[name] = [text for text in fields[name] if text != ""]
+        elif fields.get(name) is not None and not isinstance(fields[name], str):
             left.note(f"{name}: it is no text")
-            del told[name]
-    if type(seed := told.get("seed")) is int and seed < ANY_SEED:
-        told["seed"] = seed % 2**64
-    return told
+            del fields[name]
+    if type(seed := fields.get("seed")) is int and seed < ANY_SEED:
+        fields["seed"] = seed % 2**64
+    return fields
 
 
-def _bound(told: dict[str, Any], left: NotDone) -> None:
+def _bound(fields: dict[str, Any], left: NotDone) -> None:
     """Clamp the numbers of the sampling rules to their ranges."""
     for rule in RULES:
-        value = told.get(rule.name)
+        value = fields.get(rule.name)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            told[rule.name] = _bounded(rule, value)
-            if value != told[rule.name]:
-                left.note(f"{rule.name} {str(value)[:20]}: taken as {told[rule.name]:g}")
+            fields[rule.name] = _bounded(rule, value)
+            if value != fields[rule.name]:
+                left.note(f"{rule.name} {str(value)[:20]}: taken as {fields[rule.name]:g}")
 
 
 def _bounded(rule: Rule, value: float) -> float:

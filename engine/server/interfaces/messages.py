@@ -37,42 +37,44 @@ _ERRORS = {
 def read_conversation(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest:
     """Read a body of /v1/messages. Raises InvalidRequest and its kinds."""
     left = NotDone()
-    told = tidied(body, left)
-    options = read_common(told, _KNOWN, left)
-    options["stop"] = told.get("stop_sequences") or ()
-    options |= _thinking(told, left)
-    choice = told.get("tool_choice")
-    offered = read_tools(told.get("tools"), left, custom_takes_text=False)
+    fields = tidied(body, left)
+    options = read_common(fields, _KNOWN, left)
+    options["stop"] = fields.get("stop_sequences") or ()
+    options |= _thinking(fields, left)
+    choice = fields.get("tool_choice")
+    offered = read_tools(fields.get("tools"), left, custom_takes_text=False)
     one = isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True
     options |= offered.options(choice, left, one_call=one)
-    output = told.get("output_config")
-    form = told.get("output_format") or (output.get("format") if isinstance(output, Mapping) else None)
+    output = fields.get("output_config")
+    form = fields.get("output_format") or (output.get("format") if isinstance(output, Mapping) else None)
     constraint = read_format(form, left)
     options |= {} if constraint is None else {"constraint": constraint}
-    messages = read_messages(_as_messages(told.get("system"), told.get("messages"), left), left)
-    asked = make_parsed(messages, options, told, defaults, left, logprobs=False, known=_KNOWN)
+    messages = read_messages(_as_messages(fields.get("system"), fields.get("messages"), left), left)
+    asked = make_parsed(messages, options, fields, defaults, left, logprobs=False, known=_KNOWN)
     return replace(asked, tools=offered.tools)
 
 
 def _thinking(body: Mapping[str, Any], left: NotDone) -> dict[str, Any]:
     """Read the effort of thinking."""
-    told, output = body.get("thinking"), body.get("output_config")
+    thinking, output = body.get("thinking"), body.get("output_config")
     effort = output.get("effort") if isinstance(output, Mapping) else None
-    if isinstance(told, Mapping) and told.get("type") == "disabled":
+    if isinstance(thinking, Mapping) and thinking.get("type") == "disabled":
         return {"thinking": "off"}
     if effort is not None:
         return read_effort(effort, left)
-    return {"thinking": "on"} if isinstance(told, Mapping) and told.get("type") in ("enabled", "adaptive") else {}
+    return (
+        {"thinking": "on"} if isinstance(thinking, Mapping) and thinking.get("type") in ("enabled", "adaptive") else {}
+    )
 
 
-def _as_messages(system: object, told: object, left: NotDone) -> list[dict[str, Any]]:
+def _as_messages(system: object, data: object, left: NotDone) -> list[dict[str, Any]]:
     """Return the conversation as messages of the chat interface. Raises InvalidRequest."""
-    if not isinstance(told, list) or not told or not all(isinstance(message, Mapping) for message in told):
+    if not isinstance(data, list) or not data or not all(isinstance(message, Mapping) for message in data):
         raise InvalidRequest('"messages" must be a list of messages, at least one.')
     messages: list[dict[str, Any]] = []
     if system:
         messages.append({"role": "system", "content": _text(system, '"system"', left)})
-    for message in told:
+    for message in data:
         role, content = message.get("role"), message.get("content")
         if role not in _ROLES:
             raise InvalidRequest("A message's role must be user, assistant or system.")
@@ -104,8 +106,8 @@ def _of_blocks(role: str, blocks: list[Mapping[str, Any]], left: NotDone) -> Ite
                 parts = given if isinstance(given, list) else []
                 pictures = [picture for each in parts if (picture := picture_of(each))]
                 words = [each for each in parts if picture_of(each) is None] if pictures else given
-                told = _text(words, "A tool_result's content", left)
-                content = [{"type": "text", "text": told}, *pictures] if pictures else told
+                words_text = _text(words, "A tool_result's content", left)
+                content = [{"type": "text", "text": words_text}, *pictures] if pictures else words_text
                 yield {"role": "tool", "tool_call_id": str(block.get("tool_use_id") or ""), "content": content}
             case "image":
                 said += [picture_of(block)]
@@ -120,13 +122,13 @@ def _of_blocks(role: str, blocks: list[Mapping[str, Any]], left: NotDone) -> Ite
         yield {"role": role, "content": ""}
 
 
-def _text(told: object, what: str, left: NotDone) -> str:
+def _text(value: object, what: str, left: NotDone) -> str:
     """Return the text of blocks. Raises InvalidRequest if they are none."""
-    if isinstance(told, str):
-        return told
-    if not isinstance(told, list) or not all(isinstance(block, Mapping) for block in told):
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list) or not all(isinstance(block, Mapping) for block in value):
         raise InvalidRequest(f"{what} must be a text or a list of texts.")
-    return "\n".join(text for block in told if (text := _block_text(block, left)) is not None)
+    return "\n".join(text for block in value if (text := _block_text(block, left)) is not None)
 
 
 def _block_text(block: Mapping[str, Any], left: NotDone) -> str | None:
@@ -205,8 +207,8 @@ class MessageForm(Form):
             yield _event("content_block_delta", index=self._blocks, delta=delta)
             yield _event("content_block_stop", index=self._blocks)
             self._blocks += 1
-        told = {"usage": _usage(result), **facts(result)}
-        yield _event("message_delta", delta=self._ending(result), **told)
+        data = {"usage": _usage(result), **facts(result)}
+        yield _event("message_delta", delta=self._ending(result), **data)
 
     def end(self) -> Iterator[bytes]:
         yield _event("message_stop")

@@ -30,33 +30,37 @@ _NS = 1_000_000
 
 def read_ollama_chat(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest:
     """Parse a body of /api/chat. Raises InvalidRequest and its kinds."""
-    told, options, left = _read(body)
-    messages = told.get("messages")
+    fields, options, left = _read(body)
+    messages = fields.get("messages")
     if not messages:  # It asks for the model to be loaded.
-        return make_parsed("a", {"raw": True, "max_tokens": 0}, told, defaults, left, logprobs=False, known=_KNOWN)
-    offered = read_tools(told.get("tools"), left)
+        return make_parsed("a", {"raw": True, "max_tokens": 0}, fields, defaults, left, logprobs=False, known=_KNOWN)
+    offered = read_tools(fields.get("tools"), left)
     options |= offered.options(None, left, one_call=False)
     read = read_messages([_message(each) for each in messages] if isinstance(messages, list) else messages, left)
-    return make_parsed(read, options, told, defaults, left, logprobs=False, known=_KNOWN)
+    return make_parsed(read, options, fields, defaults, left, logprobs=False, known=_KNOWN)
 
 
 def read_ollama_text(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest:
     """Parse a body of /api/generate. Raises InvalidRequest and its kinds."""
-    told, options, left = _read(body)
-    prompt, suffix, system = (told.get(name) or "" for name in ("prompt", "suffix", "system"))
+    fields, options, left = _read(body)
+    prompt, suffix, system = (fields.get(name) or "" for name in ("prompt", "suffix", "system"))
     if not all(isinstance(text, str) for text in (prompt, suffix, system)):
         raise InvalidRequest('"prompt", "suffix" and "system" must be texts.')
     for name, instead in (("template", "/v1/completions"), ("context", "/api/chat")):
-        if told.get(name):
+        if fields.get(name):
             raise InvalidRequest(f'"{name}" is not read. Leave it out, or use {instead}.')
     if not prompt and not suffix:
-        return make_parsed("a", {"raw": True, "max_tokens": 0}, told, defaults, left, logprobs=False, known=_KNOWN)
-    if suffix or read_flag(told, "raw"):
-        asked = make_parsed(prompt or "a", options | {"raw": True}, told, defaults, left, logprobs=False, known=_KNOWN)
+        return make_parsed("a", {"raw": True, "max_tokens": 0}, fields, defaults, left, logprobs=False, known=_KNOWN)
+    if suffix or read_flag(fields, "raw"):
+        asked = make_parsed(
+            prompt or "a", options | {"raw": True}, fields, defaults, left, logprobs=False, known=_KNOWN
+        )
         return replace(asked, unsaid=(Infill(prompt, suffix),) if suffix else ())
     messages = [{"role": "system", "content": system}] if system else []
-    read = read_messages([*messages, _message({"role": "user", "content": prompt, "images": told.get("images")})], left)
-    return make_parsed(read, options, told, defaults, left, logprobs=False, known=_KNOWN)
+    read = read_messages(
+        [*messages, _message({"role": "user", "content": prompt, "images": fields.get("images")})], left
+    )
+    return make_parsed(read, options, fields, defaults, left, logprobs=False, known=_KNOWN)
 
 
 def _read(body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], NotDone]:
@@ -64,9 +68,9 @@ def _read(body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], NotD
     left, chosen = NotDone(), body.get("options") or {}
     if not isinstance(chosen, Mapping):
         raise InvalidRequest('"options" must be an object.')
-    told = tidied({**chosen, "stream": True, **body}, left)
-    options = read_common(told, _KNOWN, left)
-    think, form = told.get("think"), told.get("format")
+    fields = tidied({**chosen, "stream": True, **body}, left)
+    options = read_common(fields, _KNOWN, left)
+    think, form = fields.get("think"), fields.get("format")
     if isinstance(think, bool):
         options["thinking"] = "on" if think else "off"
     elif think is not None:
@@ -76,24 +80,24 @@ def _read(body: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any], NotD
     if form:
         kind = {"type": "json_object"} if form == "json" else {"type": "json_schema", "schema": form}
         options["constraint"] = read_format(kind, left)
-    return told, options, left
+    return fields, options, left
 
 
-def _message(told: Any) -> Any:
+def _message(data: Any) -> Any:
     """Return a message in the form of the chat interface. Raises InvalidRequest."""
-    if not isinstance(told, Mapping):
-        return told
+    if not isinstance(data, Mapping):
+        return data
     made = {
-        name: told[name] for name in ("role", "content", "tool_calls", "tool_call_id") if told.get(name) is not None
+        name: data[name] for name in ("role", "content", "tool_calls", "tool_call_id") if data.get(name) is not None
     }
     made.setdefault("content", "" if not made.get("tool_calls") else None)
-    if images := told.get("images"):
+    if images := data.get("images"):
         if not isinstance(images, list) or not all(isinstance(each, str) for each in images):
             raise InvalidRequest('"images" must be a list of pictures in base64.')
         pictures = [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{each}"}} for each in images]
         made["content"] = [*pictures, {"type": "text", "text": made["content"] or ""}]
-    made |= {"name": told["tool_name"]} if told.get("tool_name") else {}
-    return made | ({"reasoning_content": told["thinking"]} if told.get("thinking") else {})
+    made |= {"name": data["tool_name"]} if data.get("tool_name") else {}
+    return made | ({"reasoning_content": data["thinking"]} if data.get("thinking") else {})
 
 
 class OllamaForm(Form):
@@ -139,8 +143,8 @@ class OllamaForm(Form):
         if self._kind == "generate":
             return {**head, "response": text, **thinking}
         calls = () if calling is None else calling.tool_calls
-        told = [{"function": {"name": call.name, "arguments": call.arguments}} for call in calls]
-        message = {"role": "assistant", "content": text, **thinking, **({"tool_calls": told} if told else {})}
+        listed = [{"function": {"name": call.name, "arguments": call.arguments}} for call in calls]
+        message = {"role": "assistant", "content": text, **thinking, **({"tool_calls": listed} if listed else {})}
         return {**head, "message": message}
 
     def _ending(self, result: GenerationResult) -> dict[str, Any]:
@@ -158,7 +162,7 @@ class OllamaForm(Form):
         }
 
 
-def told_tag(described: Mapping[str, Any]) -> dict[str, Any]:
+def describe_tag(described: Mapping[str, Any]) -> dict[str, Any]:
     """Describe a model for a list, by its known facts."""
     name = described["id"]
     return {
@@ -171,7 +175,7 @@ def told_tag(described: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def told_model(described: Mapping[str, Any], decoder: SpeculativeDecoder | None) -> dict[str, Any]:
+def describe_model(described: Mapping[str, Any], decoder: SpeculativeDecoder | None) -> dict[str, Any]:
     """Describe one model. `decoder` None: it is not loaded."""
     target = None if decoder is None else decoder.target
     template = "" if target is None else target.tokenizer.chat_template or ""

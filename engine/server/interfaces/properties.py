@@ -9,13 +9,13 @@ from engine.decoder import SpeculativeDecoder
 from engine.server.interfaces.requests import Defaults
 
 
-def told_props(name: str, decoder: SpeculativeDecoder | None, defaults: Defaults, slots: int) -> dict[str, Any]:
+def describe_props(name: str, decoder: SpeculativeDecoder | None, defaults: Defaults, slots: int) -> dict[str, Any]:
     """Return the properties of a model and of the server. `decoder` None: it is not loaded."""
     target = None if decoder is None else decoder.target
     templates = {} if target is None else target.tokenizer.chat_templates
     sampling = defaults.sampling
-    told = ("temperature", "top_k", "top_p", "min_p", "repeat_penalty", "presence_penalty", "frequency_penalty")
-    params: dict[str, Any] = {each: getattr(sampling, each) for each in told}
+    names = ("temperature", "top_k", "top_p", "min_p", "repeat_penalty", "presence_penalty", "frequency_penalty")
+    params: dict[str, Any] = {each: getattr(sampling, each) for each in names}
     params |= {"seed": -1 if sampling.seed is None else sampling.seed, "n_predict": -1, "typical_p": sampling.typical}
     length = 0 if target is None else target.context_length
     props = {
@@ -36,7 +36,7 @@ def told_props(name: str, decoder: SpeculativeDecoder | None, defaults: Defaults
     return props | ({"chat_template_tool_use": templates["tool_use"]} if "tool_use" in templates else {})
 
 
-def told_slots(decoder: SpeculativeDecoder | None, slots: int, running: int) -> list[dict[str, Any]]:
+def describe_slots(decoder: SpeculativeDecoder | None, slots: int, running: int) -> list[dict[str, Any]]:
     """Return the places in which replies are written, the busy ones first."""
     target = None if decoder is None else decoder.target
     common = {

@@ -15,22 +15,29 @@ _OBJECTS = {"chat": "chat.completion", "text": "text_completion"}
 class ReplyForm(Form):
     """Form replies of /v1/chat/completions or of /v1/completions (`kind`).
 
-    `told`: a stream tells its usage; `copies`: how many replies each prompt has; `echo`: with what they go on with.
+    `with_usage`: a stream ends with its usage; `copies`: replies to each prompt; `echo`: with the text that they continue.
     """
 
     def __init__(
-        self, kind: Kind, model: str, context: ReplyContext, *, told: bool = False, copies: int = 1, echo: bool = False
+        self,
+        kind: Kind,
+        model: str,
+        context: ReplyContext,
+        *,
+        with_usage: bool = False,
+        copies: int = 1,
+        echo: bool = False,
     ) -> None:
         super().__init__(model, context)
-        self._kind, self._told_usage, self._copies, self._echo = kind, told, copies, echo
-        self._told: dict[int, list[dict[str, Any]]] = {}
+        self._kind, self._reports_usage, self._copies, self._echo = kind, with_usage, copies, echo
+        self._probabilities: dict[int, list[dict[str, Any]]] = {}
         self._begun: set[int] = set()
         self._echoed: set[int] = set()
 
     def note(self, index: int, event: Event) -> None:
         super().note(index, event)
-        if self.context.wanted and isinstance(event, TokenEvent) and (told := self.logprob(event)):
-            self._told.setdefault(index, []).append(told)
+        if self.context.wanted and isinstance(event, TokenEvent) and (probabilities := self.logprob(event)):
+            self._probabilities.setdefault(index, []).append(probabilities)
 
     def whole(self) -> dict[str, Any]:
         choices = [self._choice(index, result) for index, result in enumerate(self.results)]
@@ -38,7 +45,7 @@ class ReplyForm(Form):
         return {**self._head(), "choices": choices, "usage": counted, **facts(self.results[-1])}
 
     def _choice(self, index: int, result: GenerationResult) -> dict[str, Any]:
-        logprobs = self._logprobs(self._told.get(index, ()))
+        logprobs = self._logprobs(self._probabilities.get(index, ()))
         choice: dict[str, Any] = {"index": index, "finish_reason": _reason(result), "logprobs": logprobs}
         begun = self.context.begun[index] if self._echo and index < len(self.context.begun) else ""
         if self._kind == "text":
@@ -53,13 +60,15 @@ class ReplyForm(Form):
 
     def _added(self, index: int, event: TokenEvent) -> Iterator[dict[str, Any]]:
         yield from self._beginning(index)
-        told = self._told[index][-1:] if self.context.wanted and self.context.pieces.get(event.token) else []
-        logprobs = self._logprobs(told)
+        probabilities = (
+            self._probabilities[index][-1:] if self.context.wanted and self.context.pieces.get(event.token) else []
+        )
+        logprobs = self._logprobs(probabilities)
         if self._kind == "text":
-            if event.text or told:
+            if event.text or probabilities:
                 yield self._chunk(index, {"text": event.text}, logprobs=logprobs)
             return
-        for channel, text in event.added or ([("content", "")] if told else []):
+        for channel, text in event.added or ([("content", "")] if probabilities else []):
             name = "reasoning_content" if channel == "reasoning" else "content"
             yield self._chunk(index, {"delta": {**self._role(index), name: text}}, logprobs=logprobs)
             logprobs = None
@@ -69,8 +78,8 @@ class ReplyForm(Form):
         if self._echo and index not in self._echoed and index < len(self.context.begun):
             self._echoed.add(index)
             begun = self.context.begun[index]
-            told = {"text": begun} if self._kind == "text" else {"delta": {**self._role(index), "content": begun}}
-            yield self._chunk(index, told)
+            data = {"text": begun} if self._kind == "text" else {"delta": {**self._role(index), "content": begun}}
+            yield self._chunk(index, data)
 
     def _last(self, index: int, result: GenerationResult) -> Iterator[dict[str, Any]]:
         yield from self._beginning(index)
@@ -81,7 +90,7 @@ class ReplyForm(Form):
         yield {**self._chunk(index, end, finish=_reason(result)), **facts(result)}
 
     def end(self) -> Iterator[bytes]:
-        if self._told_usage:
+        if self._reports_usage:
             counted = usage(self.results, self.reasoning_tokens, self._copies)
             yield as_event({**self._head(streamed=True), "choices": [], "usage": counted})
         yield as_event("[DONE]")
@@ -119,15 +128,15 @@ class ReplyForm(Form):
         data = self.context.pieces.get(token, b"")
         return {"token": data.decode("utf-8", "replace"), "logprob": max(logprob, -9999.0), "bytes": list(data)}
 
-    def _logprobs(self, told: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    def _logprobs(self, entries: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
         if not self.context.wanted:
             return None
         if self._kind == "chat":
-            return {"content": list(told)}
+            return {"content": list(entries)}
         return {
-            "tokens": [each["token"] for each in told],
-            "token_logprobs": [each["logprob"] for each in told],
-            "top_logprobs": [{top["token"]: top["logprob"] for top in each["top_logprobs"]} for each in told],
+            "tokens": [each["token"] for each in entries],
+            "token_logprobs": [each["logprob"] for each in entries],
+            "top_logprobs": [{top["token"]: top["logprob"] for top in each["top_logprobs"]} for each in entries],
         }
 
 

@@ -115,29 +115,29 @@ class Defaults:
 def read_chat(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest:
     """Read a body of /v1/chat/completions. Raises InvalidRequest and its kinds."""
     left = NotDone()
-    told = tidied(body, left)
-    options = read_common(told, _CHAT, left)
-    messages = read_messages(told.get("messages"), left)
-    most = told.get("max_completion_tokens")
+    fields = tidied(body, left)
+    options = read_common(fields, _CHAT, left)
+    messages = read_messages(fields.get("messages"), left)
+    most = fields.get("max_completion_tokens")
     options |= {} if most is None else {"max_tokens": most}
-    if type(told.get("logprobs")) is int:  # How many: llama.cpp's `n_probs`.
-        told |= {"top_logprobs": told["logprobs"], "logprobs": told["logprobs"] > 0}
-    logprobs = read_flag(told, "logprobs")
+    if type(fields.get("logprobs")) is int:  # How many: llama.cpp's `n_probs`.
+        fields |= {"top_logprobs": fields["logprobs"], "logprobs": fields["logprobs"] > 0}
+    logprobs = read_flag(fields, "logprobs")
     if logprobs:
-        options["top"] = read_top(told.get("top_logprobs"), left)
-    options |= _thinking(told, left)
-    tools = told.get("tools") or told.get("functions")
+        options["top"] = read_top(fields.get("top_logprobs"), left)
+    options |= _thinking(fields, left)
+    tools = fields.get("tools") or fields.get("functions")
     offered = read_tools(tools or None, left)
-    choice = told.get("tool_choice")
-    if choice is None and told.get("function_call") is not None:
-        called = told["function_call"]
+    choice = fields.get("tool_choice")
+    if choice is None and fields.get("function_call") is not None:
+        called = fields["function_call"]
         choice = {"type": "function", **called} if isinstance(called, Mapping) else called
-    options |= offered.options(choice, left, one_call=told.get("parallel_tool_calls") is False)
-    options |= _constraint(told, left) | _prediction(told.get("prediction"))
-    if not continues(told, messages):
+    options |= offered.options(choice, left, one_call=fields.get("parallel_tool_calls") is False)
+    options |= _constraint(fields, left) | _prediction(fields.get("prediction"))
+    if not continues(fields, messages):
         options["template_options"] = {**options.get("template_options", {}), "add_generation_prompt": False}
-    asked = make_parsed(messages, options, told, defaults, left, logprobs=logprobs, known=_CHAT)
-    return replace(asked, tools=offered.tools, echo=read_flag(told, "echo") and messages[-1].role == "assistant")
+    asked = make_parsed(messages, options, fields, defaults, left, logprobs=logprobs, known=_CHAT)
+    return replace(asked, tools=offered.tools, echo=read_flag(fields, "echo") and messages[-1].role == "assistant")
 
 
 def continues(body: Mapping[str, Any], messages: Sequence[Message]) -> bool:
@@ -163,24 +163,24 @@ def continues(body: Mapping[str, Any], messages: Sequence[Message]) -> bool:
 def read_completion(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest:
     """Read a body of /v1/completions. Raises InvalidRequest and its kinds."""
     left = NotDone()
-    told = tidied(body, left)
-    options = read_common(told, _COMPLETION, left) | {"raw": True}
-    found = _prompts(told.get("prompt"))
+    fields = tidied(body, left)
+    options = read_common(fields, _COMPLETION, left) | {"raw": True}
+    found = _prompts(fields.get("prompt"))
     mixed = [each if isinstance(each, tuple) and str in map(type, each) else None for each in found]
     first, *others = (each if isinstance(each, str) else _ids(each) for each in found)
-    echo, suffix = read_flag(told, "echo"), told.get("suffix")
-    if told.get("best_of") not in (None, 1, told.get("n")):
+    echo, suffix = read_flag(fields, "echo"), fields.get("suffix")
+    if fields.get("best_of") not in (None, 1, fields.get("n")):
         left.note("best_of: replies are not ranked")
     if echo and any(mixed):
         raise InvalidRequest('"echo" needs prompts that are texts, or token ids alone.')
-    top = told.get("logprobs")
+    top = fields.get("logprobs")
     logprobs = top is not None and top is not False
     if logprobs:
         if echo:
             raise InvalidRequest('No logprobs of prompts are computed: leave "echo" or "logprobs" out.')
         options["top"] = read_top(None if top is True else top, left)
-    options |= _constraint(told, left)
-    asked = make_parsed(first, options, told, defaults, left, logprobs=logprobs, known=_COMPLETION)
+    options |= _constraint(fields, left)
+    asked = make_parsed(first, options, fields, defaults, left, logprobs=logprobs, known=_COMPLETION)
     if asked.copies * (1 + len(others)) > _MOST_REPLIES:
         raise InvalidRequest(f"At most {_MOST_REPLIES} replies can be asked for at once.")
     unsaid = tuple(_gap(prompt, suffix) for prompt in found) if suffix else tuple(mixed) if any(mixed) else ()
@@ -192,12 +192,12 @@ def _ids(pieces: Sequence[int | str]) -> tuple[int, ...]:
     return tuple(piece if isinstance(piece, int) else 0 for piece in pieces)
 
 
-def _prompts(told: object) -> list[str | tuple[int | str, ...]]:
+def _prompts(value: object) -> list[str | tuple[int | str, ...]]:
     """Return the prompts of a body, one at least: texts, or lists of token ids, maybe with texts between them.
 
     Raises InvalidRequest.
     """
-    listed = told if isinstance(told, list) and told and not any(type(each) is int for each in told) else [told]
+    listed = value if isinstance(value, list) and value and not any(type(each) is int for each in value) else [value]
     found: list[str | tuple[int | str, ...]] = []
     for prompt in listed:
         if isinstance(prompt, Mapping) and isinstance(prompt.get("prompt_string"), str):  # Beside it are pictures.
@@ -222,9 +222,9 @@ def _gap(prompt: str | tuple[int | str, ...], suffix: object) -> Infill:
 def read_infill(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest:
     """Read a body of /infill. Raises InvalidRequest and its kinds."""
     left = NotDone()
-    told = tidied(body, left)
-    asked = make_parsed([0], read_common(told, _INFILL, left), told, defaults, left, logprobs=False, known=_INFILL)
-    return replace(asked, unsaid=(read_infill_parts(told),))
+    fields = tidied(body, left)
+    asked = make_parsed([0], read_common(fields, _INFILL, left), fields, defaults, left, logprobs=False, known=_INFILL)
+    return replace(asked, unsaid=(read_infill_parts(fields),))
 
 
 def read_infill_parts(body: Mapping[str, Any]) -> Infill:
@@ -252,8 +252,8 @@ def make_parsed(
     known: AbstractSet[str],
 ) -> ParsedRequest:
     """Parse the options of a body beside its prompt. Raises InvalidRequest and its kinds."""
-    told = body.get("stream_options")
-    usage = isinstance(told, Mapping) and read_flag(told, "include_usage")
+    stream_options = body.get("stream_options")
+    usage = isinstance(stream_options, Mapping) and read_flag(stream_options, "include_usage")
     silent = options.get("max_tokens") == 0 and type(options["max_tokens"]) is int
     options |= {"max_tokens": 1} if silent else {}
     request = make_request(prompt, options, defaults.sampling, defaults.speculation)
@@ -266,7 +266,7 @@ def make_parsed(
         raise InvalidRequest(f'"n" must be a whole number from 1 to {_MOST_COPIES}.')
     biased = tuple((text, bias) for text, bias in _bias(body.get("logit_bias") or {}, left) if isinstance(text, str))
     how: dict[str, Any] = {"biased": biased, "silent": silent}
-    return ParsedRequest(request, read_flag(body, "stream"), copies, usage, logprobs, left.told, body, **how)
+    return ParsedRequest(request, read_flag(body, "stream"), copies, usage, logprobs, left.ignored, body, **how)
 
 
 def read_common(body: Mapping[str, Any], known: AbstractSet[str], left: NotDone) -> dict[str, Any]:
@@ -321,11 +321,11 @@ def _bias(value: object, left: NotDone) -> Iterator[tuple[int | str, float]]:
 
 
 def _thinking(body: Mapping[str, Any], left: NotDone) -> dict[str, Any]:
-    effort, told = body.get("reasoning_effort"), body.get("chat_template_kwargs")
+    effort, arguments = body.get("reasoning_effort"), body.get("chat_template_kwargs")
     if effort is not None:
         return read_effort(effort, left)
-    if isinstance(told, Mapping) and told.get("enable_thinking") is not None:
-        return {"thinking": "on" if read_flag(told, "enable_thinking") else "off"}
+    if isinstance(arguments, Mapping) and arguments.get("enable_thinking") is not None:
+        return {"thinking": "on" if read_flag(arguments, "enable_thinking") else "off"}
     return {}
 
 
@@ -337,11 +337,11 @@ def read_effort(effort: object, left: NotDone) -> dict[str, Any]:
     return {}
 
 
-def _prediction(told: object) -> dict[str, Any]:
+def _prediction(value: object) -> dict[str, Any]:
     """Return the reply that is expected, a text or parts that are texts. Raises InvalidRequest."""
-    if told is None:
+    if value is None:
         return {}
-    content = told.get("content") if isinstance(told, Mapping) and told.get("type") == "content" else None
+    content = value.get("content") if isinstance(value, Mapping) and value.get("type") == "content" else None
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
     texts = [part if isinstance(part, str) else text_of(part) for part in parts]
     if None in texts:
@@ -372,8 +372,8 @@ def read_format(value: object, left: NotDone) -> Constraint | None:
     if kind == "json_object":
         return _of_schema(value.get("schema") or {}, '"response_format" has a "schema" that is no JSON schema.')
     if kind == "json_schema":
-        told = value.get("json_schema")
-        schema = (told if isinstance(told, Mapping) else value).get("schema")
+        inner = value.get("json_schema")
+        schema = (inner if isinstance(inner, Mapping) else value).get("schema")
         return _of_schema({} if schema is None else schema, '"json_schema" has a "schema" that is no JSON schema.')
     raise InvalidRequest('"response_format" must be of the type text, json_object or json_schema.')
 

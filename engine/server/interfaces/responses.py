@@ -35,32 +35,32 @@ _SAID_NOTHING = {"role": "user", "content": ""}
 def read_responses(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest:
     """Read a body of /v1/responses, whose input includes the earlier items. Raises InvalidRequest."""
     left = NotDone()
-    told = tidied(body, left)
-    options = read_common(told, _KNOWN, left)
-    instructions = told.get("instructions")
-    messages = _as_messages(input_items(told), left)
+    fields = tidied(body, left)
+    options = read_common(fields, _KNOWN, left)
+    instructions = fields.get("instructions")
+    messages = _as_messages(input_items(fields), left)
     if instructions is not None and not isinstance(instructions, str):
         left.note("instructions: they are no text")
     elif instructions:
         messages.insert(0, {"role": "system", "content": instructions})
     if all(message["role"] in ("system", "developer") for message in messages):
         messages.append(_SAID_NOTHING)
-    if told.get("prompt"):
+    if fields.get("prompt"):
         raise InvalidRequest('No prompts are stored here: leave "prompt" out, and send "instructions" and "input".')
-    if told.get("max_output_tokens") is not None:
-        options["max_tokens"] = told["max_output_tokens"]
-    reasoning, wanted = told.get("reasoning"), told.get("text")
+    if fields.get("max_output_tokens") is not None:
+        options["max_tokens"] = fields["max_output_tokens"]
+    reasoning, wanted = fields.get("reasoning"), fields.get("text")
     if isinstance(reasoning, Mapping) and reasoning.get("effort") is not None:
         options |= read_effort(reasoning["effort"], left)
     constraint = read_format(wanted.get("format") if isinstance(wanted, Mapping) else None, left)
     options |= {} if constraint is None else {"constraint": constraint}
-    offered = read_tools(told.get("tools"), left)
-    options |= offered.options(told.get("tool_choice"), left, one_call=told.get("parallel_tool_calls") is False)
-    included = told.get("include")
+    offered = read_tools(fields.get("tools"), left)
+    options |= offered.options(fields.get("tool_choice"), left, one_call=fields.get("parallel_tool_calls") is False)
+    included = fields.get("include")
     logprobs = isinstance(included, list) and "message.output_text.logprobs" in included
     if logprobs:
-        options["top"] = read_top(told.get("top_logprobs"), left)
-    asked = make_parsed(read_messages(messages, left), options, told, defaults, left, logprobs=logprobs, known=_KNOWN)
+        options["top"] = read_top(fields.get("top_logprobs"), left)
+    asked = make_parsed(read_messages(messages, left), options, fields, defaults, left, logprobs=logprobs, known=_KNOWN)
     return replace(asked, tools=offered.tools)
 
 
@@ -98,8 +98,8 @@ def _as_messages(items: list[Any], left: NotDone) -> list[dict[str, Any]]:
             call_id = item.get("call_id") or item.get("id") or ""
             messages.append({"role": "tool", "tool_call_id": str(call_id), "content": _output(item["output"])})
         elif kind == "reasoning":
-            told = item.get("content") or item.get("summary") or []
-            messages.append({"role": "assistant", "content": None, "reasoning_content": _joined(told)})
+            parts = item.get("content") or item.get("summary") or []
+            messages.append({"role": "assistant", "content": None, "reasoning_content": _joined(parts)})
         else:
             left.note(f"item {str(kind)[:60]}")
     return [message for message in messages if _says_something(message)]
@@ -147,8 +147,8 @@ def _as_text(part: object) -> object:
     return part if text is None else {"type": "text", "text": text}
 
 
-def _joined(told: object) -> str:
-    parts = told if isinstance(told, list) else [told]
+def _joined(content: object) -> str:
+    parts = content if isinstance(content, list) else [content]
     return "\n".join(filter(None, (part if isinstance(part, str) else text_of(part) for part in parts)))
 
 
@@ -173,7 +173,7 @@ class ResponsesForm(Form):
         """The item that grows."""
         self._text = ""
         self._output: list[dict[str, Any]] = []
-        self._told: list[dict[str, Any]] = []
+        self._probabilities: list[dict[str, Any]] = []
         self._begun = False
 
     def note(self, index: int, event: Event) -> None:
@@ -182,7 +182,7 @@ class ResponsesForm(Form):
             data = self.context.pieces.get(event.token, b"")
             if data:
                 top = [self._named(token, logprob) for token, logprob in event.top]
-                self._told.append({**self._named(event.token, event.logprob), "top_logprobs": top})
+                self._probabilities.append({**self._named(event.token, event.logprob), "top_logprobs": top})
 
     def _named(self, token: int, logprob: float) -> dict[str, Any]:
         data = self.context.pieces.get(token, b"")
@@ -244,10 +244,10 @@ class ResponsesForm(Form):
         yield from self._close()
         for call in self._calls(result):
             place = {"item_id": call["id"], "output_index": len(self._output)}
-            told, kind = ("input", "custom_tool_call_input") if "input" in call else ("arguments", _ARGUMENTS)
-            yield self._event("response.output_item.added", item={**call, told: "", "status": "in_progress"})
-            yield self._event(f"response.{kind}.delta", delta=call[told], **place)
-            done = {told: call[told]} | ({"name": call["name"]} if kind == _ARGUMENTS else {})
+            field, kind = ("input", "custom_tool_call_input") if "input" in call else ("arguments", _ARGUMENTS)
+            yield self._event("response.output_item.added", item={**call, field: "", "status": "in_progress"})
+            yield self._event(f"response.{kind}.delta", delta=call[field], **place)
+            done = {field: call[field]} | ({"name": call["name"]} if kind == _ARGUMENTS else {})
             yield self._event(f"response.{kind}.done", **done, **place)
             yield self._event("response.output_item.done", item=call)
             self._output.append(call)
@@ -273,7 +273,9 @@ class ResponsesForm(Form):
     # Items ------------------------------------------------------------------------------------------------------------
 
     def _item(self, kind: str, text: str, *, done: bool = True) -> dict[str, Any]:
-        part = _part(kind, text) | ({"logprobs": self._told} if kind == "message" and self._told else {})
+        part = _part(kind, text) | (
+            {"logprobs": self._probabilities} if kind == "message" and self._probabilities else {}
+        )
         if kind == "reasoning":
             return {"type": kind, "id": f"rs_{self.id}_{len(self._output)}", "summary": [], "content": [part]}
         status = "completed" if done else "in_progress"
@@ -289,12 +291,12 @@ class ResponsesForm(Form):
     def _one_call(self, index: int, call_id: str, call: ToolCall) -> dict[str, Any]:
         """Return a call as its client knows the tool."""
         tool = self._tools.get(call.name) or OfferedTool(call.name)
-        told: dict[str, Any] = {"call_id": call_id, "name": tool.name, "status": "completed"}
-        told |= {"namespace": tool.space} if tool.space else {}
+        data: dict[str, Any] = {"call_id": call_id, "name": tool.name, "status": "completed"}
+        data |= {"namespace": tool.space} if tool.space else {}
         if tool.takes_text:
             text = str(call.arguments.get("input") or "")
-            return {"type": "custom_tool_call", "id": f"ctc_{self.id}_{index}", **told, "input": text}
-        return {"type": "function_call", "id": f"fc_{self.id}_{index}", **told, "arguments": call.arguments_json}
+            return {"type": "custom_tool_call", "id": f"ctc_{self.id}_{index}", **data, "input": text}
+        return {"type": "function_call", "id": f"fc_{self.id}_{index}", **data, "arguments": call.arguments_json}
 
     def _response(self, result: GenerationResult | None) -> dict[str, Any]:
         """Return the response so far; `result` None: it is being written."""

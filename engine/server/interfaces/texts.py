@@ -38,9 +38,9 @@ class Texts:
 def read_texts(body: Mapping[str, Any]) -> Texts:
     """Parse a body of /tokenize, with llama.cpp's names or vLLM's. Raises InvalidRequest."""
     messages = read_messages(body["messages"]) if body.get("messages") is not None else ()
-    told = body.get("content", body.get("prompt", ""))
-    texts = told if isinstance(told, list) else [told]
-    if type(told) not in (str, list) or not all(type(each) in (str, int) for each in texts):
+    content = body.get("content", body.get("prompt", ""))
+    texts = content if isinstance(content, list) else [content]
+    if type(content) not in (str, list) or not all(type(each) in (str, int) for each in texts):
         raise InvalidRequest('"content" must be a text, or a list of texts and token ids.')
     special = read_flag(body, "add_special") or read_flag(body, "add_special_tokens")
     parse = body.get("parse_special") is None or read_flag(body, "parse_special")
@@ -63,7 +63,7 @@ def in_tokens(
     return tokens
 
 
-def told_tokens(wanted: Texts, decoder: SpeculativeDecoder) -> dict[str, Any]:
+def tokens_answer(wanted: Texts, decoder: SpeculativeDecoder) -> dict[str, Any]:
     """Return the answer of /tokenize. Raises the errors of encoding."""
     if wanted.messages:
         tokens = decoder.prompt_tokens(wanted.messages)
@@ -117,7 +117,7 @@ def embedding_texts(body: Mapping[str, Any]) -> Embeddings:
     return Embeddings(model if isinstance(model, str) else "", tuple(texts), dimensions, form == "base64")
 
 
-def told_embeddings(wanted: Embeddings, model: str, vectors: Sequence[Sequence[float]], count: int) -> dict[str, Any]:
+def embeddings_answer(wanted: Embeddings, model: str, vectors: Sequence[Sequence[float]], count: int) -> dict[str, Any]:
     """Return vectors as /v1/embeddings tells them. Raises InvalidRequest if they are too short."""
     data = []
     for index, vector in enumerate(vectors):
@@ -127,8 +127,8 @@ def told_embeddings(wanted: Embeddings, model: str, vectors: Sequence[Sequence[f
                 raise InvalidRequest(f'"dimensions" must be at most {len(numbers)}, which the model has.')
             numbers = numbers[: wanted.dimensions]
             numbers = numbers / (np.linalg.norm(numbers) or 1.0)
-        told: Any = base64.b64encode(numbers.astype("<f4").tobytes()).decode() if wanted.packed else numbers.tolist()
-        data.append({"object": "embedding", "index": index, "embedding": told})
+        encoded: Any = base64.b64encode(numbers.astype("<f4").tobytes()).decode() if wanted.packed else numbers.tolist()
+        data.append({"object": "embedding", "index": index, "embedding": encoded})
     counted = {"prompt_tokens": count, "total_tokens": count}
     return {"object": "list", "data": data, "model": model, "usage": counted}
 

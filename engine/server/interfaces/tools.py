@@ -33,12 +33,12 @@ class Offered:
     functions: list[dict[str, Any]] = field(default_factory=list)
     tools: dict[str, OfferedTool] = field(default_factory=dict)
 
-    def add(self, tool: OfferedTool, told: Mapping[str, Any]) -> None:
+    def add(self, tool: OfferedTool, data: Mapping[str, Any]) -> None:
         """Offer a tool; of two with one name, the first."""
         name = shown_name(tool.name, tool.space)
         if name not in self.tools:
             self.tools[name] = tool
-            kept = {key: told[key] for key in ("description", "parameters", "strict") if told.get(key) is not None}
+            kept = {key: data[key] for key in ("description", "parameters", "strict") if data.get(key) is not None}
             self.functions.append({"type": "function", "function": {"name": name, **kept}})
 
     def options(self, choice: object, left: NotDone, *, one_call: bool) -> dict[str, Any]:
@@ -65,53 +65,53 @@ def shown_name(name: str, space: str = "") -> str:
     return name if space in ("", _OWN_SPACE) else f"{space.rstrip('_')}__{name}"
 
 
-def read_tools(told: object, left: NotDone, *, custom_takes_text: bool = True) -> Offered:
+def read_tools(data: object, left: NotDone, *, custom_takes_text: bool = True) -> Offered:
     """Return the tools of a body; those that a server would have to run are left out. Raises InvalidRequest.
 
     `custom_takes_text`: a tool of the type "custom" takes one text, as with OpenAI; else it is a function.
     """
     offered = Offered()
-    if told is None:
+    if data is None:
         return offered
-    if not isinstance(told, list):
+    if not isinstance(data, list):
         raise InvalidRequest('"tools" must be a list of objects.')
-    _read_into(offered, told, left, "", custom_takes_text=custom_takes_text)
+    _read_into(offered, data, left, "", custom_takes_text=custom_takes_text)
     return offered
 
 
-def _read_into(offered: Offered, told: list[Any], left: NotDone, space: str, *, custom_takes_text: bool) -> None:
-    for tool in told:
+def _read_into(offered: Offered, data: list[Any], left: NotDone, space: str, *, custom_takes_text: bool) -> None:
+    for tool in data:
         if not isinstance(tool, Mapping):
             raise InvalidRequest('"tools" must be a list of objects.')
         kind = tool.get("type") or ("function" if {"function", "name"} & tool.keys() else None)
         inner = tool.get(kind) if isinstance(kind, str) else None
-        told_of: Mapping[str, Any] = inner if isinstance(inner, Mapping) else tool
+        function: Mapping[str, Any] = inner if isinstance(inner, Mapping) else tool
         if kind == "namespace" and isinstance(tool.get("tools"), list) and not space:
             _read_into(offered, tool["tools"], left, _name(tool), custom_takes_text=custom_takes_text)
         elif kind == "custom" and custom_takes_text and "input_schema" not in tool:
-            told_of = {"description": _described(told_of), "parameters": _TEXT_INPUT, "name": told_of.get("name")}
-            offered.add(OfferedTool(_name(told_of), space, takes_text=True), told_of)
+            function = {"description": _described(function), "parameters": _TEXT_INPUT, "name": function.get("name")}
+            offered.add(OfferedTool(_name(function), space, takes_text=True), function)
         elif kind in ("function", "custom"):
-            schema = told_of.get("parameters", told_of.get("input_schema"))
-            offered.add(OfferedTool(_name(told_of), space), {**told_of, "parameters": schema})
+            schema = function.get("parameters", function.get("input_schema"))
+            offered.add(OfferedTool(_name(function), space), {**function, "parameters": schema})
         else:
             left.note(f"tool {str(kind)[:60]}: nothing is run here")
 
 
-def _name(told: Mapping[str, Any]) -> str:
-    name = told.get("name")
+def _name(data: Mapping[str, Any]) -> str:
+    name = data.get("name")
     if not isinstance(name, str) or not name:
         raise InvalidRequest('Each tool needs a "name".')
     return name
 
 
-def _described(told: Mapping[str, Any]) -> str:
+def _described(data: Mapping[str, Any]) -> str:
     """Describe a tool that takes a text, with the grammar of that text."""
-    shape = told.get("format")
+    shape = data.get("format")
     shape = shape.get("grammar", shape) if isinstance(shape, Mapping) else {}
     definition = shape.get("definition") if isinstance(shape, Mapping) else None
     parts = [
-        str(told.get("description") or ""),
+        str(data.get("description") or ""),
         f"The input is a text of this grammar:\n{definition}" if definition else "",
     ]
     return "\n\n".join(filter(None, parts))
@@ -127,18 +127,18 @@ def _wish(choice: object, left: NotDone) -> tuple[str, tuple[str, ...]]:
     if isinstance(choice, str):
         raise InvalidRequest(_CHOICES)
     inner = choice.get(str(kind)) if isinstance(choice, Mapping) else None
-    told: Mapping[str, Any] = inner if isinstance(inner, Mapping) else choice if isinstance(choice, Mapping) else {}
-    if kind == "allowed_tools" and isinstance(told.get("tools"), list):
-        names = tuple(filter(None, map(_chosen, told["tools"])))
-        return _WISHES.get(str(told.get("mode")), "auto"), names
+    wish: Mapping[str, Any] = inner if isinstance(inner, Mapping) else choice if isinstance(choice, Mapping) else {}
+    if kind == "allowed_tools" and isinstance(wish.get("tools"), list):
+        names = tuple(filter(None, map(_chosen, wish["tools"])))
+        return _WISHES.get(str(wish.get("mode")), "auto"), names
     if kind in ("function", "tool", "custom") and (name := _chosen(choice)):
         return "required", (name,)
     left.note(f"tool_choice {str(kind)[:40]}: it names no function")
     return "auto", ()
 
 
-def _chosen(told: object) -> str:
+def _chosen(data: object) -> str:
     """Return the name of a tool that a choice names, '' where it names none."""
-    inner = [told.get(str(told.get("type"))), told] if isinstance(told, Mapping) else []
+    inner = [data.get(str(data.get("type"))), data] if isinstance(data, Mapping) else []
     names: Iterator[Any] = (each.get("name") for each in inner if isinstance(each, Mapping))
     return next((name for name in names if isinstance(name, str)), "")

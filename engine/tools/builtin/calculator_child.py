@@ -62,10 +62,10 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
     try:
         printed, show, as_json = (context.eval(each) for each in _OWN)
         value = context.eval(str(asked["code"]))
-        told = {"value": "" if value is None else str(show(value))[:_MOST_LETTERS]}
-        told["printed"] = str(printed())[:_MOST_LETTERS]
+        answer = {"value": "" if value is None else str(show(value))[:_MOST_LETTERS]}
+        answer["printed"] = str(printed())[:_MOST_LETTERS]
         data = as_json(value)
-        return told | ({"json": data} if isinstance(data, str) and len(data) <= _MOST_JSON else {})
+        return answer | ({"json": data} if isinstance(data, str) and len(data) <= _MOST_JSON else {})
     except quickjs.JSException as error:
         return {"problem": " ".join(str(error)[:2_000].split())[:600] or "The code failed."}
     except MemoryError:

@@ -48,7 +48,7 @@ class SearchChatsTool:
         if not any(sign.isalnum() for sign in words):
             raise ToolRefused('"words" must have letters or digits.')
         found = self._search(words, MOST_CHATS)
-        told = [
+        lines = [
             f"{one_line(each.title) or '(untitled)'} ({each.when:%Y-%m-%d})\n{each.text[:_LONGEST]}" for each in found
         ]
-        return ToolOutput("\n\n".join(told) or "No chat has these words.")
+        return ToolOutput("\n\n".join(lines) or "No chat has these words.")

@@ -120,14 +120,14 @@ class ListFolderTool:
         found, called = self._folders.find(path.strip(" ./\\") and path)
         try:
             with os.scandir(found) as entries:
-                told = [line for entry in entries if (line := self._line(entry, cancel))]
+                lines = [line for entry in entries if (line := self._line(entry, cancel))]
         except NotADirectoryError:
             raise ToolRefused("That is a file: read it with read_file.") from None
         except OSError as error:
             raise ToolRefused(f"It cannot be listed: {error.strerror or error}.") from None
-        told.sort(key=lambda line: (not line.endswith("/"), line))
-        more = f"\n… and {len(told) - _MOST_LISTED:,} more" if len(told) > _MOST_LISTED else ""
-        return ToolOutput(f"{called}/\n" + ("\n".join(told[:_MOST_LISTED]) or "(empty)") + more)
+        lines.sort(key=lambda line: (not line.endswith("/"), line))
+        more = f"\n… and {len(lines) - _MOST_LISTED:,} more" if len(lines) > _MOST_LISTED else ""
+        return ToolOutput(f"{called}/\n" + ("\n".join(lines[:_MOST_LISTED]) or "(empty)") + more)
 
     def _line(self, entry: os.DirEntry[str], cancel: CancelToken) -> str:
         cancel.check()

@@ -20,7 +20,7 @@ from engine.hub.wanted import read_wanted
 from engine.hub.web import Patience, retry_after
 from helpers.hub import Fault, LocalHub, sha256
 
-QUICK = Patience(connect=2, silent=2, tries=3, first=0.001, most=0.002, told=2)
+QUICK = Patience(connect=2, silent=2, tries=3, first=0.001, most=0.002, longest_wait=2)
 MODEL = b"GGUF" + random.Random(7).randbytes(3_000_000)
 OTHER = b"GGUF" + random.Random(8).randbytes(2_900_000)
 SECRET = "hf_" + "x" * 8

