@@ -171,8 +171,8 @@ class EngineBridge(Responders):
         """
         self._events.clear()
         asked = GenerationChoice() if choice is None else choice
-        told = {"prefix": prefix, "forced": forced, "prediction": prediction}
-        begun = {name: each for name, each in told.items() if each}
+        extra = {"prefix": prefix, "forced": forced, "prediction": prediction}
+        begun = {name: each for name, each in extra.items() if each}
 
         def work(cancel: CancelToken) -> GenerationResult:
             options = asked.options(lookahead if self._remote is None else "auto") | begun
@@ -228,8 +228,8 @@ class EngineBridge(Responders):
         """
 
         def index(cancel: CancelToken) -> None:
-            told = [] if texts is None else list(texts())
-            engine.prune_corpora(folder, {key for key, _, _ in told})
+            listed = [] if texts is None else list(texts())
+            engine.prune_corpora(folder, {key for key, _, _ in listed})
             target = self._decoder.target
             if target is None or texts is None:
                 if target is not None:
@@ -238,7 +238,7 @@ class EngineBridge(Responders):
             corpus = engine.open_corpus(folder, target.tokenizer, target.vocab_size)
             encode = partial(target.tokenizer.encode, add_special=False, parse_special=False)
             try:
-                corpus.update(told, encode, cancel=cancel)
+                corpus.update(listed, encode, cancel=cancel)
             finally:
                 self._decoder.attach_corpus(corpus)
 
@@ -278,8 +278,8 @@ class EngineBridge(Responders):
         """
 
         def work(cancel: CancelToken) -> engine.ReadPrompt:
-            told, how = self.pictured(choice.messages(messages)), choice.template_options | choice.thinking_options
-            return self._answering.read_prompt(told, reply_next=reply_next, cancel=cancel, **how)
+            pictured, how = self.pictured(choice.messages(messages)), choice.template_options | choice.thinking_options
+            return self._answering.read_prompt(pictured, reply_next=reply_next, cancel=cancel, **how)
 
         return self._worker.submit(Job(self._loop, work, background=True))
 
@@ -398,9 +398,9 @@ class EngineBridge(Responders):
             for text in texts:
                 counts.append(self._size_of(text))
                 cancel.check()
-            told, most = self.pictured(asked.messages(messages)), asked.max_tokens
+            pictured, most = self.pictured(asked.messages(messages)), asked.max_tokens
             offered = () if asked.schema.strip() else tools
-            fit = answering.fit(told, max_tokens=most, tools=offered, cancel=cancel, **asked.thinking_options)
+            fit = answering.fit(pictured, max_tokens=most, tools=offered, cancel=cancel, **asked.thinking_options)
             return TokenCount(fit, tuple(counts))
 
         return self._counter.submit(Job(self._loop, work))
@@ -466,14 +466,14 @@ class EngineBridge(Responders):
     ) -> WaysReport:
         if self.loaded != request.models:
             raise ModelsChanged
-        told, settings = 0.0, request.settings
+        reported, settings = 0.0, request.settings
 
         def tell(now: WaysProgress) -> bool:
-            nonlocal told
-            if perf_counter() - told >= _REPORT_S:
+            nonlocal reported
+            if perf_counter() - reported >= _REPORT_S:
                 report = now.report if now.stage != "warming up" else None
                 note(CompareProgress(now.stage, now.done, now.total, now.seconds_left, report))
-                told = perf_counter()
+                reported = perf_counter()
             return not cancelled()
 
         self.comparing = True
@@ -501,15 +501,15 @@ class EngineBridge(Responders):
     ) -> GenerationResult:
         note = self._events.append
         result: GenerationResult | None = None
-        told, sources = self.pictured(choice.messages(messages)), set[str]()
+        pictured, sources = self.pictured(choice.messages(messages)), set[str]()
         self.made = None
-        with closing(self._answering.stream(told, cancel=cancel, top=TOP, **options)) as events:
+        with closing(self._answering.stream(pictured, cancel=cancel, top=TOP, **options)) as events:
             for event in events:
                 self._name(event)
                 if isinstance(event, RoundEvent) and event.proposed:
                     sources.add(event.source)
                 elif isinstance(event, Finished) and self._remote is None:
-                    self.made = self._describe(told, event.result, sources, options)
+                    self.made = self._describe(pictured, event.result, sources, options)
                 note((perf_counter(), event))
                 if isinstance(event, Finished):
                     result = event.result
@@ -522,11 +522,11 @@ class EngineBridge(Responders):
         return result
 
     def _describe(
-        self, told: Sequence[Message], result: GenerationResult, sources: set[str], options: dict[str, Any]
+        self, messages: Sequence[Message], result: GenerationResult, sources: set[str], options: dict[str, Any]
     ) -> dict[str, Any] | None:
         """Describe the making of a reply, for its proof; None if that is unknown."""
         with contextlib.suppress(EngineError, OSError, AttributeError):
-            return engine.describe_reply(self._decoder, told, result, sources, options)
+            return engine.describe_reply(self._decoder, messages, result, sources, options)
         return None
 
     def _size_of(self, text: str) -> int:

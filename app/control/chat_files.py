@@ -119,15 +119,15 @@ class ChatFiles(QObject):
             self._begin()
 
     def _begin(self) -> None:
-        job, told = self._waiting.popleft(), 0
+        job, percent = self._waiting.popleft(), 0
         self._running = job.kind
         cancelled = self._cancelled = CancelToken()
 
         def note(share: float) -> None:
-            nonlocal told
+            nonlocal percent
             cancelled.check()
-            if int(share * _STEPS) > told:
-                told = int(share * _STEPS)
+            if int(share * _STEPS) > percent:
+                percent = int(share * _STEPS)
                 self._tell(lambda: self._show(Activity(job.kind, job.name, share)))
 
         def work() -> None:

@@ -69,32 +69,32 @@ class Choices(QObject):
     def choose(self, choice: GenerationChoice) -> None:
         """Ask the next replies of the chat on the screen with this; its speculation is that of all chats."""
         shown = self._conversations.open
-        told = self._told(choice, self.own, self._base, self._is_chosen(shown))
+        values = self._stored(choice, self.own, self._base, self._is_chosen(shown))
         if choice is self._start:
-            told = self._begins_with()
+            values = self._begins_with()
         if shown is not None:
-            told = {**told, **{name: shown.settings[name] for name in (THINKING, TOOLS_OFF) if name in shown.settings}}
+            values |= {name: shown.settings[name] for name in (THINKING, TOOLS_OFF) if name in shown.settings}
         if shown is None:
-            self._settings.next_sampling = told
-        elif told != shown.settings:
-            self._conversations.set_settings(shown, told)
+            self._settings.next_sampling = values
+        elif values != shown.settings:
+            self._conversations.set_settings(shown, values)
         self.choose_speculation(choice)
 
     def choose_defaults(self, choice: GenerationChoice) -> None:
         """Begin new conversations with this; its speculation is that of all chats."""
-        self._settings.sampling = self._told(
+        self._settings.sampling = self._stored(
             choice, self.defaults, self.defaults, bool(self._settings.sampling.get(CHOSEN))
         )
         self.choose_speculation(choice)
 
     def choose_for_model(self, choice: GenerationChoice) -> None:
         """Set the choice for new conversations with the chosen model; one equal to the general choice is removed."""
-        own = {self._model: {**choice.to_mapping(), CHOSEN: True}} if self._told_differs(choice) else {}
+        own = {self._model: {**choice.to_mapping(), CHOSEN: True}} if self._differs(choice) else {}
         others = {path: each for path, each in self._settings.model_choices.items() if path != self._model}
         self._settings.model_choices = {**own, **others}
         self.choose_speculation(choice)
 
-    def _told_differs(self, choice: GenerationChoice) -> bool:
+    def _differs(self, choice: GenerationChoice) -> bool:
         return bool(self._model) and choice.to_mapping() != self.defaults.to_mapping()
 
     def choose_speculation(self, choice: GenerationChoice) -> None:
@@ -117,8 +117,8 @@ class Choices(QObject):
         self.of_model = None if for_model is None else GenerationChoice.from_mapping(for_model, self.defaults)
         shown = self._conversations.open
         kept = self._settings.next_sampling if shown is None else shown.settings
-        told = {name: kept[name] for name in CONVERSATION if name in kept}
-        self._base = self.own = GenerationChoice.from_mapping(told, self._start)
+        values = {name: kept[name] for name in CONVERSATION if name in kept}
+        self._base = self.own = GenerationChoice.from_mapping(values, self._start)
         if not self._is_chosen(shown) and _same_sampling(self._base, GenerationChoice()):
             self.own = self._as_recommended(self._base)
         variables = self._settings.template_variables.get(self._model, {})
@@ -212,7 +212,7 @@ class Choices(QObject):
         chosen = {CHOSEN: True} if self.of_model is not None or self._settings.sampling.get(CHOSEN) else {}
         return {**self._start.to_mapping(), **chosen}
 
-    def _told(
+    def _stored(
         self, choice: GenerationChoice, shown: GenerationChoice, base: GenerationChoice, chosen: bool
     ) -> dict[str, Any]:
         """Return a choice as it is stored; `shown`: the one it was edited from, `base`: the stored one."""

@@ -76,8 +76,8 @@ class CompareController(QObject):
     """Run measurements one after the other, each with its own dialog.
 
     Attributes: runs (by kind), full_size (the demo target as it was grown in this run, or None).
-    Signals: changed(kind), pair_changed(), raced() (the race has moved), rehearsed(TokenTrace), grown(), told(deleted,
-    why not) (of what was grown), saved(path, why not) (an animation).
+    Signals: changed(kind), pair_changed(), raced() (the race has moved), rehearsed(TokenTrace), grown(),
+    deletion_ended(done, why not) (of the grown demo), saved(path, why not) (an animation).
     """
 
     changed = Signal(str)
@@ -85,7 +85,7 @@ class CompareController(QObject):
     raced = Signal()
     rehearsed = Signal(object)
     grown = Signal()
-    told = Signal(bool, str)
+    deletion_ended = Signal(bool, str)
     saved = Signal(object, str)
 
     def __init__(
@@ -318,10 +318,10 @@ class CompareController(QObject):
             for path in files:
                 path.unlink(missing_ok=True)
         except OSError as error:
-            self.told.emit(False, error.strerror or str(error))
+            self.deletion_ended.emit(False, error.strerror or str(error))
             return
         self.full_size = None
-        self.told.emit(True, "")
+        self.deletion_ended.emit(True, "")
 
     # Pictures ---------------------------------------------------------------------------------------------------------
 
@@ -371,11 +371,11 @@ class CompareController(QObject):
         self._drawn.clear()
         self._take_marks(self.runs["compare"])
         for kind, work in self._work.items():
-            told = work.mail.take()
-            if told is not None:
-                self.runs[kind].take(told[0])
+            mail = work.mail.take()
+            if mail is not None:
+                self.runs[kind].take(mail[0])
                 self.changed.emit(kind)
-                self._drawn.append(told[1])
+                self._drawn.append(mail[1])
             elif self.runs[kind].status in ("asking", "loading"):
                 # It does not load before the user has answered, elsewhere.
                 asked = self._models.loader.state.stage == "asking"

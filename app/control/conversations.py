@@ -111,7 +111,7 @@ class ConversationController(QObject):
         self._gone: list[DeletedMessages] = []
         self._unsaved: dict[int, TokenTrace] = {}
         self._loaded: deque[tuple[Exchange, TokenTrace]] = deque()
-        self._told_traces: set[int] = set()
+        self._reported_traces: set[int] = set()
         self._query = ""
 
     @property
@@ -278,8 +278,8 @@ class ConversationController(QObject):
         """Write a project with all its chats into an archive, on the thread of the files."""
         chats = [each.id for each in self.summaries() if each.project == project]
         copies = [each if known is None else known.copy() for each in chats for known in [self.store.in_use(each)]]
-        told = self.projects[project].copy()
-        self.files.export(path, lambda store: store.export_project(told, copies, path))
+        copied = self.projects[project].copy()
+        self.files.export(path, lambda store: store.export_project(copied, copies, path))
 
     # Messages ---------------------------------------------------------------------------------------------------------
 
@@ -441,8 +441,8 @@ class ConversationController(QObject):
         try:
             kept = self.store.load_trace(exchange.reply_id)
         except StoreError as error:
-            if exchange.reply_id not in self._told_traces:
-                self._told_traces.add(exchange.reply_id)
+            if exchange.reply_id not in self._reported_traces:
+                self._reported_traces.add(exchange.reply_id)
                 self.failed.emit(Problem(say_error(error)))
         with contextlib.suppress(DamagedTrace):
             if kept is not None:

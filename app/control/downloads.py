@@ -96,7 +96,7 @@ class Downloads(QObject):
         def work() -> tuple[Path, ...]:
             return download(
                 name,
-                progress=lambda told: self._note(name, told),
+                progress=lambda progress: self._note(name, progress),
                 note=lambda words: self._tell(self._say, name, words),
                 limit=self.limit,
                 replace=newer,
@@ -200,9 +200,9 @@ class Downloads(QObject):
             self.listed = tuple(item if each.name == item.name else each for each in self.listed)
         self.changed.emit()
 
-    def _note(self, name: str, told: DownloadProgress) -> None:
+    def _note(self, name: str, progress: DownloadProgress) -> None:
         """Store the progress: on the thread that downloads, which never waits for the window."""
-        self._moved[name] = told.done, told.total, told.moved
+        self._moved[name] = progress.done, progress.total, progress.moved
 
     def _show_progress(self) -> None:
         before = self.listed
@@ -288,11 +288,11 @@ class Downloads(QObject):
         self._threads = [each for each in self._threads if each.is_alive()] + [thread]
         thread.start()
 
-    def _tell(self, done: Callable[..., None], *told: object) -> None:
+    def _tell(self, done: Callable[..., None], *progress: object) -> None:
         """Call a function with results in this object's thread."""
         # The loop may be closed when a slow server answers at last.
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(done, *told)
+            self._loop.call_soon_threadsafe(done, *progress)
 
 
 def _words(error: BaseException) -> str:

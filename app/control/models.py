@@ -75,7 +75,7 @@ class ModelController(QObject):
         self._wish: Selection | None = None
         self._opened: Path | None = None
         self.keep_elsewhere: Callable[[Selection], None] | None = None
-        self._before = self._told = models.selection
+        self._before = self._announced = models.selection
 
     # Intents ----------------------------------------------------------------------------------------------------------
 
@@ -459,8 +459,8 @@ class ModelController(QObject):
         self._tell_selection()
 
     def _tell_selection(self) -> None:
-        if self.list.selection != self._told:
-            self._told = self.list.selection
+        if self.list.selection != self._announced:
+            self._announced = self.list.selection
             self.selection_changed.emit()
 
     def _remember_folders(self) -> None:

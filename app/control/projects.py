@@ -75,7 +75,7 @@ class Projects(QObject):
         self._choices = choices
         self._general: Selection | None = None
         self._folder: Path | None = None
-        self._told = ""
+        self._reported = ""
         self._reading = False
         self._again = False
         self._watch = FolderWatch(self)
@@ -221,8 +221,8 @@ class Projects(QObject):
         if self._folder == folder:
             self._watch.watch(folder, *(() if found is None else (found.folders, map(str, found.paths.values()))))
         if found is not None and self._folder == folder and found.stamps != known:
-            told = replace(self.choice_of(project), files=found.stamps)
-            self._conversations.change_project(project.id, project.title, told)
+            choice = replace(self.choice_of(project), files=found.stamps)
+            self._conversations.change_project(project.id, project.title, choice)
             self._files_changed(project)
             left_out = Translatable("too many or too large together")
             more = [(self.tr("%n file(s) more", "", found.left_out), left_out)] if found.left_out else []
@@ -236,8 +236,8 @@ class Projects(QObject):
             self._note(self.tr("Not read: {files}").format(files=named + (" …" if refused[_MOST_NAMED:] else "")))
 
     def _note(self, text: str) -> None:
-        if text != self._told:
-            self._told = text
+        if text != self._reported:
+            self._reported = text
             self.noted.emit(text)
 
 
@@ -258,18 +258,18 @@ def files_in(folder: Path) -> FilesIn | None:
             if each.startswith(".") or path.suffix.lower() not in TEXTS:
                 continue
             try:
-                told = path.lstat()
+                status = path.lstat()
             except OSError:
                 continue
-            if not stat.S_ISREG(told.st_mode):
+            if not stat.S_ISREG(status.st_mode):
                 continue
-            size += told.st_size
+            size += status.st_size
             if len(found.paths) >= MOST_FILES or size > MOST_BYTES:
-                size -= told.st_size
+                size -= status.st_size
                 found.left_out += 1
                 continue
             name = plain_name(path.relative_to(folder).as_posix())
-            found.paths[name], found.stamps[name] = path, (told.st_mtime_ns, told.st_size)
+            found.paths[name], found.stamps[name] = path, (status.st_mtime_ns, status.st_size)
         if seen > _LOOKED_AT:
             break
     return found

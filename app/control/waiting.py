@@ -104,8 +104,8 @@ class WaitingMessages(QObject):
             self._lists[chat.id] = waiting
         else:
             self._lists.pop(chat.id, None)
-        told = json.dumps([each.text for each in waiting], ensure_ascii=False) if waiting else ""
-        self._conversations.store.set_draft(chat, WAITING, told)
+        encoded = json.dumps([each.text for each in waiting], ensure_ascii=False) if waiting else ""
+        self._conversations.store.set_draft(chat, WAITING, encoded)
         self._conversations.store.write_drafts()
         self.changed.emit()
 

@@ -20,7 +20,7 @@ class Autosave(QObject):
         super().__init__()
         self._settings = settings
         self._file = file
-        self._told: SettingsTrouble | None = None
+        self._reported: SettingsTrouble | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self.save)
@@ -31,9 +31,9 @@ class Autosave(QObject):
         self._timer.stop()
         saved = self._file.save(self._settings)
         trouble = None if saved else self._file.trouble
-        if trouble is not None and trouble != self._told:
+        if trouble is not None and trouble != self._reported:
             self.trouble.emit(trouble)
-        self._told = trouble
+        self._reported = trouble
         return saved
 
     def close(self) -> None:

@@ -41,8 +41,8 @@ class ModelMemory:
 
     def draft_of(self, target: Target) -> tuple[Drafting, tuple[Path, ...]] | None:
         """Return the last way to draft for this target, and its source; None without a choice, or if it is missing."""
-        told = self.settings.drafts.get(str(target), {})
-        drafting, sources = told.get("drafting"), told.get("sources")
+        stored = self.settings.drafts.get(str(target), {})
+        drafting, sources = stored.get("drafting"), stored.get("sources")
         if drafting not in DRAFTINGS or not isinstance(sources, list):
             return None
         files = tuple(Path(each) for each in sources if isinstance(each, str))
@@ -93,8 +93,8 @@ class ModelMemory:
 
     def _recall_speeds(self) -> None:
         found = {}
-        for path, told in self.settings.measured_speeds.items():
-            plain, drafted = (told.get(name) for name in ("plain", "drafted"))
+        for path, speeds in self.settings.measured_speeds.items():
+            plain, drafted = (speeds.get(name) for name in ("plain", "drafted"))
             found[Path(path)] = tuple(each if isinstance(each, int | float) else 0.0 for each in (plain, drafted))
         self.models.measured = {path: (each[0], each[1]) for path, each in found.items() if any(each)}
 

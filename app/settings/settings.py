@@ -301,10 +301,10 @@ def _object(data: bytes) -> dict[str, Any] | None:
     if len(data) > _LARGEST:
         return None
     try:
-        told = json.loads(data.decode("utf-8-sig"))
+        parsed = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError, MemoryError):
         return None
-    return told if isinstance(told, dict) else None
+    return parsed if isinstance(parsed, dict) else None
 
 
 def _content(path: Path) -> bytes:
@@ -346,11 +346,11 @@ class SettingsFile:
             self._keep_off = True
             self.trouble = SettingsTrouble("unreadable", self.path, reason=error.strerror or "")
             return Settings()
-        told = _object(data)
-        if told is None:
+        stored = _object(data)
+        if stored is None:
             self.trouble = SettingsTrouble("damaged", self.path, self._put_aside(self.path))
             return Settings()
-        return Settings.from_mapping(told)
+        return Settings.from_mapping(stored)
 
     def _sweep(self, path: Path) -> None:
         """Remove half-written files of a killed program, old enough that nobody is writing them."""

@@ -171,8 +171,8 @@ def _connect_conversations(program: Program) -> None:
     conversations.trouble.connect(lambda problem: window.notice.show_trouble(problem.text))
     conversations.files.failed.connect(lambda problem: _tell_failed_file(program, problem))
     conversations.files.brought.connect(lambda brought: _tell_brought(program, brought))
-    told = window.tr("Exported as {name}")
-    conversations.files.exported.connect(lambda name: window.notice.show_good_news(told.format(name=name)))
+    words = window.tr("Exported as {name}")
+    conversations.files.exported.connect(lambda name: window.notice.show_good_news(words.format(name=name)))
     conversations.saving_again.connect(lambda: window.notice.show_good_news(window.tr("All changes are saved again.")))
 
 
@@ -217,7 +217,7 @@ def _connect_compare(program: Program, windows: CompareWindows) -> None:
     program.window.closed.connect(windows.close)
     program.window.closed.connect(program.compare.stop)
     program.compare.changed.connect(lambda kind: _note_plain_speed(program, kind))
-    program.compare.told.connect(lambda done, why: _tell_deleted(program, why, done=done))
+    program.compare.deletion_ended.connect(lambda done, why: _tell_deleted(program, why, done=done))
 
 
 def _remember_open(program: Program) -> None:

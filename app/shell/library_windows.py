@@ -75,8 +75,9 @@ class LibraryWindows(QObject):
         if model is None or not model.usable:
             return
         shown = self.library if self.library is not None and self.library.isVisible() else self._window
-        told = self._models.settings.template_variables.get(str(model.path), {})
-        dialog = ModelOptionsDialog(model, models.options(model.path), models.free, self._theme, shown, variables=told)
+        variables = self._models.settings.template_variables.get(str(model.path), {})
+        options = models.options(model.path)
+        dialog = ModelOptionsDialog(model, options, models.free, self._theme, shown, variables=variables)
         dialog.chosen.connect(lambda options: self._set_options(model.path, options))
         dialog.variables_chosen.connect(lambda values: self._models.set_variables(model.path, values))
         dialog.template.wanted.connect(lambda text: self._find_names(dialog, model.path, text))

@@ -166,19 +166,19 @@ class StoreRestored(StoreError):
     def __init__(self, path: Path, aside: Path | None) -> None:
         self.aside = aside
         if aside is None:
-            told = Translatable(
+            message = Translatable(
                 "The file of the chats, {path}, was deleted while Outrider was running. Outrider has written it again; "
                 "nothing is lost.",
                 path=path,
             )
         else:
-            told = Translatable(
+            message = Translatable(
                 "The file of the chats, {path}, was replaced while Outrider was running. Outrider has written it "
                 "again; what had replaced it is now in {aside}.",
                 path=path,
                 aside=aside,
             )
-        super().__init__(path, told)
+        super().__init__(path, message)
 
 
 class ChangeRefused(StoreError):

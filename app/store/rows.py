@@ -39,7 +39,7 @@ def checksum_of_trace(message_id: int, trace: bytes) -> int:
 
 def row_of(message: StoredMessage) -> tuple[object, ...]:
     """Return a message as its row."""
-    told = (
+    values = (
         message.id,
         message.parent,
         message.role,
@@ -56,8 +56,8 @@ def row_of(message: StoredMessage) -> tuple[object, ...]:
     )
     parts = json.dumps(said_to_json(message.said)) if message.said else None
     # Status and branch change by themselves: they are checked by what they may be.
-    kept = DAMAGED if message.damaged else checksum(*told[:5], *told[6:12], *([] if parts is None else [parts]))
-    return (*told, kept, parts, clean(further_words(message.said, message.text)))
+    kept = DAMAGED if message.damaged else checksum(*values[:5], *values[6:12], *([] if parts is None else [parts]))
+    return (*values, kept, parts, clean(further_words(message.said, message.text)))
 
 
 def message_of(row: Sequence[Any]) -> StoredMessage:
@@ -79,10 +79,12 @@ def message_of(row: Sequence[Any]) -> StoredMessage:
         kept,
         parts,
     ) = row
-    told = f"{number}\0{parent}\0{role}\0{text}\0{created}\0{target}\0{draft}\0{settings}\0{stats}\0{reason}\0{problem}"
+    summed = (
+        f"{number}\0{parent}\0{role}\0{text}\0{created}\0{target}\0{draft}\0{settings}\0{stats}\0{reason}\0{problem}"
+    )
     if parts is not None:
-        told = f"{told}\0{parts}"
-    if kept != crc32(told.encode("utf-8", "surrogatepass")):
+        summed = f"{summed}\0{parts}"
+    if kept != crc32(summed.encode("utf-8", "surrogatepass")):
         return _message_of_damaged(row)
     # Nothing within is ever changed in place.
     values = dict(_settings(settings))
@@ -100,9 +102,9 @@ def message_of(row: Sequence[Any]) -> StoredMessage:
 
 
 @functools.lru_cache(maxsize=64)
-def _settings(told: str) -> dict[str, Any]:
+def _settings(text: str) -> dict[str, Any]:
     """Return settings as JSON has them: most replies of a chat have the same."""
-    settings: dict[str, Any] = json.loads(told)
+    settings: dict[str, Any] = json.loads(text)
     return settings
 
 
@@ -132,30 +134,30 @@ def lost_message(number: int, parent: int | None) -> StoredMessage:
     return StoredMessage(number, parent, "user", "", 0.0, damaged=True)
 
 
-def settings_of(told: object) -> dict[str, Any]:
+def settings_of(value: object) -> dict[str, Any]:
     """Return a conversation's generation settings as stored. Unreadable values count as none."""
     try:
-        settings = json.loads(told) if isinstance(told, str) else None
+        settings = json.loads(value) if isinstance(value, str) else None
     except (ValueError, RecursionError):
         settings = None
     return settings if isinstance(settings, dict) else {}
 
 
-def said_of(told: object) -> Said:
+def said_of(value: object) -> Said:
     """Return the messages beside a text as stored. Unreadable ones count as none."""
     try:
-        return () if told is None else said_from_json(json.loads(text_of(told)))
+        return () if value is None else said_from_json(json.loads(text_of(value)))
     except (ValueError, RecursionError, EngineError):
         return ()
 
 
-def text_of(told: object) -> str:
+def text_of(value: object) -> str:
     """Return a value as text; '' for other types."""
-    if isinstance(told, bytes):
-        return told.decode("utf-8", "replace")
-    return told if isinstance(told, str) else ""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value if isinstance(value, str) else ""
 
 
-def time_of(told: object) -> float:
+def time_of(value: object) -> float:
     """Return a time that a date can be made of: seconds since 1970."""
-    return float(told) if isinstance(told, int | float) and 0 <= told <= _LAST_DAY else 0.0
+    return float(value) if isinstance(value, int | float) and 0 <= value <= _LAST_DAY else 0.0

@@ -163,7 +163,7 @@ def _conversation(row: Sequence[Any], messages: Iterable[StoredMessage]) -> Conv
 @contextlib.contextmanager
 def _any_text(connection: sqlite3.Connection) -> Iterator[None]:
     """Read bytes that are no UTF-8 as far as they are."""
-    connection.text_factory = lambda told: told.decode("utf-8", "replace")
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
     try:
         yield
     finally:

@@ -285,10 +285,10 @@ class Store:
 
     def set_settings(self, conversation_id: int, settings: Mapping[str, Any]) -> None:
         """Set the settings for the next replies of a conversation."""
-        told = json.dumps(settings)
+        encoded = json.dumps(settings)
         self.connection.execute(
             "UPDATE conversations SET settings = ?, settings_checksum = ? WHERE id = ?",
-            (told, checksum(conversation_id, told), conversation_id),
+            (encoded, checksum(conversation_id, encoded), conversation_id),
         )
 
     def delete(self, conversation_id: int, when: float) -> None:

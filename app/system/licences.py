@@ -57,8 +57,8 @@ def versions() -> list[tuple[str, str]]:
             numbers = {part.name: part.version for part in components()}
         except ResourceDamaged:
             numbers = {}
-    told = [(name.replace("_", "-"), numbers[name]) for name in _SHOWN if name in numbers]
-    return [("Outrider", __version__), ("Python", platform.python_version()), *told]
+    listed = [(name.replace("_", "-"), numbers[name]) for name in _SHOWN if name in numbers]
+    return [("Outrider", __version__), ("Python", platform.python_version()), *listed]
 
 
 def text_of(component: Component) -> str:
@@ -143,8 +143,8 @@ def _component(found: Distribution) -> Component:
 
 
 def _words(data: Message) -> str:
-    told = str(data.get("License-Expression") or data.get("License") or "").strip()
-    if told and "\n" not in told and len(told) <= 120:
-        return told
+    licence = str(data.get("License-Expression") or data.get("License") or "").strip()
+    if licence and "\n" not in licence and len(licence) <= 120:
+        return licence
     kinds = [line.split(" :: ")[-1] for line in data.get_all("Classifier", []) if line.startswith("License :: ")]
     return ", ".join(kinds) or "unknown"

@@ -84,7 +84,7 @@ def flavour() -> str:
 def describe(settings: Path | None = None) -> str:
     """Return the output of `--paths`, one `key: value` per line. `settings`: the file in place of the default one."""
     here = Path(__file__).resolve().parents[1] / "__main__.py"
-    told = {
+    facts = {
         "version": __version__,
         "frozen": "yes" if is_frozen() else "no",
         "flavour": flavour(),
@@ -96,7 +96,7 @@ def describe(settings: Path | None = None) -> str:
         "cache": cache_folder(),
         "python": platform.python_version(),
     }
-    return "".join(f"{key}: {value}\n" for key, value in told.items())
+    return "".join(f"{key}: {value}\n" for key, value in facts.items())
 
 
 def restore_environment() -> None:

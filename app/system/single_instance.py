@@ -179,7 +179,7 @@ def _send(store: Path, call: Call) -> bool:
 def _parse(text: str) -> Call:
     """Return a call that asks for nothing but the window where the message makes no sense."""
     try:
-        told = json.loads(text)
-        return Call(**{name: str(told.get(name, "")) for name in asdict(Call())})
+        parsed = json.loads(text)
+        return Call(**{name: str(parsed.get(name, "")) for name in asdict(Call())})
     except (ValueError, AttributeError, RecursionError):
         return Call()

@@ -83,8 +83,8 @@ def say(text: str) -> str:
 
 def say_error(error: BaseException) -> str:
     """Return the message of one of our errors in the language of the window."""
-    told = error.args[0] if error.args else ""
-    return say(told) if isinstance(told, Translatable) else str(error)
+    message = error.args[0] if error.args else ""
+    return say(message) if isinstance(message, Translatable) else str(error)
 
 
 def fill(template: str, /, **fields: object) -> str:

@@ -30,12 +30,12 @@ def damage_words(conversation: Conversation) -> str:
     parts += [_named(conversation, message) for message in damaged[:_NAMED]]
     if len(damaged) > _NAMED:
         parts.append(QCoreApplication.translate("Damage", "%Ln more messages", None, len(damaged) - _NAMED))
-    told = QCoreApplication.translate(
+    text = QCoreApplication.translate(
         "Damage",
         "Parts of the chat “{title}” were damaged on the disk and may not read as they were written: {parts}. "
         "Everything else in it is unharmed.",
     )
-    return told.format(title=conversation.title, parts=", ".join(parts))
+    return text.format(title=conversation.title, parts=", ".join(parts))
 
 
 def _named(conversation: Conversation, message: StoredMessage) -> str:

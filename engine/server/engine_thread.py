@@ -45,8 +45,8 @@ class EngineThread:
     """Run replies one at a time, or some together if that is quicker. Attributes: registry, queue, metrics.
 
     `logged_parts`: ignored parts of requests that are in the log, by path. A reply is computed as fast as the engine
-    can, however slowly its client reads. `runner`: where the models are used; None: a thread of its own. `cache_bytes`: for
-    the caches of conversations that others displaced, of each model.
+    can, however slowly its client reads. `runner`: where the models are used; None: a thread of its own.
+    `cache_bytes`: for the caches of conversations that others displaced, of each model.
     `streams`: how replies are written together; None: as usual with a thread of its own, with a `runner` not at all.
     """
 

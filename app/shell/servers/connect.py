@@ -100,8 +100,8 @@ class ConnectControl(QObject):
         if error is not None:
             self._show(describe(error).text, wrong=True)
             return
-        told = done.result()
+        answer = done.result()
         words = QCoreApplication.translate("Connect", "{path}: {model} answered in {seconds} s: {text}")
-        seconds = QLocale().toString(told.seconds, "f", 1)
-        text = " ".join(told.text.split()) or QCoreApplication.translate("Connect", "(nothing)")
-        self._show(words.format(path=told.path, model=told.model, seconds=seconds, text=text))
+        seconds = QLocale().toString(answer.seconds, "f", 1)
+        text = " ".join(answer.text.split()) or QCoreApplication.translate("Connect", "(nothing)")
+        self._show(words.format(path=answer.path, model=answer.model, seconds=seconds, text=text))

@@ -103,25 +103,25 @@ def compose(
     question is asked.
     """
     number = 1 + max((each.number for each in given), default=0)
-    told: list[Attachment] = []
+    quoted: list[Attachment] = []
     for file in files:
         if file.held is None or picture_in(file.text) is not None:
-            told.append(file)
+            quoted.append(file)
             continue
         ready = file.held.ready
         chosen = None if ready.fits_whole(room, file.tokens) else ready.chosen_for(typed, room)
-        told.append(Attachment(file.name, ready.quoted(chosen, number)))
+        quoted.append(Attachment(file.name, ready.quoted(chosen, number)))
         number += len(ready.parts) if chosen is None else len(chosen)
     attached_now = {file.name for file in files}
     for name, document in held.items() if typed.strip() else ():
         known = {each.part.text.strip() for each in given if each.name == name}
         if name not in attached_now and known and (new := document.ready.more_for(typed, room, known)):
-            told.append(Attachment(name, document.ready.quoted(new, number)))
+            quoted.append(Attachment(name, document.ready.quoted(new, number)))
             number += len(new)
     if shared is not None and typed.strip():
         names = {each.document.name for each in shared.documents}
         known = {each.part.text.strip() for each in given if each.name in names}
         for ready, new in shared.chosen_for(typed, room, known).items():
-            told.append(Attachment(ready.document.name, ready.quoted(new, number)))
+            quoted.append(Attachment(ready.document.name, ready.quoted(new, number)))
             number += len(new)
-    return join_question(typed, told)
+    return join_question(typed, quoted)

@@ -28,8 +28,8 @@ class KeptDocument:
     @classmethod
     def of(cls, document: Document, source: bytes) -> KeptDocument:
         """Pack a document; the file is kept of pictures, and of those whose pages can be shown."""
-        told = json.dumps(document.to_dict(), ensure_ascii=False).encode("utf-8", "replace")
-        return cls(document.name, zlib.compress(told, 1), source if document.kind in ("PDF", "Picture") else b"")
+        encoded = json.dumps(document.to_dict(), ensure_ascii=False).encode("utf-8", "replace")
+        return cls(document.name, zlib.compress(encoded, 1), source if document.kind in ("PDF", "Picture") else b"")
 
     @property
     def checksum(self) -> int:
@@ -50,20 +50,20 @@ class KeptDocument:
 
 def documents_to_json(documents: Iterable[KeptDocument]) -> list[dict[str, str]]:
     """Return documents as JSON says them."""
-    told, left = [], MOST_TOLD
+    entries, left = [], MOST_TOLD
     for each in documents:
         source = each.source if len(each.source) <= left else b""
         left -= len(source)
         said = {"name": each.name, "text": base64.b64encode(each.text).decode("ascii")}
-        told.append(said | ({"source": base64.b64encode(source).decode("ascii")} if source else {}))
-    return told
+        entries.append(said | ({"source": base64.b64encode(source).decode("ascii")} if source else {}))
+    return entries
 
 
-def document_from_json(told: Any) -> KeptDocument:
+def document_from_json(data: Any) -> KeptDocument:
     """Restore a document from JSON. Raises ValueError if it makes no sense."""
     try:
-        text, source = (base64.b64decode(told.get(name, ""), validate=True) for name in ("text", "source"))
-        name = told["name"]
+        text, source = (base64.b64decode(data.get(name, ""), validate=True) for name in ("text", "source"))
+        name = data["name"]
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError("not a document") from error
     if not isinstance(name, str) or len(source) > LARGEST_DOCUMENT:

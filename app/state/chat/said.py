@@ -83,12 +83,12 @@ def further_words(said: Said, text: str) -> str:
 
 def said_to_json(said: Said) -> list[dict[str, Any]]:
     """Return messages as JSON says them: in the form of OpenAI's chat interface, where that says everything."""
-    return [_told(message) for message in said]
+    return [_as_json(message) for message in said]
 
 
-def said_from_json(told: object) -> Said:
+def said_from_json(data: object) -> Said:
     """Restore the messages from `said_to_json`. Raises InvalidRequest (of the engine)."""
-    return tuple(map(Message.from_mapping, told if isinstance(told, list) else [told]))
+    return tuple(map(Message.from_mapping, data if isinstance(data, list) else [data]))
 
 
 def _without_pictures(message: Message) -> Message:
@@ -107,10 +107,10 @@ def _typed(text: str) -> tuple[Part, ...]:
     return tuple(parts) if Message("user", parts).content == text else (TextPart(text),)
 
 
-def _told(message: Message) -> dict[str, Any]:
-    told = message.to_dict()
-    if Message.from_mapping(told) == message:
-        return told
+def _as_json(message: Message) -> dict[str, Any]:
+    data = message.to_dict()
+    if Message.from_mapping(data) == message:
+        return data
     return {"role": message.role, "content": [part.to_dict() for part in message.parts]}
 
 

@@ -28,12 +28,12 @@ _NAMELESS = "first said "
 
 def source_of(layout: str, chat: BroughtChat) -> str:
     """Fingerprint a chat: the same for the same chat; for one that went on since, the same up to the last colon."""
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for node in chat.nodes:
-        told.update(repr((node.id, node.parent, node.role, node.text)).encode())
+        digest.update(repr((node.id, node.parent, node.role, node.text)).encode())
     first = next((node.text for node in chat.nodes if node.role and node.text.strip()), "")
     known_by = chat.id or _NAMELESS + hashlib.sha256(first.encode()).hexdigest()[:32]
-    return f"{layout}:{known_by}:{told.hexdigest()[:32]}"
+    return f"{layout}:{known_by}:{digest.hexdigest()[:32]}"
 
 
 def own_source(data: bytes) -> str:

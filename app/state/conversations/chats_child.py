@@ -27,12 +27,12 @@ def run(_argument: str) -> int:
 
 def _answer(asked: dict[str, Any], _data: bytes, tell: Tell) -> None:
     path = Path(asked["path"])
-    told = 0
+    reported = 0
 
     def note(share: float) -> None:
-        nonlocal told
-        if int(share * _STEPS) > told:
-            told = int(share * _STEPS)
+        nonlocal reported
+        if int(share * _STEPS) > reported:
+            reported = int(share * _STEPS)
             tell({"share": share})
 
     try:

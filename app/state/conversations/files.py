@@ -37,7 +37,7 @@ from app.state.conversations.json_stream import (
     ValueTooLarge,
     large_value,
     member_value,
-    members_told,
+    read_members,
 )
 from app.state.conversations.values import (
     bytes_of,
@@ -79,11 +79,11 @@ class ConversationRefused(Exception):
     def __init__(self, name: str, reason: str) -> None:
         self.name = name
         self.reason = reason
-        told = Translatable("Cannot import {name}: {reason}. Nothing was changed.", name=name, reason=reason)
+        problem = Translatable("Cannot import {name}: {reason}. Nothing was changed.", name=name, reason=reason)
         if reason.endswith("."):
             # A whole sentence, such as the engine's.
-            told = Translatable("Cannot import {name}: {reason} Nothing was changed.", name=name, reason=reason)
-        super().__init__(told)
+            problem = Translatable("Cannot import {name}: {reason} Nothing was changed.", name=name, reason=reason)
+        super().__init__(problem)
 
 
 class ExportFailed(Exception):
@@ -118,7 +118,7 @@ def to_json(conversation: Conversation, traces: Mapping[int, bytes] | None = Non
     # Parents have smaller ids than what is below them, and older siblings than younger ones.
     messages = sorted(conversation, key=lambda message: message.id)
     ids = {message.id: number for number, message in enumerate(messages, 1)}
-    told = {
+    data = {
         "format": FORMAT,
         "version": VERSION if any(message.said for message in messages) else _WITHOUT_PARTS,
         "title": conversation.title,
@@ -131,17 +131,17 @@ def to_json(conversation: Conversation, traces: Mapping[int, bytes] | None = Non
     if conversation.is_project:
         # What is in a folder of this computer is another matter there.
         shared = {name: value for name, value in conversation.settings.items() if name not in _OF_THIS_COMPUTER}
-        told |= {"project": True, "settings": shared}
+        data |= {"project": True, "settings": shared}
     if conversation.documents:
-        told["documents"] = documents_to_json(conversation.documents)
+        data["documents"] = documents_to_json(conversation.documents)
     # A line each: json's own layout takes ten times as long.
-    head = json.dumps(told, ensure_ascii=False)[:-1]
-    lines = [json.dumps(_told(message, ids, traces or {}), ensure_ascii=False) for message in messages]
+    head = json.dumps(data, ensure_ascii=False)[:-1]
+    lines = [json.dumps(_message_json(message, ids, traces or {}), ensure_ascii=False) for message in messages]
     return clean(head + ', "messages": [\n' + ",\n".join(lines) + "\n]}\n")
 
 
-def _told(message: StoredMessage, ids: Mapping[int, int], traces: Mapping[int, bytes]) -> dict[str, Any]:
-    told: dict[str, Any] = {
+def _message_json(message: StoredMessage, ids: Mapping[int, int], traces: Mapping[int, bytes]) -> dict[str, Any]:
+    data: dict[str, Any] = {
         "id": ids[message.id],
         "parent": None if message.parent is None else ids[message.parent],
         "role": message.role,
@@ -157,12 +157,12 @@ def _told(message: StoredMessage, ids: Mapping[int, int], traces: Mapping[int, b
         "chosen": None if message.chosen is None else ids.get(message.chosen),
     }
     if message.damaged:
-        told["damaged"] = True
+        data["damaged"] = True
     if message.said:
-        told["messages"] = said_to_json(message.said)
+        data["messages"] = said_to_json(message.said)
     if message.id in traces:
-        told["trace"] = base64.b64encode(traces[message.id]).decode("ascii")
-    return told
+        data["trace"] = base64.b64encode(traces[message.id]).decode("ascii")
+    return data
 
 
 def from_json(data: bytes, new_id: Callable[[], int], name: str = "the file") -> Imported:
@@ -208,70 +208,70 @@ class _Reader:
         self._foreign: ForeignChat | None = None
 
     def read(self, stream: JsonStream) -> Imported:
-        told = self._told(stream)
+        data = self._head(stream)
         stream.end()
-        if self._foreign is not None and "format" not in told:
+        if self._foreign is not None and "format" not in data:
             self._foreign.end()
             return Imported(self._conversation, self._traces)
-        _check_format(told)
-        if not isinstance(told.get("messages"), list):
+        _check_format(data)
+        if not isinstance(data.get("messages"), list):
             raise Senseless(Translatable("it has no list of messages"))
         conversation = self._conversation
-        conversation.created = time_in(told, "created")
-        conversation.title = " ".join(text_in(told, "title").split())
-        conversation.pinned = flag_in(told, "pinned")
-        conversation.settings = values_in(told, "settings") or {}
-        conversation.documents = _documents_in(told)
-        if flag_in(told, "project"):
+        conversation.created = time_in(data, "created")
+        conversation.title = " ".join(text_in(data, "title").split())
+        conversation.pinned = flag_in(data, "pinned")
+        conversation.settings = values_in(data, "settings") or {}
+        conversation.documents = _documents_in(data)
+        if flag_in(data, "project"):
             conversation.project = conversation.id
             for name in _OF_THIS_COMPUTER:
                 conversation.settings.pop(name, None)
-        updated = time_in(told, "updated")
-        self._choose(None, told.get("chosen"))
+        updated = time_in(data, "updated")
+        self._choose(None, data.get("chosen"))
         for parent, chosen in self._chosen:
             self._choose(parent, chosen)
         conversation.updated = updated
         return Imported(conversation, self._traces)
 
-    def _told(self, stream: JsonStream) -> dict[str, Any]:
+    def _head(self, stream: JsonStream) -> dict[str, Any]:
         """Read all but the messages, which are added to the conversation as they come."""
-        told: dict[str, Any] = {}
+        data: dict[str, Any] = {}
         try:
             if stream.peek() == "[":
                 self._read_messages(stream, may_be_ours=False)
-                return told
+                return data
             if stream.peek() != "{":
                 stream.value()
-                return told
-            for name, told in members_told(stream):
+                return data
+            for name, data in read_members(stream):
                 if name == "messages" and stream.peek() == "[":
-                    if {"format", "version"} <= told.keys():
-                        _check_format(told)
-                    self._read_messages(stream, may_be_foreign="format" not in told)
-                    told[name] = []
+                    if {"format", "version"} <= data.keys():
+                        _check_format(data)
+                    self._read_messages(stream, may_be_foreign="format" not in data)
+                    data[name] = []
                 elif name == "documents":
-                    told[name] = large_value(stream, _LONGEST_DOCUMENTS)
+                    data[name] = large_value(stream, _LONGEST_DOCUMENTS)
                 else:
-                    told[name] = member_value(stream, name, _LONGEST_TEXT)
+                    data[name] = member_value(stream, name, _LONGEST_TEXT)
         except ValueTooLarge:
-            if told.get("format") != FORMAT:
+            if data.get("format") != FORMAT:
                 raise Senseless(_NOT_OURS) from None
             raise
-        return told
+        return data
 
     def _read_messages(self, stream: JsonStream, *, may_be_ours: bool = True, may_be_foreign: bool = True) -> None:
         for place in stream.items():
             if place > _MOST_MESSAGES:
                 raise Senseless(Translatable("it has more than {count} messages", count=_MOST_MESSAGES))
             try:
-                told = _message_told(stream)
-                if place == 1 and may_be_foreign and is_foreign(told):
+                data = _read_message(stream)
+                if place == 1 and may_be_foreign and is_foreign(data):
                     self._foreign = ForeignChat(self._conversation, self._new_id)
                 if self._foreign is not None:
-                    check_values(told, "message")
-                    self._foreign.add(told)
+                    check_values(data, "message")
+                    self._foreign.add(data)
                     continue
-                message = self._message(told) if may_be_ours else _refuse()
+                message = self._message(data) if may_be_ours else _refuse()
             except Senseless as error:
                 if error.args[0] is _NOT_OURS:
                     raise
@@ -283,41 +283,41 @@ class _Reader:
                     Translatable("message {place} cannot follow the message that it names as its parent", place=place)
                 ) from error
 
-    def _message(self, told: object) -> StoredMessage:
-        if not isinstance(told, dict):
+    def _message(self, data: object) -> StoredMessage:
+        if not isinstance(data, dict):
             raise Senseless(Translatable("it is not an object"))
-        number, parent = told.get("id"), told.get("parent")
+        number, parent = data.get("id"), data.get("parent")
         if not is_id(number) or number in self._ids:
             raise Senseless(Translatable("its id is missing or not unique"))
         if parent is not None and (not is_id(parent) or parent not in self._ids):
             raise Senseless(Translatable("its parent does not come before it"))
-        if told.get("role") not in ROLES:
+        if data.get("role") not in ROLES:
             raise Senseless(Translatable("its role is unknown"))
-        status = told.get("status", "done")
+        status = data.get("status", "done")
         if status not in STATUSES or status in UNFINISHED:
             raise Senseless(Translatable("its status is unknown"))
         message = StoredMessage(
             self._new_id(),
             None if parent is None else self._ids[parent],
-            told["role"],
-            text_in(told, "text"),
-            time_in(told, "created"),
+            data["role"],
+            text_in(data, "text"),
+            time_in(data, "created"),
             status,
-            text_in(told, "target", ""),
-            text_in(told, "draft", ""),
-            values_in(told, "settings") or {},
-            values_in(told, "stats"),
-            maybe_text_in(told, "finish_reason"),
-            maybe_text_in(told, "problem"),
-            damaged=flag_in(told, "damaged"),
-            said=said_in(told),
+            text_in(data, "target", ""),
+            text_in(data, "draft", ""),
+            values_in(data, "settings") or {},
+            values_in(data, "stats"),
+            maybe_text_in(data, "finish_reason"),
+            maybe_text_in(data, "problem"),
+            damaged=flag_in(data, "damaged"),
+            said=said_in(data),
         )
         self._ids[number] = message.id
-        self._chosen.append((message.id, told.get("chosen")))
-        if told.get("trace") is not None:
+        self._chosen.append((message.id, data.get("chosen")))
+        if data.get("trace") is not None:
             if message.role != "assistant":
                 raise Senseless(Translatable("a user message cannot have a token record"))
-            self._traces[message.id] = bytes_of(told["trace"])
+            self._traces[message.id] = bytes_of(data["trace"])
         return message
 
     def _choose(self, parent: int | None, chosen: object) -> None:
@@ -327,9 +327,9 @@ class _Reader:
         self._conversation.point(parent, child)
 
 
-def _documents_in(told: Mapping[str, Any]) -> tuple[KeptDocument, ...]:
+def _documents_in(data: Mapping[str, Any]) -> tuple[KeptDocument, ...]:
     """Return the documents that a file tells. Raises Senseless."""
-    found = told.get("documents", [])
+    found = data.get("documents", [])
     if not isinstance(found, list) or len(found) > _MOST_DOCUMENTS:
         raise Senseless(Translatable("its documents make no sense"))
     try:
@@ -342,24 +342,24 @@ def _refuse() -> NoReturn:
     raise Senseless(_NOT_OURS)
 
 
-def _message_told(stream: JsonStream) -> object:
+def _read_message(stream: JsonStream) -> object:
     """Read the next message of a file: in one step, or member by member if it is large."""
     try:
         return stream.value()
     except ValueTooLarge:
         if stream.peek() != "{":
             raise
-    told: dict[str, Any] = {}
-    for name, told in members_told(stream):
+    data: dict[str, Any] = {}
+    for name, data in read_members(stream):
         parted = name in ("messages", "content", "tool_calls")
-        told[name] = large_value(stream, _LONGEST_TEXT) if parted else member_value(stream, name, _LONGEST_TEXT)
-    return told
+        data[name] = large_value(stream, _LONGEST_TEXT) if parted else member_value(stream, name, _LONGEST_TEXT)
+    return data
 
 
-def _check_format(told: Mapping[str, Any]) -> None:
-    if told.get("format") != FORMAT:
+def _check_format(data: Mapping[str, Any]) -> None:
+    if data.get("format") != FORMAT:
         raise Senseless(_NOT_OURS)
-    version = told.get("version")
+    version = data.get("version")
     if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
         raise Senseless(Translatable("it was written by a newer version of Outrider; import it there"))
     if version not in (VERSION, _WITHOUT_PARTS) or isinstance(version, bool):

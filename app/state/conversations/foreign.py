@@ -16,10 +16,10 @@ _LONGEST_SYSTEM = 100_000
 _MOST_IN_A_TURN = 2_000
 
 
-def is_foreign(told: object) -> bool:
+def is_foreign(data: object) -> bool:
     """Return True if an object is a message of that interface, and none that Outrider exported."""
     return (
-        isinstance(told, dict) and "role" in told and "text" not in told and bool({"content", "tool_calls"} & {*told})
+        isinstance(data, dict) and "role" in data and "text" not in data and bool({"content", "tool_calls"} & {*data})
     )
 
 
@@ -42,10 +42,10 @@ class ForeignChat:
         # Without one it would get that of new chats.
         conversation.settings = {"system": ""}
 
-    def add(self, told: object) -> None:
+    def add(self, data: object) -> None:
         """Add the next message. Raises Senseless."""
         try:
-            message = Message.from_mapping(told)
+            message = Message.from_mapping(data)
         except EngineError as error:
             raise Senseless(error.message) from error
         if self._is_system_prompt(message):

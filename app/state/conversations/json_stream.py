@@ -179,15 +179,15 @@ def _no_constant(constant: str) -> None:
     raise Senseless(Translatable("{constant} is not a number", constant=constant))
 
 
-def members_told(stream: JsonStream) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_members(stream: JsonStream) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the keys of an object that may be large, each with where its value is to be put."""
-    told: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for name in stream.members():
-        if name in told:
+        if name in members:
             raise Senseless(Translatable("an object has a duplicate key"))
-        if len(told) == _MOST_KEYS:
+        if len(members) == _MOST_KEYS:
             raise Senseless(Translatable("an object has too many keys"))
-        yield name, told
+        yield name, members
 
 
 def large_value(stream: JsonStream, longest: int, largest: int = LARGEST_VALUE, depth: int = _DEEPEST) -> Any:
@@ -210,9 +210,9 @@ def large_value(stream: JsonStream, longest: int, largest: int = LARGEST_VALUE, 
                 raise ValueTooLarge(Translatable("a value is too large"))
             found.append(large_value(*inside))
         return found
-    for name, told in members_told(stream):
-        told[name] = large_value(*inside)
-    return told
+    for name, member in read_members(stream):
+        member[name] = large_value(*inside)
+    return member
 
 
 def member_value(stream: JsonStream, name: str, longest: int) -> Any:

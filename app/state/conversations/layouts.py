@@ -86,8 +86,8 @@ def _id(value: object) -> str | None:
     return str(value)[:_LONGEST_NAME] if isinstance(value, str | int) and value != "" else None
 
 
-def _one_of(told: Mapping[str, Any], *names: str) -> Any:
-    return next((told[name] for name in names if told.get(name) not in (None, "", [])), None)
+def _one_of(data: Mapping[str, Any], *names: str) -> Any:
+    return next((data[name] for name in names if data.get(name) not in (None, "", [])), None)
 
 
 def _time(value: object) -> float | None:
@@ -181,11 +181,11 @@ def _part(part: dict[str, Any]) -> str:
 # ChatGPT --------------------------------------------------------------------------------------------------------------
 
 
-def _chatgpt(told: dict[str, Any]) -> BroughtChat:
-    chat = _head(told, id=("conversation_id", "id"), title=("title",))
-    chat.current = _id(told.get("current_node"))
-    usual = _text(told.get("default_model_slug"))
-    for key, each in _map(told.get("mapping")).items():
+def _chatgpt(data: dict[str, Any]) -> BroughtChat:
+    chat = _head(data, id=("conversation_id", "id"), title=("title",))
+    chat.current = _id(data.get("current_node"))
+    usual = _text(data.get("default_model_slug"))
+    for key, each in _map(data.get("mapping")).items():
         node, message = _map(each), _map(_map(each).get("message"))
         role, text = _chatgpt_message(message)
         model = _text(_map(message.get("metadata")).get("model_slug")) or usual
@@ -266,22 +266,22 @@ def _shown_mark(mark: re.Match[str]) -> str:
 # Others ---------------------------------------------------------------------------------------------------------------
 
 
-def _head(told: dict[str, Any], **names: tuple[str, ...]) -> BroughtChat:
+def _head(data: dict[str, Any], **names: tuple[str, ...]) -> BroughtChat:
     """Return a chat without messages, from the keys that most layouts share."""
-    title = _text(_one_of(told, *names.get("title", ("title", "name"))))
+    title = _text(_one_of(data, *names.get("title", ("title", "name"))))
     return BroughtChat(
-        _id(_one_of(told, *names.get("id", ("id", "uuid")))) or "",
+        _id(_one_of(data, *names.get("id", ("id", "uuid")))) or "",
         title,
-        _time(_one_of(told, "create_time", "created_at", "createdAt", "created", "create_date")),
-        _time(_one_of(told, "update_time", "updated_at", "updatedAt", "updated", "lastModified", "lastMessagedAt")),
+        _time(_one_of(data, "create_time", "created_at", "createdAt", "created", "create_date")),
+        _time(_one_of(data, "update_time", "updated_at", "updatedAt", "updated", "lastModified", "lastMessagedAt")),
     )
 
 
-def _claude(told: dict[str, Any]) -> BroughtChat:
-    chat = _head(told)
-    chat.current = _id(told.get("current_leaf_message_uuid"))
+def _claude(data: dict[str, Any]) -> BroughtChat:
+    chat = _head(data)
+    chat.current = _id(data.get("current_leaf_message_uuid"))
     above: str | None = None
-    for place, message in enumerate(_maps(told.get("chat_messages"))):
+    for place, message in enumerate(_maps(data.get("chat_messages"))):
         number = _id(message.get("uuid")) or f"{place}"
         role = _ROLES.get(_text(message.get("sender")))
         parts = [*_parts(message.get("content"))]
@@ -292,15 +292,15 @@ def _claude(told: dict[str, Any]) -> BroughtChat:
         notes = [_note("file", each.get("file_name")) for each in _maps(message.get("files"))]
         parent = _id(message["parent_message_uuid"]) if "parent_message_uuid" in message else above
         made = Node(number, parent, role, _joined((*quoted, said, *notes)), _time(message.get("created_at")))
-        made.model = _text(_one_of(message, "model") or told.get("model")) if role == "assistant" else ""
+        made.model = _text(_one_of(message, "model") or data.get("model")) if role == "assistant" else ""
         chat.nodes.append(made)
         above = number
     return chat
 
 
-def _openwebui(told: dict[str, Any]) -> BroughtChat:
-    inner = _map(told.get("chat")) or told
-    chat = _head({**inner, **told})
+def _openwebui(data: dict[str, Any]) -> BroughtChat:
+    inner = _map(data.get("chat")) or data
+    chat = _head({**inner, **data})
     history = _map(inner.get("history"))
     chat.system = _text(_one_of(inner, "system") or _map(inner.get("params")).get("system"))
     chat.current = _id(history.get("currentId"))
@@ -341,13 +341,13 @@ def _unfolded(text: str) -> str:
     return _joined(said)
 
 
-def _lmstudio(told: dict[str, Any]) -> BroughtChat:
-    chat = _head(told)
-    chat.id = chat.id or _text(str(told.get("createdAt", "")))
-    chat.updated = _time(_one_of(told, "assistantLastMessagedAt", "userLastMessagedAt")) or chat.updated
-    chat.system = _text(told.get("systemPrompt"))
-    model = _text(_one_of(_map(told.get("lastUsedModel")), "identifier", "indexedModelIdentifier"))
-    for place, message in enumerate(_maps(told.get("messages"))):
+def _lmstudio(data: dict[str, Any]) -> BroughtChat:
+    chat = _head(data)
+    chat.id = chat.id or _text(str(data.get("createdAt", "")))
+    chat.updated = _time(_one_of(data, "assistantLastMessagedAt", "userLastMessagedAt")) or chat.updated
+    chat.system = _text(data.get("systemPrompt"))
+    model = _text(_one_of(_map(data.get("lastUsedModel")), "identifier", "indexedModelIdentifier"))
+    for place, message in enumerate(_maps(data.get("messages"))):
         versions = [(_map(each).get("role"), *_lmstudio_version(_map(each))) for each in message.get("versions") or ()]
         _add_versions(chat, place, versions, message.get("currentlySelected"), model)
     return chat
@@ -374,19 +374,19 @@ def _add_versions(
     """Add the versions of a message below the one of the message before it that was on the screen."""
     shown = chosen if isinstance(chosen, int) and 0 <= chosen < len(versions) else len(versions) - 1
     above = chat.current
-    for number, (told, text, created, model) in enumerate(versions):
-        role = _ROLES.get(_text(told))
+    for number, (data, text, created, model) in enumerate(versions):
+        role = _ROLES.get(_text(data))
         node = Node(f"{place}.{number}", above, role, text, created, (model or usual) if role == "assistant" else "")
         chat.nodes.append(node)
         if number == shown:
             chat.current = node.id
 
 
-def _llamacpp(told: dict[str, Any]) -> BroughtChat:
-    conv = _map(told.get("conv"))
+def _llamacpp(data: dict[str, Any]) -> BroughtChat:
+    conv = _map(data.get("conv"))
     chat = _head(conv)
     chat.current = _id(conv.get("currNode"))
-    for message in _maps(told.get("messages")):
+    for message in _maps(data.get("messages")):
         role = None if message.get("type") == "root" else _ROLES.get(_text(message.get("role")))
         if message.get("role") == "system" and not chat.system:
             chat.system = _text(message.get("content"))
@@ -406,13 +406,13 @@ def _llamacpp(told: dict[str, Any]) -> BroughtChat:
     return chat
 
 
-def _turns(told: dict[str, Any], turns: Iterable[dict[str, Any]]) -> BroughtChat:
+def _turns(data: dict[str, Any], turns: Iterable[dict[str, Any]]) -> BroughtChat:
     """Return a chat without branches: ShareGPT's, Jan's, and messages as OpenAI's interface has them."""
-    chat = _head(told)
-    chat.title = chat.title or _text(_map(told.get("metadata")).get("title"))
-    chat.system = _text(told.get("system"))
-    assistants = _maps(told.get("assistants"))
-    usual = _id(_one_of(told, "model")) or _id(_map(told.get("model")).get("id"))
+    chat = _head(data)
+    chat.title = chat.title or _text(_map(data.get("metadata")).get("title"))
+    chat.system = _text(data.get("system"))
+    assistants = _maps(data.get("assistants"))
+    usual = _id(_one_of(data, "model")) or _id(_map(data.get("model")).get("id"))
     usual = usual or next((_text(_map(each.get("model")).get("id")) for each in assistants), "")
     for place, each in enumerate(turns):
         said = _text(_one_of(each, "from", "role")).lower()
@@ -429,8 +429,8 @@ def _turns(told: dict[str, Any], turns: Iterable[dict[str, Any]]) -> BroughtChat
     return chat
 
 
-def _sillytavern(told: dict[str, Any]) -> BroughtChat:
-    head, *lines = told["lines"] if "mes" not in told["lines"][0] else ({}, *told["lines"])
+def _sillytavern(data: dict[str, Any]) -> BroughtChat:
+    head, *lines = data["lines"] if "mes" not in data["lines"][0] else ({}, *data["lines"])
     chat = _head(head, title=("character_name",))
     chat.id = _text(_map(head.get("chat_metadata")).get("integrity")) or _text(head.get("create_date"))
     for place, each in enumerate(lines):
@@ -455,9 +455,9 @@ def _first(value: object) -> dict[str, Any]:
     return next(iter(_maps(value)), {})
 
 
-def is_thread(told: object) -> bool:
+def is_thread(data: object) -> bool:
     """Return True if a value describes a chat of Jan's, whose messages may be in a file beside it."""
-    return _map(told).get("object") == "thread"
+    return _map(data).get("object") == "thread"
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,47 +470,47 @@ class Layout:
 
 
 LAYOUTS = (
-    Layout("chatgpt", lambda told: isinstance(told.get("mapping"), dict), _chatgpt),
-    Layout("claude", lambda told: isinstance(told.get("chat_messages"), list), _claude),
+    Layout("chatgpt", lambda data: isinstance(data.get("mapping"), dict), _chatgpt),
+    Layout("claude", lambda data: isinstance(data.get("chat_messages"), list), _claude),
     Layout(
         "openwebui",
-        lambda told: isinstance(told.get("chat"), dict) or isinstance(_map(told.get("history")).get("messages"), dict),
+        lambda data: isinstance(data.get("chat"), dict) or isinstance(_map(data.get("history")).get("messages"), dict),
         _openwebui,
     ),
-    Layout("llamacpp", lambda told: isinstance(told.get("conv"), dict) and "messages" in told, _llamacpp),
-    Layout("lmstudio", lambda told: isinstance(_first(told.get("messages")).get("versions"), list), _lmstudio),
-    Layout("jan", is_thread, lambda told: _turns(told, _maps(told.get("messages")))),
-    Layout("sillytavern", lambda told: "lines" in told and not _is_jan(_first(told["lines"])), _sillytavern),
-    Layout("jan", lambda told: "lines" in told, lambda told: _turns(_map(told.get("thread")), told["lines"])),
+    Layout("llamacpp", lambda data: isinstance(data.get("conv"), dict) and "messages" in data, _llamacpp),
+    Layout("lmstudio", lambda data: isinstance(_first(data.get("messages")).get("versions"), list), _lmstudio),
+    Layout("jan", is_thread, lambda data: _turns(data, _maps(data.get("messages")))),
+    Layout("sillytavern", lambda data: "lines" in data and not _is_jan(_first(data["lines"])), _sillytavern),
+    Layout("jan", lambda data: "lines" in data, lambda data: _turns(_map(data.get("thread")), data["lines"])),
     Layout(
         "sharegpt",
-        lambda told: bool({"from", "role"} & {*_first(_sharegpt(told))}),
-        lambda told: _turns(told, _maps(_sharegpt(told))),
+        lambda data: bool({"from", "role"} & {*_first(_sharegpt(data))}),
+        lambda data: _turns(data, _maps(_sharegpt(data))),
     ),
     Layout(
         "messages",
-        lambda told: "format" not in told and "role" in _first(told.get("messages")),
-        lambda told: _turns(told, _maps(told.get("messages"))),
+        lambda data: "format" not in data and "role" in _first(data.get("messages")),
+        lambda data: _turns(data, _maps(data.get("messages"))),
     ),
 )
 """The layouts in the order in which they are tried."""
 
 
-def _sharegpt(told: dict[str, Any]) -> object:
-    return _one_of(told, "conversations", "conversation", "items")
+def _sharegpt(data: dict[str, Any]) -> object:
+    return _one_of(data, "conversations", "conversation", "items")
 
 
-def _is_jan(told: dict[str, Any]) -> bool:
-    return told.get("object") == "thread.message" or {"thread_id", "role", "content"} <= told.keys()
+def _is_jan(data: dict[str, Any]) -> bool:
+    return data.get("object") == "thread.message" or {"thread_id", "role", "content"} <= data.keys()
 
 
-def is_line(told: object) -> bool:
+def is_line(data: object) -> bool:
     """Return True if a value is one message of a chat, or the head of one, of which all lines of the file are."""
-    keys = _map(told).keys()
+    keys = _map(data).keys()
     tavern = ("mes" in keys and bool(keys & {"is_user", "is_system"})) or {"user_name", "character_name"} <= keys
-    return tavern or _is_jan(_map(told))
+    return tavern or _is_jan(_map(data))
 
 
-def layout_of(told: object) -> Layout | None:
+def layout_of(data: object) -> Layout | None:
     """Return the layout in which a value is a chat."""
-    return next((each for each in LAYOUTS if each.fits(told)), None) if isinstance(told, dict) else None
+    return next((each for each in LAYOUTS if each.fits(data)), None) if isinstance(data, dict) else None

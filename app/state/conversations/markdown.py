@@ -65,24 +65,24 @@ def to_markdown(conversation: Conversation, words: Words | None = None) -> str:
 
 def _further_texts(message: StoredMessage, words: Words) -> list[str]:
     """Write the parts of a message beside its text: named, long ones between fences."""
-    told = []
+    texts = []
     for part in further_parts(message.said, message.text):
         match part:
             case TextPart(text):
-                told += [f"**{words.instruction}**", _closed(text.strip("\n"))]
+                texts += [f"**{words.instruction}**", _closed(text.strip("\n"))]
             case ReasoningPart(text):
-                told += [f"**{words.thought}**", "> " + "\n> ".join(text.splitlines())]
+                texts += [f"**{words.thought}**", "> " + "\n> ".join(text.splitlines())]
             case FilePart():
-                told.append(part.quoted)
+                texts.append(part.quoted)
             case ToolCall(name=name):
-                told += [f"**{words.tool_call}** `{name}`", _fenced(part.arguments_json, "json")]
+                texts += [f"**{words.tool_call}** `{name}`", _fenced(part.arguments_json, "json")]
             case ToolResult(name=name, text=text):
-                told += [f"**{words.tool_result}**" + (f" `{name}`" if name else ""), _fenced(text, "")]
+                texts += [f"**{words.tool_result}**" + (f" `{name}`" if name else ""), _fenced(text, "")]
             case ImagePart(url):
-                told.append(f"![{words.image}](<{url}>)")
+                texts.append(f"![{words.image}](<{url}>)")
             case OtherPart() | OtherField():
-                told += [f"**{words.other}**", _fenced(part.json, "json")]
-    return told
+                texts += [f"**{words.other}**", _fenced(part.json, "json")]
+    return texts
 
 
 def _fenced(text: str, language: str) -> str:
@@ -91,19 +91,19 @@ def _fenced(text: str, language: str) -> str:
 
 
 def _figures(message: StoredMessage, words: Words) -> str:
-    told = []
+    texts = []
     if message.target:
-        told.append(message.target)
+        texts.append(message.target)
         if message.draft:
-            told[0] += " " + words.with_draft.format(draft=message.draft)
+            texts[0] += " " + words.with_draft.format(draft=message.draft)
     stats = stats_from_kept(message.stats)
     if stats is not None and stats.tokens_per_second:
-        told.append(words.speed.format(speed=stats.tokens_per_second))
+        texts.append(words.speed.format(speed=stats.tokens_per_second))
     if stats is not None and stats.proposed:
-        told.append(words.acceptance.format(rate=stats.acceptance_rate))
+        texts.append(words.acceptance.format(rate=stats.acceptance_rate))
     if message.status in words.statuses:
-        told.append(words.statuses[message.status])
-    return re.sub(r"([*_`\\])", r"\\\1", " · ".join(told))
+        texts.append(words.statuses[message.status])
+    return re.sub(r"([*_`\\])", r"\\\1", " · ".join(texts))
 
 
 def _closed(text: str) -> str:

@@ -70,8 +70,8 @@ def is_source(path: Path, most: int | None = CHUNK) -> bool | None:
                 return False
             cut = most is not None and bool(file.read(1))
             file.seek(0)
-            told = Documents(io.BytesIO(begun) if most is not None else file, lambda _: None)
-            first, second = islice(chain(told, (None, None)), 2)
+            values = Documents(io.BytesIO(begun) if most is not None else file, lambda _: None)
+            first, second = islice(chain(values, (None, None)), 2)
     except OSError:
         return False
     listed = begun.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
@@ -104,12 +104,12 @@ def chats_in(path: Path, note: Note, opened: Callable[[], None] = lambda: None) 
             threads: dict[str, dict[str, object]] = {}
             done = 0
             for where, size, begin in files:
-                told = _noting(note, done, total)
+                report = _noting(note, done, total)
                 own = _own(begin) if size > LARGEST // 4 else b""
                 if own:
                     yield Found(plain_name(PurePosixPath(where).name), own=own)
                 else:
-                    yield from _in_file(where, begin, threads, told)
+                    yield from _in_file(where, begin, threads, report)
                 done += size
     except Senseless as error:
         raise ConversationRefused(name, error.args[0]) from error
@@ -238,8 +238,8 @@ def _in_file(
     try:
         with opened() as file:
             for each in _gathered(Documents(file, note), threads):
-                place, told = each
-                found = _read(told, f"{name}, {place}")
+                place, value = each
+                found = _read(value, f"{name}, {place}")
                 if found is None or found.reason:
                     damaged.append(found or Found(f"{name}, {place}", reason=Translatable("it is damaged")))
                 else:
@@ -258,13 +258,13 @@ def _in_file(
 def _gathered(values: Iterable[object], threads: dict[str, dict[str, object]]) -> Iterator[tuple[int, object]]:
     """Yield chats with their places; lines, of which each is one message, together as one."""
     lines: list[object] = []
-    for place, told in enumerate(values, 1):
-        if is_line(told) and len(lines) < _MOST_LINES:
-            lines.append(told)
-        elif is_thread(told) and isinstance(told, dict) and not told.get("messages"):
-            threads[str(told.get("id"))] = told
-        elif not lines or not isinstance(told, DamagedDocument):
-            yield place, told
+    for place, value in enumerate(values, 1):
+        if is_line(value) and len(lines) < _MOST_LINES:
+            lines.append(value)
+        elif is_thread(value) and isinstance(value, dict) and not value.get("messages"):
+            threads[str(value.get("id"))] = value
+        elif not lines or not isinstance(value, DamagedDocument):
+            yield place, value
     by_thread: dict[str, list[object]] = {}
     for line in lines:
         by_thread.setdefault(str(line.get("thread_id", "")) if isinstance(line, dict) else "", []).append(line)
@@ -272,15 +272,15 @@ def _gathered(values: Iterable[object], threads: dict[str, dict[str, object]]) -
         yield number, {"lines": its, "thread": threads.get(thread, {"id": thread})}
 
 
-def _read(told: object, place: str) -> Found | None:
+def _read(value: object, place: str) -> Found | None:
     """Return the chat in a value, or the reason why it cannot be read; None if it is none."""
-    if isinstance(told, dict) and told.get("format") == FORMAT:
-        return Found(place, own=json.dumps(told).encode())
-    layout: Layout | None = layout_of(told)
-    if layout is None or not isinstance(told, dict):
+    if isinstance(value, dict) and value.get("format") == FORMAT:
+        return Found(place, own=json.dumps(value).encode())
+    layout: Layout | None = layout_of(value)
+    if layout is None or not isinstance(value, dict):
         return None
     try:
-        chat = layout.read(told)
+        chat = layout.read(value)
     except (TypeError, ValueError, KeyError, AttributeError, IndexError, RecursionError):
         # It has the shape of a chat, and something within is of no kind that anybody thought of.
         return Found(place, reason=Translatable("it is damaged"))

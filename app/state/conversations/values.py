@@ -23,38 +23,38 @@ def is_id(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def time_in(told: Mapping[str, Any], name: str) -> float:
+def time_in(data: Mapping[str, Any], name: str) -> float:
     """Return a time, in seconds since 1970. Raises Senseless."""
-    value = told.get(name)
+    value = data.get(name)
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= _LAST_DAY:
         raise Senseless(Translatable("“{name}” is not a valid time", name=name))
     return float(value)
 
 
-def flag_in(told: Mapping[str, Any], name: str) -> bool:
+def flag_in(data: Mapping[str, Any], name: str) -> bool:
     """Return true or false, false if it is missing. Raises Senseless."""
-    value = told.get(name, False)
+    value = data.get(name, False)
     if not isinstance(value, bool):
         raise Senseless(Translatable("“{name}” must be true or false", name=name))
     return value
 
 
-def text_in(told: Mapping[str, Any], name: str, default: str | None = None) -> str:
+def text_in(data: Mapping[str, Any], name: str, default: str | None = None) -> str:
     """Return a text; `default`: if it is missing. Raises Senseless."""
-    value = told.get(name, default)
+    value = data.get(name, default)
     if not isinstance(value, str) or clean(value) != value:
         raise Senseless(Translatable("“{name}” is not text", name=name))
     return value
 
 
-def maybe_text_in(told: Mapping[str, Any], name: str) -> str | None:
+def maybe_text_in(data: Mapping[str, Any], name: str) -> str | None:
     """Return a text, or None if it is missing. Raises Senseless."""
-    return None if told.get(name) is None else text_in(told, name)
+    return None if data.get(name) is None else text_in(data, name)
 
 
-def values_in(told: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+def values_in(data: Mapping[str, Any], name: str) -> dict[str, Any] | None:
     """Return an object, or None if it is missing. Raises Senseless."""
-    value = told.get(name)
+    value = data.get(name)
     if value is None:
         return None
     if not isinstance(value, dict):
@@ -63,13 +63,13 @@ def values_in(told: Mapping[str, Any], name: str) -> dict[str, Any] | None:
     return value
 
 
-def said_in(told: Mapping[str, Any]) -> Said:
+def said_in(data: Mapping[str, Any]) -> Said:
     """Read the parts of a message beside its text."""
-    if told.get("messages") is None:
+    if data.get("messages") is None:
         return ()
-    check_values(told["messages"], "messages")
+    check_values(data["messages"], "messages")
     try:
-        return said_from_json(told["messages"])
+        return said_from_json(data["messages"])
     except EngineError as error:
         raise Senseless(error.message) from error
 

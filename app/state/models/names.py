@@ -87,15 +87,15 @@ def with_recommendation(model: ModelFile) -> str:
     """Return the hint of a target: with its makers' recommended sampling, and a note if chats use it."""
     if not model.recommended:
         return hint(model)
-    told = ", ".join(f"{name} {value:g}" for name, value in model.recommended if name != "penalty_window")
+    settings = ", ".join(f"{name} {value:g}" for name, value in model.recommended if name != "penalty_window")
     file = hint(model)
     if model.thinks:
         return Translatable(
             "{file}\nIt thinks, so it is sampled as it recommends, unless you choose otherwise: {told}",
             file=file,
-            told=told,
+            told=settings,
         )
-    return Translatable("{file}\nIts makers recommend to sample with {told}", file=file, told=told)
+    return Translatable("{file}\nIts makers recommend to sample with {told}", file=file, told=settings)
 
 
 def file_label(path: Path) -> str:

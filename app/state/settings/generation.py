@@ -321,10 +321,10 @@ class GenerationChoice:
 
     def to_mapping(self, names: tuple[str, ...] | None = None) -> dict[str, Any]:
         """Return the named fields as JSON can say them."""
-        told = {name: getattr(self, name) for name in (CONVERSATION if names is None else names)}
-        if "stop" in told:
-            told["stop"] = list(self.stop)
-        return told
+        values = {name: getattr(self, name) for name in (CONVERSATION if names is None else names)}
+        if "stop" in values:
+            values["stop"] = list(self.stop)
+        return values
 
     @classmethod
     def from_mapping(cls, data: object, base: GenerationChoice | None = None) -> GenerationChoice:
@@ -332,11 +332,11 @@ class GenerationChoice:
         choice = cls() if base is None else base
         if not isinstance(data, Mapping):
             return choice
-        told = {name: data[name] for name in FIELDS if name in data}
-        whole = choice.with_values(told)
+        values = {name: data[name] for name in FIELDS if name in data}
+        whole = choice.with_values(values)
         if whole is not None:
             return whole
-        for name, value in told.items():
+        for name, value in values.items():
             choice = choice.with_value(name, value) or choice
         return choice
 
@@ -344,10 +344,10 @@ class GenerationChoice:
         """Return it with another value of one field, as JSON says it. None if that makes no sense."""
         return self.with_values({name: value})
 
-    def with_values(self, told: Mapping[str, object]) -> GenerationChoice | None:
+    def with_values(self, given: Mapping[str, object]) -> GenerationChoice | None:
         """Return it with other values of these fields, as JSON says them. None if one of them makes no sense."""
         values: dict[str, Any] = {
-            name: _stops(value) if GENERATION[name].kind == "lines" else value for name, value in told.items()
+            name: _stops(value) if GENERATION[name].kind == "lines" else value for name, value in given.items()
         }
         if not all(_may_be(GENERATION[name], value) for name, value in values.items()):
             return None

@@ -175,8 +175,8 @@ class SavedItems(Generic[Item]):
 
     def export(self) -> str:
         """Return the user's own items as a file."""
-        told = {"format": self._format, "version": VERSION, "items": self.to_list()}
-        return json.dumps(told, ensure_ascii=False, indent=2) + "\n"
+        file = {"format": self._format, "version": VERSION, "items": self.to_list()}
+        return json.dumps(file, ensure_ascii=False, indent=2) + "\n"
 
     def import_(self, data: bytes) -> tuple[int, int]:
         """Import a file's presets: all of them or none. Returns how many came, and how many of them had to be renamed.
@@ -201,12 +201,12 @@ class SavedItems(Generic[Item]):
         if len(data) > LARGEST_FILE:
             raise PresetsRefused("large")
         try:
-            told = json.loads(data.decode("utf-8-sig"))
+            file = json.loads(data.decode("utf-8-sig"))
         except (ValueError, RecursionError, MemoryError) as error:
             raise PresetsRefused("json") from error
-        if not isinstance(told, dict) or told.get("format") != self._format:
+        if not isinstance(file, dict) or file.get("format") != self._format:
             raise PresetsRefused("other")
-        version, items = told.get("version"), told.get("items")
+        version, items = file.get("version"), file.get("items")
         if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
             raise PresetsRefused("newer")
         if version != VERSION or isinstance(version, bool) or not isinstance(items, list):
@@ -259,27 +259,27 @@ def with_recommended(saved: SavedItems[GenerationPreset], values: GenerationChoi
     saved.built_in = (*recommended, *BUILT_IN)
 
 
-def _preset(told: Mapping[str, Any], place: int) -> GenerationPreset:
-    name = _name(told, place)
+def _preset(data: Mapping[str, Any], place: int) -> GenerationPreset:
+    name = _name(data, place)
     choice = GenerationChoice()
     for field in PRESET:
-        if field in told:
-            changed = choice.with_value(field, told[field])
+        if field in data:
+            changed = choice.with_value(field, data[field])
             if changed is None:
                 raise PresetsRefused("value", place, field)
             choice = changed
     return GenerationPreset(name, choice)
 
 
-def _prompt(told: Mapping[str, Any], place: int) -> SystemPrompt:
-    name, text = _name(told, place), told.get("text")
+def _prompt(data: Mapping[str, Any], place: int) -> SystemPrompt:
+    name, text = _name(data, place), data.get("text")
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_SYSTEM or clean(text) != text:
         raise PresetsRefused("value", place, "text")
     return SystemPrompt(name, text)
 
 
-def _name(told: Mapping[str, Any], place: int) -> str:
-    name = told.get("name")
+def _name(data: Mapping[str, Any], place: int) -> str:
+    name = data.get("name")
     if not isinstance(name, str) or clean(name) != name or not 0 < len(_tidy(name)) <= LONGEST_NAME:
         raise PresetsRefused("name", place)
     return _tidy(name)

@@ -45,17 +45,17 @@ class ProjectChoice:
         return asdict(self)
 
     @classmethod
-    def from_mapping(cls, told: Mapping[str, Any]) -> ProjectChoice:
+    def from_mapping(cls, data: Mapping[str, Any]) -> ProjectChoice:
         """Read the stored settings; invalid values are the defaults."""
-        sources, files = told.get("sources"), told.get("files")
+        sources, files = data.get("sources"), data.get("files")
         return cls(
-            _text(told.get("instructions"), LONGEST_SYSTEM),
-            _text(told.get("target")),
+            _text(data.get("instructions"), LONGEST_SYSTEM),
+            _text(data.get("target")),
             tuple(filter(None, map(_text, sources[:10]))) if isinstance(sources, list) else (),
-            drafting if (drafting := told.get("drafting")) in DRAFTINGS else "automatic",
-            _text(told.get("folder")),
+            drafting if (drafting := data.get("drafting")) in DRAFTINGS else "automatic",
+            _text(data.get("folder")),
             _files(files) if isinstance(files, Mapping) and len(files) <= _MOST_FILES else {},
-            told.get("folded") is True,
+            data.get("folded") is True,
         )
 
     def with_models(self, chosen: Selection | None) -> ProjectChoice:
@@ -82,6 +82,6 @@ def _text(value: object, longest: int = _LONGEST_PATH) -> str:
     return clean(value) if isinstance(value, str) and len(value) <= longest else ""
 
 
-def _files(told: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    pairs = {name: pair for name, pair in told.items() if isinstance(pair, list) and len(pair) == 2}
+def _files(data: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    pairs = {name: pair for name, pair in data.items() if isinstance(pair, list) and len(pair) == 2}
     return {name: (pair[0], pair[1]) for name, pair in pairs.items() if all(type(each) is int for each in pair)}

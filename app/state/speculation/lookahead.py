@@ -49,7 +49,7 @@ class LookaheadWatch:
     def __init__(self) -> None:
         self._selection = Selection()
         self._rounds: deque[RoundEvent] = deque(maxlen=ROUNDS)
-        self._told_at: float | None = None
+        self._changed_at: float | None = None
         self.note = LookaheadNote("ready")
         self.clear()
 
@@ -80,25 +80,25 @@ class LookaheadWatch:
     def begin(self) -> None:
         """Begin a reply. The note on the last one stands until there are new rounds."""
         self._rounds.clear()
-        self._told_at = None
+        self._changed_at = None
 
     def take(self, now: float, event: RoundEvent) -> None:
         """Take a round and the time (seconds) at which it was over."""
         if self._selection.lookahead != "auto" or self.note.kind == "server":
             return
         self._rounds.append(event)
-        if self._told_at is None or now - self._told_at >= HOLD_S:
+        if self._changed_at is None or now - self._changed_at >= HOLD_S:
             self._tell(now)
 
     def end(self) -> None:
         """End the reply: the last rounds are the last word."""
         if self._rounds:
-            self._tell(self._told_at or 0.0)
+            self._tell(self._changed_at or 0.0)
 
     def _tell(self, now: float) -> None:
         note = self._of_rounds()
-        if note != self.note or self._told_at is None:
-            self.note, self._told_at = note, now
+        if note != self.note or self._changed_at is None:
+            self.note, self._changed_at = note, now
 
     def _of_rounds(self) -> LookaheadNote:
         has_draft = bool(self._selection.sources)

@@ -350,8 +350,8 @@ class Metrics:
     @property
     def mean_length(self) -> float | None:
         """Return the emitted tokens per round; None before the first round."""
-        told = self.rounds and "rounds" not in self.untold
-        return (self.emitted - self._forced) / self.rounds if told else None
+        known = self.rounds and "rounds" not in self.untold
+        return (self.emitted - self._forced) / self.rounds if known else None
 
     @property
     def tokens_per_second(self) -> float | None:

@@ -125,13 +125,13 @@ class ToolCard(QFrame):
             name.setToolTip("")
             grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(self._value(each), row, 1)
-        told = ""
+        more = ""
         if self.question.more:
-            told = self.tr("and %n more argument(s)", "", self.question.more)
+            more = self.tr("and %n more argument(s)", "", self.question.more)
         elif not self.question.fields:
-            told = self.tr("Without arguments")
-        if told:
-            rest = QLabel(told, self)
+            more = self.tr("Without arguments")
+        if more:
+            rest = QLabel(more, self)
             rest.setObjectName("hint")
             grid.addWidget(rest, len(self.question.fields), 0, 1, 2)
         column.addLayout(grid)

@@ -176,8 +176,8 @@ class RaceView(QWidget):
         self._clock = QTimer(self)
         self._clock.setInterval(_FRAME_MS)
         self._clock.timeout.connect(self._tick)
-        self.told = QLabel(self)
-        self.told.setObjectName("caption")
+        self.result = QLabel(self)
+        self.result.setObjectName("caption")
         self._lay_out()
         self.again.clicked.connect(self.play)
         self.picture.clicked.connect(self.picture_wanted)
@@ -190,7 +190,7 @@ class RaceView(QWidget):
         for button in (self.again, self.picture, self.animation):
             button.setAutoDefault(False)
         row.addWidget(self.again)
-        row.addWidget(self.told, 1)
+        row.addWidget(self.result, 1)
         row.addWidget(self.picture)
         row.addWidget(self.animation)
         in_column(self.field, self.outcome, row, margins=(0, 0, 0, 0), spacing=8, parent=self)
@@ -206,7 +206,7 @@ class RaceView(QWidget):
         if race is not self.field.race:
             self._clock.stop()
             self.field.race, self.field.seconds, self._shown = race, None, None
-            self.told.clear()
+            self.result.clear()
         if race.over and self._shown is not race:
             self._shown = race
             self.play()
@@ -225,7 +225,7 @@ class RaceView(QWidget):
     def tell_saved(self, path: Path, problem: str) -> None:
         """Report that a picture is saved, or why it is not."""
         words = self.tr("Saved as {name}") if not problem else self.tr("{name} was not saved: {reason}")
-        self.told.setText(words.format(name=path.name, reason=problem))
+        self.result.setText(words.format(name=path.name, reason=problem))
 
     def _tick(self) -> None:
         seconds = perf_counter() - self._began

@@ -150,8 +150,8 @@ class RowList(QListView):
 
     def dropEvent(self, event: QDropEvent) -> None:  # noqa: N802 - Qt's name
         """Emit the dropped chats, and the project onto which they were dropped."""
-        told = bytes(event.mimeData().data(CHATS).data()).decode("ascii", "replace")
-        numbers = [int(each) for each in told.split(",")[:_MOST_DRAGGED] if each.isdecimal() and len(each) < _DIGITS]
+        dragged = bytes(event.mimeData().data(CHATS).data()).decode("ascii", "replace")
+        numbers = [int(each) for each in dragged.split(",")[:_MOST_DRAGGED] if each.isdecimal() and len(each) < _DIGITS]
         if not numbers:
             super().dropEvent(event)
             return

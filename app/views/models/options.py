@@ -237,8 +237,8 @@ class ModelOptionsDialog(Dialog):
             words = self.tr("It needs about {needed} of memory; {free} are free.")
         if options.rpc:
             words = self.tr("It needs about {needed} of memory, which the machines must have.")
-        told = words.format(needed=say(file_size(needed)), free=say(file_size(self._free)))
-        self.needs.setText(told if needed else "")
+        text = words.format(needed=say(file_size(needed)), free=say(file_size(self._free)))
+        self.needs.setText(text if needed else "")
         self.needs.setProperty("bad", bool(self._free) and not options.rpc and needed > self._free)
         self.needs.style().polish(self.needs)
 

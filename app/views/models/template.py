@@ -43,10 +43,10 @@ class TemplateForm(QWidget):
         self.problem.setObjectName("fieldProblem")
         self.problem.setWordWrap(True)
         hint = QLabel(self.tr("How chats are written for this model (Jinja). Empty: as in its file."), self)
-        self.told = QLabel(
+        self.explanation = QLabel(
             self.tr("What its template asks for. JSON, or else text. Empty: as the template does."), self
         )
-        for label in (hint, self.told):
+        for label in (hint, self.explanation):
             label.setObjectName("caption")
             label.setWordWrap(True)
         self.edits: dict[str, QLineEdit] = {}
@@ -59,7 +59,7 @@ class TemplateForm(QWidget):
         layout.addWidget(self.fill_button, 0, Qt.AlignmentFlag.AlignLeading)
         layout.addSpacing(8)
         layout.addLayout(self._form)
-        layout.addWidget(self.told)
+        layout.addWidget(self.explanation)
         self._typing = QTimer(self)
         self._typing.setSingleShot(True)
         self._typing.setInterval(_TYPING_MS)
@@ -92,7 +92,7 @@ class TemplateForm(QWidget):
                 edit.setPlaceholderText(self.tr("automatic"))
                 edit.textChanged.connect(partial(self._note, name))
                 self._form.addRow(name, edit)
-        self.told.setVisible(bool(self.edits))
+        self.explanation.setVisible(bool(self.edits))
         self.changed.emit()
 
     def _note(self, name: str, text: str) -> None:

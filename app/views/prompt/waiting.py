@@ -143,28 +143,28 @@ class WaitingView(QFrame):
 
     def show_messages(self, messages: Sequence[tuple[int, str]]) -> None:
         """Show these messages, each with its number, in the order in which they are sent."""
-        told = tuple(messages)
-        if told == self._shown:
+        listed = tuple(messages)
+        if listed == self._shown:
             return
         focused = self._focused()
-        self._shown = told
+        self._shown = listed
         for row in self.rows.values():
             row.hide()
             row.deleteLater()
         self.rows = {}
-        for place, (each, text) in enumerate(told[:_MOST_SHOWN]):
-            row = WaitingRow(text, self._theme, self, first=not place, last=place == len(told) - 1)
+        for place, (each, text) in enumerate(listed[:_MOST_SHOWN]):
+            row = WaitingRow(text, self._theme, self, first=not place, last=place == len(listed) - 1)
             row.edited.connect(lambda typed, each=each: self.edited.emit(each, typed))
             row.moved.connect(lambda step, each=each: self.moved.emit(each, step))
             row.dropped.connect(lambda each=each: self.dropped.emit(each))
             row.sent.connect(lambda each=each: self.sent.emit(each))
             self._column.insertWidget(1 + place, row)
             self.rows[each] = row
-        more = len(told) - len(self.rows)
+        more = len(listed) - len(self.rows)
         self.more.setText(self.tr("and {count} more").format(count=number(more)))
         self.more.setVisible(more > 0)
         self.set_busy(self._busy)
-        self.setVisible(bool(told))
+        self.setVisible(bool(listed))
         self._focus(focused)
 
     def set_busy(self, busy: bool) -> None:

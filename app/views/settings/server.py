@@ -151,7 +151,7 @@ class ServerPage(QWidget):
 
     def _figures(self, figures: ServerFigures) -> str:
         number = QLocale().toString
-        told = [
+        parts = [
             self.tr("{running} running, {waiting} waiting").format(running=figures.running, waiting=figures.waiting),
             self.tr("{count} replies").format(count=number(figures.replies)),
             self.tr("{count} tokens written").format(count=number(figures.emitted)),
@@ -161,8 +161,8 @@ class ServerPage(QWidget):
         ]
         if figures.proposed:
             share = round(100 * figures.accepted / figures.proposed)
-            told.append(self.tr("{share} % of the drafts accepted").format(share=share))
-        return " · ".join(told)
+            parts.append(self.tr("{share} % of the drafts accepted").format(share=share))
+        return " · ".join(parts)
 
     def reset(self) -> None:
         """Choose the default of each setting; the key stays."""

@@ -132,10 +132,10 @@ class ToolsPage(QWidget):
         title = QLabel(self.tr("Tools, by who has them"), self)
         title.setObjectName("cardTitle")
         column.addWidget(title)
-        told = self.tr(
+        text = self.tr(
             "Tool servers (MCP) are programs or addresses. A program that is ticked is started with Outrider."
         )
-        column.addWidget(self._hint(told))
+        column.addWidget(self._hint(text))
         self.tree = QTreeWidget(self)
         self.tree.setAccessibleName(self.tr("Tools, by who has them"))
         self.tree.setHeaderHidden(True)

@@ -38,9 +38,9 @@ class PositionBars(QWidget):
             self.update()
 
     def _name(self) -> None:
-        told = ", ".join(self._words(place) for place in range(len(self.pairs)))
+        text = ", ".join(self._words(place) for place in range(len(self.pairs)))
         self.setAccessibleName(self.tr("Acceptance by position"))
-        self.setAccessibleDescription(told)
+        self.setAccessibleDescription(text)
 
     def _words(self, place: int) -> str:
         proposed, accepted = self.pairs[place]
@@ -114,12 +114,12 @@ class PositionBars(QWidget):
             return super().event(event)
         step = self._room().width() / max(len(self.pairs), 4)
         place = int((event.pos().x() - self._room().left()) // step)
-        told = (
+        text = (
             self._words(place)
             if 0 <= place < len(self.pairs)
             else self.tr("Share of proposed tokens that were accepted")
         )
-        QToolTip.showText(event.globalPos(), told, self)
+        QToolTip.showText(event.globalPos(), text, self)
         return True
 
 
@@ -146,7 +146,7 @@ class TimeBar(QWidget):
 
     def _name(self) -> None:
         self.setAccessibleName(self.tr("Time"))
-        self.setAccessibleDescription(", ".join(f"{word} {told}" for word, told, _ in self.parts()))
+        self.setAccessibleDescription(", ".join(f"{word} {text}" for word, text, _ in self.parts()))
 
     def parts(self) -> list[tuple[str, str, float]]:
         """Return each part's name, its figures, and its share 0..1."""

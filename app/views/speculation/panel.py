@@ -122,7 +122,7 @@ class SpeculationPanel(ScrollPage):
         self.counters = self._counters.values
         self.positions, self.times = PositionBars(self._theme), TimeBar(self._theme)
         layout.addWidget(self._counters)
-        for title, bars, told in (
+        for title, bars, sentence in (
             (
                 self.tr("Acceptance by position"),
                 self.positions,
@@ -139,7 +139,7 @@ class SpeculationPanel(ScrollPage):
             section = self._section(layout)
             section.addWidget(caption)
             section.addWidget(bars)
-            section.addWidget(self._sentence(told))
+            section.addWidget(self._sentence(sentence))
         layout.addStretch(1)
 
     @staticmethod
@@ -182,7 +182,7 @@ class SpeculationPanel(ScrollPage):
             self._metrics, self._drawn = metrics, -1
             self.refresh()
 
-    def _plot_place(self, layout: QVBoxLayout, title: str, told: str) -> tuple[QLabel, QVBoxLayout]:
+    def _plot_place(self, layout: QVBoxLayout, title: str, sentence: str) -> tuple[QLabel, QVBoxLayout]:
         figure = QLabel()
         figure.setObjectName("figure")
         caption = QLabel(title)
@@ -195,7 +195,7 @@ class SpeculationPanel(ScrollPage):
         layout.addWidget(figure)
         layout.addWidget(caption)
         layout.addWidget(holder, 1)
-        layout.addWidget(self._sentence(told))
+        layout.addWidget(self._sentence(sentence))
         return figure, place
 
     def _fit_font(self) -> None:
@@ -275,13 +275,13 @@ class SpeculationPanel(ScrollPage):
     def _fold(self) -> None:
         """Hide the parts for which a reply has no figures. While it is being written all parts stay."""
         metrics = self._metrics
-        for part, told in (
+        for part, known in (
             (self._rate.parentWidget(), metrics.proposed > 0),
             (self.positions.parentWidget(), metrics.proposed > 0 and bool(self._figures.positions)),
             (self.times.parentWidget(), self._figures.times.total_ms > 0),
         ):
-            if part is not None and (told or not metrics.running):
-                part.setVisible(told)
+            if part is not None and (known or not metrics.running):
+                part.setVisible(known)
 
     def _draw_next(self) -> None:
         """Draw one thing after another, each in a turn of its own: together they would hold up the window.
@@ -333,11 +333,11 @@ class SpeculationPanel(ScrollPage):
         words = accepted(metrics.acceptance_rate)
         self.rate_figure.setText(words)
         self.rate_figure.setAccessibleName(named(self.tr("Acceptance rate"), words))
-        told = speed(metrics.tokens_per_second)
+        text = speed(metrics.tokens_per_second)
         if metrics.speedup is not None:
-            told += SEPARATOR + times(metrics.speedup)
-        self.speed_figure.setText(told)
-        self.speed_figure.setAccessibleName(named(self.tr("Tokens per second"), told))
+            text += SEPARATOR + times(metrics.speedup)
+        self.speed_figure.setText(text)
+        self.speed_figure.setAccessibleName(named(self.tr("Tokens per second"), text))
 
     @property
     def figures(self) -> Figures:

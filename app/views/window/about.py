@@ -247,8 +247,8 @@ class AboutDialog(Dialog):
 
 
 def _versions() -> list[tuple[str, str]]:
-    told = versions()
-    return [*told[:2], ("Qt", qVersion()), ("PySide6", binding_version), *told[2:]]
+    found = versions()
+    return [*found[:2], ("Qt", qVersion()), ("PySide6", binding_version), *found[2:]]
 
 
 def _picture(size: int, ratio: float) -> QPixmap:

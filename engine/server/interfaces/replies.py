@@ -15,7 +15,7 @@ _OBJECTS = {"chat": "chat.completion", "text": "text_completion"}
 class ReplyForm(Form):
     """Form replies of /v1/chat/completions or of /v1/completions (`kind`).
 
-    `with_usage`: a stream ends with its usage; `copies`: replies to each prompt; `echo`: with the text that they continue.
+    `with_usage`: a stream ends with its usage; `copies`: replies to each prompt; `echo`: with the continued text.
     """
 
     def __init__(

@@ -124,7 +124,7 @@ def test_an_animation_that_is_too_large_loses_every_second_frame(monkeypatch: py
 
 
 def _names(view: RaceView, path: Path) -> bool:
-    return path.name in view.told.text()
+    return path.name in view.result.text()
 
 
 def _give(path: Path, *_asked: object) -> Path:
@@ -159,7 +159,7 @@ def test_the_demo_pair_races(
         window.click(button)
         window.wait(partial(_names, view, path), 60_000)
         window.wait(button.isEnabled)
-        assert view.told.text() == f"Saved as {path.name}"
+        assert view.result.text() == f"Saved as {path.name}"
         with Image.open(path) as picture:
             assert picture.size == view.field.picture_size
             assert kind == "png" or frames_of(picture) >= 2
@@ -167,7 +167,7 @@ def test_the_demo_pair_races(
     nowhere = tmp_path / "none" / "race.webp"
     monkeypatch.setattr(compare_windows, "ask_where_to_put_picture", lambda *_: nowhere)
     window.click(view.animation)
-    window.wait(lambda: "was not saved" in view.told.text(), 60_000)
+    window.wait(lambda: "was not saved" in view.result.text(), 60_000)
 
 
 def test_a_demo_at_full_size_is_grown_raced_and_deleted(
