@@ -81,7 +81,7 @@ def test_where_a_target_verifies_chains_only_there_are_chains(monkeypatch: pytes
     result = decoder.generate(PROMPT, temperature=0.0, max_tokens=20, tree="auto")
     assert any("chains only" in note for note in result.notes)
     assert max(result.stats.proposed_by_position) <= result.stats.rounds
-    monkeypatch.setattr(TreePrices, "beside", lambda *_: 3)
+    monkeypatch.setattr(TreePrices, "siblings", lambda *_: 3)
     assert max(decoder.generate(PROMPT, max_tokens=20, tree="auto").stats.proposed_by_position) <= result.stats.rounds
 
 
