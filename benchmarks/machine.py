@@ -1,4 +1,4 @@
-"""The machine that is measured on, and how much of it other programs took meanwhile."""
+"""Describe the measured machine, and the processor share of other programs meanwhile."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ from helpers.paths import ROOT
 FOLDER = ROOT / "build" / "bench"
 T = TypeVar("T")
 _RENAMED = b"ggml_stock_tiled_wdata_size"
-"""What a function of llama.cpp is called whose place one of ours has taken (kernels/ggml.cmake)."""
+"""New name of a function of llama.cpp that ours replaces (kernels/ggml.cmake)."""
 
 
 def say(text: str) -> None:
@@ -86,6 +86,6 @@ def _own_seconds() -> float:
 
 
 def _busy_seconds() -> float:
-    """Processor time of all programs, and what the machine's host took (steal)."""
+    """Return the processor time of all programs and of the machine's host (steal)."""
     times = psutil.cpu_times()._asdict()
     return float(sum(times.get(name, 0.0) for name in ("user", "nice", "system", "irq", "softirq", "steal")))

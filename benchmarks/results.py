@@ -19,7 +19,7 @@ and two figures whose brackets overlap are not told apart. A virtual machine's n
 
 @dataclass(frozen=True)
 class Setting:
-    """What a part was measured on: the machine (see describe_machine), whether our kernels are in it, the commit."""
+    """Conditions of a measurement: the machine (see describe_machine), our kernels in it or not, the commit."""
 
     machine: Mapping[str, Any]
     own_kernels: bool
@@ -49,7 +49,7 @@ def make_head(setting: Setting) -> str:
 
 
 def write_whole(path: Path, page: str) -> None:
-    """Write a file so that it is never there half-written. Raises OSError."""
+    """Write a file atomically. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")
     partial.write_text(page, encoding="utf-8")
@@ -57,7 +57,7 @@ def write_whole(path: Path, page: str) -> None:
 
 
 def with_origin(text: str, command: str, when: str, minutes: float, busy_percent: float, setting: Setting) -> str:
-    """A part's text with a line below its heading that says how and when it was measured."""
+    """Insert a line with the command, date and conditions below a part's heading."""
     heading, _, rest = text.strip().partition("\n")
     took = f"{minutes:.0f} min" if minutes >= 1.0 else f"{60.0 * minutes:.0f} s"
     origin = (

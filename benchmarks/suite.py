@@ -36,7 +36,7 @@ CANCELLED = 130
 
 @dataclass(frozen=True)
 class Part:
-    """One section: its name, what it is called where it could not be measured, and the benchmark with its options.
+    """One section: its name, its title if it could not be measured, and the benchmark with its options.
 
     `quick`: options for a short look. `minutes`: about how long it takes on two cores. `memory_gib`, `disk_gib`: what
     must be free; models that have yet to be grown see to their own room. `named`: it takes long, so that it runs only
@@ -53,7 +53,7 @@ class Part:
     named: bool = False
 
     def command(self, options: str) -> str:
-        """How a person runs it."""
+        """Return the command for a person to run it."""
         return f'make bench ARGS="{options}"'
 
 
@@ -93,7 +93,7 @@ ORDER = tuple(part.name for part in PARTS)
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a part gave: MEASURED, MUST_NOT_MET or NOT_MEASURED, its section, and how long it took."""
+    """The result of a part: MEASURED, MUST_NOT_MET or NOT_MEASURED, its section, and its duration."""
 
     status: int
     text: str
@@ -149,7 +149,7 @@ def _run_all(parts: list[Part], setting: Setting, *, quick: bool) -> list[int]:
 
 
 def keep(name: str, text: str, setting: Setting) -> None:
-    """Keep a section in a file of its own, and put the page together anew: who ends the suite early loses nothing."""
+    """Write a section to a file and rebuild the page, so that ending the suite early loses nothing."""
     results.write_whole(SECTIONS / f"{name}.md", text)
     files = [SECTIONS / f"{name}.md" for name in ORDER]
     sections = [file.read_text(encoding="utf-8").strip() for file in files if file.exists()]
@@ -157,7 +157,7 @@ def keep(name: str, text: str, setting: Setting) -> None:
 
 
 def run_part(part: Part, options: str, setting: Setting) -> Outcome:
-    """Run a benchmark and give its section, which says why where it could not be measured."""
+    """Run a benchmark and return its section, or the reason for its absence."""
     when, busy = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC", psutil.cpu_percent(interval=3.0)
     began = perf_counter()
     problem = _lacking(part)
@@ -169,7 +169,7 @@ def run_part(part: Part, options: str, setting: Setting) -> Outcome:
 
 
 def _lacking(part: Part) -> str:
-    """What the machine has too little of, or nothing."""
+    """Name the machine's missing or scarce resources; "" if it has enough."""
     memory = psutil.virtual_memory().available / 2**30
     if memory < part.memory_gib:
         return f"it needs {part.memory_gib:g} GiB of free memory, and there are {memory:.1f}."
@@ -181,7 +181,7 @@ def _lacking(part: Part) -> str:
 
 
 def _run(command: list[str]) -> tuple[int, str, str]:
-    """Exit status, what it printed, and the last line of what it said besides, which is passed on as it comes."""
+    """Return exit status, stdout, and the last line of stderr, which is passed on as it comes."""
     last = ""
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8") as printed,
@@ -204,7 +204,7 @@ def _run(command: list[str]) -> tuple[int, str, str]:
 
 
 def _commit() -> str:
-    """The commit that is checked out, and whether files were changed since."""
+    """Return the checked-out commit, marked if files were changed since."""
 
     def ask(*question: str) -> str:
         try:

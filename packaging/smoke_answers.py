@@ -1,4 +1,4 @@
-"""What a program answers in its smoke test: whether it is JSON, and what is wrong with a reply."""
+"""Check the answers of a program in its smoke test: their JSON, and the replies' defects."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ Problems = Iterator[str]
 
 
 def reply_problems(report: dict[str, Any], ends: Sequence[str] = ("stop", "length", "context")) -> Problems:
-    """What is wrong with a reply and its statistics."""
+    """List the defects of a reply and its statistics."""
     if not str(report.get("text") or "").strip():
         yield "the reply is empty"
     if report.get("finish_reason") not in ends:
@@ -22,7 +22,7 @@ def reply_problems(report: dict[str, Any], ends: Sequence[str] = ("stop", "lengt
 
 
 def only_json(text: str, *, one_line: bool = True) -> dict[str, Any] | None:
-    """The JSON object that is all of the text; None if it is anything else."""
+    """Parse a text that is one JSON object and nothing else; None otherwise."""
     if one_line and (text.count("\n") != 1 or not text.endswith("\n")):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Runs a program for the smoke test: away from the user's files, with a time limit, and with an eye on what it says.
+"""Run a program for the smoke test: away from the user's files, with a time limit and a watch on its output.
 
 Standard library only, Python 3.11 or newer, on Linux, Windows and macOS.
 """
@@ -19,7 +19,7 @@ WINDOWS = sys.platform == "win32"
 CANNOT_RUN = 127
 """The exit code of a command that could not be started, as shells give it."""
 _DROPPED = ("PYTHON", "QT_", "QML", "XDG_", "HF_", "GGML_", "LLAMA_", "OUTRIDER_")
-"""Variables that start so stay out: the program must work without what a developer has set."""
+"""Prefixes of variables to remove: the program must work without a developer's settings."""
 _NT_ERRORS = {
     0xC0000005: "access violation",
     0xC000001D: "illegal instruction",
@@ -33,7 +33,7 @@ _NT_ERRORS = {
 
 @dataclass(frozen=True)
 class Allowed:
-    """A line that may stand on stderr: a pattern for the whole line, and why it is harmless."""
+    """A line permitted on stderr: a pattern for the whole line, and its reason."""
 
     pattern: str
     reason: str
@@ -45,7 +45,7 @@ ALLOWED_ON_STDERR: tuple[Allowed, ...] = ()
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended. `code` None: it hung and was killed. `left`: processes of it lived on."""
+    """The end of a run. `code` None: it hung and was killed. `left`: processes of it lived on."""
 
     code: int | None
     stdout: str
@@ -54,7 +54,7 @@ class Outcome:
     left: bool = False
 
     def problems(self, *, code: int = 0, allowed: Sequence[Allowed] = ALLOWED_ON_STDERR) -> Iterator[str]:
-        """What is wrong with the run, a sentence each: its end, its exit code, its stderr."""
+        """List the defects of the run, a sentence each: its end, its exit code, its stderr."""
         if self.code is None:
             yield f"it hung and was killed after {self.seconds:.0f} s; {self._last_words()}"
         elif self.code != code:
@@ -89,7 +89,7 @@ def name_of_crash(code: int) -> str | None:
 
 @dataclass(frozen=True)
 class Command:
-    """The command line that starts the program, and which of its words is the program (None: cannot be told)."""
+    """The command line of the program; `program`: the index of the program's own word (None: unknown)."""
 
     words: tuple[str, ...]
     program: int | None
@@ -112,7 +112,7 @@ class Command:
         return None if self.program is None else self.words[self.program]
 
     def engine(self) -> "Command | None":
-        """The engine's command line beside the program, as far as it can be told from its name."""
+        """Return the command line of the engine beside the program, if its name gives it."""
         words = list(self.words)
         if self.program is None:
             return None
@@ -130,7 +130,7 @@ class Command:
 
 
 class Sandbox:
-    """A fresh home and empty folders for the program, made under `folder`; `root` is what the program sees as "/".
+    """A fresh home and empty folders for the program, made under `folder`; `root` is the program's "/".
 
     Attributes: home, work (the current directory of runs, empty), temporary (its TMPDIR), environment.
     """
@@ -152,7 +152,7 @@ class Sandbox:
         return str(path) if self.root is None else f"/{path.relative_to(self.root)}"
 
     def real(self, path: str) -> Path:
-        """Where a path that the program names is for us."""
+        """Translate a path of the program to one of ours."""
         return Path(path) if self.root is None else self.root / path.lstrip("/")
 
     def follow(self, path: str) -> Path:
@@ -233,7 +233,7 @@ class Running:
         return Outcome(code, stdout, stderr, seconds, left)
 
     def ask_to_end(self, program: str | None) -> None:
-        """As a desktop does it: SIGTERM to the program itself, or WM_CLOSE to its window."""
+        """Close the program as a desktop does: SIGTERM to the program itself, or WM_CLOSE to its window."""
         if WINDOWS:
             taskkill = ["taskkill", "/PID", str(self.process.pid)]
             subprocess.run(taskkill, capture_output=True, check=False)
@@ -269,7 +269,7 @@ def _group_lives(group: int) -> bool:
 
 
 def program_process(pid: int, program: str | None) -> int:
-    """The process of the program itself, where a command such as xvfb-run runs it as its child (told on Linux only).
+    """Find the process of the program itself under a command such as xvfb-run (Linux only).
 
     `program` is the word of the command that names it; of several, such as its own children, the first in line. Where
     /proc tells of another namespace's processes, it is `pid`.

@@ -30,12 +30,12 @@ PATH_KEYS = ("version", "frozen", "flavour", "program", "resources", "settings",
 END_S = 8.0
 """The seconds within which the window must be gone once it was asked to end."""
 _MADE_BY_TORCH = re.compile(r"torchinductor_[^/\\]+")
-"""An empty folder that torch makes among the temporary files when it is imported (full flavour)."""
+"""An empty temporary folder that torch makes at import (full flavour)."""
 
 
 @dataclass
 class Step:
-    """One step and what came of it."""
+    """One step and its result."""
 
     name: str
     seconds: float = 0.0
@@ -55,7 +55,7 @@ class SmokeTest:
         self._replies: dict[str, str] = {}
 
     def run(self) -> bool:
-        """All steps, the later ones also where an earlier one failed; gives whether all is well."""
+        """Run all steps, even after a failure; return True if all succeed."""
         steps: list[tuple[str, Callable[[], Problems]]] = [
             ("says its version", self._say_version),
             ("says where its files are", self._say_paths),
@@ -215,7 +215,7 @@ class SmokeTest:
             yield f"{len(report['tokens'])} tokens, of at most 16"
 
     def _run_safetensors(self) -> Problems:
-        """What the full flavour is for: the smallest folder of weights that the engine says it can run."""
+        """Run the full flavour's special case: the smallest usable folder of weights."""
         listed = self._run_engine("models", self._box.seen(self._models_folder()), "--json")
         yield from listed.problems()
         found = (only_json(listed.stdout, one_line=False) or {}).get("models", [])
@@ -354,7 +354,7 @@ def _root_of(words: Sequence[str]) -> Path | None:
 
 
 def _choose_display(args: argparse.Namespace, sandbox: Sandbox, stack: ExitStack) -> str:
-    """Set the program's display and say which it is."""
+    """Set the program's display and return its name."""
     environment = sandbox.environment
     if args.offscreen:
         environment["QT_QPA_PLATFORM"] = "offscreen"

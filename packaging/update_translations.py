@@ -23,7 +23,7 @@ SOURCE_LANGUAGE = "en"
 """Only the words that depend on a number are in its file: all others are as in the sources."""
 _ENGINE = "engine"
 _FROM_DATA = frozenset({_ENGINE, "Starters"})
-"""Contexts of what the program knows only when it runs: found as `Translatable`, and in a file."""
+"""Contexts of texts known only at run time: found as `Translatable`, and in a file."""
 _OWNERS = {"window": "MainWindow"}
 """Whose `tr` is called outside of a class."""
 
@@ -39,7 +39,7 @@ class Text:
 
 @dataclass(slots=True)
 class Found:
-    """All texts, in the order of the sources, and what no text can be read from (`file:line: why`)."""
+    """All texts, in the order of the sources, and unreadable calls (`file:line: reason`)."""
 
     texts: dict[Text, None] = field(default_factory=dict)
     mistakes: list[str] = field(default_factory=list)
@@ -195,7 +195,7 @@ def write_ts(path: Path, language: str, translations: dict[Text, list[str]]) -> 
 
 
 def update(language: str, texts: dict[Text, None]) -> int:
-    """Bring the file of a language up to date; gives how many texts wait for a translator."""
+    """Bring the file of a language up to date; return the count of untranslated texts."""
     path = FOLDER / f"outrider_{language}.ts"
     before = read_ts(path)
     wanted = [text for text in texts if text.plural or language != SOURCE_LANGUAGE]

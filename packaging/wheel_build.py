@@ -1,4 +1,4 @@
-"""What the wheel installs is one package, `outrider`; hatchling calls this when it builds.
+"""Make the wheel install one package, `outrider`; called by hatchling during a build.
 
 In the checkout the packages are `engine`, `app` and `resources`. Installed under these names they would meet a user's
 own `engine.py` or `app/`. So a wheel gets copies with other names: `outrider` (the engine), `outrider.app` and

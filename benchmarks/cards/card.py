@@ -1,4 +1,4 @@
-"""What a graphics card gains, with the target and the draft on it and beside it, and what a forward costs there.
+"""Measure a graphics card's gain, with the target and the draft on it and beside it, and its forward costs.
 
     make setup LLAMA=cuda
     make bench ARGS="card [--tests] [--pairs q8_0,large,q4_0,FILE,FILE+DRAFT…] [--tokens 40] [--repeats 3]"
@@ -93,7 +93,7 @@ def main() -> int:
 
 
 class BenchFailed(Exception):
-    """The engine's command did not measure; the message says what it said."""
+    """The engine's command failed to measure; the message holds its output."""
 
 
 def _parse() -> argparse.Namespace:
@@ -117,7 +117,7 @@ def _keep(report: Mapping[str, Any], path: Path | None) -> None:
 
 
 def no_card() -> str:
-    """Why there is no card to measure, in a sentence; "" where there is one."""
+    """Explain the lack of a card in a sentence; "" if there is one."""
     if library.card_names():
         return ""
     if not gpu_library_installed():
@@ -126,7 +126,7 @@ def no_card() -> str:
 
 
 def describe_cards() -> list[str]:
-    """What llama.cpp calls each card, and its makers."""
+    """List llama.cpp's name of each card, with the maker's name."""
     return [
         f"{name} ({description})"
         for name, description in zip(
@@ -136,7 +136,7 @@ def describe_cards() -> list[str]:
 
 
 def find_pair(name: str) -> Pair:
-    """The pair of that name: a grown one, made if it is not there yet, or files. Raises EngineError."""
+    """Find the pair of a name: a grown one, made if missing, or files. Raises EngineError."""
     if name == "large":
         return Pair(name, grown_target("q4_0", LARGE, say=_say), bundled_pair()[1])
     if name in get_args(GrownKind):
@@ -146,7 +146,7 @@ def find_pair(name: str) -> Pair:
 
 
 def run_tests() -> str:
-    """The last line of what the suite's tests for cards say of this llama.cpp."""
+    """Run the suite's tests for cards with this llama.cpp; return pytest's last line."""
     command = [sys.executable, "-m", "pytest", "-q", "-m", "soak", TESTS]
     environment = {**os.environ, "OUTRIDER_CARDS_LLAMA": str(library.module_folder())}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -158,7 +158,7 @@ def run_tests() -> str:
 
 
 def look_at(path: Path, layers: int) -> dict[str, Any]:
-    """Load a target with so many layers on the card, and see what computes and how much rows depend on others."""
+    """Load a target with so many layers on the card; return its devices and the rows' dependence on each other."""
     began = perf_counter()
     backend = LlamaCppBackend.open(LoadConfig(path, gpu_layers=layers, trusted=True))
     try:
@@ -203,7 +203,7 @@ def _begin(backend: Backend) -> None:
 
 
 def measure_costs(pair: Pair, sweeps: int) -> dict[str, Any]:
-    """Forwards of the target on the card, a draft's token on the card and beside it, and what calibration says."""
+    """Measure forwards of the target on the card, a draft's token on and beside it, and calibration's estimate."""
     _say(f"{pair.name}: costs…")
     target = LlamaCppBackend.open(LoadConfig(pair.target, gpu_layers=ALL, trusted=True))
     try:

@@ -1,4 +1,4 @@
-"""What must hold of a graphics card, and its figures as tables, from what card.py measured."""
+"""Check a graphics card's requirements and tabulate the figures of card.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHOWN = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 17, 24, 32, 33)
 
 
 def find_musts(report: Mapping[str, Any]) -> dict[str, bool]:
-    """What must hold of a card, and whether it does."""
+    """Return a card's requirements, each with True if it is met."""
     places, pairs = report["places"], report["pairs"].values()
     reports = [way for pair in pairs for way in pair["ways"].values()]
     *on_card, beside = (places[name] for name in PLACES_OF_TARGET)
@@ -44,7 +44,7 @@ def find_musts(report: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def show(report: Mapping[str, Any], musts: Mapping[str, bool]) -> str:
-    """For people."""
+    """Write the figures as Markdown."""
     lines = ["## A graphics card", "", f"{', '.join(report['cards'])}."]
     if report["tests"] is not None:
         lines += ["", f"`{TESTS}`: {report['tests']}."]

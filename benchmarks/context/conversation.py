@@ -1,4 +1,4 @@
-"""How long a kept conversation of 5,000 messages takes to open in the real window, and how smoothly it scrolls.
+"""Measure the opening and scrolling of a kept conversation of 5,000 messages in the real window.
 
     make bench ARGS="conversation [--messages N] [--opens N] [--colors on|off] [--json]"
 
@@ -193,7 +193,7 @@ def _list(values: list[float]) -> str:
 
 
 def report_of(colors: dict[str, dict[str, Any]], messages: int) -> dict[str, Any]:
-    """What was found, and whether the musts are met."""
+    """Compose the report of all figures, with True if the requirements are met."""
     longest = max(row["longest"] for found in colors.values() for row in found["gaps_ms"].values())
     ends = [found["memory_mb"][-1] for found in colors.values()]
     ratio = ends[1] / ends[0] if len(ends) == 2 else None

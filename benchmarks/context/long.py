@@ -46,7 +46,7 @@ TASKS = {
     "summarise": ("pages", "Summarise this text in five sentences."),
     "code": ("code", "Write the first class of this code again, with a docstring for each of its methods."),
 }
-"""By name: what the prompt holds, and what is asked."""
+"""By name: the prompt's content, and the question."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _opened(args: argparse.Namespace, context: int) -> Iterator[tuple[Speculativ
 
 
 def main() -> int:
-    """Measure and print: 0; where there is nothing to measure with: why, and 2."""
+    """Measure and print: 0; without models: the reason, and 2."""
     args = _parse()
     report: dict[str, Any] = {"machine": describe_machine(), "cache": args.cache, "lengths": {}}
     try:

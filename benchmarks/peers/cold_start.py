@@ -1,4 +1,4 @@
-"""From the start to the first token: the command line, the library and the window against llama.cpp's server.
+"""Measure the time to the first token: command line, library and window against llama.cpp's server.
 
     make bench ARGS="cold_start [--models FOLDER] [--turns 5] [--ways cli,library,window] [--cases qwen,smollm2]"
 
@@ -42,7 +42,7 @@ _RUN_S = 180.0
 
 @dataclass(frozen=True)
 class Case:
-    """Models that are started. `files`: how the names of the target's file and the draft's begin."""
+    """Models to start. `files`: prefixes of the target's and the draft's file names."""
 
     title: str
     files: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The sides of `cold_start` that are Python programs: each imports what it needs, and nothing of the benchmark's own.
+"""The sides of `cold_start` that are Python programs: each imports its own needs alone, nothing of the benchmark.
 
     python benchmarks/peers/cold_start_sides.py library | window PROMPT TARGET [DRAFT]
 
@@ -16,7 +16,7 @@ TOKENS = 24
 
 
 def run_library(prompt: str, *models: str) -> int:
-    """What a program does that loads models and streams a reply."""
+    """Load models and stream a reply, as a small program would."""
     from engine import TokenEvent, load  # noqa: PLC0415 - what is imported is measured
 
     with load(*models) as decoder:

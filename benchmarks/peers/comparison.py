@@ -39,7 +39,7 @@ from engine.config import SamplingConfig, check_lookahead
 from engine.options import GenerationOptions
 
 TOP = {"top_k": 40, "top_p": 0.95, "min_p": 0.05}
-"""What narrows the draw where tokens are drawn: the server's defaults, given to both sides."""
+"""Sampling limits where tokens are drawn: the server's defaults, given to both sides."""
 
 
 def check_memory(size: int, servers: int) -> None:
@@ -119,14 +119,14 @@ class Comparison:
                 yield from self._turn(ways, prompt, group, COMPARED, turn)
 
     def _turn(self, ways: list[Way], prompt: PreparedPrompt, group: Group, phase: str, turn: int) -> Iterator[Reply]:
-        """A prompt's turns follow each other, so that it is read once and stays in the caches."""
+        """Measure all sides on one prompt in a row, so that it is read once and stays in the caches."""
         self._seed += 1
         first = self._seed % len(ways)
         for way in [*ways[first:], *ways[:first]]:
             yield self.quiet.measure(partial(self._reply, way, prompt, group, phase, turn))
 
     def _reply(self, way: Way, prompt: PreparedPrompt, group: Group, phase: str, turn: int) -> Reply:
-        """A reply whose prompt was read before. Both sides get the same seed, though they draw in different ways."""
+        """Measure a reply to a prompt read before. Both sides get one seed, though they draw in different ways."""
         found = self._ask_server if way[0] == SERVER else self._generate
         found(way, prompt, group[1], 1)
         speed, proposed, accepted, tokens = found(way, prompt, group[1], prompt.max_tokens)

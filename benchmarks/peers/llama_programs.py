@@ -21,11 +21,11 @@ LEFT_OUT = ("LLAMA_BUILD_UI", "LLAMA_USE_PREBUILT_UI", "LLAMA_OPENSSL", "LLAMA_B
 
 
 class NotBuilt(Exception):
-    """A program of llama.cpp cannot be built or run here; the message says why."""
+    """A program of llama.cpp cannot be built or run here; the message names the cause."""
 
 
 def build_server(folder: Path) -> Path:
-    """The server's program, compiled if it is not there yet (a quarter of an hour on two cores). Raises NotBuilt."""
+    """Build the server unless it exists (15 minutes on two cores). Raises NotBuilt."""
     amx = has_amx()
     place = folder / f"llama-server-{version(PACKAGE)}{'-without-amx' if amx else ''}"
     program = place / "llama-server"

@@ -1,4 +1,4 @@
-"""What the replies of llama.cpp's server and ours say: the server's best setting, ratios, equal texts."""
+"""Evaluate the replies of llama.cpp's server and ours: the server's best setting, ratios, equal texts."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Spread = dict[str, float] | None
 
 @dataclass(frozen=True)
 class Reply:
-    """One measured reply. `phase`: whether it chooses among the server's lookaheads (sweep) or is compared.
+    """One measured reply. `phase`: the search for the server's lookahead (sweep), or the comparison.
 
     `prompt` and `turn` say which replies it may be compared with, those of its group and phase with both alike.
     `speed` is tokens/s after the first token; `proposed` and `accepted` count draft tokens.
@@ -83,7 +83,7 @@ def acceptance_of(replies: Sequence[Reply], way: Way) -> float | None:
 
 
 def same_text(replies: Sequence[Reply]) -> dict[str, int]:
-    """How many greedy replies were our first plain one to that prompt, of each side."""
+    """Count each side's greedy replies equal to our first plain one to that prompt."""
     greedy = [reply for reply in replies if reply.group[1] == 0.0]
     plain: dict[tuple[Group, int], tuple[int, ...]] = {}
     for reply in greedy:

@@ -18,18 +18,18 @@ import psutil
 
 HOST = "127.0.0.1"
 DEFAULT_LOOKAHEAD = 3
-"""What the server proposes where it is told to draft with a model and nothing else (`--spec-draft-n-max`)."""
+"""The server's default lookahead with a draft model (`--spec-draft-n-max`)."""
 _LOAD_S = 120.0
 _REPLY_S = 600.0
 
 
 class ServerFailed(Exception):
-    """The server does not run or does not answer; the message says why."""
+    """The server does not run or does not answer; the message names the cause."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a server is run. `lookahead` 0: without a draft; `extra`: more arguments, as on its command line.
+    """Settings of a server. `lookahead` 0: without a draft; `extra`: further command-line arguments.
 
     `draft`: a draft model or a head, None if the target's own file brings it; `kind`: what the server calls it.
     """
@@ -110,7 +110,7 @@ class Server:
     def complete(
         self, prompt: Sequence[int], max_tokens: int, sampling: dict[str, Any], *, cached: bool = True
     ) -> Answer:
-        """Let it go on from token ids. `sampling`: temperature, top_k, top_p, min_p and seed. Raises ServerFailed.
+        """Continue token ids. `sampling`: temperature, top_k, top_p, min_p and seed. Raises ServerFailed.
 
         `cached`: what it has read of the prompt before is not read again.
         """
@@ -178,7 +178,7 @@ class Server:
 
 
 def read_answer(found: dict[str, Any]) -> Answer:
-    """An answer of `/completion`. Raises ServerFailed if it lacks what is needed."""
+    """Parse an answer of `/completion`. Raises ServerFailed if a field is missing."""
     try:
         timings = found["timings"]
         counted = int(timings["predicted_n"]) - 1

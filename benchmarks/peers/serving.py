@@ -1,4 +1,4 @@
-"""What the local server costs beside the library: tokens/s, and the time to the first token.
+"""Measure the local server's overhead over the library: tokens/s, and the time to the first token.
 
 The library here and `serve` in a process of its own write the same greedy reply in turns with the same model, one after
 the other, a few times; the server's is read as a stream. The quickest of each counts, since what other programs do
@@ -66,14 +66,14 @@ def served(path: Path, *options: str) -> Iterator[HTTPConnection]:
 
 
 def of_library(decoder: SpeculativeDecoder, prompt: list[int], tokens: int) -> Run:
-    """Have the library write a reply."""
+    """Stream a reply from the library and time its tokens."""
     began = perf_counter()
     events = decoder.stream(prompt, max_tokens=tokens, lookahead=0)
     return _run([perf_counter() - began for event in events if isinstance(event, TokenEvent)], tokens)
 
 
 def of_server(connection: HTTPConnection, prompt: list[int], tokens: int) -> Run:
-    """Have the server write a reply."""
+    """Stream a reply from the server and time its tokens."""
     body = {"prompt": prompt, "max_tokens": tokens, "lookahead": 0, "stream": True}
     data, times, began = json.dumps(body), [], perf_counter()
     connection.request("POST", "/v1/completions", data, {"Content-Type": "application/json"})

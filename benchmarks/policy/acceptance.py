@@ -22,7 +22,7 @@ RULES: dict[str, dict[str, Any]] = {
 def rates(
     decoder: SpeculativeDecoder, prompts: Sequence[str], seeds: int, lookahead: int = 4
 ) -> dict[str, list[float]]:
-    """For each rule the acceptance rate of each seed over all prompts, at temperature 1."""
+    """Return, by rule, each seed's acceptance rate over all prompts, at temperature 1."""
     found: dict[str, list[float]] = {rule: [] for rule in RULES}
     for seed in range(seeds):
         for rule, options in RULES.items():

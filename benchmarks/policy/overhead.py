@@ -1,4 +1,4 @@
-"""What our loop costs outside the model: the time of a round less the time in llama.cpp's decode calls.
+"""Measure our loop's overhead outside the model: a round's time less the time in llama.cpp's decode calls.
 
 All else counts: filling batches, reading logits, drawing, judging, text, statistics, events. A round is taken several
 times (a seed repeats it to the last token) and its quickest pass counts, since what another program does to the caches

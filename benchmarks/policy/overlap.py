@@ -16,13 +16,13 @@ from engine.config import Overlap
 from helpers.decoding.fake_backend import FakeBackend
 
 CASES = ((0.04, 0.005, 4, 1.5), (0.04, 0.01, 4, 1.5), (0.06, 0.01, 3, 0.7), (0.02, 0.002, 4, 0.7))
-"""Seconds of a target forward and of a draft forward, lookahead, and how sharp the draft is."""
+"""Seconds of a target forward and of a draft forward, lookahead, and sharpness of the draft."""
 ALWAYS_RIGHT = 1.5
 """A draft as sharp as the target."""
 
 
 class Delayed(FakeBackend):
-    """A fake whose forwards take a known time, in which other threads run."""
+    """A fake whose forwards take a given time, during which other threads run."""
 
     def __init__(self, delay: float, sharpness: float = 1.5) -> None:
         super().__init__(8, 3, sharpness=sharpness)
@@ -55,7 +55,7 @@ def measure(target: float, draft: float, lookahead: int, sharpness: float, overl
 
 
 def main() -> None:
-    """Print for each case how near the overlapped time comes to the ideal one."""
+    """Print for each case the ratio of the overlapped time to the ideal one."""
     argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0]).parse_args()
     print("## Overlapped drafting against the ideal\n")
     print(

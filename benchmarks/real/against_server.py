@@ -49,7 +49,7 @@ _ANY = range(300, 316)
 
 @dataclass(frozen=True)
 class Compared:
-    """Hold all replies of a pair, the server's best setting of each group, and how quiet it was."""
+    """All replies of a pair, the server's best setting of each group, and other programs' processor shares."""
 
     pair: RealPair
     replies: Sequence[Reply]

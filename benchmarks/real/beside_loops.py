@@ -33,7 +33,7 @@ _AFTER, _FRESH = "after", "fresh"
 _MOST_S = 20.0
 """Seconds that the first reply ever may take beside so many loops."""
 Ask = Callable[[str, int], float]
-"""Asks for a reply: the way and how many tokens; gives tokens/s, from asking to the end."""
+"""Measure a reply by way and token count; returns tokens/s, from request to end."""
 
 
 def loops_of(cores: int | None = None) -> tuple[int, int]:
@@ -219,7 +219,7 @@ def told_speedup(rounds: Sequence[RoundEvent]) -> float:
 
 
 def musts_of(beside: Sequence[Beside], afterwards: Sequence[Afterwards]) -> list[Must]:
-    """Return the musts: what a busy machine may cost, and that nothing of it stays."""
+    """Return the requirements: limits of a busy machine's cost, and full recovery afterwards."""
     busy = [
         (each, side, state) for each in beside for side in (LIBRARY, SERVER) for state in (BUSY_LATER, BUSY_AT_ONCE)
     ]

@@ -1,4 +1,4 @@
-"""What the parts of the benchmark of published models conclude with: musts, and auto against the best other way."""
+"""Conclusions of the benchmark of published models: requirements, and auto against the best other way."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _SAMPLES, _SPREAD = 1000, (0.05, 0.95)
 
 @dataclass(frozen=True)
 class Must:
-    """One must: its words, the least that is due, and what was measured of each set that it is about."""
+    """One requirement: its words, its lower bound, and the measured value by set."""
 
     name: str
     least: float
@@ -28,12 +28,12 @@ class Must:
 
     @property
     def met(self) -> bool:
-        """True if none falls short; so it is where no set is concerned."""
+        """True if no set falls short; also without any set."""
         return not self.misses
 
 
 def must_line(must: Must) -> str:
-    """A must for people: what was measured of the set that is lowest, whether it is met, which sets fall short."""
+    """Describe a requirement in a line: its lowest set's value, the verdict, the sets that fall short."""
     if not must.measured:
         return f"- {must.name}: no such set"
     misses = f" (below: {', '.join(must.misses)})" if must.misses else ""
@@ -43,7 +43,7 @@ def must_line(must: Must) -> str:
 
 @dataclass(frozen=True)
 class Compared:
-    """Auto's speed over another's: of all turns, and the ends of its spread. `other`: whose speed it is."""
+    """Auto's speed over another way's: of all turns, and the ends of its spread. `other`: the other way."""
 
     other: str
     ratio: float

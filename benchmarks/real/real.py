@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 @dataclass
 class Found:
-    """Collect the musts, the rows of README's table, and how many parts were measured."""
+    """The requirements, the rows of README's table, and the count of measured parts."""
 
     musts: list[Must]
     rows: list[str]
@@ -64,7 +64,7 @@ Run = Callable[[Sequence[RealPair], Path | None, argparse.Namespace, Found], lis
 
 @dataclass(frozen=True)
 class RealPart:
-    """Describe a part: its title, what runs it, its turns (also of a short look) and prompts of each set.
+    """A part: its title, its function, its turns (also of a short look) and prompts of each set.
 
     `with_server`: it needs llama.cpp's server. `each_pair` False: a short look at it takes the smallest pair only.
     """
@@ -220,7 +220,7 @@ def _listed(kind: Callable[[str], T]) -> Callable[[str], list[T]]:
 
 
 def _server(args: argparse.Namespace) -> tuple[Path | None, str]:
-    """Return llama.cpp's server, built if it is missing; or None, and why (no reason where no part needs it)."""
+    """Return llama.cpp's server, built if missing; or None and the reason ("" if no part needs it)."""
     if not any(PARTS[name].with_server for name in args.only):
         return None, ""
     if args.server == "none":
@@ -239,7 +239,7 @@ def _server(args: argparse.Namespace) -> tuple[Path | None, str]:
 def _run_part(
     part: RealPart, pairs: Sequence[RealPair], program: Path | None, args: argparse.Namespace, found: Found
 ) -> list[str]:
-    """Measure a part; return its lines, which say why where it could not be measured."""
+    """Measure a part; return its lines, or the reason for its absence."""
     args = copy(args)
     args.turns = args.turns or (part.quick_turns if args.quick else part.turns)
     args.prompts = args.prompts or (1 if args.quick else part.prompts)

@@ -27,7 +27,7 @@ _PAIRS = (
     ("smollm2", "SmolLM2 135M", _SMOLLM2, "", ""),
     ("gemma", "Gemma 3 270M", _GEMMA, "SmolLM2 135M", _SMOLLM2),
 )
-"""Name, what the target is called, its file, what the draft is called, its file."""
+"""Name, the target's title and file, the draft's title and file."""
 NAMES = tuple(name for name, *_ in _PAIRS)
 _LOOP = """
 import os
@@ -40,7 +40,7 @@ while os.getppid() == parent:
 
 @dataclass(frozen=True)
 class RealPair:
-    """Name a target and its draft; None: there is none, or its file is missing."""
+    """A target and its draft; None: there is none, or its file is missing."""
 
     name: str
     target_title: str
@@ -98,7 +98,7 @@ def opened(pair: RealPair) -> Iterator[SpeculativeDecoder]:
 
 @contextmanager
 def fresh_caches() -> Iterator[Path]:
-    """Give this program, and those that it starts, an empty cache folder, which is removed afterwards."""
+    """Give this program and its children an empty cache folder, removed afterwards."""
     before = os.environ.get("XDG_CACHE_HOME")
     with tempfile.TemporaryDirectory(prefix="outrider-bench-") as folder:
         os.environ["XDG_CACHE_HOME"] = folder
@@ -113,7 +113,7 @@ def fresh_caches() -> Iterator[Path]:
 
 @contextmanager
 def busy_loops(count: int) -> Iterator[None]:
-    """Keep so many other programs computing. They end with this one, even where it is killed."""
+    """Keep `count` other programs computing. They end with this one, even if it is killed."""
     loops: list[subprocess.Popen[bytes]] = []
     try:
         loops.extend(subprocess.Popen([sys.executable, "-c", _LOOP]) for _ in range(count))

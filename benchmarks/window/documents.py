@@ -1,4 +1,4 @@
-"""Measure a document in a question as the window gives it: what speculation brings, and what finding its parts costs.
+"""Measure a document in a question as the window gives it: speculation's gain, and the cost of finding passages.
 
     make bench ARGS="documents [--length N] [--tokens N] [--turns N] [--tasks quote,summarise] [--pair qwen] [--json]"
 
@@ -52,7 +52,7 @@ TASKS = {
     "quote": ("Write the first ten lines of this text again, word for word, then explain them.", 2.0),
     "summarise": ("Summarise this text in five sentences.", 1.15),
 }
-"""By name: what is asked, and the must of auto over plain."""
+"""By name: the question, and the required ratio of auto over plain."""
 FIRST_TOKEN, FINDING_S = 1.02, 0.3
 _LETTERS_A_TOKEN = 4.2
 _PAGES, _PAGE_LETTERS, _QUESTIONS = 300, 2_400, 20
@@ -99,7 +99,7 @@ async def ask(program: Program, path: Path, question: str, lookahead: Lookahead)
 
 
 async def measure(program: Program, folder: Path, args: argparse.Namespace) -> dict[str, Any]:
-    """Return by task tokens/s and seconds to the first token, each of plain and auto, and what was written."""
+    """Return, by task, tokens/s and seconds to the first token of plain and auto, and the texts."""
     await until(lambda: program.models.settled and program.models.is_loaded)
     await until(lambda: program.controller.activity.work == "idle")
     text, number = text_of_pages(int(args.length * _LETTERS_A_TOKEN)), 0
@@ -176,7 +176,7 @@ def measured(pair: RealPair, args: argparse.Namespace) -> dict[str, Any]:
 
 
 def conclude(found: dict[str, Any]) -> list[tuple[str, float, float, bool]]:
-    """Return the musts: what, the figure, the bound, and whether it is met."""
+    """Return the requirements: name, figure, bound, and True if it is met."""
     rows = []
     for task, row in found.items():
         if task == "finding":

@@ -1,4 +1,4 @@
-"""What the program takes of a processor while nobody does anything.
+"""Measure the idle program's processor use.
 
     make bench ARGS="idle [--seconds S] [--rest S] [--cases NAME,…] [--offscreen] [--json]"
 
@@ -32,14 +32,14 @@ _PROMPT = "Write a bedtime story about a lonely lighthouse."
 _TOKENS = 200
 _RUN_S = 240.0
 _TRIES = 30
-"""To get the keyboard, where no window manager gives it."""
+"""Attempts to get the keyboard focus without a window manager."""
 
 
 # The program ----------------------------------------------------------------------------------------------------------
 
 
 def be_idle(case: str, folder: Path, seconds: float, rest: float) -> int:
-    """Run the window, and print what it took while nothing happened."""
+    """Run the window idle, and print its processor use."""
     os.environ["QT_API"], os.environ["PYQTGRAPH_QT_LIB"] = "pyside6", "PySide6"
     from app.settings.settings import Settings, SettingsFile  # noqa: PLC0415 - as above
     from app.shell.bootstrap import run  # noqa: PLC0415 - Qt must be told first which binding

@@ -1,4 +1,4 @@
-"""How responsive the whole window stays while a reply of 20,000 tokens of Markdown streams into it.
+"""Measure the window's responsiveness while a reply of 20,000 tokens of Markdown streams into it.
 
     make bench ARGS="long_reply [--tokens N] [--per-second N] [--runs N] [--json]"
 

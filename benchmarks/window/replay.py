@@ -1,4 +1,4 @@
-"""How smooth the replay of a reply of 2,000 tokens is: played, stepped and scrubbed, in one long paragraph and in many.
+"""Measure the replay of a reply of 2,000 tokens: played, stepped and scrubbed, in one long paragraph and in many.
 
     make bench ARGS="replay [--tokens N] [--seconds S] [--json]"
 

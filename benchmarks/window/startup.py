@@ -1,4 +1,4 @@
-"""From start to first paint: the program against an empty window with a plot.
+"""Measure from start to first paint: the program against an empty window with a plot.
 
     make bench ARGS="startup [--pairs N] [--offscreen] [--profile] [--json]"
 
@@ -42,7 +42,7 @@ _SIDES = Path(__file__).with_name("startup_sides.py")
 
 
 def prepare(folder: Path) -> None:
-    """What a user who has used the program before has: settings, and some conversations."""
+    """Write a past user's files: settings, and some conversations."""
     from app.settings.settings import Settings, SettingsFile  # noqa: PLC0415 - the sides import only what they need
     from app.store.conversations import ConversationStore  # noqa: PLC0415 - as above
     from app.store.store import Store  # noqa: PLC0415 - as above

@@ -1,4 +1,4 @@
-"""The two sides of `startup`: each imports what it needs, and nothing of the benchmark's own.
+"""The two sides of `startup`: each imports its own needs alone, nothing of the benchmark.
 
     python benchmarks/window/startup_sides.py program FOLDER | empty
 

@@ -1,4 +1,4 @@
-"""How responsive the window stays while the bundled pair writes at full speed, and what the window costs.
+"""Measure the window's responsiveness while the bundled pair writes at full speed, and the window's cost.
 
     make bench ARGS="window [--replies N] [--target T --draft D] [--hidden-panel] [--json]"
 
@@ -32,7 +32,7 @@ from helpers.paths import BENCH
 from helpers.window.gap_probe import GapProbe
 
 LOOKAHEAD = 4
-"""In the window and without it: auto would learn otherwise in each."""
+"""Fixed in the window and without it, since auto would learn differently in each."""
 PROMPTS = (
     "Tell me a story about a shy dragon.",
     "Write a Python function that checks if a number is prime.",

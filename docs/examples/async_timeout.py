@@ -1,4 +1,4 @@
-"""Give a reply inside an event loop a limit of time, in two ways.
+"""Limit a reply's time inside an event loop, in two ways.
 
 `asyncio.timeout` gives the reply up: it is ended, nothing of it is left, and the decoder is free at once. `max_time` is
 for those who want what there is by then.

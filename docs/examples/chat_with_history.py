@@ -14,7 +14,7 @@ QUESTIONS = ("Hello!", "Tell me a joke.")
 
 
 def read(path: Path) -> list[Message]:
-    """Return the messages of the file; a new conversation where there is none."""
+    """Return the messages of the file, or a new conversation if there is none."""
     if not path.exists():
         return [Message("system", "You are a helpful assistant.")]
     return [Message.from_mapping(each) for each in json.loads(path.read_text("utf-8"))]

@@ -11,7 +11,7 @@ PROMPTS = ("Tell me a story about a shy dragon.", "Write a Python function that 
 
 
 def show(progress: WaysProgress) -> None:
-    """Tell on standard error how far it is."""
+    """Print the progress on standard error."""
     print(f"\r{progress.stage}: {progress.done} of {progress.total}  ", end="", file=sys.stderr)
 
 

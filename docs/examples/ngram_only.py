@@ -1,4 +1,4 @@
-"""Speculate without a second model: propose what followed the same words before, in the prompt or in the reply.
+"""Speculate without a second model: propose the earlier continuation of the same words in prompt or reply.
 
 It pays where the reply repeats the prompt: edits, quotations, code.
 """

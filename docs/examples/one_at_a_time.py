@@ -20,7 +20,7 @@ class Answerer:
         self._turn = asyncio.Lock()
 
     async def answer(self, question: str, max_tokens: int = 60) -> GenerationResult:
-        """Write a reply once it is this caller's turn. Cancelling the task ends the reply, and waits for its end."""
+        """Write a reply in this caller's turn. Cancelling the task ends the reply, and waits for its end."""
         async with self._turn:
             token = CancelToken()
             work = asyncio.ensure_future(

@@ -8,7 +8,7 @@ STOPS = ("\n\n", ". ", "!")
 
 
 def ending(result: GenerationResult) -> str:
-    """Return in words how a reply ended."""
+    """Describe the end of a reply in words."""
     if isinstance(result.stop_reason, str):
         return f"ended before {result.stop_reason!r}"
     return "ended by itself" if result.finish_reason == "stop" else f"cut off: {result.finish_reason}"

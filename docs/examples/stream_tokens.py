@@ -1,4 +1,4 @@
-"""Print a reply as it is written, and mark where each token came from.
+"""Print a reply as it is written, and mark each token's origin.
 
 Accepted tokens have no mark, corrections are in [brackets], bonuses in {braces}, plain tokens in (parentheses).
 """

@@ -29,7 +29,7 @@ class Entry:
 
 
 def entries(bundle: Path) -> Iterator[Entry]:
-    """Everything below a bundle's folder, each folder before what it holds, in an order that never changes.
+    """List all files and folders of a bundle, each folder before its contents, in a fixed order.
 
     Raises SetupError for what cannot be shipped: links that lead out of the bundle or nowhere, and special files.
     """

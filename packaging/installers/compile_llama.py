@@ -49,7 +49,7 @@ class Llama:
 
 
 def compile_llama(python: Path, kind: str = "cpu") -> Llama:
-    """Compile it, or take what an earlier call compiled with the same settings. Raises SetupError.
+    """Compile llama.cpp, or reuse an earlier build with the same settings. Raises SetupError.
 
     `python`: an interpreter with pip; `kind`: one of KINDS, what it can compute on beside the processor.
     """
@@ -125,7 +125,7 @@ def _pinned(package: str) -> str:
 
 
 def _environment(source: Path) -> dict[str, str]:
-    """For builds that are the same in every folder: no path of this one in the result, and no commit of ours."""
+    """Environment of a reproducible build: no path of this folder in the result, and no commit of ours."""
     environment = os.environ | {"GIT_CEILING_DIRECTORIES": str(WORK)}
     if sys.platform != "win32":
         for name in ("CFLAGS", "CXXFLAGS"):
@@ -135,7 +135,7 @@ def _environment(source: Path) -> dict[str, str]:
 
 
 def main() -> int:
-    """Compile for what the command line names; prints the wheel."""
+    """Compile for the Python and the card kind of the command line, and print the wheel's path."""
     try:
         print(compile_llama(Path(sys.executable), *sys.argv[1:2]).wheel)
     except SetupError as error:

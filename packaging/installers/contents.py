@@ -1,4 +1,4 @@
-"""What goes into the frozen program, and what stays out: the decisions behind packaging/outrider.spec."""
+"""Contents of the frozen program, and exclusions: the decisions behind packaging/outrider.spec."""
 
 import re
 import shutil
@@ -69,7 +69,7 @@ _FROM_SYSTEM = (
 
 
 def hidden_imports() -> list[str]:
-    """Modules that are imported by their names alone: what the engine's registry and its public surface list.
+    """List modules imported by name alone: the engine's registry and its public surface.
 
     `resources` holds no code, but is found as a package. Of pip there is the one module that says which index it asks.
     """
@@ -97,7 +97,7 @@ def _modules_of(package: str) -> list[str]:
 
 
 def unused_lexers() -> list[str]:
-    """Pygments' modules for languages that the window does not colour: all but those it does and what they import."""
+    """List Pygments' modules except the lexers of the window and their imports."""
     for name in LEXER_MODULES:
         import_module(name)
     folder = import_module("pygments.lexers").__path__
@@ -136,7 +136,7 @@ def _keeps_plugin(path: str) -> bool:
 
 
 def _is_a_test_of_torch(path: str) -> bool:
-    """Its wheel brings 130 MB of test programs, and beside them one that it wants to see when it is imported."""
+    """Test for the wheel's 130 MB of test programs, except the one that torch checks for at import."""
     return path.startswith(("torch/bin/", "torch/test/")) and "torch_shm_manager" not in path
 
 
@@ -159,7 +159,7 @@ def keeps_data(place: str) -> bool:
 
 
 def needed_libraries(libraries: Mapping[str, Path], system: str) -> set[str]:
-    """Which of the libraries are of use: those that Python or Qt loads by name, and what they are linked with.
+    """Select the libraries that Python or Qt loads by name, and their dependencies.
 
     `libraries`: path in the program → source. What only a plugin that stays out was linked with stays out too.
     """
@@ -182,7 +182,7 @@ def needed_libraries(libraries: Mapping[str, Path], system: str) -> set[str]:
 
 
 def _is_loaded_by_name(place: str) -> bool:
-    """All but what lies where only linked libraries lie; a package may load any file of its own folder."""
+    """Test for a library outside the folders of linked libraries; a package may load any file of its folder."""
     name = place.rpartition("/")[2]
     if place.startswith("llama_cpp/lib/"):
         return not name.startswith("libllama-common")
@@ -190,7 +190,7 @@ def _is_loaded_by_name(place: str) -> bool:
 
 
 def without_symbols(libraries: Mapping[str, Path], scratch: Path) -> dict[str, Path]:
-    """Python's own libraries without what only a debugger reads; others come without it, or do not bear its loss."""
+    """Strip debug symbols from Python's own libraries; others have none, or break without them."""
     strip = shutil.which("strip") if sys.platform == "linux" else None
     if strip is None:
         return dict(libraries)

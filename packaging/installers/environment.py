@@ -1,4 +1,4 @@
-"""The environment that is frozen: what the program needs and nothing else, with llama.cpp for all machines."""
+"""Build the environment to freeze: the program's dependencies alone, with llama.cpp for all machines."""
 
 import hashlib
 import os
@@ -17,7 +17,7 @@ _STAMP, _MADE_BY = ".made-of", ".made-by"
 
 
 def make_environment(flavour: str, llama_kind: str) -> tuple[Path, Llama]:
-    """The environment's Python, and the llama.cpp in it. Takes what an earlier call made. Raises SetupError.
+    """Build or reuse the environment; return its Python and its llama.cpp. Raises SetupError.
 
     The project itself is installed anew each time, from a wheel: what is missing there is missing for everyone.
     """

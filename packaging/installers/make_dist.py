@@ -1,4 +1,4 @@
-"""Build the installers. `make dist` calls it; on Windows and macOS it is called by its name.
+"""Build the installers: by `make dist`, or by file name on Windows and macOS.
 
     python packaging/installers/make_dist.py [--flavour standard|full] [--llama cpu|vulkan|cuda|metal]
 

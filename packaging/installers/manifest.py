@@ -18,7 +18,7 @@ def make_manifest(
     commit: str,
     signed: bool = False,
 ) -> dict[str, Any]:
-    """What NAME holds: `files` maps a path to [size, SHA-256] for data, and [size, None] or None for libraries.
+    """Compose NAME: `files` maps a path to [size, SHA-256] for data, and [size, None] or None for libraries.
 
     `datas`, `binaries`: pairs of a path in the program's folder and the file that goes there. `signed`: whether they
     are signed afterwards, which changes them; then only their being there counts. So it does for libraries under the

@@ -1,4 +1,4 @@
-"""Where the building of installers reads and writes, and what it builds: version, commit, time."""
+"""Folders, version, commit and time of the installers' build."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What the release workflow needs to know and to write beside the packages themselves.
+"""Facts and files of the release workflow, beside the packages themselves.
 
 `release.py version [--tag TAG]` prints the version, and fails where a tag or the release notes name another one.
 `release.py checksums FOLDER` writes SHA256SUMS over everything in FOLDER.

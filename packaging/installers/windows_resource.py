@@ -1,4 +1,4 @@
-"""The version resource of the Windows programs: what Explorer shows under Properties, Details.
+"""The version resource of the Windows programs, as shown in Explorer under Properties, Details.
 
 Source: Microsoft's VS_VERSIONINFO, in the notation that PyInstaller's `EXE(version=...)` reads.
 """
@@ -19,7 +19,7 @@ _UNICODE_ENGLISH = "040904B0"
 
 
 def numeric_version(version: str) -> tuple[int, int, int, int]:
-    """The four numbers of 16 bits that Windows compares; what follows the numbers ("rc1", ".dev3") is left away.
+    """Parse the four 16-bit numbers that Windows compares; a suffix ("rc1", ".dev3") is dropped.
 
     Raises ValueError if the version does not begin with one to four such numbers.
     """

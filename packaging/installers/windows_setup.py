@@ -30,7 +30,7 @@ def installer_name(version: str, flavour: str) -> str:
 
 
 def compiler_arguments(bundle: Path, icon: Path, out: Path, *, seconds: int, sign: str = "") -> list[str]:
-    """What to call ISCC with. Version and flavour are the bundle's; `seconds`: the date of all files, since 1970.
+    """Compose ISCC's arguments. Version and flavour are the bundle's; `seconds`: the date of all files, since 1970.
 
     Raises SetupError if the bundle is not a whole frozen program.
     """

@@ -1,4 +1,4 @@
-"""What compiling llama.cpp for graphics cards wants: looked for before the long compilation, named in a sentence."""
+"""Check the requirements of a llama.cpp for graphics cards before the long compilation, named in a sentence."""
 
 import ctypes
 import hashlib
@@ -38,7 +38,7 @@ def prepare(kind: str, *, for_here: bool = True) -> None:
 
 
 def settings_for_here(kind: str) -> dict[str, str]:
-    """CMake's settings beside llama_build.settings, by their names, that follow from what this machine has."""
+    """Return CMake's settings beyond llama_build.settings that depend on this machine."""
     if kind != "cuda" or sys.platform != "linux" or _given("GGML_CUDA_NO_VMM"):
         return {}
     # Linked with NVIDIA's driver, llama.cpp could not even be imported without it.
@@ -46,7 +46,7 @@ def settings_for_here(kind: str) -> dict[str, str]:
 
 
 def mark(kind: str) -> str:
-    """Changes with what makes llama.cpp on this machine another than llama_build tells: "" where nothing does."""
+    """Hash the settings of this machine that change the build of llama.cpp; "" if none does."""
     told = os.environ.get("CMAKE_ARGS", "")
     if kind == "cuda":
         told = repr((told, settings_for_here(kind), cuda_cards()))
@@ -89,7 +89,7 @@ def _prepare_vulkan() -> None:
 
 
 def _missing_for_vulkan() -> tuple[str, ...]:
-    """The Debian packages of what is not there."""
+    """List the Debian packages that a Vulkan build lacks."""
     sdk = os.environ.get("VULKAN_SDK", "")
     here = {
         "libvulkan-dev": bool(_vulkan_headers()[1]) and (bool(sdk) or system.loads("libvulkan.so")),
@@ -102,7 +102,7 @@ def _missing_for_vulkan() -> tuple[str, ...]:
 
 
 def _vulkan_headers() -> tuple[Path, tuple[int, ...]]:
-    """The folder that CMake will take, and the version of what is in there; () where there is none."""
+    """Find CMake's include folder of Vulkan, and its version; () if there is none."""
     given = _given("Vulkan_INCLUDE_DIR")
     for include in [Path(given)] if given else [place / "include" for place in _prefixes()]:
         found = vulkan_version(include)
@@ -112,7 +112,7 @@ def _vulkan_headers() -> tuple[Path, tuple[int, ...]]:
 
 
 def _prefixes() -> list[Path]:
-    """Where CMake looks, in its order."""
+    """List CMake's search folders, in its order."""
     told = [*_given("CMAKE_PREFIX_PATH").split(";"), *os.environ.get("CMAKE_PREFIX_PATH", "").split(os.pathsep)]
     return [*map(Path, filter(None, [*told, os.environ.get("VULKAN_SDK", "")])), *_SYSTEM]
 
@@ -196,7 +196,7 @@ def _cuda_compiler() -> str | None:
 
 
 def _cuda_folders(compiler: str) -> tuple[list[Path], list[Path]]:
-    """Where the compiler looks for headers, and for libraries."""
+    """Return the compiler's search folders of headers, and of libraries."""
     command = [compiler, "--dryrun", "-x", "cu", os.devnull, "-c", "-o", os.devnull]
     try:
         # It may be a script that calls the one in the toolkit, so it is asked.

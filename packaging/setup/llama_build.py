@@ -1,4 +1,4 @@
-"""How llama.cpp is compiled, for `make setup` and for the installers alike."""
+"""The build settings of llama.cpp, for `make setup` and the installers alike."""
 
 import hashlib
 import re
@@ -25,7 +25,7 @@ KINDS: dict[str, dict[str, str]] = {
     "cuda": {"GGML_CUDA": "ON"},
     "metal": {"GGML_METAL": "ON"},
 }
-"""What llama.cpp can compute on beside the processor, and CMake's settings for that."""
+"""Devices that llama.cpp can use beside the processor, and CMake's settings for each."""
 
 
 def settings(kind: str = "cpu") -> dict[str, str]:
@@ -34,7 +34,7 @@ def settings(kind: str = "cpu") -> dict[str, str]:
 
 
 def kernel_files() -> list[Path]:
-    """What is compiled into llama.cpp, in a fixed order."""
+    """List our sources that are compiled into llama.cpp, in a fixed order."""
     sources = (path for folder in (KERNELS, DOOR) for path in folder.iterdir())
     compiled = (path for path in sources if path.suffix in (".cmake", ".cpp", ".h"))
     return [*sorted(compiled, key=lambda path: path.name), RULES]
@@ -68,6 +68,6 @@ def processor() -> str:
 
 
 def digest_for_here(kind: str = "cpu") -> str:
-    """Changes with the processor too, for what is compiled here is for processors that have what this one has."""
+    """Extend the digest by the processor, whose instructions a local build uses."""
     here = f"{digest()}-{hashlib.sha256(processor().encode()).hexdigest()[:8]}"
     return here if kind == "cpu" else f"{here}-{kind}"

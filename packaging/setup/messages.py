@@ -1,10 +1,10 @@
-"""What the set-up tells people."""
+"""Print the messages of the set-up."""
 
 import sys
 
 
 class SetupError(Exception):
-    """The set-up cannot go on; the message says why and what to do."""
+    """The set-up cannot go on; the message names the cause and the remedy."""
 
 
 def say(text: str) -> None:

@@ -132,7 +132,7 @@ def run_pip(
 
 
 def explain_failure(lines: Iterable[str], log: Path) -> str:
-    """Say in one sentence why pip failed, as far as its output tells."""
+    """Explain pip's failure in one sentence, from its output."""
     text = "\n".join(lines)
     if any(sign in text for sign in NO_SPACE):
         return "the disk is full. Make room, then start again."

@@ -99,7 +99,7 @@ def _is_ready() -> bool:
 
 
 def _kind() -> str:
-    """One of llama_build.KINDS: as make was told (LLAMA=vulkan), or as it is there. Raises SetupError."""
+    """Return one of llama_build.KINDS: the one given to make (LLAMA=vulkan), or the installed. Raises SetupError."""
     kind = os.environ.get("LLAMA_KIND", "").strip() or _kind_there()
     if kind not in llama_build.KINDS:
         raise SetupError(f"there is no llama.cpp build called {kind}. Choose one of {', '.join(llama_build.KINDS)}.")
@@ -111,7 +111,7 @@ def _kind_there() -> str:
 
 
 def _recall_arguments(kind: str) -> None:
-    """Set CMAKE_ARGS to what llama.cpp was compiled with, where nobody says otherwise."""
+    """Restore the CMAKE_ARGS of the last compilation, unless others are given."""
     if not os.environ.get("CMAKE_ARGS") and kind == _kind_there() and ARGUMENTS.is_file():
         os.environ["CMAKE_ARGS"] = ARGUMENTS.read_text(encoding="utf-8").strip()
 
@@ -188,7 +188,7 @@ def _record_processor() -> None:
 
 
 def _own_cache(built: str) -> tuple[str, ...]:
-    """Where pip keeps the compiled wheel: apart from others', since it does not tell them by how they were compiled."""
+    """Return pip's options for a cache of our own, since pip ignores the build settings of a wheel."""
     done = subprocess.run([str(PYTHON), "-m", "pip", "cache", "dir"], capture_output=True, text=True, check=False)
     return ("--cache-dir", str(Path(done.stdout.strip(), f"outrider-llama-{built}"))) if done.returncode == 0 else ()
 
@@ -208,7 +208,7 @@ def _verify() -> None:
 
 
 def why_not(said: str) -> str:
-    """What to tell of a start that failed with these last words."""
+    """Explain a failed start from its last output."""
     if lost := re.search(r"(\S+\.so\S*): cannot open shared object file", said):
         return (
             f"everything is installed, but the system does not find the library {lost[1]}. Name its folder in "

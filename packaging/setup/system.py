@@ -1,4 +1,4 @@
-"""What the operating system must provide: libraries, a compiler, fonts, an X server for tests."""
+"""Check the operating system's part: libraries, a compiler, fonts, an X server for tests."""
 
 import ctypes
 import importlib.util
@@ -55,7 +55,7 @@ FONT_ROOT = Path("/usr/share/fonts")
 
 @dataclass(frozen=True)
 class Missing:
-    """What is not there, as names of Debian packages and in words for other systems."""
+    """Missing requirements, as names of Debian packages and in words for other systems."""
 
     needed: tuple[str, ...]
     recommended: tuple[str, ...]
@@ -63,7 +63,7 @@ class Missing:
 
 
 def find_missing() -> Missing:
-    """Look at this machine; changes nothing."""
+    """Check this machine without changing it."""
     needed: list[str] = []
     words: list[str] = []
     if not _has_compiler():
@@ -109,7 +109,7 @@ def prepare(more: Mapping[str, str] | None = None) -> None:
 
 
 def install(packages: Sequence[str], purpose: str) -> None:
-    """Install Debian packages that were found missing, where we may. Raises SetupError with what to type otherwise.
+    """Install missing Debian packages if permitted. Raises SetupError with the command to type otherwise.
 
     `purpose`: what they are needed for, as "to compile llama.cpp".
     """

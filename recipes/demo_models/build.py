@@ -81,7 +81,7 @@ def train_target(options: argparse.Namespace, words: Tokenizer) -> DemoLlama:
 
 
 def train_draft(options: argparse.Namespace, words: Tokenizer) -> DemoLlama:
-    """The draft is the seedling, taught what the target would say: to guess that is its task."""
+    """Train the draft from the seedling on the target's own replies."""
     config = train.TrainConfig(
         options.draft_steps,
         options.seed + 2001,

@@ -92,7 +92,7 @@ def train(options: argparse.Namespace) -> None:
 def train_sibling(
     options: argparse.Namespace, target: DemoLlama, words: Tokenizer, text: list[tuple[list[int], int]]
 ) -> dict[str, Any]:
-    """Teach the sibling what the target does, and its layer for later tokens what the sibling does; write the file."""
+    """Train the sibling on the target's outputs, and its later-token layer on the sibling's; write the file."""
     batches = own_text.make_batches(partial(states_of, target), words, text, SHORT_BATCH)
     model = sibling.SiblingModel(target.shape)
     model.begin_with(target, batches[len(batches) // 2].ids)

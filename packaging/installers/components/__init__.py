@@ -1,4 +1,4 @@
-"""Find out what a frozen program is made of: the owners of its files, their licences, the list of components.
+"""List a frozen program's contents: the owners of its files, their licences, the list of components.
 
 Door: `licences.gather`, `licences.check`, `licences.Component`, `sbom.write_sbom`.
 Never imported here: what packs the program. Components are gathered before there is a package.

@@ -1,4 +1,4 @@
-"""The licences of everything that goes into the program: who made it, on what terms, and the texts."""
+"""Collect the licences of all components of the program: authors, terms and texts."""
 
 import json
 import platform
@@ -63,7 +63,7 @@ class Component:
 
 
 class MissingLicence(Exception):
-    """Parts whose licence, or whose licence's text, was not found. Attribute: names."""
+    """Components without a known licence or licence text. Attribute: names."""
 
     def __init__(self, names: list[str]) -> None:
         self.names = names
@@ -73,7 +73,7 @@ class MissingLicence(Exception):
 
 
 class _Folder:
-    """The folder of licence texts while it is being filled."""
+    """The licence folder while it is being filled."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -134,7 +134,7 @@ def gather(
 
 
 def unknown(components: Iterable[Component]) -> list[str]:
-    """The names of those whose licence, or whose licence's text, was not found."""
+    """Return the names of components without a known licence or licence text."""
     return [one.name for one in components if one.licence == UNKNOWN or not one.files]
 
 
@@ -188,7 +188,7 @@ def _python(folder: _Folder) -> Component:
 
 
 def _bootloader(folder: _Folder, installed: Installed) -> Component:
-    """The program's first code is PyInstaller's, under the GPL with an exception for what is packed with it."""
+    """Describe PyInstaller's bootloader, under the GPL with an exception for the packed program."""
     found = installed.named("pyinstaller")
     files = licence_files(found) if found else []
     texts = tuple(folder.add(f"pyinstaller/{name}", file) for name, file in files)

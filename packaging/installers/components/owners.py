@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 COMMON_LICENCES = Path("/usr/share/common-licenses")
 _SHARED_PREFIXES = {"/usr", "/usr/local", "/opt/homebrew", "/opt/local"}
-"""A Python in one of these has neighbours: not all that lies there is Python's."""
+"""Prefixes shared by Python and other packages: not all files there are Python's."""
 _LICENCE_FILE = re.compile(r"(?:^|[^A-Z])(?:LICEN[CS]E|COPYING|COPYRIGHT|NOTICE|AUTHORS|CC-BY|CC0)", re.IGNORECASE)
 _CODE = {".py", ".pyc", ".pyi", ".so", ".pyd", ".dll", ".dylib"}
 
@@ -107,7 +107,7 @@ def python_licence() -> Path | None:
 
 @dataclass(frozen=True)
 class SystemPackage:
-    """A Debian package: its name, its version, its copyright file where there is one."""
+    """A Debian package: its name, its version, and its copyright file if it has one."""
 
     name: str
     version: str

@@ -42,7 +42,7 @@ def write_sbom(
 
 
 def package_url(component: Component) -> dict[str, str] | None:
-    """The parts of a component's package URL (type, namespace, name, version), or None if there is none."""
+    """Split a component's package URL into type, namespace, name and version; None without a URL."""
     numbered = {"version": component.version} if component.version else {}
     if component.kind == "system":
         if not component.url.startswith("https://packages.debian.org/"):
@@ -106,7 +106,7 @@ def _part(component: Component) -> Any:
 
 
 def _licences(words: str) -> list[Any]:
-    """An SPDX expression where it is one, else a licence of that name."""
+    """Parse an SPDX expression, or fall back to a licence of that name."""
     from cyclonedx.contrib.license.factories import LicenseFactory  # noqa: PLC0415
 
     return [] if words == UNKNOWN else [LicenseFactory().make_from_string(words)]

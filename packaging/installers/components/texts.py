@@ -1,4 +1,4 @@
-"""What is known about licences beyond what packages say themselves: names, texts, notices."""
+"""Licence facts that packages lack themselves: names, texts, notices."""
 
 from email.message import Message
 from importlib.metadata import Distribution
@@ -122,11 +122,11 @@ Other libraries
 """
 
 PHOSPHOR_COPYRIGHT = "Copyright (c) 2020-2021 Phosphor Icons"
-"""Of the icon set whose font comes with QtAwesome, without its licence. Source: the set's own LICENSE."""
+"""Copyright line of the icon font in QtAwesome, which comes without it. Source: the icon set's LICENSE."""
 
 INSIDE_QT = ("CODE-INSIDE-QT.txt", "SHORT-LICENCES.txt", "Apache-2.0.txt")
 INSIDE_PYTHON = ("CODE-INSIDE-PYTHON.txt", "SHORT-LICENCES.txt")
-"""Texts about what is compiled into Qt's libraries and Python's, and for which neither brings any."""
+"""Licence texts of code compiled into Qt's and Python's libraries, which bring none."""
 
 
 def licence_words(found: Distribution) -> str:
@@ -145,7 +145,7 @@ def standard_texts(words: str) -> tuple[str, ...]:
 
 
 def system_words(package: str, told: str) -> str:
-    """The licence of a Debian package's library; `told`: what its copyright file says, "" if it does not."""
+    """Return the licence of a Debian library; `told`: the one in its copyright file, or ""."""
     if package in SYSTEM_LICENCES:
         return SYSTEM_LICENCES[package]
     if package.startswith(MIT_FAMILIES):

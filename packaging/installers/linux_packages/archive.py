@@ -26,7 +26,7 @@ packages. Without it the processor computes.
 def write_tar(
     bundle: Path, target: Path, *, name: str, epoch: int, extras: Mapping[str, tuple[bytes, int]] | None = None
 ) -> None:
-    """Pack a bundle and what makes it a portable program into a .tar.gz.
+    """Pack a bundle and the extra files of a portable program into a .tar.gz.
 
     Args:
         bundle: the frozen program's folder.
@@ -55,7 +55,7 @@ def write_tar(
 
 
 def portable_files(bundle: Path) -> dict[str, tuple[bytes, int]]:
-    """What lies beside a portable program, as content and mode by name: licence, help, icon, an entry for menus.
+    """Return the extra files of a portable program, as content and mode by name: licence, help, icon, menu entry.
 
     Raises SetupError if the bundle's libraries cannot be read.
     """

@@ -153,7 +153,7 @@ def _write_control(root: Path, version: str, flavour: str, depends: Sequence[str
 
 
 def _set_times(root: Path, epoch: int) -> None:
-    """Give all the same time: dpkg-deb only brings forward what is newer, and commits may be from the future."""
+    """Set one time on all files: dpkg-deb only lowers later times, and a commit may date from the future."""
     for path in sorted([root, *root.rglob("*")], reverse=True):
         if path.is_dir() and not path.is_symlink():
             path.chmod(0o755)
@@ -170,7 +170,7 @@ def _build(root: Path, target: Path, epoch: int) -> None:
 
 
 def architecture() -> str:
-    """What Debian calls this machine's architecture: amd64."""
+    """Return Debian's name of this machine's architecture, such as amd64."""
     done = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True)
     return done.stdout.strip()
 

@@ -40,7 +40,7 @@ def control(
     depends: Sequence[str],
     recommends: Sequence[str] = (),
 ) -> str:
-    """The control file; `size` is what the package takes when installed, in KiB; `recommends` comes to RECOMMENDS."""
+    """Write the control file; `size`: installed size in KiB; `recommends`: added to RECOMMENDS."""
     fields = [
         ("Package", package),
         ("Version", version),

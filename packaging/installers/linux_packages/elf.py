@@ -40,7 +40,7 @@ def forget_build_ids(folder: Path) -> None:
 
 
 def _build_ids(file: BinaryIO) -> list[tuple[int, int]]:
-    """Where in the file the build ids are, and how long."""
+    """Find the build ids in an ELF file, as (offset, length)."""
     if file.read(64)[:6] != b"\x7fELF\x02\x01":
         return []
     found = []
@@ -61,7 +61,7 @@ def _padded(size: int) -> int:
 
 
 def search_path(path: Path) -> str | None:
-    """Where a library looks for others (RUNPATH or RPATH); None if it says nothing or is no 64-bit ELF file."""
+    """Read a library's search path (RUNPATH or RPATH); None without one, or if it is no 64-bit ELF file."""
     with path.open("rb") as file:
         found = _search_paths(file)
         return ":".join(text for _, text in found) if found else None
@@ -101,7 +101,7 @@ def _search_paths(file: BinaryIO) -> list[tuple[int, str]]:
 
 
 def _dynamic_table(file: BinaryIO) -> tuple[int, list[tuple[int, int]]]:
-    """Where the dynamic section begins, and its pairs of tag and value. Source: the ELF-64 object format."""
+    """Return the dynamic section's offset, and its pairs of tag and value. Source: the ELF-64 object format."""
     for kind, offset, _, size in _segments(file):
         if kind == _DYNAMIC:
             file.seek(offset)

@@ -1,4 +1,4 @@
-"""What a frozen program wants from a Debian or Ubuntu system: read from its libraries, not guessed."""
+"""Derive a frozen program's Debian or Ubuntu dependencies from its libraries."""
 
 import os
 import re
@@ -93,7 +93,7 @@ class Library:
 
 
 def needed_packages(bundle: Path) -> tuple[str, ...]:
-    """What the package of a frozen program must depend on, as in the field Depends of Debian's control files.
+    """List the packages for the field Depends of Debian's control file.
 
     Libraries that the bundle brings are left out. Raises SetupError for a library that no package is known for.
     """
@@ -115,7 +115,7 @@ def needed_packages(bundle: Path) -> tuple[str, ...]:
 
 
 def recommended_packages(bundle: Path) -> tuple[str, ...]:
-    """What makes its modules for graphics cards work, as in the field Recommends; without it the processor computes."""
+    """List the graphics drivers for the field Recommends; without them, the processor computes."""
     brought = {entry.path.name for entry in entries(bundle)}
     return tuple(sorted({package for name in _DRIVERS if name in brought for package in _DRIVERS[name]}))
 
@@ -127,7 +127,7 @@ def minimum_glibc(bundle: Path) -> str:
 
 
 def read_libraries(bundle: Path) -> list[Library]:
-    """All ELF files of a folder, links left out, with what they say about each other.
+    """Read all ELF files of a folder, without links, and their references to each other.
 
     Raises SetupError where binutils' objdump, which reads them, is missing or fails.
     """
@@ -136,7 +136,7 @@ def read_libraries(bundle: Path) -> list[Library]:
 
 
 def read_files(paths: Sequence[Path]) -> list[Library]:
-    """What ELF files say about each other. Raises SetupError where objdump is missing or fails."""
+    """Read the names and references of ELF files. Raises SetupError if objdump is missing or fails."""
     if not paths:
         return []
     try:

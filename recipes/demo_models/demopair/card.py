@@ -93,7 +93,7 @@ def _quote(text: str) -> str:
 
 
 def write_card(folder: Path, report: dict[str, Any], judged: str = "", notes: str = "") -> None:
-    """Write MODEL_CARD.md beside the files; `judged` and `notes` are what a person adds."""
+    """Write MODEL_CARD.md beside the files; `judged` and `notes` are a person's additions."""
     models = {role: train.load(folder / role) for role in ("target", "draft")}
     target, draft = models["target"], models["draft"]
     files = {role: f"demo-{role}.Q8_0.gguf" for role in models}

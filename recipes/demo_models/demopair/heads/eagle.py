@@ -22,7 +22,7 @@ from engine.training.layers import ModelShape
 from .own_text import OwnBatch
 
 NARROW_SHAPE = ModelShape(vocab_size=4096, width=128, layers=1, heads=2, kv_heads=1, ff_width=352, context=2048)
-"""As wide as the draft: learns most of it, quickly."""
+"""Width of the draft: learns most of it, quickly."""
 HEAD_SHAPE = ModelShape(vocab_size=4096, width=384, layers=1, heads=6, kv_heads=3, ff_width=1536, context=2048)
 """As wide as its target, as published heads are; a grown head costs the same whatever its feed-forward holds."""
 
@@ -64,7 +64,7 @@ def loss_of(head: EagleHead, target: DemoLlama, batch: OwnBatch) -> tuple[Tensor
 def train_eagle(
     head: EagleHead, target: DemoLlama, batches: list[OwnBatch], config: HeadConfig
 ) -> list[dict[str, Any]]:
-    """Train; return what was noted every 50 steps."""
+    """Train; return the log of every 50 steps."""
     skipped = ("embed", "head")
     matrices = [p for n, p in head.named_parameters() if p.ndim == 2 and not n.startswith(skipped)]
     rest = [p for n, p in head.named_parameters() if p.ndim != 2 or n.startswith(skipped)]
@@ -82,7 +82,7 @@ def train_eagle(
 def fit(
     optimizers: list[torch.optim.Optimizer], loss_on: Any, batches: list[OwnBatch], config: HeadConfig
 ) -> list[dict[str, Any]]:
-    """Go over the batches in random order until all steps are done, the rate falling to the end."""
+    """Train on the batches in random order for all steps, with a falling learning rate."""
     rng, order = random.Random(config.seed), list[int]()
     schedule = TrainConfig(config.steps, config.seed, decay_share=0.7, warmup=20)
     base = [[group["lr"] for group in each.param_groups] for each in optimizers]

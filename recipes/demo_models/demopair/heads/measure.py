@@ -78,7 +78,7 @@ def _figures(entries: list[dict[str, Any]], way: Way) -> dict[str, Any]:
 
 
 def by_depth(stats: GenerationStats) -> list[float]:
-    """For each depth, the share of rounds that accepted a token there."""
+    """Return the share of rounds that accepted a token at each depth."""
     return [round(count / max(stats.rounds, 1), 3) for count in stats.accepted_by_position[:DEPTH]]
 
 

@@ -20,7 +20,7 @@ from .own_text import OwnBatch
 HEADS = 4
 _FADE = 0.8
 _PLACES = 512
-"""So many places of a batch are learned from, each head: the outputs are the cost."""
+"""Training positions of a batch, each head: the outputs dominate the cost."""
 
 
 class MedusaHeads(nn.Module):
@@ -71,7 +71,7 @@ def loss_of(heads: MedusaHeads, target: DemoLlama, batch: OwnBatch) -> tuple[Ten
 def train_medusa(
     heads: MedusaHeads, target: DemoLlama, batches: list[OwnBatch], config: HeadConfig
 ) -> list[dict[str, Any]]:
-    """Train; return what was noted every 50 steps."""
+    """Train; return the log of every 50 steps."""
     rest = [*heads.biases, *heads.outputs]
     return fit(
         [

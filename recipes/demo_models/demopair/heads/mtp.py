@@ -20,11 +20,11 @@ from .own_text import OwnBatch
 from .sibling import GatedBlock, SiblingModel
 
 AHEAD = 3
-"""So many tokens ahead it learns to go on from its own states."""
+"""Tokens ahead that it learns to predict from its own states."""
 _FADE = 0.8
-"""What is further ahead counts so much less, each step."""
+"""Weight factor of each further step ahead."""
 _PLACES = 512
-"""So many places of a batch are learned from, each step ahead: the output costs more than the layer."""
+"""Training positions of a batch, each step ahead: the output costs more than the layer."""
 
 
 class MtpLayer(nn.Module):
@@ -42,7 +42,7 @@ class MtpLayer(nn.Module):
 
     @torch.no_grad()
     def begin_with(self, model: SiblingModel, batches: list[OwnBatch]) -> None:
-        """Begin as the sibling's last layer, behind what comes closest to its input from a token and the state before it."""
+        """Initialise from the sibling's last layer, behind the best linear map from a token and the state before it."""
         width = model.shape.width
         found = LinearMap(2 * width, width)
         for batch in batches:
@@ -94,7 +94,7 @@ def mtp_loss(layer: MtpLayer, model: SiblingModel, batch: OwnBatch) -> tuple[Ten
 def train_mtp(
     layer: MtpLayer, model: SiblingModel, batches: list[OwnBatch], config: HeadConfig
 ) -> list[dict[str, Any]]:
-    """Train the layer, the sibling standing still; return what was noted every 50 steps."""
+    """Train the layer on the frozen sibling; return the log of every 50 steps."""
     model.requires_grad_(requires_grad=False)
     matrices = [p for p in layer.parameters() if p.ndim == 2]
     norms = [p for p in layer.parameters() if p.ndim == 1]

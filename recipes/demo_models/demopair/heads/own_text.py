@@ -1,4 +1,4 @@
-"""The target's own text: prompts of the corpus, replies that it writes itself, and what it thought meanwhile."""
+"""The target's own text: prompts of the corpus, its replies, and its hidden states meanwhile."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FEWEST = 8
 _WORTH_COPYING = 0.75
 """Rows that ended are taken out when so few others are left."""
 StatesOf = Callable[[Tensor], tuple[Tensor, Tensor]]
-"""Of ids (rows, time): the states that heads read, and those behind the last norm."""
+"""Maps ids (rows, time) to the states that heads read, and the states behind the last norm."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class OwnBatch:
 
 
 def prompts(words: Tokenizer, seed: int, count: int) -> list[list[int]]:
-    """So many conversations of the corpus up to the last question; the held-out prompts are not among them."""
+    """Return `count` conversations of the corpus up to the last question; no held-out prompt is among them."""
     assistant = special_ids(words)[ASSISTANT]
     found = []
     for made in itertools.islice(corpus.conversations(seed, long_share=0.01), count):
@@ -160,7 +160,7 @@ def make_batches(
 
 
 def _replies(ids: list[int], marks: dict[str, int]) -> list[bool]:
-    """Of each token whether it belongs to a reply, with its end."""
+    """Return a mask of the tokens that belong to a reply or end it."""
     inside, found = False, list[bool]()
     for token in ids:
         found.append(inside)

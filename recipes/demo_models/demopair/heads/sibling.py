@@ -21,9 +21,9 @@ from .own_text import OwnBatch
 from .target import LAYERS_READ
 
 _FLAT = 0.1
-"""A head whose scores stay below this share of its layer's largest is taken to look at everything alike."""
+"""Largest share of its layer's largest score at which a head counts as attending to everything alike."""
 _PLACES = 512
-"""On so many places of a batch the distributions are compared; the states on all, which costs less."""
+"""Positions of a batch on which distributions are compared; states are compared on all, which costs less."""
 
 
 class GatedAttention(nn.Module):
@@ -41,7 +41,7 @@ class GatedAttention(nn.Module):
         self.q_norm, self.k_norm = Norm(shape.head_size, shape.norm_eps), Norm(shape.head_size, shape.norm_eps)
 
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor, seen: list[tuple[Tensor, Tensor]]) -> Tensor:
-        """What is written behind x (rows, time, width). cos, sin: (time, head_size).
+        """Return the attention's output for x (rows, time, width). cos, sin: (time, head_size).
 
         `seen`: keys and values of the steps before, as in `EagleHead.step`; its own are added.
         """
@@ -107,7 +107,7 @@ class SiblingModel(nn.Module):
         self.register_buffer("sin", sin, persistent=False)
 
     def forward(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """The inputs of LAYERS_READ side by side, and what leaves the last norm: as `target.states_of` gives them."""
+        """Return the inputs of LAYERS_READ side by side, and the last norm's output, like `target.states_of`."""
         time, read = ids.shape[1], []
         x = self.embed(ids)
         for at, block in enumerate(self.blocks):
@@ -162,7 +162,7 @@ def _take_attention(attn: GatedAttention, old: Attention, x: Tensor) -> None:
 
 
 def distil_loss(model: SiblingModel, target: DemoLlama, batch: OwnBatch) -> tuple[Tensor, list[float]]:
-    """How far states and distribution are from the target's; beside it the divergence and the share of best tokens."""
+    """Return the distance of states and distribution to the target's; beside it divergence and share of best tokens."""
     read, last = model(batch.ids)
     loss, count = torch.zeros(()), len(LAYERS_READ)
     pairs = [*zip(read.chunk(count, dim=-1), batch.states.chunk(count, dim=-1), strict=True), (last, batch.last)]
@@ -183,7 +183,7 @@ def distil_loss(model: SiblingModel, target: DemoLlama, batch: OwnBatch) -> tupl
 def train_sibling(
     model: SiblingModel, target: DemoLlama, batches: list[OwnBatch], config: HeadConfig
 ) -> list[dict[str, Any]]:
-    """Teach it the target's states and distribution; return what was noted every 50 steps."""
+    """Teach it the target's states and distribution; return the log of every 50 steps."""
     model.embed.requires_grad_(requires_grad=False)
     model.head.requires_grad_(requires_grad=False)
     learned = [p for p in model.parameters() if p.requires_grad]

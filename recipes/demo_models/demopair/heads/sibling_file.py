@@ -98,7 +98,7 @@ def sibling_tensors(model: SiblingModel, layer: MtpLayer) -> dict[str, Tensor]:
 
 
 def _query_and_gate(block: GatedBlock) -> Tensor:
-    """Of each head the query's rows, then those of its gate."""
+    """Interleave each head's query rows with its gate's."""
     shape = block.attn.shape
     both = [each.view(shape.heads, -1, shape.width) for each in (block.attn.q_proj.weight, block.attn.gate_proj.weight)]
     return torch.cat(both, dim=1).view(-1, shape.width)

@@ -66,7 +66,7 @@ def halves(weight: Tensor, heads: int) -> Tensor:
 
 
 def states_of(model: DemoLlama, ids: Tensor) -> tuple[Tensor, Tensor]:
-    """The inputs of LAYERS_READ side by side, and what leaves the last norm, of ids (rows, time)."""
+    """Return the inputs of LAYERS_READ side by side, and the last norm's output, for ids (rows, time)."""
     time, read = ids.shape[1], []
     cos, sin = model.get_buffer("cos")[:time], model.get_buffer("sin")[:time]
     x = model.embed(ids)

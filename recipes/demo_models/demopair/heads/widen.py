@@ -8,12 +8,12 @@ from engine.training.eagle import EagleHead
 from engine.training.layers import ModelShape, Norm
 
 _UNHEARD = 0.3
-"""What the output reads of the new channels, which are silent at first: so much of what it reads of the others."""
+"""Initial weight of the output on the new channels, silent at first, as a share of its weight on the others."""
 
 
 @torch.no_grad()
 def widen(small: EagleHead, shape: ModelShape) -> EagleHead:
-    """A head of a larger shape that proposes what `small` does; what is new in it writes nothing at first.
+    """Widen a head to a larger shape with equal proposals; its new channels write nothing at first.
 
     The new rows of matrices that read are drawn, so that what they shall write to gets a direction to learn in.
     """

@@ -1,4 +1,4 @@
-"""What Outrider is and what every word on its screen means."""
+"""Questions on Outrider and on every word of its screen."""
 
 from __future__ import annotations
 

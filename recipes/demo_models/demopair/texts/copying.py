@@ -88,7 +88,7 @@ def drill(rng: random.Random) -> Exchange:
 
 
 def repeat(rng: random.Random) -> Exchange:
-    """The text again, as it is; or a word several times."""
+    """Make a request to repeat the text as it is, or a word several times."""
     if rng.random() < 0.1:
         word = pick(rng, [pick(rng, words.COMMON), words.invented_word(rng), words.person_name(rng)])
         times = rng.randrange(2, 6)

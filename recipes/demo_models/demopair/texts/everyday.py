@@ -1,4 +1,4 @@
-"""Everyday questions: how-to's, facts of daily life, what things are, and simple sums."""
+"""Everyday questions: how-to's, facts of daily life, definitions, and simple sums."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FACTS: list[tuple[str, str]] = _TEXTS["facts"]
 HOW_TO = [(task, steps.split(" / ")) for task, steps in _TEXTS["how_to"].items()]
 """A task, with other ways to say it, and its steps in their order."""
 THINGS: list[tuple[str, str, str]] = _TEXTS["things"]
-"""A thing ("=" before it: no article), what it is, what to add."""
+"""A thing ("=" before it: no article), its definition, an addition."""
 
 
 def _sum(rng: random.Random) -> Exchange:

@@ -130,7 +130,7 @@ def _follow(rng: random.Random, base: Exchange, earlier: list[Turn]) -> Turn | N
 
 
 def _about_reply(rng: random.Random, base: Exchange) -> Turn | None:
-    """A question on what the newest reply says."""
+    """Make a question on the content of the newest reply."""
     if base.category == stories.CATEGORY and base.details:
         name = base.details["name"]
         draw = rng.random()
@@ -180,7 +180,7 @@ def _turns(*exchanges: Exchange) -> list[Turn]:
 
 
 def generate(rng: random.Random) -> Conversation:
-    """A conversation whose last turn leans on the earlier ones."""
+    """Make a conversation whose last turn refers to the earlier ones."""
     if rng.random() < 0.3:
         say, reply, ask, answer = _facts_of_user(rng)
         turns = [("user", roughen(rng, say)), ("assistant", reply)]

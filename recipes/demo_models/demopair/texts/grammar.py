@@ -16,7 +16,7 @@ _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 
 @dataclass(frozen=True)
 class Exchange:
-    """One user turn and its reply, with what a follow-up may refer to."""
+    """One user turn and its reply, with the possible subjects of a follow-up."""
 
     category: str
     prompt: str

@@ -1,4 +1,4 @@
-"""Small talk: greetings, feelings, likes, thanks, jokes, who are you, goodbye; and the graceful "don't know"."""
+"""Small talk: greetings, feelings, likes, thanks, jokes, the model's name, goodbye; and the graceful "don't know"."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Batch:
 
 
 def encode(tokenizer: Tokenizer, made: Conversation) -> tuple[list[int], list[bool]]:
-    """Ids as the chat template gives them, and for each id whether it is to be learned (replies with their end)."""
+    """Encode as the chat template does; return the ids and a mask of those to learn (replies with their end)."""
     ids_of = special_ids(tokenizer)
     role_ids = {"system": ids_of[SYSTEM], "user": ids_of[USER], "assistant": ids_of[ASSISTANT]}
     ids, learn = [ids_of[BEGIN]], [False]

@@ -16,7 +16,7 @@ READ_STD = 0.02
 
 
 def _place(new: Tensor, old: Tensor, rows: int, columns: int) -> None:
-    """Put the old matrix at the top left; the old rows read only what they read before (and a little of the new)."""
+    """Put the old matrix at the top left; the old rows hardly read the new columns."""
     new[:rows, :columns] = old
     new[:rows, columns:] = torch.randn(rows, new.shape[1] - columns) * READ_STD * 0.3
 
@@ -42,7 +42,7 @@ def _grow_block(new: Block, old: Block, scale: float) -> None:
 
 @torch.no_grad()
 def grow(small: DemoLlama, shape: ModelShape, seed: int) -> DemoLlama:
-    """A model of the larger shape that at first says nearly what the small one says.
+    """Grow a model to a larger shape with nearly the same initial output.
 
     Needs the same vocabulary, head size and ratio of query to key heads. The small model's layers are spread among the
     new ones, which add nothing at first.
