@@ -19,7 +19,7 @@ _WIDTH = 264
 _AWAY = 6
 _LONGEST = 18
 """Characters of a token that are shown."""
-_SIGNS = {" ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍"}
+_SIGNS = {" ": "␣", "\n": "↵", "\t": "⇥", "\r": "\\r"}
 
 
 def token_words(token: int, text: str | None) -> str:
