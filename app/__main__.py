@@ -16,7 +16,8 @@ from typing import NoReturn
 from app.system.console import spoken
 from app.system.places import describe, restore_environment, tighten_folders
 from app.system.single_instance import Call, Claim, NoAnswer, claim_or_call
-from engine import Installation, InstallationDamaged, __version__, installation_folder, run_hidden_command
+from engine import InstallationDamaged, __version__
+from engine.host import Installation, installation_folder, run_hidden_command
 
 EXIT_UNUSABLE = 2
 _NO_ANSWER = "another instance of Outrider has the chats open and does not respond. Quit it and start again."

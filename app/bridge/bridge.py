@@ -42,6 +42,7 @@ from engine import (
     RoundEvent,
     SamplingConfig,
     TokenEvent,
+    host,
 )
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ class EngineBridge(Responders):
     def keep_key(self, address: str) -> Job[bool]:
         """Put the key of this session for a server into the system's keyring; False: there is no keyring."""
         key = self._keys.get(address, "")
-        return self._worker.submit(Job(self._loop, lambda _cancel: engine.keep_server_key(address, key)))
+        return self._worker.submit(Job(self._loop, lambda _cancel: host.keep_server_key(address, key)))
 
     def forget_key(self, address: str) -> Job[bool]:
         """Take the key for a server out of the system's keyring."""
@@ -207,7 +208,7 @@ class EngineBridge(Responders):
 
         def work(cancel: CancelToken) -> engine.Verified:
             proof = engine.load_proof(path)
-            found = engine.find_models(proof, models, cancel)
+            found = host.find_models(proof, models, cancel)
             return engine.verify_proof(proof, found, decoder=self._decoder, cancel=cancel)
 
         return self._worker.submit(Job(self._loop, work))
@@ -215,11 +216,11 @@ class EngineBridge(Responders):
     def forget_caches(self, chat: str) -> None:
         """Delete the stored caches of a chat."""
         if (folder := self._caches) is not None:
-            self._do(lambda: engine.forget_caches(folder, chat))
+            self._do(lambda: host.forget_caches(folder, chat))
 
     def forget_other_caches(self, folder: Path, chats: Collection[str]) -> None:
         """Delete the stored caches in a folder of other chats than these."""
-        self._do(lambda: engine.forget_other_caches(folder, chats))
+        self._do(lambda: host.forget_other_caches(folder, chats))
 
     def draft_from(self, folder: Path, texts: Callable[[], Texts] | None) -> None:
         """Index texts in the background, kept in a folder, and draft from them; None: from none.
@@ -229,7 +230,7 @@ class EngineBridge(Responders):
 
         def index(cancel: CancelToken) -> None:
             listed = [] if texts is None else list(texts())
-            engine.prune_corpora(folder, {key for key, _, _ in listed})
+            host.prune_corpora(folder, {key for key, _, _ in listed})
             target = self._decoder.target
             if target is None or texts is None:
                 if target is not None:
@@ -290,9 +291,9 @@ class EngineBridge(Responders):
         """
 
         def work(cancel: CancelToken) -> tuple[str, tuple[str, ...]]:
-            text = engine.read_template(path)
+            text = host.read_template(path)
             used = own if own.strip() else text
-            return text, engine.template_names(used, cancel=cancel) if used else ()
+            return text, host.template_names(used, cancel=cancel) if used else ()
 
         return self._counter.submit(Job(self._loop, work))
 
@@ -331,11 +332,11 @@ class EngineBridge(Responders):
         """Return the record of a reply of the loaded models that stands in no chat. Raises Cancelled."""
         return self._worker.submit(Job(self._loop, lambda cancel: rehearse(self._decoder, prompt, cancel)))
 
-    def grow_demo(self) -> Job[engine.FullSize]:
+    def grow_demo(self) -> Job[host.FullSize]:
         """Grow the demo target to full size. Raises GrowthError, LoadFailed, Cancelled."""
 
-        def work(cancel: CancelToken) -> engine.FullSize:
-            found = engine.full_size_target(cancel=cancel)
+        def work(cancel: CancelToken) -> host.FullSize:
+            found = host.full_size_target(cancel=cancel)
             self._trusted |= {found.path}
             return found
 
@@ -369,11 +370,9 @@ class EngineBridge(Responders):
         """Inspect a single model in the background. Raises ModelFileBroken, ModelNotSupported, Cancelled."""
         return self._worker.submit(Job(self._loop, lambda _cancel: engine.inspect_model(path), background=True))
 
-    def expect(self, target: ModelFile, draft: ModelFile) -> Job[engine.Forecast | None]:
+    def expect(self, target: ModelFile, draft: ModelFile) -> Job[host.Forecast | None]:
         """Forecast the speed of a pair in the background, where this machine was measured. Raises LoadFailed."""
-        return self._worker.submit(
-            Job(self._loop, lambda _cancel: engine.expected_speed(target, draft), background=True)
-        )
+        return self._worker.submit(Job(self._loop, lambda _cancel: host.expected_speed(target, draft), background=True))
 
     def count_tokens(
         self,
@@ -526,7 +525,7 @@ class EngineBridge(Responders):
     ) -> dict[str, Any] | None:
         """Describe the making of a reply, for its proof; None if that is unknown."""
         with contextlib.suppress(EngineError, OSError, AttributeError):
-            return engine.describe_reply(self._decoder, messages, result, sources, options)
+            return host.describe_reply(self._decoder, messages, result, sources, options)
         return None
 
     def _size_of(self, text: str) -> int:

@@ -11,10 +11,11 @@ from app.bridge.job import LoadWay
 from app.state.models.load_options import LoadChoice
 from app.state.models.selection import Loaded
 from app.state.models.servers import Server
-from engine import CancelToken, EngineError, LoadConfig, LoadProgress, ThinkingMode, Translatable
+from engine import CancelToken, EngineError, LoadConfig, LoadProgress, ThinkingMode, Translatable, host
 
 if TYPE_CHECKING:
-    from engine import FoundServer, ModelFacts, RemoteDecoder, Responder, Source, SpeculativeDecoder
+    from engine import FoundServer, ModelFacts, RemoteDecoder, Responder, SpeculativeDecoder
+    from engine.host import Source
 
 
 class ServerRemoved(EngineError):
@@ -122,7 +123,7 @@ class Responders:
 
     def _key_of(self, address: str) -> str:
         """Return the key for a server, '' if there is none: one for any server is sent to none."""
-        return self._keys.get(address) or engine.server_key(address, bound=True) or ""
+        return self._keys.get(address) or host.server_key(address, bound=True) or ""
 
     def _unload(self) -> Loaded:
         self._leave_server()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import engine
 from app.bridge.bridge import EngineBridge
-from engine import EngineError, ServerAddress, ServerFigures, ServerLine
+from engine import EngineError, ServerAddress
+from engine.host import ServerFigures, ServerLine
 
 
 class ServerSwitch:

@@ -21,20 +21,8 @@ from app.state.chat.tool_use import ToolQuestion, fields_of, open_calls, results
 from app.state.chat.transcript import Exchange
 from app.state.conversations.conversation import Conversation
 from app.system.translation import say
-from engine import (
-    CALL_REFUSED,
-    Cancelled,
-    ImagePart,
-    InvalidRequest,
-    Message,
-    Permission,
-    PlannedCall,
-    Toolbox,
-    ToolCall,
-    ToolOutput,
-    planned_calls,
-    result_message,
-)
+from engine import Cancelled, ImagePart, InvalidRequest, Message, Permission, Toolbox, ToolCall, ToolOutput
+from engine.host import CALL_REFUSED, PlannedCall, planned_calls, result_message
 
 _OURS = "Outrider"
 

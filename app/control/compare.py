@@ -32,10 +32,11 @@ from app.state.compare.compare import (
 from app.state.compare.race import RaceMark
 from app.state.models.selection import Loaded, Lookahead, Selection
 from app.state.models.servers import Server
-from engine import Cancelled, ContextFull, EngineError, full_size_folder
+from engine import Cancelled, ContextFull, EngineError
+from engine.host import full_size_folder
 
 if TYPE_CHECKING:
-    from engine import FullSize
+    from engine.host import FullSize
 
 POLL_MS = 20
 """The interval between two checks, within which the window has drawn the news."""

@@ -23,7 +23,8 @@ from app.state.conversations.conversation import Conversation
 from app.store.conversations import ConversationStore
 from app.store.errors import StoreError
 from app.system.log_file import note_error
-from engine import EngineError, ImagePart, ReadyDocuments, page_picture, picture_part, show_picture
+from engine import EngineError, ImagePart
+from engine.host import ReadyDocuments, page_picture, picture_part, show_picture
 
 _Result = TypeVar("_Result")
 _MOST_AT_HAND = 16

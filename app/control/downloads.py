@@ -15,19 +15,15 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.state.models.downloads import Download, DownloadsShown, TokenPlace
 from app.system.log_file import note_error
-from engine import (
-    Cancelled,
-    CancelToken,
+from engine import Cancelled, CancelToken, EngineError, OtherFileHere, Translatable
+from engine.host import (
     DownloadProgress,
-    EngineError,
     FoundPlace,
     FoundRepository,
-    OtherFileHere,
     Recommendation,
     Recommended,
     SpeedLimit,
     StoredModel,
-    Translatable,
     delete_model,
     download,
     download_folder,

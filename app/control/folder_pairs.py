@@ -11,7 +11,8 @@ from app.control.model_checks import judge
 from engine import memory_needs, rank_drafts
 
 if TYPE_CHECKING:
-    from engine import Forecast, ModelFile
+    from engine import ModelFile
+    from engine.host import Forecast
 
 _SHARE = 0.8
 """The share of free memory that a pair may take."""

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-import engine
 from app.bridge.bridge import EngineBridge, Job, LoadWay
 from app.state.models.load_state import LoadState, Shortage
 from app.state.models.models import ModelList
 from app.state.models.selection import Loaded, Selection
-from engine import Cancelled, ModelTooLarge
+from engine import Cancelled, ModelTooLarge, host
 
 
 class Loader(QObject):
@@ -79,7 +78,7 @@ class Loader(QObject):
                 needed += self._models.needs(model).in_memory
         if not paths:
             return None
-        free = self._models.free = engine.available_memory()
+        free = self._models.free = host.available_memory()
         return Shortage(tuple(paths), needed, free) if needed > free else None
 
     def without_unaffordable_draft(self, chosen: Selection) -> Selection:

@@ -11,7 +11,6 @@ from typing import Any
 
 from PySide6.QtCore import QMetaMethod, QObject, Signal
 
-import engine
 from app.bridge.bridge import EngineBridge, Job
 from app.bridge.tasks import Tasks
 from app.control.folder_pairs import best_of_folder
@@ -30,7 +29,16 @@ from app.state.models.servers import Server, Target
 from app.system.folder_watch import is_there
 from app.system.translation import say, say_error
 from app.words.models import announcement
-from engine import Cancelled, EngineError, GenerationResult, IncompatiblePair, LoadFailed, ModelTooLarge, ServerFailed
+from engine import (
+    Cancelled,
+    EngineError,
+    GenerationResult,
+    IncompatiblePair,
+    LoadFailed,
+    ModelTooLarge,
+    ServerFailed,
+    host,
+)
 
 
 class ModelController(QObject):
@@ -328,7 +336,7 @@ class ModelController(QObject):
         self.note_memory()
         self._memory.note_used(self._bridge.loaded)
         here = self._bridge.loaded
-        engine.note_used(path for path in (here.target, *here.sources) if isinstance(path, Path))
+        host.note_used(path for path in (here.target, *here.sources) if isinstance(path, Path))
         state = self.loader.ended(job)
         if state is None:
             return
@@ -356,7 +364,7 @@ class ModelController(QObject):
     def note_memory(self) -> None:
         """Update the loaded models and the free memory."""
         self.list.loaded = self._bridge.loaded
-        self.list.free = engine.available_memory()
+        self.list.free = host.available_memory()
 
     @property
     def scanning(self) -> Path | None:
@@ -417,7 +425,7 @@ class ModelController(QObject):
     async def _add(self, folder: Path) -> None:
         if await self._folders.scan(folder):
             self._remember_folders()
-            found = await best_of_folder(folder, self.list.models, engine.available_memory())
+            found = await best_of_folder(folder, self.list.models, host.available_memory())
             if found.target is not None and found.draft is not None:
                 with contextlib.suppress(Cancelled, EngineError):
                     found = replace(found, speed=await self._bridge.expect(found.target, found.draft).result)
@@ -425,7 +433,7 @@ class ModelController(QObject):
 
     def _found(self) -> None:
         """Follow a change in the list of models."""
-        self.list.free = engine.available_memory()
+        self.list.free = host.available_memory()
         wish = self._wish
         if wish is not None and wish.target is not None and self.list.can_be_used(wish.target):
             self._wish = None

@@ -21,20 +21,12 @@ from app.state.conversations.conversation import Conversation
 from app.state.tools.choice import TOOLS_OFF, Builtin, ToolChoice, tools_off
 from app.state.tools.shown import HostShown, HostStage, ToolShown
 from app.system.translation import say
-from engine import (
+from engine import Cancelled, CancelToken, EngineError, Permission, Permissions, Tool, Toolbox, ToolHost, ToolOutput
+from engine.host import (
     BuiltinChoice,
-    Cancelled,
-    CancelToken,
-    EngineError,
     FoundChat,
-    Permission,
-    Permissions,
     PlannedCall,
     ServerConfig,
-    Tool,
-    Toolbox,
-    ToolHost,
-    ToolOutput,
     ToolServers,
     builtin_host,
     read_servers,
@@ -45,7 +37,7 @@ from engine import (
 )
 
 if TYPE_CHECKING:
-    from engine import McpHost, ServerOffer, ServersElsewhere
+    from engine.host import McpHost, ServerOffer, ServersElsewhere
 
 _SERVERS, _PERMISSIONS = "mcp.json", "tool-permissions.json"
 _CLOSE_S = 1.0

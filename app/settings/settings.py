@@ -37,7 +37,8 @@ from app.state.tools.choice import ToolChoice
 from app.system.places import settings_path
 from app.system.resources import ResourceDamaged, read_text
 from app.system.translation import LANGUAGES
-from engine import MAX_LOOKAHEAD, THINKING_MODES, Translatable, private_folder, write_whole
+from engine import MAX_LOOKAHEAD, THINKING_MODES, Translatable
+from engine.host import private_folder, write_whole
 
 FONT_POINTS = (6, 40)
 """The smallest and the largest size of the font that can be chosen."""

@@ -63,15 +63,8 @@ from app.system.translation import install
 from app.views.widgets.theme import Theme
 from app.views.window.main_window import MainWindow
 from app.words.settings import trouble_words
-from engine import (
-    EngineError,
-    Installation,
-    InstallationDamaged,
-    PairWarning,
-    bundled_pair,
-    check_processor,
-    expanded,
-)
+from engine import EngineError, InstallationDamaged, PairWarning, bundled_pair
+from engine.host import Installation, check_processor, expanded
 
 if TYPE_CHECKING:
     from engine import SpeculativeDecoder

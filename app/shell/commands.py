@@ -15,7 +15,7 @@ from app.state.conversations.list import ConversationItem
 from app.state.models.servers import Server
 from app.system.translation import say
 from app.views.commands.commands import CHAT, CONVERSATIONS, MODELS, PROGRAM, SPECULATION, VIEW, Keys
-from engine import full_size_folder
+from engine.host import full_size_folder
 
 _LONGEST = 40
 """Characters of a title in the name of a command."""

@@ -36,7 +36,7 @@ from app.views.window.file_drops import FileDrops
 from app.words.context import blind, refusal, too_long
 from app.words.documents import note_words
 from app.words.settings import trouble_words
-from engine import projector_beside
+from engine.host import projector_beside
 
 _LONG = 500
 """Entries of a conversation from which on a garbage collection that looks at all of them would be felt."""

@@ -65,7 +65,7 @@ def import_(program: Program) -> None:
 
 def chats_of(name: str) -> list[Path]:
     """Return the folders in which another program keeps its chats."""
-    from engine import chat_folders  # noqa: PLC0415 - not before the window is there
+    from engine.host import chat_folders  # noqa: PLC0415 - not before the window is there
 
     return chat_folders(name)
 

@@ -9,7 +9,7 @@ from app.shell.program import Program
 from app.state.models.names import label
 from app.system.translation import say
 from app.words.get_models import expected
-from engine import download_folder
+from engine.host import download_folder
 
 
 class FolderOffer(QObject):

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from app.control.downloads import Downloads
 from app.control.models import ModelController
 from app.state.models.downloads import Download
-from engine import download_folder, packaged_models
+from engine.host import download_folder, packaged_models
 
 if TYPE_CHECKING:
     from app.views.models.get_models import GetModelsDialog

@@ -22,7 +22,8 @@ from app.system.log_file import ProgramLog
 from app.system.places import log_folder
 from app.views.widgets.theme import Theme
 from app.views.window.main_window import MainWindow
-from engine import Installation, InstallationDamaged
+from engine import InstallationDamaged
+from engine.host import Installation
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from app.state.settings.presets import (
     prompts,
     with_recommended,
 )
-from engine import write_whole
+from engine.host import write_whole
 
 if TYPE_CHECKING:
     from app.views.settings.dialog import PageName, SettingsDialog

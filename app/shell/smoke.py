@@ -19,7 +19,8 @@ from PySide6.QtCore import QBuffer
 
 from app.state.chat.transcript import Exchange
 from app.system.places import is_frozen
-from engine import ModelFile, __version__, write_whole
+from engine import ModelFile, __version__
+from engine.host import write_whole
 
 if TYPE_CHECKING:
     from app.shell.program import Program

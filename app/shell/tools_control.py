@@ -14,11 +14,12 @@ from PySide6.QtWidgets import QFileDialog, QMenu
 
 from app.control.problems import describe
 from app.shell.program import Program
-from engine import EngineError, Permission, ServerConfig
+from engine import EngineError, Permission
+from engine.host import ServerConfig
 
 if TYPE_CHECKING:
     from app.views.settings.tools import ToolsPage
-    from engine import ServersElsewhere
+    from engine.host import ServersElsewhere
 
 
 class ToolsControl(QObject):

@@ -30,7 +30,8 @@ from app.system.places import data_folder, flavour
 from app.system.translation import say
 from app.words.documents import given_words, part_words
 from app.words.models import facts_words
-from engine import Cancelled, ReadPrompt, packaged_models
+from engine import Cancelled, ReadPrompt
+from engine.host import packaged_models
 
 if TYPE_CHECKING:
     from app.state.chat.trace import TokenTrace

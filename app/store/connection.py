@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from app.store.errors import StoreInUse
-from engine import private_file, private_folder
+from engine.host import private_file, private_folder
 
 _WAIT_S = 2.0
 _LOCK_S = 0.25

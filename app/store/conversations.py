@@ -42,7 +42,8 @@ from app.store.indexes import mend_index, rebuild_search
 from app.store.search import SearchHit
 from app.store.store import Store
 from app.store.writer import RETRY_S, Change, OnTrouble, StoreWriter
-from engine import CancelToken, Translatable, private_file, private_folder
+from engine import CancelToken, Translatable
+from engine.host import private_file, private_folder
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:

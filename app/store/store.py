@@ -33,7 +33,8 @@ from app.store.rows import COLUMNS, WRITTEN, checksum, checksum_of_trace, messag
 from app.store.schema import check_header, check_log, check_tables, migrate
 from app.store.search import INDEXES, SearchHit, search
 from app.system.places import data_folder
-from engine import Translatable, private_file, private_folder
+from engine import Translatable
+from engine.host import private_file, private_folder
 
 FILE_NAME = "conversations.sqlite3"
 _PURGED = 200

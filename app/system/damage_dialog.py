@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from app.system.console import message_box
 from app.system.log_file import LOGGER, ProgramLog
 from app.system.places import forget_qt_paths, log_folder, outside_environment
-from engine import EXIT_DAMAGED, InstallationDamaged
+from engine import InstallationDamaged
+from engine.host import EXIT_DAMAGED
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMessageBox

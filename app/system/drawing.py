@@ -10,16 +10,8 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Signal
 
-from engine import (
-    DRAWING,
-    Cancelled,
-    CancelToken,
-    ChatTemplateFailed,
-    OutOfTime,
-    Translatable,
-    ask_child,
-    unpacked,
-)
+from engine import Cancelled, CancelToken, ChatTemplateFailed, Translatable
+from engine.host import DRAWING, OutOfTime, ask_child, unpacked
 
 Kind = Literal["svg", "html", "mermaid"]
 _SECONDS = 5.0

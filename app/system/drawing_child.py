@@ -17,7 +17,8 @@ from PySide6.QtCore import QBuffer, QIODevice, QRectF, Qt
 from PySide6.QtGui import QFont, QGuiApplication, QImage, QLinearGradient, QPainter, QTextDocument
 from PySide6.QtSvg import QSvgRenderer
 
-from engine import Tell, Translatable, answer_parent, close_doors, packed
+from engine import Translatable
+from engine.host import Tell, answer_parent, close_doors, packed
 
 _MEMORY_BYTES = 800 * 2**20
 """The memory of drawing beside the process itself; Qt and the fonts are most of it."""

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from app.system.resources import ResourceDamaged
-from engine import __version__, installation_folder
+from engine import __version__
+from engine.host import installation_folder
 
 _FOLDER = "licences"
 _OURS = "outrider"

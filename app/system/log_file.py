@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from app.system.places import is_frozen
-from engine import __version__, private_file, private_folder
+from engine import __version__
+from engine.host import private_file, private_folder
 
 LOGGER = logging.getLogger("outrider")
 """The program's logger. Other libraries' logs are left out: they may quote anything."""

@@ -13,16 +13,8 @@ from pathlib import Path
 
 from platformdirs import user_config_path, user_data_path, user_log_path
 
-from engine import (
-    Installation,
-    InstallationDamaged,
-    __version__,
-    cache_folder,
-    folder_key,
-    installation_folder,
-    tighten,
-    tighten_cache,
-)
+from engine import InstallationDamaged, __version__
+from engine.host import Installation, cache_folder, folder_key, installation_folder, tighten, tighten_cache
 
 _NAME = "outrider"
 _LIBRARY_PATH = "LD_LIBRARY_PATH"

@@ -16,7 +16,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from engine import private_folder, write_whole
+from engine.host import private_folder, write_whole
 
 ANSWER_S = 20.0
 """The seconds for the first one to answer; it may have begun a moment ago itself."""

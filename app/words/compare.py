@@ -22,7 +22,8 @@ from app.system.translation import number
 from app.words.figures import SEPARATOR, UNKNOWN, accepted, percent, speed, times
 
 if TYPE_CHECKING:
-    from engine import FullSize, Spread, WayFigures, WaysReport
+    from engine import Spread, WayFigures, WaysReport
+    from engine.host import FullSize
 
 
 def duration(seconds: float) -> str:

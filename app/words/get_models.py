@@ -11,7 +11,7 @@ from app.state.models.downloads import Download
 from app.state.models.names import file_size, shown_name
 from app.system.translation import fill, number, say
 from app.words.figures import SEPARATOR
-from engine import PackagedModel, Recommendation, StoredModel
+from engine.host import PackagedModel, Recommendation, StoredModel
 
 
 def short_name(name: str) -> str:

@@ -15,7 +15,9 @@ from linux_packages.needs import read_files
 import engine
 from app.state.markdown.code_colors import LEXER_MODULES
 from app.system.translation import LANGUAGES
+from engine import host
 from engine.documents import kinds
+from engine.lazy import homes
 from engine.loading.open import LAZY_MODULES
 
 # Never imported by the program, but named somewhere in what it imports.
@@ -85,7 +87,7 @@ def hidden_imports() -> list[str]:
             *LAZY_MODULES,
             *LEXER_MODULES,
             *(f"{kinds.__name__}.{module.name}" for module in iter_modules(kinds.__path__)),
-            *engine.HOMES,
+            *(home for door in (engine, host) for home in homes(str(door.__file__)).values()),
         }
     )
 
@@ -155,7 +157,8 @@ def keeps_data(place: str) -> bool:
     if ".dist-info/" in path:
         # The rest tells how it was installed here: from which folder, with which hashes.
         return path.endswith("/METADATA")
-    return not path.endswith((".pyi", ".h", ".a", ".lib", "/py.typed", ".cmake"))
+    # The engine reads its own stubs: they list what its doors offer.
+    return path.startswith("engine/") or not path.endswith((".pyi", ".h", ".a", ".lib", "/py.typed", ".cmake"))
 
 
 def needed_libraries(libraries: Mapping[str, Path], system: str) -> set[str]:

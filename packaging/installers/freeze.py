@@ -53,7 +53,8 @@ def freeze(python: Path, flavour: str, llama_source: Path) -> Path:
 def _check(program: Path) -> None:
     """True if the program would find itself whole. Raises SetupError."""
     sys.path.insert(1, str(ROOT))
-    from engine import Installation, InstallationDamaged  # noqa: PLC0415 - needs nothing that is not here
+    from engine import InstallationDamaged  # noqa: PLC0415 - needs nothing that is not here
+    from engine.host import Installation  # noqa: PLC0415 - needs nothing that is not here
 
     try:
         installation = Installation(program / "_internal")

@@ -10,8 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from engine import Document, DocumentRefused, ReadyDocument, read_document
+from engine import Document, DocumentRefused, read_document
 from engine.chat.limited_child import LimitedChild
+from engine.host import ReadyDocument
 from helpers import written_documents as written
 
 pytestmark = pytest.mark.soak

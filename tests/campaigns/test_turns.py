@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from engine import Cancelled, CancelToken, Finished, LoadConfig, RoundEvent, SpeculativeDecoder, cache_folder
+from engine import Cancelled, CancelToken, Finished, LoadConfig, RoundEvent, SpeculativeDecoder
 from engine.backends.base import Backend, CacheCopy
 from engine.backends.on_disk import DiskCaches, KeptPart
 from engine.backends.saved import keep_caches
 from engine.events import GenerationResult
+from engine.host import cache_folder
 from engine.library.names import bundled_pair, resolve_source
 from engine.lookahead import calibration, knowledge
 from engine.lookahead.costs import CostModel

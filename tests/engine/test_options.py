@@ -21,10 +21,12 @@ from engine import (
     SpeculativeDecoder,
     TokenEvent,
     bundled_pair,
+    host,
     load,
 )
 from engine.backends.llama_cpp import loading
 from engine.backends.llama_cpp.library import STOCK_BUILD
+from engine.lazy import homes
 from engine.options import GenerationOptions, LoadOptions
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.paths import ROOT
@@ -57,16 +59,17 @@ async def _use_of_types() -> None:
 
 def test_type_checkers_see_the_public_names() -> None:
     assert (ROOT / "engine" / "py.typed").is_file()
-    stub = ast.parse((ROOT / "engine" / "__init__.pyi").read_text("utf-8"))
-    shown = {
-        (f"engine.{node.module}", each.name, each.asname)
-        for node in stub.body
-        if isinstance(node, ast.ImportFrom)
-        for each in node.names
-    }
-    assert shown == {(home, name, name) for home, names in engine.HOMES.items() for name in names}
-    assert {name for _, name, _ in shown} <= set(dir(engine))
-    assert not [name for _, name, _ in shown if getattr(engine, name, None) is None]
+    for door in (engine, host):
+        stub = ast.parse(Path(str(door.__file__)).with_suffix(".pyi").read_text("utf-8"))
+        shown = {
+            (f"engine.{node.module}", each.name)
+            for node in stub.body
+            if isinstance(node, ast.ImportFrom)
+            for each in node.names
+        }
+        assert shown == {(home, name) for name, home in homes(str(door.__file__)).items()}
+        assert {name for _, name in shown} == set(door.__all__) <= set(dir(door))
+        assert not [name for _, name in shown if getattr(door, name, None) is None]
 
 
 @pytest.mark.parametrize("option", ["stop", "stop_tokens", "sampling", "speculation"])

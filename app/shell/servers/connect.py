@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QLocale, QObject
 
-import engine
 from app.bridge.job import Job
 from app.control.problems import describe
 from app.shell.program import Program
-from engine import Cancelled, EngineError
+from engine import Cancelled, EngineError, host
 
 if TYPE_CHECKING:
     from app.views.settings.connect import ConnectPart
-    from engine import OtherProgram, RoundTrip, ServerPlace
+    from engine.host import OtherProgram, RoundTrip, ServerPlace
 
 _ANY_MODEL = "outrider"
 """Any name means the model that is loaded."""
@@ -41,7 +40,7 @@ class ConnectControl(QObject):
     def follow(self) -> None:
         """List the programs on this machine."""
         if self._part is not None:
-            here = [(each.name, each.title, each.found) for each in engine.PROGRAMS]
+            here = [(each.name, each.title, each.found) for each in host.PROGRAMS]
             self._part.show_programs(
                 [(name, title) for name, title, found in here if found],
                 [(name, title) for name, title, found in here if not found],
@@ -51,7 +50,7 @@ class ConnectControl(QObject):
     @property
     def _chosen(self) -> OtherProgram:
         name = "" if self._part is None else self._part.name
-        return next((each for each in engine.PROGRAMS if each.name == name), engine.PROGRAMS[0])
+        return next((each for each in host.PROGRAMS if each.name == name), host.PROGRAMS[0])
 
     @property
     def _place(self) -> ServerPlace:
@@ -60,7 +59,7 @@ class ConnectControl(QObject):
         name = "" if decoder is None or decoder.target is None else decoder.target.name
         plain = name.isprintable() and not {'"', "'"} & {*name}
         root = program.server.url.removesuffix("/v1") or f"http://127.0.0.1:{program.settings.server_port}"
-        return engine.ServerPlace(root, name if name and plain else _ANY_MODEL, self._key())
+        return host.ServerPlace(root, name if name and plain else _ANY_MODEL, self._key())
 
     def _show(self, said: str = "", *, wrong: bool = False) -> None:
         if self._part is not None:
@@ -87,7 +86,7 @@ class ConnectControl(QObject):
             self._show(QCoreApplication.translate("Connect", "Switch the server on first, above."), wrong=True)
             return
         job = self._test = self._program.controller.tools.bench.start(
-            lambda cancel: engine.ask_as_program(place, interface, cancel=cancel)
+            lambda cancel: host.ask_as_program(place, interface, cancel=cancel)
         )
         job.result.add_done_callback(lambda done: self._answered(job, done))
         self._show(QCoreApplication.translate("Connect", "Asking {address}…").format(address=place.root))

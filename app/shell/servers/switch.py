@@ -9,7 +9,8 @@ from PySide6.QtCore import QObject, QTimer
 
 from app.shell.program import Program
 from app.shell.servers.connect import ConnectControl
-from engine import Translatable, write_whole
+from engine import Translatable
+from engine.host import write_whole
 
 if TYPE_CHECKING:
     from app.views.settings.server import ServerPage

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.state.chat.held_document import HeldDocument
-from engine import TextRefused, decode_text
+from engine.host import TextRefused, decode_text
 
 LARGEST = 2**20
 """Bytes of a file."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from app.state.chat.attachments import split_question
-from engine import QuotedPart, find_repeated, read_quoted
+from engine.host import QuotedPart, find_repeated, read_quoted
 
 _CITED = re.compile(r"\[(\d{1,5}(?:\s?[,;]\s?\d{1,5}){0,9})\]")
 _PAGE = re.compile(r"(page|slide) (\d{1,6})\b")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from app.state.chat.transcript import Entry, Exchange
 
 if TYPE_CHECKING:
-    from engine import PromptFit
+    from engine.host import PromptFit
 
 _ROOM = 16
 """One part in so many of a context that is offered stays free for the reply, as the engine keeps it."""

@@ -18,7 +18,8 @@ from app.state.chat.citations import CitedPart
 from app.state.chat.held_document import HeldDocument
 from app.state.chat.kept_document import KeptDocument
 from app.state.chat.pictures import KIND, held_picture, picture_in
-from engine import LARGEST_DOCUMENT, DocumentRefused, ReadyDocuments, looks_like_picture, read_document
+from engine import DocumentRefused, read_document
+from engine.host import LARGEST_DOCUMENT, ReadyDocuments, looks_like_picture
 
 SUFFIXES = frozenset(
     [

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from app.state.chat.kept_document import KeptDocument
-from engine import Document, ReadyDocument
+from engine import Document
+from engine.host import ReadyDocument
 
 
 @dataclass(frozen=True, slots=True, eq=False)

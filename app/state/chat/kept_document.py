@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from engine import LARGEST_DOCUMENT, Document
+from engine import Document
+from engine.host import LARGEST_DOCUMENT
 
 _LARGEST_TEXT = 64 * 2**20
 """The largest unpacked text, in bytes."""

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from app.state.chat.attachments import plain_name
 from app.state.conversations.files import ConversationRefused, Note
-from engine import READING_CHATS, CancelToken, ChatTemplateFailed, OutOfTime, Translatable, ask_child, unpacked
+from engine import CancelToken, ChatTemplateFailed, Translatable
+from engine.host import READING_CHATS, OutOfTime, ask_child, unpacked
 
 _SECONDS = 30.0
 """Processor time of the child, from one thing that it tells to the next."""

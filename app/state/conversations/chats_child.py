@@ -10,7 +10,7 @@ from app.state.conversations.brought import conversation_of, own_source, source_
 from app.state.conversations.files import ConversationRefused, to_json
 from app.state.conversations.json_stream import Senseless
 from app.state.conversations.sources import Found, chats_in, is_source
-from engine import Tell, answer_parent, close_doors, packed
+from engine.host import Tell, answer_parent, close_doors, packed
 
 _MEMORY_BYTES = 800 * 2**20
 """The memory of reading beside the process itself."""

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 from app.state.conversations.formats import READERS
 from app.state.conversations.sources import has_chats, is_source, zip_directory
-from engine import first_part, is_proof
+from engine.host import first_part, is_proof
 
 Kind = Literal["model", "folder", "conversation", "file", "missing", "proof"]
 

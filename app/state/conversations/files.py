@@ -50,7 +50,8 @@ from app.state.conversations.values import (
     time_in,
     values_in,
 )
-from engine import Translatable, write_whole
+from engine import Translatable
+from engine.host import write_whole
 
 FORMAT = "outrider-conversation"
 VERSION = 2

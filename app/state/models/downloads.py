@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from engine import FoundPlace, FoundRepository, Recommended, StoredModel
+from engine.host import FoundPlace, FoundRepository, Recommended, StoredModel
 
 DownloadState = Literal["running", "paused", "failed", "newer", "done"]
 """newer: another file of its name is here, and the hub's is taken in its place only when that is asked for."""

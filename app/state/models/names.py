@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine import ModelFile, Translatable, full_size_folder
+from engine import ModelFile, Translatable
+from engine.host import full_size_folder
 
 _PART = re.compile(r"-\d{5}-of-\d{5}$")
 _HASH = re.compile(r"(?:sha\d+[-:])?[0-9a-fA-F]{16,}")

@@ -11,7 +11,7 @@ from app.views.widgets.icons import keep_icon
 from app.views.widgets.theme import Theme, fixed_font
 from app.words.documents import parts_words
 from app.words.figures import SEPARATOR, lines
-from engine import read_quoted
+from engine.host import read_quoted
 
 SHOWN = 20_000
 """Characters of a file that are shown; all of them were sent."""

@@ -36,7 +36,7 @@ from app.words.compare import (
 )
 
 if TYPE_CHECKING:
-    from engine import FullSize
+    from engine.host import FullSize
 
 _SIZE = QSize(720, 760)
 

@@ -23,7 +23,7 @@ from app.views.markdown.code_writer import CODE_MARGIN, CodeBox
 from app.views.markdown.preview import PageQuestion, Preview, kind_of
 from app.views.widgets.icons import keep_icon
 from app.views.widgets.theme import Theme
-from engine import write_whole
+from engine.host import write_whole
 
 _COPIED_MS = 1_500
 _TOLD_MS = 6_000

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from app.system.drawing import Drawing, Kind
 from app.system.translation import say
 from app.views.markdown.link_question import LinkQuestion
-from engine import write_whole
+from engine.host import write_whole
 
 _LARGEST = 500_000
 """Characters of code that are drawn."""

@@ -33,7 +33,7 @@ from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.keys import Dialog
 from app.views.widgets.labels import ltr
 from app.words.get_models import by_hand, facts, needed_words, progress, stored_words, title
-from engine import FoundPlace, FoundRepository, PackagedModel, Recommendation, StoredModel, quantisations_of
+from engine.host import FoundPlace, FoundRepository, PackagedModel, Recommendation, StoredModel, quantisations_of
 
 _PLACE = Qt.ItemDataRole.UserRole
 

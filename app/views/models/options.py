@@ -27,7 +27,8 @@ from app.views.widgets.picker import PATH_ROLE, Picker
 from app.views.widgets.plain_style import plain_title
 from app.views.widgets.scroll_page import ScrollPage
 from app.views.widgets.theme import Theme
-from engine import ModelFile, gpu_offload, usable_cache_types
+from engine import ModelFile
+from engine.host import gpu_offload, usable_cache_types
 
 _SIZE = QSize(600, 640)
 _TYPED: tuple[Field, ...] = ("context", "threads", "gpu_layers", "rpc")

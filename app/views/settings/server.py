@@ -19,7 +19,7 @@ from app.settings.settings import Settings
 from app.system.translation import say
 from app.views.settings.connect import ConnectPart
 from app.views.settings.fields import mark
-from engine import ServerFigures, ServerLine
+from engine.host import ServerFigures, ServerLine
 
 _LABELS = 140
 _BETWEEN = 4

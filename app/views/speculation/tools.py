@@ -13,7 +13,7 @@ from app.views.widgets.boxes import in_column, in_row
 from app.views.widgets.icons import icon_button, keep_icon
 from app.views.widgets.keys import settle_hover
 from app.views.widgets.theme import Theme
-from engine import write_whole
+from engine.host import write_whole
 
 _SAID_MS = 8_000
 

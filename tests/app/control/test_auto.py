@@ -7,7 +7,7 @@ import pytest
 from app.settings.settings import Settings
 from app.views.widgets.labels import FixedHeightLabel
 from app.views.widgets.picker import Picker
-from engine import cache_folder
+from engine.host import cache_folder
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
 

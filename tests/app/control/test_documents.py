@@ -15,7 +15,8 @@ from app.state.chat.kept_document import KeptDocument, document_from_json, docum
 from app.views.chat.sent_picture import SentPicture
 from app.views.window.large_picture import LargePicture
 from app.views.window.reader import Reader
-from engine import Document, Section, picture_part, read_quoted
+from engine import Document, Section
+from engine.host import picture_part, read_quoted
 from helpers import written_documents as written
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window

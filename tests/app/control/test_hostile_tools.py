@@ -10,7 +10,8 @@ import pytest
 
 from app.settings.settings import Settings
 from app.state.chat.transcript import Exchange
-from engine import Message, ServerConfig, ToolCall
+from engine import Message, ToolCall
+from engine.host import ServerConfig
 from helpers.decoding.scripted_decoder import Script
 from helpers.paths import ROOT
 from helpers.window.app_window import OpenWindow, Window

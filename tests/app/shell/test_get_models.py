@@ -15,7 +15,7 @@ from app.shell.windows import begin_introduction
 from app.views.models.get_models import GetModelsDialog
 from app.views.settings.dialog import PAGES, SettingsDialog
 from app.views.window.first_launch import FirstLaunchView
-from engine import Machine, Recommendation, Recommended
+from engine.host import Machine, Recommendation, Recommended
 from engine.library.forecast import MachinePace
 from helpers.decoding.scripted_decoder import Script
 from helpers.hub import Fault, LocalHub

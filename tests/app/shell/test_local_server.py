@@ -20,16 +20,8 @@ from app.state.models.selection import Loaded
 from app.system.translation import fill
 from app.views.settings.connect import ConnectPart
 from app.views.settings.server import ServerPage
-from engine import (
-    InvalidRequest,
-    LocalServer,
-    Message,
-    ServerAddress,
-    ServerFigures,
-    ServerLine,
-    Translatable,
-    bundled_pair,
-)
+from engine import InvalidRequest, LocalServer, Message, ServerAddress, Translatable, bundled_pair
+from engine.host import ServerFigures, ServerLine
 from helpers.decoding.serving import asked
 from helpers.window.app_window import OpenWindow, Window
 from helpers.window.settings_window import open_settings

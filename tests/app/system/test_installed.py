@@ -24,7 +24,8 @@ from app.system.places import (
     restore_environment,
     settings_path,
 )
-from engine import InstallationDamaged, __version__, cache_folder
+from engine import InstallationDamaged, __version__
+from engine.host import cache_folder
 from helpers.children.bundle import make_bundle, run_frozen
 from helpers.processes import run_python
 from helpers.window.app_window import OpenWindow

@@ -13,7 +13,8 @@ from app.control.problems import describe
 from app.settings.settings import Settings
 from app.system.translation import LANGUAGES, choose, fill, install, number, say
 from app.words import figures as words
-from engine import BuiltinChoice, FolderUnreadable, ModelFileBroken, Translatable, builtin_host
+from engine import FolderUnreadable, ModelFileBroken, Translatable
+from engine.host import BuiltinChoice, builtin_host
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
 

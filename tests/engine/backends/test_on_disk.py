@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine import forget_caches, forget_other_caches
 from engine.backends import on_disk
 from engine.backends.base import Backend
 from engine.backends.llama_cpp.backend import LlamaCppBackend
@@ -28,6 +27,7 @@ from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, InvalidRequest
 from engine.events import Finished, PromptProgress, TokenEvent
+from engine.host import forget_caches, forget_other_caches
 from engine.library.names import bundled_pair, resolve_source
 from helpers.models.pairs import open_files, open_shared
 from helpers.paths import SHARED_MODELS

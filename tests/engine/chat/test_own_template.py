@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from engine import ChatTemplateFailed, InvalidRequest, LoadConfig, load, read_template, template_names
+from engine import ChatTemplateFailed, InvalidRequest, LoadConfig, load
+from engine.host import read_template, template_names
 
 THINKING = """
 {%- if effort is not defined %}{% set effort = "low" %}{% endif -%}

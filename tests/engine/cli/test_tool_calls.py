@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 import engine.cli.tools
-from engine import CancelToken, Message, Permission, Permissions, Toolbox, ToolCall, read_servers
+from engine import CancelToken, Message, Permission, Permissions, Toolbox, ToolCall
 from engine.cli.main import main
 from engine.cli.tool_calls import TerminalCalls
+from engine.host import read_servers
 from engine.tools.mcp_client import ServerOffer
 from engine.tools.servers import ServerConfig
 from helpers.paths import ROOT

@@ -4,19 +4,9 @@ import random
 
 import pytest
 
-from engine import (
-    Document,
-    GivenDocuments,
-    PartIndex,
-    QuotedPart,
-    Section,
-    find_repeated,
-    parts_of,
-    quote_document,
-    read_quoted,
-    with_neighbours,
-)
+from engine import Document, GivenDocuments, Section
 from engine.documents.find import FoundPart
+from engine.host import PartIndex, QuotedPart, find_repeated, parts_of, quote_document, read_quoted, with_neighbours
 
 
 def document(*texts: str) -> Document:

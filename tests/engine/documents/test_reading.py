@@ -7,12 +7,13 @@ import zipfile
 
 import pytest
 
-from engine import Document, DocumentRefused, page_picture, read_document
+from engine import Document, DocumentRefused, read_document
 from engine.documents import kinds
 from engine.documents.decoded import decode_text
 from engine.documents.document import table
 from engine.documents.kinds.pdf import _without_break
 from engine.documents.refused import NotReadable
+from engine.host import page_picture
 from helpers import written_documents as written
 
 

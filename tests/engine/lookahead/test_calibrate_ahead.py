@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from engine import Cancelled, CancelToken, InvalidRequest, ModelNotLoaded, SpeculativeDecoder, cache_folder
+from engine import Cancelled, CancelToken, InvalidRequest, ModelNotLoaded, SpeculativeDecoder
 from engine.backends.base import Backend
+from engine.host import cache_folder
 from engine.library.names import resolve_source
 from engine.lookahead import calibration, knowledge
 from engine.lookahead.costs import CostModel

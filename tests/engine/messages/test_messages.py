@@ -18,8 +18,8 @@ from engine import (
     ToolCall,
     ToolResult,
     Translatable,
-    parts_from_json,
 )
+from engine.host import parts_from_json
 
 CALL = ToolCall("call-1", "weather", {"place": "Köln", "days": 3})
 EVERYTHING = Message(

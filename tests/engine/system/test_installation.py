@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from engine import Installation, InstallationDamaged, NotAvailable, check_installation, installation_folder
+from engine import InstallationDamaged, NotAvailable
 from engine.config import LoadConfig
+from engine.host import Installation, check_installation, installation_folder
 from engine.loading.open import open_backend
 from engine.system.installation import extra_advice
 from helpers.children.bundle import make_bundle, run_frozen

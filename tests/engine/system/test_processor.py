@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from engine import NotAvailable, check_processor
+from engine import NotAvailable
+from engine.host import check_processor
 from engine.system import processor
 from helpers.children.other_processor import ELSEWHERE, SAID, deadly_llama
 from helpers.processes import run_python

@@ -13,20 +13,9 @@ from xml.etree import ElementTree as ET
 import httpx
 import pytest
 
-from engine import (
-    BuiltinChoice,
-    Cancelled,
-    CancelToken,
-    FoundChat,
-    Permission,
-    Permissions,
-    Toolbox,
-    ToolCall,
-    ToolOutput,
-    builtin_host,
-    planned_calls,
-)
+from engine import Cancelled, CancelToken, Permission, Permissions, Toolbox, ToolCall, ToolOutput
 from engine.errors import EngineError
+from engine.host import BuiltinChoice, FoundChat, builtin_host, planned_calls
 from engine.messages.message import Message
 from engine.tools.builtin.web_page import FetchPageTool, is_public
 

@@ -21,20 +21,18 @@ import pytest
 from engine import (
     Cancelled,
     CancelToken,
-    McpHost,
     Message,
     Permission,
     Responder,
-    ServerConfig,
     Tool,
     Toolbox,
     ToolCall,
     ToolOutput,
     ToolsEnded,
     ToolServerFailed,
-    ToolServers,
     run_tools,
 )
+from engine.host import McpHost, ServerConfig, ToolServers
 from helpers.paths import ROOT
 from helpers.tools.fake_tools import Replies, reply
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine import InvalidRequest, ServerConfig, read_servers, servers_elsewhere, write_servers
+from engine import InvalidRequest
+from engine.host import ServerConfig, read_servers, servers_elsewhere, write_servers
 
 EVERYTHING = {
     "mcpServers": {

@@ -21,16 +21,15 @@ from engine import (
     LoadConfig,
     LoadProgress,
     Message,
-    PromptFit,
     PromptProgress,
     ReadPrompt,
     RoundEvent,
-    ThinkingSwitch,
     TokenEvent,
     ToolCall,
 )
 from engine.chat.reply_grammar import TagGrammar
 from engine.chat.reply_parts import ReplyParser
+from engine.host import PromptFit, ThinkingSwitch
 from engine.loading.source import Source
 from engine.methods import DRAFT_MODEL
 from helpers.decoding.fake_backend import FakeBackend

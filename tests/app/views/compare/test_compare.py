@@ -17,7 +17,7 @@ from app.views.compare.compare import CompareDialog
 from app.views.compare.dialog import RunDialog
 from app.views.compare.sweep import SweepDialog
 from app.words.compare import best_words
-from engine import EngineError, Equality, SamplingConfig
+from engine import EngineError, Equality, SamplingConfig, host
 from helpers.decoding.scripted_compare import ScriptedCompare, report, way
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
@@ -216,7 +216,7 @@ def test_it_says_that_the_window_asks(
     window = open_window(pair=demo_pair)
     window.models.unload()
     window.wait(lambda: window.models.settled)
-    monkeypatch.setattr(engine, "available_memory", lambda: 1_000_000)
+    monkeypatch.setattr(host, "available_memory", lambda: 1_000_000)
     dialog = _begun(window)
     window.wait(lambda: dialog.word.text() == "Confirm in the main window that the models may be loaded")
     window.models.decline_load()
@@ -282,7 +282,7 @@ def test_a_growth_that_was_cancelled_too_late_changes_nothing(
         go_on.wait(10)
         return SimpleNamespace(path=tmp_path / "grown.gguf")
 
-    monkeypatch.setattr(engine, "full_size_target", grow)
+    monkeypatch.setattr(host, "full_size_target", grow)
     compare.grow()
     window.wait(begun.is_set)
     compare.cancel("compare")
@@ -300,9 +300,8 @@ def test_what_was_chosen_before_the_demo_grew_is_chosen_again(
     compare, models = window.program.compare, window.models
     models.choose_draft(None)
     chosen, grown = models.list.selection, tmp_path / "grown.gguf"
-    monkeypatch.setattr(
-        engine, "full_size_target", lambda **_: SimpleNamespace(path=grown, size=1, expected_ms=1.0, limited_by="")
-    )
+    full_size = SimpleNamespace(path=grown, size=1, expected_ms=1.0, limited_by="")
+    monkeypatch.setattr(host, "full_size_target", lambda **_: full_size)
     monkeypatch.setattr("app.control.compare.full_size_folder", lambda: tmp_path)
 
     def grow() -> None:

@@ -8,7 +8,6 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 import app.shell.library_windows
-import engine
 from app.settings.model_choices import ModelMemory
 from app.settings.settings import Settings
 from app.state.models.models import ModelList
@@ -16,6 +15,7 @@ from app.views.models.library import LibraryDialog
 from app.views.models.options import ModelOptionsDialog
 from app.views.widgets.notices import LoadNotice
 from app.views.window.file_drops import DropVeil
+from engine import host
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
 
@@ -262,7 +262,7 @@ def test_a_load_that_would_not_fit_is_announced(
     script = Script()
     window = open_window(script, pair=demo_pair)
     loads = len(script.loads)
-    monkeypatch.setattr(engine, "available_memory", lambda: 10**6)
+    monkeypatch.setattr(host, "available_memory", lambda: 10**6)
     announced = window.main.findChild(LoadNotice, options=Qt.FindChildOption.FindChildrenRecursively)
     assert announced is not None
     window.models.choose_target(demo_pair[1])

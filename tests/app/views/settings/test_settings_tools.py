@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QApplication, QPushButton, QTreeWidgetItem
 from app.state.tools.choice import ToolChoice
 from app.views.chat.tool_picture import plot_of
 from app.views.settings.tools import ToolsPage
-from engine import BuiltinChoice, CancelToken, Permission, builtin_host
+from engine import CancelToken, Permission
+from engine.host import BuiltinChoice, builtin_host
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
 from helpers.window.settings_window import open_settings

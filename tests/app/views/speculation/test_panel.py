@@ -21,7 +21,8 @@ from app.views.speculation.counters import CounterGrid
 from app.views.speculation.panel import ROUNDS_SHOWN, SpeculationPanel
 from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme
-from engine import GenerationStats, MethodStats, PromptProgress, RoundEvent, TokenEvent, write_whole
+from engine import GenerationStats, MethodStats, PromptProgress, RoundEvent, TokenEvent
+from engine.host import write_whole
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
 

@@ -36,7 +36,7 @@ from app.views.markdown.link_question import LinkQuestion
 from app.views.models.get_models import GetModelsDialog
 from app.views.widgets.notices import ContextNotice, LoadNotice
 from app.views.window.prompt_dialog import PromptDialog
-from engine import GenerationResult, InstallationDamaged, ReadPrompt, ToolCall
+from engine import GenerationResult, InstallationDamaged, ReadPrompt, ToolCall, host
 from engine.library.ollama import NamedModel
 from helpers.decoding.scripted_compare import ScriptedCompare
 from helpers.decoding.scripted_decoder import Script, ScriptedDecoder
@@ -183,9 +183,9 @@ def test_nothing_that_comes_from_outside_is_read_as_html(window: Window, monkeyp
 def _tell_downloads(window: Window) -> None:
     """Have all that the dialog for models shows come from hostile hubs, disks and programs."""
     downloads, model = window.program.downloads, NamedModel(DATA, Path(f"{NAME}.gguf"))
-    downloads.places = (engine.FoundPlace(DATA, Path(NAME), (model,)),)
+    downloads.places = (host.FoundPlace(DATA, Path(NAME), (model,)),)
     files = (f"{NAME}.Q4_K_M.gguf", f"{NAME}.gguf")
-    downloads.found = tuple(engine.FoundRepository(DATA, 1, 1, DATA, gated, files) for gated in (True, False))
+    downloads.found = tuple(host.FoundRepository(DATA, 1, 1, DATA, gated, files) for gated in (True, False))
     states: tuple[DownloadState, ...] = ("running", "paused", "failed", "done")
     downloads.listed = tuple(Download(f"{DATA} {state}", state=state, problem=DATA) for state in states)
     downloads.trouble = DATA

@@ -34,7 +34,8 @@ from app.system.translation import install
 from app.views.markdown.code_bars import CodeBar
 from app.views.markdown.link_question import LinkQuestion
 from app.words.get_models import short_name
-from engine import PROGRAMS, ContextFull, ModelFileBroken, ModelTooLarge, packaged_models
+from engine import ContextFull, ModelFileBroken, ModelTooLarge
+from engine.host import PROGRAMS, packaged_models
 from engine.hub.catalogue import catalogue
 from helpers.decoding.scripted_compare import ScriptedCompare
 from helpers.decoding.scripted_decoder import Script
