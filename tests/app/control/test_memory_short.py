@@ -10,6 +10,7 @@ import engine.loading.trial
 from app.settings.settings import Settings
 from app.state.models.load_options import LoadChoice, needs_with
 from app.state.models.selection import Loaded
+from engine import host
 from helpers.window.app_window import OpenWindow, Window
 
 Pair = tuple[Path, Path]
@@ -21,7 +22,7 @@ class Memory:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.free = 10**12
-        for module in (engine, engine.loading.trial):
+        for module in (host, engine.loading.trial):
             patch.setattr(module, "available_memory", lambda: self.free)
 
 
