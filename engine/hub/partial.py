@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import sys
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -19,7 +18,7 @@ from typing import Any, Final, Self
 from engine.cancel import CancelToken
 from engine.errors import DownloadFailed
 from engine.system.cache_files import read_json
-from engine.system.files import write_whole
+from engine.system.files import lock_alone, write_whole
 from engine.translatable import Translatable
 
 PARTIAL: Final = ".outrider-partial"
@@ -271,7 +270,7 @@ def _locked(path: Path) -> Any:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
         file = os.fdopen(descriptor, "r+b", buffering=0)
         try:
-            _lock(descriptor)
+            lock_alone(descriptor)
             # Whoever had it may have finished meanwhile: then this is a model by now.
             if path.exists() and os.fstat(descriptor).st_ino == path.stat().st_ino:
                 return file
@@ -279,17 +278,3 @@ def _locked(path: Path) -> Any:
             file.close()
             raise
         file.close()
-
-
-def _lock(descriptor: int) -> None:
-    if sys.platform == "win32":
-        import msvcrt  # noqa: PLC0415 - where it is
-
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            raise BlockingIOError(errno.EAGAIN, "locked") from None
-    else:
-        import fcntl  # noqa: PLC0415 - where it is
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -6,6 +6,7 @@ Windows the folders of a user's profile are private to begin with, and modes are
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -90,6 +91,21 @@ def _set_mode(path: Path, mode: int) -> None:
     if _HAS_MODES and stat.S_IMODE(path.stat().st_mode) != mode:
         with suppress(OSError):
             path.chmod(mode)
+
+
+def lock_alone(descriptor: int) -> None:
+    """Lock an open file for this process, until it is closed. Raises OSError; BlockingIOError where another has it."""
+    if sys.platform == "win32":
+        import msvcrt  # noqa: PLC0415 - where it is
+
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            raise BlockingIOError(errno.EAGAIN, "locked") from None
+    else:
+        import fcntl  # noqa: PLC0415 - where it is
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def write_whole(path: Path, data: bytes, *, lasting: bool = True, private: bool = False) -> None:

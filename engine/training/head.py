@@ -7,7 +7,7 @@ import importlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -18,11 +18,11 @@ from engine.cancel import CancelToken
 from engine.checks import is_whole
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
-from engine.errors import InvalidRequest, NotAvailable, TrainingError
+from engine.errors import InvalidRequest, LoadFailed, NotAvailable, TrainingError
 from engine.library.names import resolve_source
-from engine.system.files import expanded, private_folder, write_whole
+from engine.system.files import expanded, lock_alone, private_folder, write_whole
 from engine.system.installation import extra_advice, extra_installed
-from engine.system.machine import available_memory, physical_cores
+from engine.system.machine import available_memory, physical_cores, tells_of_no_memory
 from engine.training.collected import Collected, collect, record_type
 from engine.training.questions import bundled_questions, own_questions
 from engine.translatable import Translatable
@@ -165,11 +165,42 @@ class _Run:
 
     @contextmanager
     def folder_kept(self, *, resume: bool) -> Iterator[None]:
-        """Open the folder of what is collected; remove it behind the work, or where nothing was collected.
+        """Hold the folder of what is collected; remove it behind the work, or where nothing was collected.
 
         Raises TrainingError.
         """
-        if self._file.exists() and not resume:
+        try:
+            private_folder(self._folder)
+            with ExitStack() as behind, (self._folder / "lock").open("ab") as lock:
+                lock_alone(lock.fileno())
+                behind.callback(self._tidy)
+                self._begin(resume=resume)
+                yield
+        except BlockingIOError:
+            raise TrainingError(
+                Translatable(
+                    "Another program is training in {folder} already. Wait until it is done, or name another file "
+                    "(--out).",
+                    folder=self._folder,
+                )
+            ) from None
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise TrainingError(
+                Translatable("Cannot write to {folder}: {reason}.", folder=self._folder, reason=reason)
+            ) from None
+
+    def _has_replies(self) -> bool:
+        index = self._folder / "replies.jsonl"
+        return index.exists() and index.stat().st_size > 0
+
+    def _tidy(self) -> None:
+        if self._goal.exists() or not self._has_replies():
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _begin(self, *, resume: bool) -> None:
+        """Note the plan, or take that of what was begun. Raises TrainingError, OSError."""
+        if self._has_replies() and not resume:
             raise TrainingError(
                 Translatable(
                     "A training was begun in {folder}. Go on with it (--resume), or delete that folder.",
@@ -186,20 +217,7 @@ class _Run:
             raise TrainingError(
                 Translatable("The questions were changed since. Delete {folder} and begin anew.", folder=self._folder)
             )
-        self._plan = replace(self._plan, questions=digest)
-        try:
-            private_folder(self._folder)
-            self._note()
-            yield
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise TrainingError(
-                Translatable("Cannot write to {folder}: {reason}.", folder=self._folder, reason=reason)
-            ) from None
-        finally:
-            index = self._folder / "replies.jsonl"
-            if self._goal.exists() or not index.exists() or not index.stat().st_size:
-                shutil.rmtree(self._folder, ignore_errors=True)
+        self._note(questions=digest)
 
     def _go_on(self) -> None:
         """Take the plan of what was begun. Raises TrainingError."""
@@ -223,15 +241,8 @@ class _Run:
     def collect(self) -> None:
         """Have the target write what is missing. Raises what loading and replies raise, and TrainingError."""
         plan = self._plan
-        needed = plan.size + _MEMORY
-        if available_memory() < needed:
-            raise TrainingError(
-                Translatable(
-                    "Training needs {needed:.1f} GB of memory and {free:.1f} GB are free. Close other programs.",
-                    needed=needed / 1e9,
-                    free=available_memory() / 1e9,
-                )
-            )
+        if available_memory() < plan.size + _MEMORY:
+            raise self._no_memory()
         with SpeculativeDecoder() as decoder:
             config = LoadConfig(self._path, context_length=_CONTEXT, threads=plan.threads)
             decoder.attach_target(config, cancel=self._cancel)
@@ -254,6 +265,15 @@ class _Run:
                 done = min(next(replies), plan.tokens)
                 self._progress(TrainingProgress("collecting", done, plan.tokens))
             self._note(tokens=min(collected.learned, plan.tokens))
+
+    def _no_memory(self) -> TrainingError:
+        return TrainingError(
+            Translatable(
+                "Training needs {needed:.1f} GB of memory and {free:.1f} GB are free. Close other programs.",
+                needed=(self._plan.size + _MEMORY) / 1e9,
+                free=available_memory() / 1e9,
+            )
+        )
 
     def _check_disk(self, record: int) -> None:
         """Raise TrainingError where the disk has no room for what is to come."""
@@ -279,6 +299,10 @@ class _Run:
         torch.set_num_threads(self._plan.threads)
         try:
             return self._train()
+        except (MemoryError, RuntimeError) as error:  # PyTorch says either.
+            if isinstance(error, MemoryError) or tells_of_no_memory(str(error)):
+                raise self._no_memory() from None
+            raise
         finally:
             torch.set_num_threads(before)
 
@@ -286,7 +310,12 @@ class _Run:
         from engine.training.trainer import Trainer  # noqa: PLC0415 - torch takes long to import
         from engine.training.written import TargetFile, write_head  # noqa: PLC0415 - as above
 
-        target = TargetFile(self._path)
+        try:
+            target = TargetFile(self._path)
+        except OSError as error:
+            raise LoadFailed(
+                self._path, Translatable("it cannot be read ({error}).", error=error.strerror or error)
+            ) from None
         collected = Collected(self._folder, len(self._layers) * target.width)
         trainer = Trainer(collected, target, self._plan.seed, self._plan.tokens)
         kept = self._folder / "head.safetensors"

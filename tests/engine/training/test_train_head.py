@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -18,9 +23,12 @@ from engine.cancel import CancelToken
 from engine.cli.main import main
 from engine.errors import Cancelled, EngineError
 from engine.formats.draft_head import NORMED
-from engine.training import collected, head, questions, trainer
+from engine.system.files import lock_alone
+from engine.training import collected, head, questions, trainer, written
 from engine.training.head import layers_read
 from engine.training.questions import bundled_questions, mixed, own_questions
+from helpers.campaigns import Campaign
+from helpers.paths import ROOT
 
 
 class Killed(BaseException):
@@ -75,6 +83,11 @@ def test_killed_and_resumed_it_is_the_same_head_and_texts_are_the_targets(
             file.write(b'{"first": 1')
     with pytest.raises(TrainingError, match="--resume"):
         train_head(model, parts, tokens=100)
+    with (work / "lock").open("ab") as held:
+        lock_alone(held.fileno())
+        for resume in (False, True):
+            with pytest.raises(TrainingError, match="Another program is training"):
+                train_head(model, parts, tokens=100, resume=resume)
     for at in (2, 4):
         with pytest.raises(Killed):
             train_head(model, parts, tokens=100, resume=True, progress=killed_at({"training": at}))
@@ -83,6 +96,42 @@ def test_killed_and_resumed_it_is_the_same_head_and_texts_are_the_targets(
     assert (found.tokens, found.steps, found.acceptance) == (whole.tokens, whole.steps, whole.acceptance)
     assert [path.name for path in sorted(tmp_path.glob("*.*"))] == ["parts.gguf", "whole.gguf"]
     _is_of_use(model, found)
+
+
+_CHILD = """
+import sys
+from engine import train_head
+from engine.training import head, trainer
+head._PASSES, head._SAVED_EVERY_S, trainer._PLACES = 12, 0.5, 512
+train_head(sys.argv[1], sys.argv[2], tokens=1500, resume="--resume" in sys.argv)
+"""
+
+
+@pytest.mark.soak
+def test_killed_at_random_moments_it_is_the_same_head(model: Path, tmp_path: Path, campaign: Campaign) -> None:
+    whole, parts, rng = tmp_path / "whole.gguf", tmp_path / "parts.gguf", random.Random(campaign.seed)
+    work, began = tmp_path / "parts.gguf.training", perf_counter()
+
+    def ended(out: Path, seconds: float | None) -> bool:
+        resume = ["--resume"] if (work / "plan.json").exists() else []
+        child = subprocess.Popen([sys.executable, "-c", _CHILD, str(model), str(out), *resume], cwd=ROOT)
+        try:
+            assert child.wait(seconds) == 0
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+        return out.exists()
+
+    assert ended(whole, None)
+    seconds = perf_counter() - began
+    for _ in range(campaign.tries(20)):
+        if ended(parts, rng.uniform(0, 0.7 * seconds)):
+            assert parts.read_bytes() == whole.read_bytes()
+            parts.unlink()
+            shutil.rmtree(work, ignore_errors=True)  # The kill came between the two.
+    assert ended(parts, None)
+    assert parts.read_bytes() == whole.read_bytes()
+    assert [path.name for path in sorted(tmp_path.glob("*.*"))] == ["parts.gguf", "whole.gguf"]
 
 
 def _is_of_use(model: Path, made: TrainedHead) -> None:
@@ -141,13 +190,17 @@ def test_one_sentence_where_it_cannot_be(
     with monkeypatch.context() as full:
         full.setattr(shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(10**9, 10**9, 10**6))
         assert "of disk" in refused()
-    with monkeypatch.context() as full:
-
-        def no_room(*_: object, **__: object) -> None:
-            raise OSError(28, "No space left on device")
-
-        full.setattr(collected.Collected, "add", no_room)
-        assert "No space left on device" in refused()
+    no_memory = RuntimeError("DefaultCPUAllocator: can't allocate memory. Error code 12 (Cannot allocate memory)")
+    for place, name, error, told in (
+        (collected.Collected, "add", OSError(28, "No space left on device"), "No space left on device"),
+        (written, "TargetFile", OSError(2, "No such file or directory"), "cannot be read"),
+        (trainer, "Trainer", no_memory, "GB of memory"),
+    ):
+        with monkeypatch.context() as later:
+            if name != "add":
+                later.setattr(head._Run, "collect", lambda _run: None)
+            later.setattr(place, name, Mock(side_effect=error))
+            assert told in refused()
     with monkeypatch.context() as bare:
         bare.setattr(head, "extra_installed", lambda: False)
         assert "pip install" in refused()
