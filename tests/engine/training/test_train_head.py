@@ -26,6 +26,7 @@ from engine.formats.draft_head import NORMED
 from engine.system.files import lock_alone
 from engine.training import collected, head, questions, trainer, written
 from engine.training.head import layers_read
+from engine.training.muon import Muon
 from engine.training.questions import bundled_questions, mixed, own_questions
 from helpers.campaigns import Campaign
 from helpers.paths import ROOT
@@ -248,3 +249,19 @@ def test_each_question_is_asked_once_before_any_is_asked_again(own: Path) -> Non
         assert 0.02 < sum(held for _, held, *_ in asked) / len(asked) < 0.15
     assert len(bundled_questions(0)) > 500
     assert bundled_questions(0) != bundled_questions(1)
+
+
+@pytest.mark.parametrize("shape", [(24, 8), (8, 24)])
+def test_matrices_move_as_with_the_optimiser_of_pytorch(shape: tuple[int, int]) -> None:
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    begin, gradients = torch.randn(shape), torch.randn(5, *shape)
+    ends = []
+    for kind, options in ((Muon, {}), (torch.optim.Muon, {"weight_decay": 0.01, "momentum": 0.95})):
+        matrix = torch.nn.Parameter(begin.clone())
+        optimiser = kind([matrix], lr=0.1, **options)
+        for gradient in gradients:
+            matrix.grad = gradient.clone()
+            optimiser.step()
+        ends.append(matrix.detach() - begin)
+    assert (ends[0] - ends[1]).norm() < 0.02 * ends[1].norm()
