@@ -8074,6 +8074,22 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Die Adresse eines Servers hat kein ? und kein #. Schreiben Sie sie ohne diese.</translation>
         </message>
         <message>
+            <source>a piece of it is no JSON object</source>
+            <translation>ein Teil davon ist kein JSON-Objekt</translation>
+        </message>
+        <message>
+            <source>"choices" is no list of objects</source>
+            <translation>„choices“ ist keine Liste von Objekten</translation>
+        </message>
+        <message>
+            <source>it is longer than any reply should be</source>
+            <translation>sie ist länger, als eine Antwort sein sollte</translation>
+        </message>
+        <message>
+            <source>"delta" is no object</source>
+            <translation>„delta“ ist kein Objekt</translation>
+        </message>
+        <message>
             <source>Ending a reply at a token</source>
             <translation>Eine Antwort bei einem Token zu beenden</translation>
         </message>
@@ -8184,22 +8200,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>it lists no models</source>
             <translation>er nennt keine Modelle</translation>
-        </message>
-        <message>
-            <source>a piece of it is no JSON object</source>
-            <translation>ein Teil davon ist kein JSON-Objekt</translation>
-        </message>
-        <message>
-            <source>"choices" is no list of objects</source>
-            <translation>„choices“ ist keine Liste von Objekten</translation>
-        </message>
-        <message>
-            <source>it is longer than any reply should be</source>
-            <translation>sie ist länger, als eine Antwort sein sollte</translation>
-        </message>
-        <message>
-            <source>"delta" is no object</source>
-            <translation>„delta“ ist kein Objekt</translation>
         </message>
         <message>
             <source>the answer is longer than any should be</source>
@@ -8586,16 +8586,20 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>{path} ist keine GGUF-Datei: Nur für solche können Köpfe trainiert werden. Nennen Sie eine.</translation>
         </message>
         <message>
+            <source>Another program is training in {folder} already. Wait until it is done, or name another file (--out).</source>
+            <translation>In {folder} trainiert schon ein anderes Programm. Warten Sie, bis es fertig ist, oder nennen Sie eine andere Datei (--out).</translation>
+        </message>
+        <message>
+            <source>Cannot write to {folder}: {reason}.</source>
+            <translation>In {folder} kann nicht geschrieben werden: {reason}.</translation>
+        </message>
+        <message>
             <source>A training was begun in {folder}. Go on with it (--resume), or delete that folder.</source>
             <translation>In {folder} wurde ein Training begonnen. Setzen Sie es fort (--resume), oder löschen Sie diesen Ordner.</translation>
         </message>
         <message>
             <source>The questions were changed since. Delete {folder} and begin anew.</source>
             <translation>Die Fragen wurden seitdem geändert. Löschen Sie {folder}, und beginnen Sie neu.</translation>
-        </message>
-        <message>
-            <source>Cannot write to {folder}: {reason}.</source>
-            <translation>In {folder} kann nicht geschrieben werden: {reason}.</translation>
         </message>
         <message>
             <source>There is no training to go on with in {folder}. Omit --resume.</source>
