@@ -80,8 +80,8 @@ class EngineBridge(Responders):
 
     Attributes: loaded (what is really loaded, true also after a failed load); facts (of the loaded models, the target
     first); progress (of the load that is running, or None); measuring (whether the costs of the pair are being
-    measured); proving (whether ways are being measured against each other); thinking_modes (how the target can be told
-    to think); made (how the last reply was made, for a proof of it); pictured (puts pictures where files of messages
+    measured); proving (whether ways are being measured against each other); thinking_modes (the target's choices of
+    thinking); made (how the last reply was made, for a proof of it); pictured (puts pictures where files of messages
     stand for them, on any thread); token_names (texts of the target's tokens,
     as far as they came up in a reply). Methods are called on the Qt thread. A scan and a measurement of costs
     in the background give way to a load or a reply, and then begin again.

@@ -24,7 +24,7 @@ def race(
 ) -> None:
     """Answer a prompt with plain decoding, then speculatively, each alone on the machine.
 
-    `note` is told each token as it comes, with the seconds since its way had read the prompt, which the caches hold by
+    `note` receives each token as it comes, with the seconds since its way had read the prompt, which the caches hold
     then. Raises Cancelled, and what a reply raises.
     """
     ways: tuple[Lookahead, ...] = (0, request.ways[0])

@@ -46,7 +46,7 @@ class ToolBench:
         result, error = None, None
         try:
             result = job.run()
-        except BaseException as raised:  # noqa: BLE001 - whatever it is, it is told to the one who waits
+        except BaseException as raised:  # noqa: BLE001 - whatever it is, the waiting caller gets it
             error = raised
         with self._lock:
             self._running.pop(job, None)

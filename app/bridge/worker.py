@@ -101,7 +101,7 @@ class Worker:
                     self._background.appendleft(job)
                 return
             self._deliver(job, None, error)
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is told to the one who waits
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the waiting caller gets it
             self._deliver(job, None, error)
         else:
             self._deliver(job, result, None)

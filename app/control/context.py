@@ -168,7 +168,7 @@ class ContextController(QObject):
         except Cancelled:
             return
         except EngineError:
-            # A text that this model cannot read is told when it is sent.
+            # A text that this model cannot read is reported on sending.
             self._tell(None)
             return
         except Exception as error:  # noqa: BLE001 - logged; a meter is not worth a message

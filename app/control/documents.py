@@ -231,7 +231,7 @@ class ChatDocuments(QObject):
             result: _Result | None = None
             try:
                 result = work()
-            except Exception as error:  # noqa: BLE001 - whoever waits for it must be told
+            except Exception as error:  # noqa: BLE001 - it is passed to the waiting caller
                 note_error(error)
             # The loop may be closed by then.
             with contextlib.suppress(RuntimeError):

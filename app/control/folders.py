@@ -23,7 +23,7 @@ from engine import Cancelled, EngineError, FolderUnreadable
 class FolderController(QObject):
     """Hold the models folders of this run.
 
-    What fails is told to `failed`, that a scan begins to `working`. Signal: found() (the list of models changed).
+    Errors go to `failed`, the start of a scan to `working`. Signal: found() (the list of models changed).
     """
 
     found = Signal()

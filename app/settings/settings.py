@@ -129,8 +129,8 @@ class Settings:
     `server_on`, `server_host`, `server_port`, `server_names`: of the local server;
     `presets`, `prompts`: the user's own (app.state.settings.presets).
 
-    Lists and mappings in it are replaced, never changed in place: each setting that is set to another value is told to
-    the `listener` by its name, which saves all of them (see app.settings.autosave).
+    Lists and mappings in it are replaced, never changed in place: each change of a setting is reported to
+    the `listener` by the setting's name, and it saves all of them (see app.settings.autosave).
     """
 
     models_folders: list[str] = field(default_factory=list, metadata=kept(folders))

@@ -477,7 +477,7 @@ class ConversationStore:
     def import_file(self, path: Path, note: Note = note_nothing) -> Conversation:
         """Import the conversation of a file as a new one, all of it or nothing, and return it when it is on the disk.
 
-        For a thread that may wait; until `adopt` nobody else may have it. `note` is told how much is done, and may
+        For a thread that may wait; until `adopt` nobody else may have it. `note` receives the progress, and may
         raise an error to end it. Raises ConversationRefused.
         """
         imported = import_file(path, lambda: next(self._ids), lambda share: note(share / 2))

@@ -24,7 +24,7 @@ def keep_import(writer: StoreWriter, imported: Imported, name: str, note: Note) 
     """Store a conversation, and return when all of it is on the disk; not for the thread of the window or the writer.
 
     Until then it counts as deleted: it is in no list, and the next start removes it where this one was killed. `note`
-    is told how much is written, also while the disk takes nothing, and may raise an error: then nothing of it stays.
+    receives the written size, also while the disk stalls, and may raise an error: then nothing of it stays.
     Raises ConversationRefused (`name`: of its file) where it makes no sense to the store.
     """
     conversation = imported.conversation

@@ -85,7 +85,7 @@ def _may_read(path: str | Path, mode: int = os.R_OK) -> bool:
 def _walk(folder: str, depth: int) -> Iterator[str]:
     """Return the folder and those in it that can be read.
 
-    Changes of the others are told only of the folders around them.
+    For the others, only changes of their parent folders are reported.
     """
     try:
         with os.scandir(folder) as entries:

@@ -96,8 +96,8 @@ def restore_environment() -> None:
 
     The bootloader of a frozen program put its own folder in front, kept the value from before under another name, and
     started the program again (PyInstaller's manual, "Launching external programs"; onedir on Linux). Another start of
-    the program itself would take the path as set already, so it is told to begin afresh. Libraries are found as
-    before: the loader read the path when this process started.
+    the program itself would take the path as set already, so a variable makes it set the path anew. Libraries are
+    still found: the loader read the path when this process started.
     """
     if not is_frozen() or sys.platform in ("win32", "darwin"):
         return

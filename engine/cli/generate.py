@@ -292,11 +292,11 @@ def figures_line(result: GenerationResult) -> str:
     stats = result.stats
     parts = [f"{stats.emitted} tokens", f"{stats.tokens_per_second:.1f} tok/s"]
     if "tokens" in stats.untold:
-        parts = ["tokens and speed not told"]
+        parts = ["tokens and speed not reported"]
     if stats.proposed:
         parts.append(f"{100 * stats.acceptance_rate:.0f} % accepted")
     elif "acceptance" in stats.untold:
-        parts.append("acceptance not told")
+        parts.append("acceptance not reported")
     if stats.proposed and "rounds" not in stats.untold:
         parts.append(f"{stats.mean_length:.1f} tokens per round")
     return " · ".join([*parts, f"{result.method}, finish reason: {result.finish_reason}"])

@@ -118,7 +118,7 @@ class TerminalCalls:
     def _asked(self, tool: Tool, shown: list[str]) -> Permission | None:
         """Return the answer, given now or before; None if the question was cancelled.
 
-        What is asked about is shown even where nothing else is told.
+        A call to be confirmed is shown, quiet or not.
         """
         given = self._permissions.given(tool)
         if given is not None or not self._terminal:

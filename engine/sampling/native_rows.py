@@ -37,7 +37,7 @@ _SIGNATURES: dict[str, tuple[list[Any], Any]] = {
 class _Room(threading.local):
     """Hold memory for the functions' results, one for each thread: often a little of a large room is used.
 
-    And the rules that they were told last, which are mostly those of the next call.
+    And the rules of the last call, which the next one mostly repeats.
     """
 
     size = 0

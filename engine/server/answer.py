@@ -137,7 +137,7 @@ async def _stream(events: AsyncIterator[tuple[int, list[Event]]], form: Form) ->
                         yield said
             except (EngineError, TooMany) as error:
                 ending = form.failed(_sentence(error))
-            except Exception:  # noqa: BLE001 - the client is told, the log says which
+            except Exception:  # noqa: BLE001 - the client gets an error, the log says which
                 _log.exception("A reply broke off")
                 ending = form.failed(_FAILED)
             else:

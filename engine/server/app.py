@@ -100,7 +100,7 @@ def make_app(engine: EngineThread, defaults: Defaults, limits: Limits, *, ollama
             *(Route(path, answered) for path, answered in gets.items()),
             *(Route(path, answered, methods=["POST"]) for path, answered in posts.items()),
         ],
-        # Pages that may call it are told so with refusals too: without, they could not read why.
+        # Refusals carry CORS headers too: without them, an allowed page could not read the reason.
         middleware=[*(cors if limits.origins else []), Middleware(Guard, limits=limits)],
         exception_handlers={404: partial(_not_found, ollama=ollama), 405: _not_found, Exception: _failed},
         lifespan=routes.tidied,

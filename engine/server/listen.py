@@ -58,7 +58,7 @@ class Listener:
         shown = f"[{host}]" if ":" in host else host
         port = self._sockets[0].getsockname()[1]
         self.url = f"http://{shown}:{port}"
-        # Programs that are told localhost choose either address.
+        # Programs resolve localhost to either address.
         if (other := _LOOPBACKS.get(host)) is not None:
             try:
                 self._sockets.append(_listening(other, port))

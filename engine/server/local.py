@@ -51,7 +51,7 @@ class ServerAddress:
 class LocalServer:
     """Serve a decoder of the caller's. It listens from the beginning. Attributes: url, address.
 
-    `decoder` returns it, None as long as there is none; it may have no target, which requests are told. `hand`: brings
+    `decoder` returns it, None as long as there is none; without a target, requests get an error. `hand`: brings
     work to the thread that uses the decoder. Raises InvalidRequest if the address cannot be used.
 
     >>> from engine import LocalServer, ServerAddress, bundled_pair, load
@@ -107,7 +107,7 @@ class _Handed:
             if future.set_running_or_notify_cancel():
                 try:
                     future.set_result(work())
-                except BaseException as error:  # noqa: BLE001 - it is told to the one who waits
+                except BaseException as error:  # noqa: BLE001 - it is passed to the waiting caller
                     future.set_exception(error)
 
         self._hand(run)

@@ -62,7 +62,7 @@ def end_child(process: subprocess.Popen[bytes]) -> None:
 def ask_child(command: list[str], memory: int, check: Callable[[], None], request: bytes | None = None) -> bytes | None:
     """Return all that a child says until it ends; None if it took more memory than so many bytes.
 
-    `request`: what it is told; `check`: called all the time, and may raise an error, which ends it. Raises OSError
+    `request`: its input; `check`: called all the time, and may raise an error, which ends it. Raises OSError
     where it cannot be started.
     """
     process = start_child(command)

@@ -85,7 +85,7 @@ def planned_calls(
     """Return the calls of a reply, each with its tool.
 
     `before`: the conversation before the reply. A call that repeats the last one there is not made again at once: small
-    models do that rather than read its result, and answer when they are told.
+    models do that rather than read its result, and answer after a hint.
     """
     return tuple(_planned(call, toolbox, before) for call in reply.tool_calls)
 
@@ -149,8 +149,8 @@ def run_tools(
 ) -> Generator[Event | ToolEvent, None, None]:
     """Answer messages, with tools: the events of each reply, those of its calls, and ToolsEnded at the end.
 
-    What fails in a tool is told the model as text. `must_call` is for the first reply alone. A call that nobody allows
-    is told the model too. Raises what `stream` raises, and Cancelled where a question or a call was cancelled.
+    A tool's error is passed to the model as text, and so is a refused call. `must_call` is for the first reply alone.
+    Raises what `stream` raises, and Cancelled where a question or a call was cancelled.
     """
     token = cancel or decoder.cancel_token
     said = [Message.from_mapping(each) for each in messages]

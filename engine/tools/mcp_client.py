@@ -207,7 +207,7 @@ class _Child:
         data = json.dumps(message).encode()
         if len(data) > _MOST_BYTES:
             raise ToolServerFailed(Translatable("The arguments are too long."))
-        with self._lock, suppress(OSError, ValueError):  # It ended: whoever waits is told by the reader.
+        with self._lock, suppress(OSError, ValueError):  # It ended: the reader reports it to the waiting callers.
             assert self._process.stdin is not None  # noqa: S101 - for type checkers
             write_message(self._process.stdin, data)  # type: ignore[arg-type]
 

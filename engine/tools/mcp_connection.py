@@ -70,7 +70,7 @@ class ServerConnection:
             async with self._transport() as transport, Client(transport, cache=None, client_info=_US) as client:
                 self._client.set_result(client)
                 await self._ended.wait()
-        except BaseException as error:  # noqa: BLE001 - whoever waits for the client is told
+        except BaseException as error:  # noqa: BLE001 - it is passed to the client's waiting callers
             if not self._client.done():
                 self._client.set_exception(ServerGone(self._why(error)))
                 self._client.exception()  # It was seen, whether or not anybody waits.

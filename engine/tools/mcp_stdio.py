@@ -150,7 +150,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(_GRACE_S):
                 # Not `wait`: it also waits for pipes, which what the program started may hold open.
-                while process.returncode is None:  # noqa: ASYNC110 - nothing is told when it changes
+                while process.returncode is None:  # noqa: ASYNC110 - no event comes when it changes
                     await asyncio.sleep(_POLL_S)
                 break
     _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))

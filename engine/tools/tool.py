@@ -101,7 +101,7 @@ class ToolHost(Protocol):
 def plain_text(text: str, most: int = MOST_RESULT_BYTES) -> str:
     """Return a text from outside without characters that are not seen, and of no more than `most` bytes.
 
-    What was cut is told behind it. Whatever looks like a control token stays text where the prompt is made.
+    A note behind it names the size of the cut. Text that looks like a control token stays text in the prompt.
     """
     # Each unseen character goes, so that twice as much as is kept is enough to look at.
     said = _UNSEEN.sub("", text[: 2 * most].replace("\r\n", "\n").replace("\r", "\n"))

@@ -77,7 +77,7 @@ class Toolbox:
             output = self._hosts[name].call(tool.name, arguments, cancel=cancel, timeout=timeout)
         except Cancelled:
             raise
-        except Exception as error:  # noqa: BLE001 - a host may fail in its own ways, and the model is told
+        except Exception as error:  # noqa: BLE001 - a host may fail in its own ways, and the model gets the error
             said = one_line(str(error)) or type(error).__name__
             return ToolOutput(f"The tool {name} failed: {said}", is_error=True)
         return ToolOutput(plain_text(output.text), output.is_error, output.pictures)

@@ -15,7 +15,7 @@ Pieces = tuple[str | int, ...]
 
 Writer = Literal["same", "other", "server"]
 """The model that continues: the reply's writer, to which its tokens mean the same; another, which reads its text; or
-a server, which cannot be told what to write first."""
+a server, which cannot continue a given text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,7 @@ class Imported:
 def to_json(conversation: Conversation, traces: Mapping[int, bytes] | None = None) -> str:
     """Return everything as JSON: all branches with settings and statistics, and `traces` (by reply id) where given.
 
-    A reply that is being written is told as interrupted. The ids in it count from 1.
+    A reply that is being written is marked as interrupted. The ids in it count from 1.
     """
     # Parents have smaller ids than what is below them, and older siblings than younger ones.
     messages = sorted(conversation, key=lambda message: message.id)

@@ -100,7 +100,7 @@ def fits(preset: GenerationPreset, choice: GenerationChoice) -> bool:
 class SavedItems(Generic[Item]):
     """Hold the built-in items and the user's own, which can be saved, renamed, deleted, imported and exported.
 
-    Names are told apart without regard to case and outer blanks; the built-in ones are taken. `words`: what they are
+    Names are compared without regard to case and outer blanks; the built-in ones are taken. `words`: what they are
     called in the window, by key. Attribute: own. Methods that change something raise KeyError for a name that is not
     among the user's own, and ValueError for a new one that `name_problem` objects to.
     """

@@ -285,7 +285,7 @@ class Child:
             return None
         answer = self._next(cancel)
         if answer is not None and answer.get("told_to_cancel"):
-            # What it was told in vain would cancel the next thing.
+            # A cancellation that came too late would cancel the next call.
             try:
                 self._send({"do": "begin"})
             except OSError:

@@ -42,7 +42,7 @@ STOCK_BUILD = (
 class LibraryLog:
     """Keep the last warnings and errors of llama.cpp. Whoever wants those of one call clears it before.
 
-    Two models can be loaded at once: a thread clears and is told what llama.cpp said on it.
+    Two models can be loaded at once: each thread clears and reads its own messages.
     llama.cpp has one receiver of its messages in a process: the log that was made last. None reaches the terminal but
     an error behind which CUDA's part of llama.cpp ends the process: it says why, and the trial reads it there.
     Attribute: receiver (for llama.cpp's other libraries, which have one each).

@@ -1,7 +1,7 @@
 """Check the layout of a copied part of a cache before llama.cpp reads it.
 
 llama.cpp compares number types, sizes and layers with its own, and reads nothing past the end. Positions it takes as
-they come, and a part may hold several caches, of which a reader could be told to skip one. So all of it is walked.
+they come, and a part may hold several caches, one of which a header could make a reader skip. So all of it is walked.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class StreamContext:
                     feed.states = states[place : place + len(feed.tokens)]
             for feed in feeds:
                 self._answer(feed, places[feed.number])
-        except Exception as error:  # noqa: BLE001 - it is told to the streams
+        except Exception as error:  # noqa: BLE001 - it is passed to the streams
             for feed in feeds:
                 feed.error = error
 

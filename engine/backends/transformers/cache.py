@@ -220,7 +220,7 @@ class Memory(ABC):
 class CacheMemory(Memory):
     """Hold a model with transformers' cache, in which the attention layers are ours.
 
-    `argument`: by what name it takes the cache; `placed`: whether it is told the positions of the tokens. Some take
+    `argument`: by what name it takes the cache; `placed`: pass it the positions of the tokens. Some take
     wrong ones otherwise (Bamba). Attribute: takes_trees (whether tokens may be given places and a mask of their own).
     """
 

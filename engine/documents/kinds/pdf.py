@@ -175,7 +175,7 @@ def _text_of(text: Any, tables: list[Grid]) -> str:
         if said.strip():
             runs.append(_Run(edges[0], edges[1], edges[2], edges[3], said))
     made = "\n\n".join(_with_tables(runs, tables))
-    # Runs that overlap would be told twice, or not at all: then the plain text is the better one.
+    # Overlapping runs would be repeated or lost: then the plain text is better.
     return made if _same_letters(made, whole) else str(whole)
 
 

@@ -203,10 +203,10 @@ def read_json(path: Path, most: int = _MAX_INDEX) -> dict[str, Any]:
 
 
 def names_at_first_sight(folder: Path) -> frozenset[str]:
-    """Return the names of tensors that the beginning of a folder's one file of weights tells, whatever else is wrong.
+    """Return the tensor names at the beginning of a folder's single file of weights, despite other defects.
 
-    Where there are pickled files only, which are not unpickled: FUSION, if it stands in one. Empty where nothing is
-    told, as by the long headers of models.
+    If there are pickled files only, which are not unpickled: FUSION, if one contains it. Empty if the header is not
+    read, like the long ones of models.
     """
     beginning = _beginning(folder / SINGLE)
     if beginning:

@@ -1,7 +1,7 @@
 """Hold the rules for unsupported fields of a request: default values, renamed fields, refused ones.
 
 What cannot be done and would change the answer is refused, with a sentence on what to do. What cannot be done and
-changes nothing is left out and told: in a header of the answer, and once in the log.
+changes nothing is dropped and reported: in a header of the answer, and once in the log.
 """
 
 from __future__ import annotations

@@ -59,12 +59,11 @@ Unsaid = Infill | tuple[str | int, ...] | None
 class ParsedRequest:
     """Hold a parsed request.
 
-    `request`: for the engine; `stream`: as events; `copies`: how many replies; `usage`: whether a stream tells its
-    usage at the end; `logprobs`; `left_out`: what of the body is not done, in words; `body`: the body itself;
-    `unsaid`: of what each prompt is yet to be made in the model's tokens, () of nothing; `biased`: texts whose tokens
-    are biased; `prompts`: further prompts, each of which is replied to as `request` is; `echo`: the replies are told
-    with what they go on with; `silent`: the prompt is read, and nothing is told; `tools`: those of the client, by the
-    names that the model is shown.
+    `request`: for the engine; `stream`: as events; `copies`: number of replies; `usage`: report the usage at a stream's
+    end; `left_out`: the body's unsupported fields, in words; `body`: the body itself; `unsaid`: texts that each prompt
+    still needs as the model's tokens, or (); `biased`: texts whose tokens are biased; `prompts`: further prompts,
+    answered like `request`; `echo`: replies are returned with the text they continue; `silent`: the prompt is read, and
+    no reply is sent; `tools`: the client's tools, by the names that the model sees.
     """
 
     request: GenerationRequest
