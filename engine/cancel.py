@@ -10,10 +10,10 @@ from engine.errors import Cancelled
 class CancelToken:
     """Ask running work to stop at its next step. Thread-safe.
 
-    The engine clears the token when the reply that used it ends, and when it has ended a load, so a cancelled decoder
-    works again at the next call. A request made before the call begins (while a model loads, say) is kept and ends it.
+    The engine clears the token when its reply ends, and when it has ended a load, so a cancelled decoder works again at
+    the next call. A request made before the call begins (while a model loads, say) is kept and ends that call.
 
-    `flag` is a byte that native code may look at without the interpreter: 0, or 1 when a stop is asked for. It is
+    `flag` is a byte that native code reads without the interpreter: 0, or 1 when a stop is requested. It is
     followed by a 0, so that it also reads as a C string of length 0 or 1.
     """
 

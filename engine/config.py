@@ -66,12 +66,12 @@ Prompt = str | Sequence[Message | Mapping[str, Any]] | Sequence[int]
 class SamplingConfig:
     """Hold the rules that turn the target's logits into its distribution. Temperature 0 is greedy.
 
-    Its numbers, their defaults and their ranges are those of sampling_rules.def. The order is: penalties, logit bias
-    and banned tokens, temperature, top-n-sigma, top-k, typical, top-p, min-p. Off is: `top_n_sigma` 0, `top_k` 0,
-    `top_p` 1, `min_p` 0, `typical` 1, `repeat_penalty` 1, presence and frequency 0. `penalty_window` is how many of the
-    last tokens the penalties look at (0: all). `logit_bias` (a mapping, or pairs) is added to the logits of token ids;
-    `banned_tokens` are never written. `seed` None draws a new one for each request.
-    Raises InvalidSampling.
+    The numbers, their defaults and ranges are defined in sampling_rules.def. The rules apply in this order: penalties,
+    logit bias and banned tokens, temperature, top-n-sigma, top-k, typical, top-p, min-p. A rule is off at:
+    `top_n_sigma` 0, `top_k` 0, `top_p` 1, `min_p` 0, `typical` 1, `repeat_penalty` 1, presence and frequency 0.
+    `penalty_window` is the number of last tokens that the penalties count (0: all). `logit_bias` (a mapping, or pairs)
+    is added to the logits of token ids; `banned_tokens` are never written. `seed` None draws a new one for each
+    request. Raises InvalidSampling.
     """
 
     temperature: float = 0.0
@@ -140,23 +140,22 @@ class SamplingOptions(TypedDict, total=False):
 class SpeculationConfig:
     """Hold the settings of speculation: the proposals, their number and their acceptance.
 
-    `lookahead` is how many tokens are proposed per round: 0 (plain decoding) to 32, 'adaptive', or 'auto': by what is
-    measured, none if that is fastest. 'default' is 'auto', but 4 for a draft model and 16 for an n-gram index where
-    an index is asked for by name, with `force_n1`, and where a seed is given and a draft model's tokens are judged by
-    rejection sampling: so the seed repeats the reply, as with any fixed lookahead, without overlap. With 'auto' a seed
-    repeats it only where acceptance is 'exact': otherwise which of the possible replies is drawn depends on the timing
-    (its distribution never does).
-    `method`: one of METHODS, or a DraftMethod of the caller's own. The method 'auto' is that of loaded heads, or else
-    the draft model where there is one, and with the lookahead 'auto' an n-gram index beside it.
-    `sources` are asked in turn and the first non-empty draft is used ('ngram' before 'draft-model'), with the
-    lookahead 'auto' the one that promises the most tokens per second; empty: what the method says.
-    `overlap`: whether the draft goes on proposing while the target verifies; 'auto': where the two do not compute on
-    the same cores.
-    `draft_sampling` None: the draft draws as the target does. `draft_temperature` changes only its temperature.
-    `min_draft_confidence`: a draft ends before a token whose best probability is below it (the draw is never looked
-    at, so the output stays exact). `force_n1` verifies one token at a time.
-    `tree`: width and depth, (3, 4) or '3x4': a model or a head proposes up to so many tokens, 1 to 4, at each of so
-    many places, 1 to 8, which the target verifies in one pass; the lookahead is its depth then. None: chains.
+    `lookahead` is the number of proposed tokens per round: 0 (plain decoding) to 32, 'adaptive', or 'auto': the
+    measured optimum, 0 if plain decoding is fastest. 'default' is 'auto', with these exceptions: 4 for a draft model
+    and 16 for an n-gram index if an index is requested by name, with `force_n1`, and for a seed with rejection sampling
+    of a draft model's tokens: there the seed repeats the reply, as with any fixed lookahead without overlap. With
+    'auto' a seed repeats the reply only if acceptance is 'exact': otherwise the draw among the possible replies depends
+    on the timing (its distribution never does).
+    `method`: one of METHODS, or the caller's own DraftMethod. 'auto' is the method of loaded heads, or else of the
+    draft model if there is one, and with the lookahead 'auto' an n-gram index beside it.
+    `sources` are asked in turn, and the first non-empty draft is used ('ngram' before 'draft-model'); with the
+    lookahead 'auto', the one with the most expected tokens per second. Empty: the sources of the method.
+    `overlap`: the draft proposes while the target verifies; 'auto': if the two compute on different cores.
+    `draft_sampling` None: the draft samples like the target. `draft_temperature` changes only its temperature.
+    `min_draft_confidence`: a draft ends before a token whose best probability is below it (independent of the draw,
+    so the output stays exact). `force_n1` verifies one token at a time.
+    `tree`: width and depth, (3, 4) or '3x4': a model or a head proposes up to `width` tokens (1 to 4) at each of
+    `depth` positions (1 to 8), which the target verifies in one pass; the depth replaces the lookahead. None: chains.
     Raises InvalidLookahead, InvalidSampling, UnknownMethod, InvalidRequest.
     """
 
@@ -205,22 +204,22 @@ class SpeculationConfig:
 
 @dataclass(frozen=True, slots=True)
 class LoadConfig:
-    """Hold the settings with which one model is loaded.
+    """Hold the settings for loading one model.
 
-    `context_length` in tokens, None: the model's own, as far as a tenth of the
-    free memory holds, and 8,192 in any case. `threads` None: one for each physical core, one in
-    all for a model of a few megabytes, until a calibration (lookahead "auto") finds a quicker number (GGUF
-    models). `gpu_layers` None: all, where the build has a GPU; -1: all. `trusted` skips the trial in a child process.
-    `device`: where to compute, "cpu", "cuda", "cuda:1" or "mps"; None or "auto": a GPU where there is one that the
-    build can use. `dtype`: the number format to compute in, "float32", "bfloat16" or "float16" (safetensors models
-    only); None or "auto": what fits the files and the device. `cache_type`: the number format of the cache (GGUF
-    models), "f16", or "q8_0", "q5_1", "q5_0", "q4_1", "q4_0" or "iq4_nl", which take half to a quarter of the memory
-    and round more; None: float16, or float32 for a model whose weights are. `despite_memory`: try it although memory
-    seems too short. `in_memory`: read the weights whole into memory, where there is room, instead of mapping the file
-    (GGUF models): a disk that is pulled out or a file that is overwritten then does no harm.
-    `rpc`: machines that compute the layers, "host:port" of an rpc-server each (GGUF models). `chat_template`: how chats
-    are written (Jinja), in place of the file's own template; None: by that. `projector`: the file with which a GGUF
-    model sees (mmproj), None: the one beside it, if there is one. Raises InvalidRequest.
+    `context_length` in tokens; None: the model's own, limited to a tenth of the free memory, but at least 8,192.
+    `threads` None: one for each physical core, one in all for a model of a few megabytes, until a calibration
+    (lookahead "auto") finds a faster number (GGUF models). `gpu_layers` None: all if the build has a GPU; -1: all.
+    `trusted` skips the trial in a child process.
+    `device`: "cpu", "cuda", "cuda:1" or "mps"; None or "auto": a GPU that the build can use, or else the CPU. `dtype`:
+    the number format of the computation, "float32", "bfloat16" or "float16" (safetensors models only); None or "auto":
+    chosen by files and device. `cache_type`: the number format of the cache (GGUF models), "f16", or "q8_0", "q5_1",
+    "q5_0", "q4_1", "q4_0" or "iq4_nl", which take half to a quarter of the memory and round more; None: float16, or
+    float32 for a model with float32 weights. `despite_memory`: try to load even if memory seems too short. `in_memory`:
+    read all weights into memory, if they fit, instead of mapping the file (GGUF models): unplugging the disk or
+    overwriting the file is then harmless.
+    `rpc`: machines that compute the layers, "host:port" of an rpc-server each (GGUF models). `chat_template`: a Jinja
+    template that replaces the file's own; None: the file's. `projector`: the file with a GGUF model's vision part
+    (mmproj); None: the one beside it, if there is one. Raises InvalidRequest.
     """
 
     path: Path
@@ -318,23 +317,23 @@ class GenerationRequest:
     """Describe one reply to be generated.
 
     `prompt` is text, a tuple of messages, or a tuple of token ids. Text goes through the chat template as one user
-    turn unless `raw`. `max_tokens` counts new tokens, None: until the end of the context. `stop` are texts and
-    `stop_tokens` token ids that end the reply. `top` asks for the best alternatives (0..20) on each TokenEvent.
-    `thinking`: whether the model thinks before it answers, "on" or "off", or how hard, "low", "medium" or "high", where
-    its chat template can be told; "default": as the template does by itself. `tools`: the functions that it may call,
-    in the form of OpenAI's chat interface; calls are told in the result, and nothing is run. `must_call`: names of
-    tools, of which the reply calls at least one and says nothing else; `one_call`: it has one call at most.
-    `constraint`: what the reply must be, behind its reasoning: a Constraint, a JSON schema as a mapping, or "json";
-    where there are tools too, JSON that the reply is if it calls none. `template_options`: further variables of the
+    turn unless `raw`. `max_tokens` counts new tokens; None: until the end of the context. `stop` (texts) and
+    `stop_tokens` (token ids) end the reply. `top` adds the best alternatives (0..20) to each TokenEvent.
+    `thinking`: reasoning before the answer, "on" or "off", or its effort, "low", "medium" or "high", if the chat
+    template supports it; "default": the template's own choice. `tools`: the functions that the model may call, in the
+    form of OpenAI's chat interface; calls are returned in the result, and nothing is run. `must_call`: names of tools;
+    the reply consists of calls and contains at least one of these. `one_call`: at most one call.
+    `constraint`: the form of the reply after its reasoning: a Constraint, a JSON schema as a mapping, or "json";
+    together with tools: the form of a reply without calls, JSON only. `template_options`: further variables of the
     chat template, by name.
-    `prediction`: what the reply will probably be, or much of it, as text or token ids: where that comes true it is
-    written faster, and it changes nothing else. With plain decoding it is not used.
-    `prefix`: what the reply begins with, as a text or a list of token ids and texts; the result is what comes behind
-    it. Tokens stay the tokens that they are. `forced`: what is written first, behind that, in the same form: a part of
-    the result, as tokens of the origin "forced".
-    `min_tokens`: before so many tokens none that ends the reply is drawn; with `ignore_eos` none of the model's own
-    ever is. `max_time`: seconds after which no further round begins, from the call on. `drop_turns` False:
-    ContextFull where old turns would be left out.
+    `prediction`: the expected reply, or much of it, as text or token ids: matching parts are written faster, and the
+    reply stays the same. Plain decoding ignores it.
+    `prefix`: the beginning of the reply, as a text or a list of token ids and texts; the result is its continuation.
+    Token ids are kept as given. `forced`: text written first, after the prefix, in the same form: a part of the result,
+    as tokens of the origin "forced".
+    `min_tokens`: no token that ends the reply is drawn before so many; with `ignore_eos`, none of the model's own ever.
+    `max_time`: seconds from the call after which no further round begins. `drop_turns` False: raise ContextFull
+    instead of dropping old turns.
     Raises InvalidRequest.
     """
 

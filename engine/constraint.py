@@ -44,12 +44,12 @@ _T = TypeVar("_T")
 class Constraint:
     """Constrain a reply. `text`: of the schema (JSON), the regular expression or the grammar (Lark).
 
-    Regular expressions match the whole reply; they and the grammars are those of llguidance: Rust's syntax without
+    Regular expressions match the whole reply; they and the grammars follow llguidance: Rust's syntax without
     look-around. Schemas of JSON Schema 4 to 2020-12; keywords that cannot be enforced are refused. A constraint masks
-    the target's distribution at every token: the reply is drawn from what the target would write, given that it fits.
-    `blanks` of JSON: "compact", none between its parts; "line", as `json.dumps` writes it in one line, also with a
-    blank behind commas and colons; "free", a blank or an indented new line between any two parts, in which small models
-    may lose themselves.
+    the target's distribution at every token: the reply is drawn from the target's own replies that fit.
+    `blanks` of JSON: "compact", none between its parts; "line", one line as `json.dumps` writes it, with or without a
+    blank after commas and colons; "free", a blank or an indented new line between any two parts, where small models
+    may go astray.
     Raises InvalidRequest if it cannot be used.
 
     >>> Constraint.json_schema({"type": "integer", "minimum": 3}).kind

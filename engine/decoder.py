@@ -69,15 +69,15 @@ _BUSY = Translatable("This decoder is generating a reply. Wait for it, or cancel
 
 
 class SpeculativeDecoder:
-    """Hold a target and the sources that propose for it, and write replies with them.
+    """Hold a target and the sources of its drafts, and write replies with them.
 
     Attributes: target (a loaded backend or None); sources (the loaded ones: heads before a draft model); cancel_token
-    (ends the call that is running); stats (added up over all replies since `reset_stats`). One reply is written at a
-    time. `close`, `attach_target` and `attach_draft` may be called from another thread meanwhile: they cancel the reply
-    and wait for its end. `cancel_token` may be used from any thread.
+    (ends the running call); stats (the sum of all replies since `reset_stats`). One reply is written at a time.
+    `close`, `attach_target` and `attach_draft` may be called from another thread: they cancel the reply and wait for
+    its end. `cancel_token` may be used from any thread.
 
-    `cache_folder`: keep there what the models have read, after every reply, so that a conversation need not be read
-    again after a restart (see `keep_caches`).
+    `cache_folder`: save the models' caches there after every reply, so that a conversation continues without reading
+    it again after a restart (see `keep_caches`).
 
     >>> from engine import SpeculativeDecoder, bundled_pair
     >>> target, draft = bundled_pair()
@@ -147,7 +147,7 @@ class SpeculativeDecoder:
         progress: Callable[[LoadProgress], None] | None = None,
         cancel: CancelToken | None = None,
     ) -> None:
-        """Load a target, in place of the one before (which stays if this fails); a draft that does not fit is dropped.
+        """Load a target and replace the previous one (which stays if this fails); a draft that does not fit is dropped.
 
         A reply that is being written is cancelled once the model is loaded.
         Raises LoadFailed and its kinds, BackendClosed, Cancelled.
@@ -172,7 +172,7 @@ class SpeculativeDecoder:
         progress: Callable[[LoadProgress], None] | None = None,
         cancel: CancelToken | None = None,
     ) -> None:
-        """Load a draft, in place of the one before (which stays if this fails). None: no draft.
+        """Load a draft and replace the previous one (which stays if this fails). None: no draft.
 
         A reply that is being written is cancelled once the model is loaded.
         Raises LoadFailed and its kinds, VocabularyMismatch, BackendClosed, Cancelled.
@@ -188,9 +188,9 @@ class SpeculativeDecoder:
         progress: Callable[[LoadProgress], None] | None = None,
         cancel: CancelToken | None = None,
     ) -> None:
-        """Load a target and its draft as `attach_target` and `attach_draft` do, side by side where memory has room.
+        """Load a target and its draft as `attach_target` and `attach_draft` do, side by side if memory has room.
 
-        The target stays where only the draft fails. Raises what they raise.
+        The target stays if only the draft fails. Raises what they raise.
         """
         token = cancel or self.cancel_token
         if not may_load_together(target, draft):
@@ -218,8 +218,8 @@ class SpeculativeDecoder:
     ) -> None:
         """Load a target and all sources for it, and release other sources. Loaded models stay.
 
-        `target` None: that which is there. `sources`: heads where a file holds some for the target, else draft models.
-        If one of them cannot be loaded, what proposed before still does.
+        `target` None: the attached one. `sources`: files with heads for the target, or else draft models. If one
+        cannot be loaded, the previous sources stay.
         Raises what `attach_target`, `attach_draft` and `attach_heads` raise.
         """
         token, wanted = cancel or self.cancel_token, list(sources)
@@ -247,7 +247,7 @@ class SpeculativeDecoder:
     def _use(self, needs: str, source: Source | None) -> None:
         """Attach a loaded source in place of the one for the same methods. None: remove that one.
 
-        Raises VocabularyMismatch: it does not fit the target, and is let go.
+        Raises VocabularyMismatch if it does not fit the target, and releases it.
         """
         with self._model_lock.change():
             try:
@@ -262,9 +262,9 @@ class SpeculativeDecoder:
             self._note_models()
 
     def attach_heads(self, model: str | Path | LoadConfig | None, *, cancel: CancelToken | None = None) -> None:
-        """Load the draft heads of the attached target, in place of those before. None: no heads.
+        """Load the draft heads of the attached target, and replace the previous ones. None: no heads.
 
-        `model`: their file, or the target's own where they are inside. They stay until another target is attached.
+        `model`: their file, or the target's own if it contains them. They stay until another target is attached.
         A reply that is being written is cancelled first.
         Raises ModelNotLoaded (there is no target), LoadFailed and its kinds, NotAvailable, Cancelled.
         """
@@ -273,11 +273,11 @@ class SpeculativeDecoder:
             self._use("heads", None if model is None else open_heads(model, self._loaded(), token))
 
     def find_heads(self, method: str = AUTO, *, cancel: CancelToken | None = None) -> tuple[str, ...]:
-        """Load draft heads that the attached target's file brings, or that lie beside it, where any of them fits.
+        """Load draft heads that fit the attached target, from its file or from its folder.
 
-        `method`: the draft method that they are to be for; "auto": any. Return in sentences why those beside it cannot
-        be used, where none can; () where there are none, or `heads` is one. A reply that is being written is cancelled
-        first. Raises ModelNotLoaded, Cancelled.
+        `method`: their draft method; "auto": any. If none can be used, return the reason for each file in a sentence;
+        () if there are none, or `heads` is one. A reply that is being written is cancelled first.
+        Raises ModelNotLoaded, Cancelled.
         """
         target, config = self._loaded(), self._target_config
         if config is None:  # Given loaded: nobody knows from where.
@@ -289,10 +289,10 @@ class SpeculativeDecoder:
         return reasons
 
     def attach_corpus(self, corpus: Corpus | Iterable[str | Path] | None, *, cancel: CancelToken | None = None) -> None:
-        """Draft from texts of the user's own too, until another target is attached; None: no longer.
+        """Draft from the user's texts too, until another target is attached; None: stop that.
 
         `corpus`: texts, and (as Path) files and folders of them, which are indexed here; or a Corpus in the tokens of
-        this target. The automatic lookahead takes their proposals where they pay. Raises ModelNotLoaded, Cancelled.
+        this target. The automatic lookahead uses their proposals if they pay. Raises ModelNotLoaded, Cancelled.
         """
         target = self._loaded()
         if corpus is not None and not isinstance(corpus, Corpus):
@@ -351,12 +351,12 @@ class SpeculativeDecoder:
         cancel: CancelToken | None = None,
         **options: Unpack[GenerationOptions],
     ) -> GenerationResult:
-        """Write a reply and give it whole.
+        """Write a reply and return it whole.
 
-        `prompt`: text, messages ({"role", "content"}), token ids, or a GenerationRequest. Messages that end with one of
-        the assistant's have it continued; the result is what comes behind it. `on_token` sees each token and may return
-        False to end the reply with it. `options`: fields of GenerationRequest, SamplingConfig and SpeculationConfig by
-        name, in place of the decoder's own.
+        `prompt`: text, messages ({"role", "content"}), token ids, or a GenerationRequest. If the last
+        message is the assistant's, it is continued, and the result is the continuation. `on_token` gets each token and
+        may return False to end the reply with it. `options`: fields of GenerationRequest, SamplingConfig and
+        SpeculationConfig by name, which override the decoder's.
         Raises ModelNotLoaded, InvalidRequest, DecoderBusy, ContextFull, BackendFailure, Cancelled (before any token).
         """
         return self._reply(prompt, cancel, options).result(on_token)
@@ -390,8 +390,8 @@ class SpeculativeDecoder:
     ) -> Generator[GenerationResult, None, None]:
         """Write `n` replies to each prompt, one after the other, and yield each when it is finished.
 
-        The replies to one prompt read it once. Where there is a seed, each of them has its own: the seed, and those
-        behind it. A reply that is cancelled is the last one. Raises what `generate` raises, at the prompt concerned.
+        The replies to one prompt read it once. With a seed, each has its own: the seed, and the numbers
+        after it. A reply that is cancelled is the last one. Raises what `generate` raises, at the prompt concerned.
         """
         given: object = n
         if not is_whole(given) or n < 1:
@@ -441,7 +441,7 @@ class SpeculativeDecoder:
     ) -> AsyncGenerator[Event, None]:
         """Stream as `stream` does, without blocking the event loop: the work is done on a thread of its own.
 
-        Leaving the loop around it early, `aclose`, and cancelling the task end the reply.
+        The reply ends early by leaving the loop, by `aclose`, or by cancelling the task.
         """
         from engine.generation.async_reply import AsyncReply  # noqa: PLC0415 - asyncio takes long to import
 
@@ -449,10 +449,10 @@ class SpeculativeDecoder:
         return AsyncReply(lambda: self._reply(prompt, token, options), token)
 
     def answer_now(self) -> None:
-        """End the thought of the reply that is being written, and begin its answer. From any thread.
+        """End the reasoning of the reply that is being written, and begin its answer. From any thread.
 
-        What ends a thought in the family of the target is written behind it, as tokens of the origin "forced". Does
-        nothing outside of a thought.
+        The target family's end of reasoning is written, as tokens of the origin "forced". Does nothing outside the
+        reasoning.
         """
         self._answer_now.set()
 
@@ -524,12 +524,11 @@ class SpeculativeDecoder:
         return replace(models, knowledge=self._knowledge)
 
     def calibrate(self, *, cancel: CancelToken | None = None) -> None:
-        """Measure the loaded models' costs here, as lookahead 'auto' needs them: once a pair, two seconds at most.
+        """Measure the loaded models' costs on this machine for lookahead 'auto': once a pair, two seconds at most.
 
-        The first reply with 'auto' begins with a guess, and does this behind its last event, where its consumer waits
-        for that. After a call that was cancelled, replies learn the costs from their own rounds, until this is called
-        again. Does nothing if it is known already, and beside other programs, whose share would be learned as the
-        models' costs.
+        The first reply with 'auto' begins with a guess and calls this after its last event, if its consumer waits for
+        that. After a cancelled call, replies learn the costs from their own rounds until the next call. Does nothing
+        if the costs are known, or if other programs keep the processor busy, which would distort them.
         Raises ModelNotLoaded, DecoderBusy (while a reply is being written), Cancelled.
         """
         token = cancel or self.cancel_token
@@ -593,7 +592,7 @@ class SpeculativeDecoder:
         tools: Sequence[Tool] = (),
         cancel: CancelToken | None = None,
     ) -> PromptFit:
-        """Measure the prompt of these messages for a reply of `max_tokens`, and the dropped turns. Reads nothing.
+        """Return the prompt's size for a reply of `max_tokens`, and the dropped turns. Evaluates nothing.
 
         `thinking` and `tools` as in GenerationRequest. Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed,
         TextNotEncodable, Cancelled.
@@ -621,7 +620,7 @@ class SpeculativeDecoder:
     def encode(self, text: str, *, add_special: bool = False, parse_special: bool = False) -> list[int]:
         """Return the target's token ids of a text.
 
-        `add_special` adds the begin token, and the end token, where the model wants one; `parse_special` reads the
+        `add_special` adds the begin token, and the end token, if the model uses one; `parse_special` reads the
         texts of control tokens as those tokens. Raises ModelNotLoaded, InvalidRequest, TextNotEncodable.
         """
         target = self._loaded()
@@ -633,8 +632,8 @@ class SpeculativeDecoder:
     def decode(self, tokens: Sequence[int], *, markers: bool = False) -> str:
         """Return the text of token ids of the target, as they stand in the middle of a text.
 
-        Bytes that are no whole character become U+FFFD. Control tokens have no text, with `markers` that of their
-        marker. Raises ModelNotLoaded, InvalidRequest, TokenOutOfRange.
+        Bytes of an incomplete character become U+FFFD. Control tokens have no text; with `markers`, they have that of
+        their marker. Raises ModelNotLoaded, InvalidRequest, TokenOutOfRange.
         """
         target = self._loaded()
         if isinstance(tokens, str | bytes) or not isinstance(tokens, Sequence):
@@ -653,7 +652,7 @@ class SpeculativeDecoder:
         thinking: ThinkingMode = "default",
         tools: Sequence[Tool] = (),
     ) -> list[int]:
-        """Return the tokens of a prompt that has all of these messages; `thinking`, `tools` as in GenerationRequest.
+        """Return the tokens of a prompt of all these messages; `thinking`, `tools` as in GenerationRequest.
 
         Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable.
         """
@@ -664,17 +663,17 @@ class SpeculativeDecoder:
         return encode_prompt(tuple(freeze_messages(messages)), tokenizer, raw=False, renderer=renderer, given=given)
 
     def infill_prompt(self, gap: Infill) -> list[int]:
-        """Return the tokens that have the target fill a gap: before, behind, and the mark that asks for the rest.
+        """Return the prompt for filling a gap (infill): prefix, suffix, and the marker of the middle.
 
-        Raises ModelNotLoaded, InvalidRequest (it has no such marks), TextNotEncodable.
+        Raises ModelNotLoaded, InvalidRequest (the target has no such markers), TextNotEncodable.
         """
         return infill_tokens(self._loaded(), gap)
 
     @property
     def thinking(self) -> ThinkingSwitch:
-        """Return the way to tell the target to think: "on-off", "effort" (low, medium, high), or "none" without one.
+        """Return the target's control of reasoning: "on-off", "effort" (low, medium, high), or "none".
 
-        It is found out by rendering the chat template. Raises ModelNotLoaded.
+        Determined by rendering the chat template. Raises ModelNotLoaded.
         """
         return thinking_of(self._loaded().tokenizer, Renderer()).switch
 
@@ -696,10 +695,10 @@ class SpeculativeDecoder:
         reply_next: bool = True,
         cancel: CancelToken | None = None,
     ) -> ReadPrompt:
-        """Show the text that the target would read of all these messages. Reads nothing.
+        """Return the prompt text of all these messages, as the target would read it. Evaluates nothing.
 
         `thinking`, `tools` and `template_options` as in GenerationRequest.
-        `reply_next`: it is to reply now, or to go on with the last message if that is its own; False: they end there.
+        `reply_next`: end with the start of a reply, or continue a last message of the assistant's; False: neither.
         Raises ModelNotLoaded, InvalidRequest, ChatTemplateFailed, TextNotEncodable, Cancelled.
         """
         target, frozen = self._loaded(), freeze_messages(messages)
@@ -722,13 +721,13 @@ class SpeculativeDecoder:
     def keep_caches(
         self, folder: str | Path | None, *, most_bytes: int = MOST_DISK_BYTES, each_reply: bool = True
     ) -> None:
-        """Keep the models' caches in a folder, so that a conversation need not be read again after a restart.
+        """Save the models' caches in a folder, so that a conversation continues after a restart without a new reading.
 
-        What is kept comes back with the next reply to a prompt that begins like it; the folder takes `most_bytes` at
-        most, of what was used last. `each_reply`: after every reply, behind its last event; False: when `keep_cache`
-        is called. None: keep nothing, and look for nothing, from now on. Kept are models of llama.cpp whose cache can
-        be cut at any token, while no heads read along. What does not fit the models, their settings or this version, or
-        is damaged, is read anew. Raises InvalidRequest.
+        A saved cache is restored by the next reply to a prompt with the same beginning; the folder keeps the most
+        recently used ones, `most_bytes` in all. `each_reply`: save after every reply's last event; False: only when
+        `keep_cache` is called. None: save and restore nothing from now on. Works with llama.cpp models whose cache can
+        be cut at any token, without heads. A cache that is damaged, or made with other models, settings or versions,
+        is ignored. Raises InvalidRequest.
         """
         if most_bytes < 0:
             raise InvalidRequest(f"most_bytes must be a whole number of bytes, 0 or more, not {most_bytes!r}.")
@@ -775,11 +774,11 @@ class SpeculativeDecoder:
         return all(source.shareable for source in self.sources)
 
     def open_streams(self, count: int, *, midway: bool = False) -> tuple[SpeculativeDecoder, ...]:
-        """Return decoders over the models of this one that write replies together; none if that cannot be.
+        """Return decoders that share this one's models and write replies side by side; none if the models cannot.
 
-        Each writes one reply at a time, on a thread of its own: what they compute at the same time becomes one forward.
-        They cannot draft trees. This decoder ends them when it is closed or its models change.
-        `midway`: between two rounds of a reply, by its thread, the later ones within `apart()`.
+        Each writes one reply at a time, on a thread of its own; simultaneous forwards are batched. They cannot draft
+        trees. This decoder ends them when it is closed or its models change.
+        `midway`: called between two rounds of a reply, by its thread, the later ones within `apart()`.
         Raises InvalidRequest, DecoderBusy (while a reply is being written).
         """
         check_streams(count)
@@ -878,8 +877,8 @@ def load(
 ) -> SpeculativeDecoder:
     """Return a decoder with its models loaded.
 
-    `cache_folder`: keep there what the models have read (see `SpeculativeDecoder.keep_caches`).
-    `corpus`: texts of the user's own to draft from (see `SpeculativeDecoder.attach_corpus`).
+    `cache_folder`: save the models' caches there (see `SpeculativeDecoder.keep_caches`).
+    `corpus`: the user's texts, a further source of drafts (see `SpeculativeDecoder.attach_corpus`).
     `options`: the fields of LoadConfig by name, for both models; `rpc` and `chat_template` for the target alone.
     Raises InvalidRequest, LoadFailed and its kinds, VocabularyMismatch, Cancelled.
 

@@ -1,7 +1,7 @@
 """Define every error that the engine raises on purpose: one base, one class a cause, each composing its own message.
 
-A caller shows `str(error)` to a person as it is: it says what was wrong and what to do. In another language the
-message can be said from `error.message`, which remembers what it was made of.
+A caller shows `str(error)` to the user as it is: it names the problem and the remedy. `error.message` keeps the
+template and its fields, for translation.
 """
 
 from __future__ import annotations
@@ -170,9 +170,9 @@ class TrainingError(EngineError):
 
 
 class InstallationDamaged(EngineError):
-    """Report files that came with the program and are missing or not as they were.
+    """Report files of the program that are missing or changed.
 
-    Attributes: missing, changed (their names); listed (the first few, each with its word), more (how many besides).
+    Attributes: missing, changed (their names); listed (the first few, each with its state), more (the others' number).
     """
 
     ADVICE = "Reinstall Outrider from where you got it."
@@ -331,7 +331,7 @@ class BackendClosed(BackendFailure):
 
 
 class ServerFailed(EngineError):
-    """Report a server that cannot be asked, refuses, or breaks off.
+    """Report a server that cannot be reached, refuses, or breaks off.
 
     Attributes: address; status (the HTTP status, None if there was no answer).
     """

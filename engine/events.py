@@ -1,7 +1,7 @@
 """Define the events of a running generation: PromptProgress…, then TokenEvents and RoundEvents, then Finished.
 
-They are named tuples: immutable, and made in a third of the time that a frozen dataclass of eight fields takes. As
-dictionaries they are had by `event._asdict()`; `dataclasses.asdict` is for results, which are dataclasses.
+They are named tuples: immutable, and made in a third of the time that a frozen dataclass of eight fields takes. Use
+`event._asdict()` for a dictionary; `dataclasses.asdict` is for results, which are dataclasses.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class LoadProgress(NamedTuple):
 class PromptProgress(NamedTuple):
     """Report that the prompt is being read: `evaluated` of `total` tokens that were not in the cache.
 
-    0 of 0: it was read, by a server that does not tell how long it is.
+    0 of 0: it was read by a server that does not report its length.
     """
 
     evaluated: int
@@ -43,10 +43,10 @@ class TokenEvent(NamedTuple):
     `text` is what this token adds to the reply's text; it may be empty (half a character, a possible stop string, the
     end token). `position` counts the reply's tokens from 0, `round` the rounds from 1. `logprob` and `draft_logprob`
     are natural logarithms of the probability by the models' own logits (temperature 1, nothing cut off); the draft's
-    only for tokens that it proposed. A forced token, which nobody drew, is in no round: its `round`
-    is that of the tokens before it. `top`: up to five (token, logprob) of the target, best first, when asked for.
-    `channel`: the part of the reply that it is in with this token; `added`: what the token adds to the reasoning and to
-    the content, without markers; as in `text`, what may become one is held back.
+    only for tokens that it proposed. A forced token was not drawn and belongs to no round: its `round`
+    is that of the tokens before it. `top`: up to five (token, logprob) of the target, best first, if requested.
+    `channel`: the part of the reply that this token leads to or belongs to; `added`: its additions to reasoning and
+    content, without markers; as in `text`, a possible marker is held back.
     """
 
     token: int
@@ -62,10 +62,10 @@ class TokenEvent(NamedTuple):
 
 
 class TextEvent(NamedTuple):
-    """Report a piece of the reply of a server, which tells text and no tokens.
+    """Report a piece of a server's reply, which comes as text without tokens.
 
-    `text`: what it adds to the reply's text; `channel`, `added`: as in TokenEvent; `tokens`: how many tokens the reply
-    has with it, None if the server does not tell.
+    `text`: its addition to the reply's text; `channel`, `added`: as in TokenEvent; `tokens`: the reply's tokens so far,
+    None if the server does not report them.
     """
 
     text: str
@@ -75,13 +75,13 @@ class TextEvent(NamedTuple):
 
 
 class RoundEvent(NamedTuple):
-    """Report the end of a round. `source` names the drafter; `lookahead` is the K asked of it; times in milliseconds.
+    """Report the end of a round. `source` names the drafter; `lookahead` is the requested K; times in milliseconds.
 
-    `speedup`: what the automatic lookahead expected of the round, in times of plain decoding (1.0 if it goes plain);
-    an estimate. None if the lookahead is not automatic.
-    `rejected`: the proposed tokens that were not kept, in their order, `proposed - accepted` of them: the first is the
-    one that the target replaced, the others stood behind it. Each with the natural logarithm of the probability that
-    the draft gave it, None if its source knows none.
+    `speedup`: the automatic lookahead's estimate for the round, as a multiple of plain decoding's speed (1.0: a plain
+    round). None if the lookahead is not automatic.
+    `rejected`: the rejected proposals in order, `proposed - accepted` of them: the first is the one that the target
+    replaced, the others followed it. Each with the natural logarithm of its probability by the draft, None if its
+    source knows none.
     """
 
     round: int
@@ -99,14 +99,13 @@ class RoundEvent(NamedTuple):
 class GenerationResult:
     """Hold a finished reply.
 
-    `prompt_evaluated`: prompt tokens that had to be read, the rest was in the cache. `dropped_turns`: oldest turns of
-    the conversation that were left out because the context does not hold them. `reasoning`, `content`, `tool_calls`:
-    the parts of the reply, without the markers between them, while `text` is the reply as it was written; a call that
-    is not complete is left out. `notes`: sentences that a person should know of how the prompt was made, mostly none.
-    `stop_reason`: the stop string, or the id of the token, that ended the reply; None where something else did. `seed`:
-    of the draws, given or drawn. `logprobs`: of each token, and `top`: the best (token, logprob) of its place,
-    where they were asked for; both as in TokenEvent.
-    A server tells no tokens: `tokens` is then empty, and `stats.untold` names the figures that it did not tell.
+    `prompt_evaluated`: prompt tokens that had to be read; the rest was in the cache. `dropped_turns`: the number of
+    oldest turns dropped to fit the context. `reasoning`, `content`, `tool_calls`: the parts of the reply, without the
+    markers between them, while `text` is the reply as it was written; an incomplete call is dropped. `notes`: notes for
+    the user on the making of the prompt, usually none. `stop_reason`: the stop string, or the id of the token, that
+    ended the reply; None for another end. `seed`: of the draws, given or drawn. `logprobs`: of each token, and `top`:
+    the best (token, logprob) at its position, if requested; both as in TokenEvent.
+    A server sends no tokens: `tokens` is then empty, and `stats.untold` names the figures that it did not report.
     """
 
     text: str

@@ -1,7 +1,7 @@
 """Register the draft methods in one table that the engine, the command line and the window read.
 
-A method is one entry here and one drafter. To use a drafter of your own, hand a DraftMethod in where a method's name
-goes: `SpeculationConfig(method=DraftMethod("mine", "Mine", "Proposes the last token again.", make_drafter))`.
+A method is one entry here and one drafter. To use your own drafter, pass a DraftMethod instead of a method's
+name: `SpeculationConfig(method=DraftMethod("mine", "Mine", "Proposes the last token again.", make_drafter))`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ PARTS: tuple[Literal["target", "heads", "draft"], ...] = ("target", "heads", "dr
 class DraftMethod:
     """Describe a way to propose tokens.
 
-    `name` is for the command line and results, `label` and `hint` (a sentence) are for people. `maker` makes the
-    drafter of one reply from a DrafterContext: a callable, or "module:function" that is imported when it is needed;
-    None: the method is known, but not built yet. `lookahead`: tokens per round where the lookahead is left open.
-    `needs`: what it proposes from, beside the text: nothing, a draft model, or heads on the target. `is_index`: it
-    knows its proposals before it is asked for them, and they cost nothing (see engine.drafting.base.Index).
-    `automatic`: the automatic lookahead knows what its proposals cost, and the method `auto` may take it.
+    `name` is used on the command line and in results, `label` and `hint` (a sentence) in the window. `maker` makes the
+    drafter of one reply from a DrafterContext: a callable, or "module:function", imported on first use;
+    None: the method is known, but not implemented. `lookahead`: the default number of tokens per round.
+    `needs`: its basis besides the text: nothing, a draft model, or heads on the target. `is_index`: its proposals are
+    known in advance and cost nothing (see engine.drafting.base.Index).
+    `automatic`: the automatic lookahead knows the cost of its proposals, and the method `auto` may choose it.
     """
 
     name: str

@@ -79,14 +79,14 @@ class GenerationStats:
 
     Attributes count tokens, rounds or forwards; times are milliseconds of wall clock.
     `emitted = accepted + corrections + bonus_tokens + plain_tokens + forced_tokens` and `proposed = accepted +
-    rejected`. Forced tokens, with which a thought was ended early, are in no round and in no other figure but times.
+    rejected`. Forced tokens, such as those that end reasoning early, belong to no round, and count only in times.
     `proposed_by_position[i]` and `accepted_by_position[i]` count the drafts' tokens at index i.
-    `target_forwards` and `draft_forwards` leave the reading of the prompt out. `forwards_by_size[n - 1]` counts the
-    target's forwards of n tokens, `target_ms_by_size` their time. `draft_ms` is time that the reply waited for the
+    `target_forwards` and `draft_forwards` exclude the reading of the prompt. `forwards_by_size[n - 1]` counts the
+    target's forwards of n tokens, `target_ms_by_size` their time. `draft_ms` is the time that the reply waited for the
     draft. `by_method`: the rounds of each method that proposed, those without a proposal as autoregressive.
     `speedup` is measured, None until plain decoding of this target was measured.
-    `untold`: what the server that wrote the reply did not tell: those figures are 0 here and null in JSON. Of its
-    tokens those that are not known to be accepted count as plain.
+    `untold`: figures that the reply's server did not report: they are 0 here and null in JSON. Its tokens count as
+    plain unless they are known to be accepted.
     """
 
     rounds: int = 0
@@ -178,9 +178,9 @@ class GenerationStats:
 
     @property
     def advice(self) -> str | None:
-        """Return advice, in a sentence for a person, where less than 30 % of the proposals were accepted.
+        """Return advice, in a sentence for a person, if less than 30 % of the proposals were accepted.
 
-        None of a few, which say little, and where no draft proposed but the text itself, or masks.
+        None after too few proposals, and for those from the text itself or from masks.
         """
         if self.proposed < _ADVISED_FROM or self.acceptance_rate >= POOR_ACCEPTANCE:
             return None
@@ -313,7 +313,7 @@ class StatsRecorder:
     ) -> None:
         """Count one round; `ending`: the kind of its last token, None if it is an accepted one.
 
-        `levels`: of a tree, how many tokens were proposed at each depth.
+        `levels`: a tree's proposed tokens at each depth.
         """
         stats = self._stats
         stats["rounds"] += 1

@@ -36,8 +36,8 @@ _ALLOWED: Mapping[str, tuple[type, ...]] = {
 class Message:
     """Hold one turn of a conversation: `Message(role, content)`, with a text or a list of parts as content.
 
-    Attributes: role, one of system, developer, user, assistant and tool; content, the text that is said (files quoted
-    in it; of a tool its result); parts, everything in its order. A message never changes and can be hashed.
+    Attributes: role, one of system, developer, user, assistant and tool; content, the text (with quoted files; a
+    tool's result); parts, everything in its order. A message is immutable and hashable.
     """
 
     role: str
@@ -107,9 +107,9 @@ class Message:
         return cls(*parts_of_message(data))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the message in the form of OpenAI's chat interface, so that `from_mapping` gives it again.
+        """Return the message in the form of OpenAI's chat interface, the inverse of `from_mapping`.
 
-        Only how calls lie between texts is lost; a list of `part.to_dict()` as `content` keeps that.
+        Only the position of calls between texts is lost; a list of `part.to_dict()` as `content` keeps it.
         """
         return self._template_dict(self._json_content(), arguments_as_text=True)
 
@@ -121,8 +121,7 @@ class Message:
     def as_template_dict(self, *, marked: bool = False) -> dict[str, Any]:
         """Convert a message for chat templates: text, and the arguments of tool calls as objects.
 
-        The content is None if a model called tools and said nothing at all. `marked`: marks in it stand for its
-        images.
+        The content is None if a model called tools and wrote no text. `marked`: images become markers in it.
         """
         marked = marked and bool(self.pictures)
         said = marked or any(isinstance(part, TextPart | FilePart | ToolResult) for part in self.parts)
@@ -176,7 +175,7 @@ def _check_parts(role: str, parts: tuple[Part, ...]) -> None:
 def _joined(parts: Sequence[Part], *, marked: bool = False) -> str:
     """Join the parts of a message into one text: a line break between texts, an empty line around files.
 
-    `marked`: with the marks of images, and nothing around them, as llama.cpp's server puts its own.
+    `marked`: with the markers of images, and nothing around them, as llama.cpp's server places its own.
     """
     joined, file_before, image_before = "", False, False
     for part in parts:

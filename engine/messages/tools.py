@@ -16,10 +16,10 @@ Tool = Mapping[str, Any]
 
 
 def freeze_tools(tools: object) -> tuple[Tool, ...]:
-    """Return functions in the form in which chat templates read them, copied; () for None.
+    """Return copies of functions in the form that chat templates read; () for None.
 
-    Each may also be the inner object alone, of `name`, `description` and `parameters` (a JSON schema), of which only
-    the name must be there. Raises InvalidRequest.
+    Each may also be the inner object alone, of `name` (required), `description` and `parameters` (a JSON schema).
+    Raises InvalidRequest.
     """
     if tools is None:
         return ()
@@ -35,9 +35,9 @@ def described(tools: Sequence[Tool]) -> list[Tool]:
 
 
 def with_single_types(tools: Sequence[Tool]) -> list[Tool]:
-    """Return functions with one type for each parameter: of several the first that is not null.
+    """Return functions with one type for each parameter: the first that is not null.
 
-    The others are named in the parameter's description.
+    The others are added to the parameter's description.
     """
     return list(map(_single_typed, tools))
 
