@@ -272,8 +272,8 @@ class ModelController(QObject):
     def load(self, wanted: Loaded) -> Job[Loaded] | None:
         """Return a job that loads the wanted models (the running one, if it does so), or None if all are loaded.
 
-        Where it would not fit in memory it waits for the user, who is asked by `announce`. What came of it is noted
-        before whoever awaits it goes on.
+        If they do not fit in memory, the job waits for the user's answer to `announce`. The outcome is recorded before
+        those who await the job continue.
         """
         self.loader.asks = self.isSignalConnected(QMetaMethod.fromSignal(self.announce))
         before, job = self.loader.job, self.loader.load(wanted)

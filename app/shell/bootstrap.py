@@ -301,7 +301,7 @@ def run(
 ) -> int:
     """Show the window and stay until it is closed; return the exit code.
 
-    `claim`: the hold on the store (see app.system.single_instance), None to keep nothing; it is let go of at the end.
+    `claim`: the lock of the store (see app.system.single_instance), None to store nothing; released at the end.
     `installation`: of a frozen program, the rest of which is checked here. `script`: a coroutine function that drives
     the window (the smoke test).
     """

@@ -1,8 +1,8 @@
 """Allow one program for one store: a second one calls the first to the front. Nothing here needs Qt.
 
-The first holds a lock on a file beside the store until it ends, however it ends: the system lets go of it, so nothing
-is left over after a kill. The second puts its call beside it, touches the lock file, which the first one watches (see
-call_watcher.py), and waits until the call has been taken away. No port is opened and no socket left behind.
+The first holds a lock on a file beside the store until it ends, however it ends: the system releases it, so a kill
+leaves nothing behind. The second writes its call beside the lock file, touches that file, which the first one watches
+(see call_watcher.py), and waits until the call has been removed. No port is opened and no socket left behind.
 """
 
 from __future__ import annotations

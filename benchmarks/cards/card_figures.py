@@ -23,7 +23,7 @@ def find_musts(report: Mapping[str, Any]) -> dict[str, bool]:
         "the card computes, and kernels of this project do not": all(
             found["device"] != "cpu" and not found["own_kernels"] for found in on_card
         ),
-        "a row that depends on the others is noted when the model is loaded": all(
+        "a row that depends on the others is detected when the model is loaded": all(
             bool(found["noted_difference"]) == any(found["differences"].values()) for found in places.values()
         ),
         "no greedy reply with a draft is different from the plain one, but at near-ties": not any(

@@ -16,7 +16,10 @@ from engine.library.housekeeping import StoredModel, stored_models
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument(
-        "--unused", type=int, metavar="DAYS", help="only what was not used for so many days, or never since it is noted"
+        "--unused",
+        type=int,
+        metavar="DAYS",
+        help="only models unused for so many days, or never used since tracking began",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     parser.set_defaults(run=run)

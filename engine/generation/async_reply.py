@@ -78,7 +78,7 @@ class AsyncReply(AsyncGenerator[Event, None]):
             return
         thread.shutdown(wait=False)
         self._reply.close()  # It waits for a step that is still running.
-        if clear:  # A step that had ended before it was heard has left it set.
+        if clear:  # A step that had already ended has left it set.
             self._token.clear()
 
     def __del__(self) -> None:
@@ -98,7 +98,7 @@ async def on_own_thread(write: Callable[[], GenerationResult], token: CancelToke
             if not work.done():
                 token.cancel()
                 await _end_of(work)
-                token.clear()  # A reply that ended before it was heard has left it set.
+                token.clear()  # A reply that had already ended has left it set.
             raise
 
 

@@ -208,7 +208,7 @@ class Asking(threading.Thread):
     def answer(self) -> Generator[_Piece | None, None, None]:
         """Yield the head of the answer, then views with their buffers; or the error that ended it.
 
-        None: nothing came for a moment. Closing the generator lets go of the connection.
+        None: nothing came for a moment. Closing the generator releases the connection.
         """
         self.start()
         try:

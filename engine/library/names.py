@@ -45,7 +45,7 @@ def resolve_source(name: str | Path, part: Literal["target", "draft"] = "target"
     """Return the file or folder that a name means.
 
     A path (`~` is the home folder); `demo` (the bundled model of that part), `demo-target`, `demo-draft`; `demo-head`,
-    `demo-medusa` (draft heads for the bundled target), `demo-mtp` (a sibling of it with a layer for later tokens); an
+    `demo-medusa` (draft heads for the bundled target), `demo-mtp` (a sibling of it with an MTP layer); an
     alias; the name of a model in a known folder, or an unambiguous part of it; or the name of one that was downloaded
     or is in the Hugging Face cache: `owner/model`, `owner/model:Q8_0`, `owner/model/file.gguf`, with or without `hf:`
     before it. What exists as a path is meant as a path. Of a folder with nothing but GGUF files it is the best known

@@ -128,7 +128,7 @@ def open_found_heads(
 
 
 def _head_in_folder(folder: Path, layers: int) -> DraftHead:
-    """Return the head that a folder is, or the layers for later tokens inside a target's."""
+    """Return the head that a folder is, or the MTP layers inside a target's."""
     inside = not is_head_folder(folder) and (brings_mtp(folder) or tells_of_mtp(folder))
     return read_mtp(folder).head if inside else head_in_folder(folder, layers)
 

@@ -37,11 +37,11 @@ _TRANSLATED = replace(DRAFT_MODEL, maker="engine.drafting.translated:make_drafte
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Hold something that proposes tokens: a draft model, heads of the target, or an index of the text.
+    """Hold a source of proposals: a draft model, heads of the target, or an index of the text.
 
-    `method`: how it proposes. `model`: what it computes with; None: nothing. `config`: how that was loaded; None: it
-    was given loaded. `fit`: how its tokens become the target's; None: there is no target, or nothing to be said.
-    `texts`: from which it proposes, beside that at hand.
+    `method`: its draft method. `model`: its backend; None: it needs none. `config`: the backend's configuration; None:
+    it was passed loaded. `fit`: the mapping of its tokens to the target's; None: there is no target, or no need.
+    `texts`: texts to draft from, besides the prompt and the reply.
     """
 
     method: DraftMethod
@@ -179,7 +179,7 @@ class Holder:
     ) -> Iterator[Callable[[CancelToken], tuple[Backend, LoadConfig | None]]]:
         """Load a model on a thread of its own; yield the function that waits for it, with the errors of `open`.
 
-        A model that was not waited for within is cancelled, or let go.
+        A model that was not awaited in the block is cancelled or released.
         """
         token = CancelToken()
         taken = False

@@ -56,9 +56,9 @@ class _Room(threading.local):
 class NativeRows:
     """Call the rows' functions of a compiled library (see engine.sampling.rows.Rows).
 
-    `library` must keep the interpreter lock during calls (ctypes.PyDLL): they take microseconds, and who lets go of
-    the lock may wait for milliseconds until a busy window gives it back. Raises AttributeError if it lacks one, and
-    OtherRules.
+    `library` must keep the interpreter lock during calls (ctypes.PyDLL): they take microseconds, and a thread that
+    releases the lock may wait for milliseconds to get it back from a busy window. Raises AttributeError if it lacks
+    one, and OtherRules.
     """
 
     def __init__(self, library: ctypes.PyDLL) -> None:

@@ -1,6 +1,6 @@
 """Schedule requests for the engine: clients one after the other, each one's in their order.
 
-A turn is had alone, or beside others that can be had beside each other.
+A turn is exclusive, or shared by requests that permit sharing.
 """
 
 from __future__ import annotations

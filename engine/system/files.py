@@ -50,7 +50,7 @@ def private_folder(folder: Path) -> None:
 
 def private_file(path: Path) -> None:
     """Make an empty file for its owner alone, or take one that is there from all others. Raises OSError."""
-    # Never opened where it is there: closing it would let go of the locks that this process holds on it.
+    # An existing file is not opened: closing it would release this process's locks on it.
     if path.exists():
         _take_from_others(path)
     else:

@@ -46,7 +46,7 @@ class ShownReply:
 def shown_pieces(reply: str, shown: str) -> list[tuple[int, int, int]]:
     """Map the shown parts of a reply: each one's beginning in the shown text and in the reply, its length.
 
-    A thought that the engine parted from the answer has other markers there.
+    Reasoning that the engine split off has other markers there.
     """
     if reply == shown:
         return [(0, 0, len(reply))]

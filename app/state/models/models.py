@@ -341,7 +341,7 @@ class ModelList:
     def drop_unfit(self, *, new_target: bool = False) -> bool:
         """Deselect a draft that does not fit, and take the best if that is automatic; return True if it changed.
 
-        With a new target, one that fits only through text is let go too: that is slower, and for a person to choose.
+        With a new target, one that fits only through text is deselected too: it is slower, so the user decides.
         """
         chosen = self.selection
         fits = [self._judged.fits.get(path) for path in chosen.sources]

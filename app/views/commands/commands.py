@@ -83,7 +83,7 @@ class Commands(QObject):
     ) -> QAction:
         """Return a command called `text`, which runs `slot()`; gives its action, to be put into menus or onto buttons.
 
-        `shortcut`: one key or several, heard in the window; `everywhere`: also in the program's other windows.
+        `shortcut`: one key or several, active in the window; `everywhere`: also in the program's other windows.
         A key that is there already is replaced. An ellipsis at the end of the text: more will be asked.
         """
         self.remove(key)

@@ -35,7 +35,7 @@ class FileDrops(QObject):
     def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
         """Show the veil when files come over the window: from here on it looks after them."""
         if event.type() == QEvent.Type.Drop and isinstance(event, QDropEvent) and event.mimeData().hasUrls():
-            # Let go before the veil was under them.
+            # Dropped before the veil was under the pointer.
             if self.veil is not None:
                 self.veil.hide()
             event.setDropAction(Qt.DropAction.CopyAction)

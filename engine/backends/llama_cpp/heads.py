@@ -131,7 +131,7 @@ class EagleHead(_Head):
 
 
 class MtpHead(_Head):
-    """Compute a layer for later tokens (MTP) that a model's own file brings."""
+    """Compute an MTP layer inside a model's own file."""
 
     method = "mtp"
     first = 0

@@ -1,4 +1,4 @@
-"""Run the layers for later tokens (MTP) of a target's own folder with PyTorch, built of the target's kind of layers.
+"""Run the MTP layers of a target's own folder with PyTorch, built of the target's kind of layers.
 
 Source of the formulas: DeepSeek-AI 2024, arXiv:2412.19437, section 2.2; of the names: the layouts that
 engine.formats.safetensors.mtp reads. The state that the first layer reads, and that each hands to the next, is the one
@@ -45,7 +45,7 @@ Tensors = Mapping[str, torch.Tensor]
 
 
 class LayerForLater(torch.nn.Module):
-    """Compute a layer for later tokens, with a cache of its own.
+    """Compute an MTP layer, with a cache of its own.
 
     Attributes: parameters_held and bytes_held (of what it does not share with the target).
     """
@@ -111,7 +111,7 @@ class LayerForLater(torch.nn.Module):
 
 
 class MtpLayers(HeadLayers):
-    """Compute layers for later tokens (see engine.backends.heads.HeadLayers): one again and again, or one a token.
+    """Compute MTP layers (see engine.backends.heads.HeadLayers): one again and again, or one a token.
 
     Of several, layer k makes the entry of the token at p from layer k - 1's state at p - 1, so its first entry stands k
     places behind the first layer's.
@@ -215,7 +215,7 @@ class MtpLayers(HeadLayers):
 
 
 def open_head(config: LoadConfig, head: DraftHead, target: Backend) -> Backend:
-    """Load the layers for later tokens in a folder for a loaded target.
+    """Load the MTP layers in a folder for a loaded target.
 
     Raises ModelFileBroken, ModelNotSupported, LoadFailed.
     """

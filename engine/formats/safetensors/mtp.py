@@ -1,4 +1,4 @@
-"""Read the layers for later tokens (MTP) that a target's own folder may bring: which tensors they have, by one layout.
+"""Read the MTP layers that a target's own folder may bring: which tensors they have, by one layout.
 
 DeepSeek-V3 and GLM-4.5 put them behind the target's layers, each with tensors of its own (`enorm`, `hnorm`, `eh_proj`,
 `shared_head`); Qwen3-Next and Qwen3.5 call them `mtp`, with norms and a projection for all of them.
@@ -52,7 +52,7 @@ _EXPERT = re.compile(r"\.experts\.(\d+\.)?")
 
 @dataclass(frozen=True, slots=True)
 class MtpLayer:
-    """Describe a layer for later tokens. Every value is the name of a tensor in the files.
+    """Describe an MTP layer. Every value is the name of a tensor in the files.
 
     Attributes: parts (its norms `token_norm`, `state_norm` and `norm`, its `projection`, and where it has its own
     `output` and `embedding`); block (of the decoder layer, by the names in it); prefix (of the block's names).
@@ -65,7 +65,7 @@ class MtpLayer:
 
 @dataclass(frozen=True, slots=True)
 class MtpLayout:
-    """Describe the layers for later tokens in a target's folder.
+    """Describe the MTP layers in a target's folder.
 
     Attributes: name; head; layers (the first for the token behind the next one, and so on); files.
     """
@@ -88,7 +88,7 @@ def brings_mtp(folder: Path) -> bool:
 
 
 def tells_of_mtp(folder: Path) -> bool:
-    """Return True if the configuration in a folder tells of layers for later tokens, which its files may lack."""
+    """Return True if the configuration in a folder tells of MTP layers, which its files may lack."""
     try:
         return _mtp_layers(_text_part(read_json(folder / "config.json"))) > 0
     except (LoadFailed, OSError):
@@ -106,7 +106,7 @@ def with_inner_head(model: ModelFile) -> ModelFile:
 
 
 def read_mtp(folder: Path) -> MtpLayout:
-    """Return the layers for later tokens in a target's folder, their tensors checked against the target's own layers.
+    """Return the MTP layers in a target's folder, their tensors checked against the target's own layers.
 
     Raises ModelFileBroken, ModelNotSupported.
     """
@@ -139,7 +139,7 @@ def read_mtp(folder: Path) -> MtpLayout:
 
 
 def _layers_in(tensors: Mapping[str, StoredTensor], config: Mapping[str, Any]) -> tuple[MtpLayer, ...]:
-    """Return the layers for later tokens among the tensors of a model, in order."""
+    """Return the MTP layers among the tensors of a model, in order."""
     depth = _whole(config, "num_hidden_layers")
     blocks: dict[tuple[str, int], dict[str, str]] = {}
     for name in tensors:

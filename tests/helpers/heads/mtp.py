@@ -1,4 +1,4 @@
-"""Models of the architecture qwen35 with a layer for later tokens (MTP), and that layer in plain float32."""
+"""Models of the architecture qwen35 with an MTP layer, and that layer in plain float32."""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Layers for later tokens in plain float32 numpy, from the papers' formulas: no cache, no PyTorch.
+"""MTP layers in plain float32 numpy, from the papers' formulas: no cache, no PyTorch.
 
 DeepSeek-AI 2024, arXiv:2412.19437, section 2.2 (the modules), section 2.1 (attention with latent keys, experts); the
 gated attention and the norms of Qwen3-Next as its authors publish them.
@@ -16,7 +16,7 @@ from helpers.heads.torch_mtp import Array, names_of, read_tensors
 
 
 class FolderMtpReference:
-    """The layers for later tokens of a folder that helpers.heads.torch_mtp wrote."""
+    """The MTP layers of a folder that helpers.heads.torch_mtp wrote."""
 
     def __init__(self, folder: Path, count: int = 1) -> None:
         self.config: dict[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))

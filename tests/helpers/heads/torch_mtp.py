@@ -1,4 +1,4 @@
-"""Folders of targets with layers for later tokens (MTP) in the published layouts, made without training."""
+"""Folders of targets with MTP layers in the published layouts, made without training."""
 
 import json
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ def layout_of(kind: str) -> _Layout:
 
 
 def names_of(kind: str, index: int, layers: int = LAYERS) -> dict[str, str]:
-    """What the parts of a layer for later tokens are called in the files, but for `.weight`."""
+    """File names of an MTP layer's parts, without `.weight`."""
     layout = layout_of(kind)
     block = layout.block.format(i=index, n=layers + index)
     parts = {name: getattr(layout, name).format(b=block) for name in ("token_norm", "state_norm", "projection", "norm")}
@@ -99,7 +99,7 @@ def write_mtp_folder(
     seed: int = 0,
     **changed: Any,
 ) -> Path:
-    """A target whose next token depends mostly on the last one, from which its layers for later tokens guess too.
+    """A target whose next token depends mostly on the last one, from which its MTP layers guess too.
 
     `count`: of these layers; `with_head` False: the configuration tells of them, the files lack them. `states`: how
     much of the target's state goes in. `parts`: files that the tensors are in, with an index. `own_output`: the layers

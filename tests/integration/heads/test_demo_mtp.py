@@ -1,4 +1,4 @@
-"""The demo target's sibling with a layer for later tokens, and the code that trained it."""
+"""The demo target's sibling with an MTP layer, and the code that trained it."""
 
 import json
 from pathlib import Path

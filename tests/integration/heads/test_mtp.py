@@ -1,4 +1,4 @@
-"""Layers for later tokens (MTP) inside a target's own file."""
+"""MTP layers inside a target's own file."""
 
 from collections.abc import Iterator
 from pathlib import Path

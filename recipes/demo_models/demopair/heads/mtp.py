@@ -1,4 +1,4 @@
-"""Train a layer for later tokens (MTP) of the sibling: behind the sibling's states first, then behind its own.
+"""Train an MTP layer of the sibling: behind the sibling's states first, then behind its own.
 
 Source: DeepSeek-AI, "DeepSeek-V3" (2024, arXiv:2412.19437), section 2.2; chained on its own state as it is used, which
 is the training-time test of EAGLE-3.

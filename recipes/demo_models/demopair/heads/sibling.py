@@ -1,4 +1,4 @@
-"""A sibling of the demo target in an architecture whose layers for later tokens llama.cpp runs: dense Qwen3.5.
+"""A sibling of the demo target in an architecture whose MTP layers llama.cpp runs: dense Qwen3.5.
 
 Its layers are a Llama's but for two things: queries and keys have a root-mean-square norm each, with one weight for all
 heads, and a gate that the layer's input opens stands before the output of attention. A Llama is written into it almost

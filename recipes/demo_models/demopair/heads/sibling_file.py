@@ -1,4 +1,4 @@
-"""Write the sibling with its layer for later tokens as one GGUF file, in the layout that llama.cpp runs."""
+"""Write the sibling with its MTP layer as one GGUF file, in the layout that llama.cpp runs."""
 
 from __future__ import annotations
 

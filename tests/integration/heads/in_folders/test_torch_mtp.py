@@ -1,4 +1,4 @@
-"""Layers for later tokens (MTP) inside a target's folder, in the layouts of DeepSeek, GLM and Qwen."""
+"""MTP layers inside a target's folder, in the layouts of DeepSeek, GLM and Qwen."""
 
 import json
 import re
