@@ -50,7 +50,7 @@ class Responders:
 
     @property
     def local(self) -> Loaded:
-        """Return the files that are loaded, whoever answers."""
+        """Return the loaded files, for any responder."""
         return self._local
 
     def has(self, wanted: Loaded, how: LoadWay) -> bool:

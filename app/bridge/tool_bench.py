@@ -1,4 +1,4 @@
-"""Run tools, and whoever has them, on threads of their own: a call may take minutes, and another one runs beside it."""
+"""Run tools and tool servers on threads of their own: a call may take minutes, and several run at once."""
 
 from __future__ import annotations
 

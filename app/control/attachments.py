@@ -30,10 +30,10 @@ class _File:
 class Attachments(QObject):
     """Hold the files of the next question of the chat on the screen, in the order in which they were chosen.
 
-    Attribute: own_name, gives a document that was read a name that no other one of its chat has.
+    Attribute: own_name, gives a document a name that is unique in its chat.
     Signals: changed(), adding() (others are about to be read), counted() (their tokens are known),
-    removed(Attachment), noted(Attachment) (not all of it was read), refused(NotAttached), came_late(chat, Attachment)
-    (another chat is on the screen by now).
+    removed(Attachment), partly_read(Attachment), refused(NotAttached), came_late(chat, Attachment) (another chat is on
+    the screen by now).
     """
 
     changed = Signal()
@@ -41,7 +41,7 @@ class Attachments(QObject):
     counted = Signal()
     refused = Signal(object)
     removed = Signal(object)
-    noted = Signal(object)
+    partly_read = Signal(object)
     came_late = Signal(object, object)
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -180,5 +180,5 @@ class Attachments(QObject):
             file.found = found
             file.name = found.name
             if found.held is not None and found.held.document.notes:
-                self.noted.emit(found)
+                self.partly_read.emit(found)
         self.changed.emit()

@@ -46,7 +46,7 @@ class Loader(QObject):
     # What is known ----------------------------------------------------------------------------------------------------
 
     def has(self, wanted: Loaded) -> bool:
-        """Return True if just this is loaded, with its options of now."""
+        """Return True if exactly this is loaded, with its current options."""
         return self._bridge.has(wanted, self.ways(wanted))
 
     def is_shared(self, job: Job[Loaded]) -> bool:
@@ -124,7 +124,7 @@ class Loader(QObject):
         return None
 
     def weigh(self) -> None:
-        """Ask anew, with the figures of now, or let the load go on where it fits by now: its options were changed."""
+        """Ask again with current figures, or continue the load if it fits now: its options were changed."""
         if self.state.stage != "asking":
             return
         self._how = self.ways(self.state.wanted)

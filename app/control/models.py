@@ -260,7 +260,7 @@ class ModelController(QObject):
 
     @property
     def target_is_loaded(self) -> bool:
-        """Return True if the chosen target is loaded, with its options of now."""
+        """Return True if the chosen target is loaded, with its current options."""
         files = self.list.selection.files
         answers = files.target is not None and files.target == self._bridge.loaded.target
         return answers and self._bridge.kept(files, self.loader.ways(files))[0]

@@ -57,11 +57,11 @@ class Projects(QObject):
     While a chat of a project with models of its own is on the screen, what is chosen is chosen for the project; what
     was chosen before comes back behind it. Its folder is looked at when a chat of it is opened, and from then on when
     something changes there.
-    Signals: files_changed(project), noted(text) (what could not be read or found).
+    Signals: files_changed(project), reported(text) (unreadable or missing files).
     """
 
     files_changed = Signal(int)
-    noted = Signal(str)
+    reported = Signal(str)
 
     def __init__(
         self,
@@ -238,7 +238,7 @@ class Projects(QObject):
     def _note(self, text: str) -> None:
         if text != self._reported:
             self._reported = text
-            self.noted.emit(text)
+            self.reported.emit(text)
 
 
 def files_in(folder: Path) -> FilesIn | None:

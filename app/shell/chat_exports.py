@@ -41,7 +41,7 @@ class ChatExports(QObject):
         period, conversations = _PERIODS.get(self._program.settings.chat_exports), self._program.conversations
         if period is None or not conversations.lasting or not conversations.summaries():
             return
-        now = datetime.now()  # noqa: DTZ005 - the names are for whoever looks into the folder
+        now = datetime.now()  # noqa: DTZ005 - the names are for people
         last = max((_written(each) for each in self.archives()), default=0.0)
         if not 0 <= now.timestamp() - last < period.total_seconds():
             conversations.export_everything(self.folder / now.strftime(_FORM), self._prune)

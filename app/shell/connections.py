@@ -231,7 +231,7 @@ def _remember_open(program: Program) -> None:
 def answer(program: Program, call: Call) -> None:
     """Answer another start of the program: its window is this one."""
     if call.token:
-        # Wayland lets a window come up with a token that whoever was in front has given.
+        # Wayland raises a window only with a token from the program in front.
         os.environ["XDG_ACTIVATION_TOKEN"] = call.token
     program.window.come_up()
     if call.models_folder:
@@ -319,7 +319,7 @@ def _connect_files(program: Program) -> None:
     program.conversations.open_changed.connect(window.notice.let_pass)
     files.counted.connect(show)
     files.refused.connect(refuse)
-    files.noted.connect(lambda file: window.notice.show_passing_trouble(note_words(file)))
+    files.partly_read.connect(lambda file: window.notice.show_passing_trouble(note_words(file)))
     window.closed.connect(files.stop)
 
 

@@ -51,7 +51,7 @@ def export_all(program: Program, conversations: Sequence[int], kind: str) -> Non
 def export_everything(program: Program) -> None:
     """Ask for a file, and write all conversations into it."""
     window, tr = program.window, program.window.tr
-    day = datetime.now().strftime("%Y-%m-%d")  # noqa: DTZ005 - the name is for whoever looks into the folder
+    day = datetime.now().strftime("%Y-%m-%d")  # noqa: DTZ005 - the name is for people
     asked = (tr("Export all chats"), f"outrider-chats-{day}.zip", tr("ZIP archive (*.zip)"), ".zip")
     if (path := ask_where_to_put(window, program.settings, *asked)) is not None:
         program.conversations.export_everything(path)

@@ -33,7 +33,7 @@ class ProjectWindows:
         for changed in (conversations.open_changed, conversations.project_changed):
             changed.connect(self._show_project)
         self._desk.files_changed.connect(self._show_files)
-        self._desk.noted.connect(window.notice.show_trouble)
+        self._desk.reported.connect(window.notice.show_trouble)
         window.closed.connect(self._close)
         window.closed.connect(self._desk.stop)
 

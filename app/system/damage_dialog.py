@@ -29,7 +29,7 @@ _SUMMARY = "Outrider is damaged and cannot start."
 
 def report(damage: InstallationDamaged, *, attended: bool = True, has_screen: bool = True) -> int:
     """Report it in every possible way, and return the exit code. `attended`: somebody is there to press the button."""
-    print(f"outrider: {damage}", file=sys.stderr, flush=True)  # noqa: T201 - for whoever started it from a terminal
+    print(f"outrider: {damage}", file=sys.stderr, flush=True)  # noqa: T201 - for a start from a terminal
     log = ProgramLog(log_folder())
     log.begin()
     log.open()

@@ -225,7 +225,7 @@ class ChildPool:
         child.end()
 
     def keep_warm(self, owner: object) -> None:
-        """Keep a child for `owner`, and start it. A failure is reported to whoever asks it."""
+        """Keep a child for `owner`, and start it. A failure is reported to its callers."""
         with self._lock:
             self._keepers.add(owner)
             if self._idle is None:

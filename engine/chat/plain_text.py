@@ -1,4 +1,4 @@
-"""Protect text from being read as control tokens, whoever wrote it: a person, a file or an earlier reply.
+"""Protect text of any origin (a person, a file, an earlier reply) from being read as control tokens.
 
 Places that look like such a token are found from the vocabulary's own list. In what a template reads, one character of
 each is replaced by a private one, so that the template writes its markers around it as around any text; afterwards the

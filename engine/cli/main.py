@@ -90,7 +90,7 @@ def _run(argv: list[str]) -> int:
 
 def _prepare_output() -> None:
     """Write characters that the output's encoding lacks by their numbers; read nothing from an input that is closed."""
-    if sys.stdout is None or sys.stderr is None:  # Closed by whoever started this.
+    if sys.stdout is None or sys.stderr is None:  # Closed by the parent.
         raise InvalidRequest("Standard output or standard error is closed. Leave both open.")
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors in ("strict", "surrogateescape"):
         sys.stdout.reconfigure(errors="backslashreplace")

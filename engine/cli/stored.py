@@ -64,7 +64,7 @@ def _print_table(found: Sequence[StoredModel]) -> None:
     for column in ("model", "size", "last used", "needed by"):
         table.add_column(column, overflow="fold", justify="right" if column == "size" else "left")
     for each in found:
-        used = "not noted" if each.used is None else f"{each.used.astimezone():%Y-%m-%d}"
+        used = "not recorded" if each.used is None else f"{each.used.astimezone():%Y-%m-%d}"
         keeper = f"\n[dim]kept by {each.kept_by}[/dim]" if each.kept_by else ""
         name = f"{shown(each.model.path.name)}{keeper}"
         table.add_row(name, f"{each.size / 1e9:.2f} GB", used, shown(", ".join(each.needed_by)))

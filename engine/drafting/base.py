@@ -62,7 +62,7 @@ class Drafter(ABC):
 
     Attributes: name (the source, for statistics); forwards (model passes since `begin`, those that read the prompt
     left out); resting (set by the loop: while it is True nothing is proposed, or seldom, and the prompt and what is
-    committed are only noted, without a model pass).
+    committed are only recorded, without a model pass).
     """
 
     name: str

@@ -267,7 +267,7 @@ class NgramDrafter(Drafter):
         best, worth = self._options.least_gain, 0
         while len(drafted) < most and reached > _HOPELESS:
             cost = self._cost(len(drafted) + 2)
-            if (dear := cost - 1.0 > self._allowance) and len(drafted) >= DEFAULT_LOOKAHEAD:
+            if (expensive := cost - 1.0 > self._allowance) and len(drafted) >= DEFAULT_LOOKAHEAD:
                 break
             following = next(coming, None)
             if following is None:
@@ -278,7 +278,7 @@ class NgramDrafter(Drafter):
             drafted.append(token)
             expected += reached
             gain = expected / cost
-            if gain > best and not dear:
+            if gain > best and not expensive:
                 best, worth = gain, len(drafted)
             if token in self._stop_tokens:
                 break

@@ -74,7 +74,7 @@ class TranslatedDrafter(Drafter):
         self._cancel = CancelToken()
         self._committed: list[int] = []
         self._text = bytearray()
-        self._prompt_bytes = self._prompt_tokens = self._noted = 0
+        self._prompt_bytes = self._prompt_tokens = self._chosen_until = 0
         # What the draft has read or is to read next, and how many bytes of the text that is.
         self._read: list[int] = []
         self._covered = 0
@@ -95,7 +95,7 @@ class TranslatedDrafter(Drafter):
         self._prompt_bytes = len(self._text)
         self._waits = len(prompt_tokens) > SHORT_PROMPT
         self._read_anew(min(3 * self._backend.context_length // 4, LONG_PROMPT))
-        self._prompt_tokens = self._noted = len(self._read)
+        self._prompt_tokens = self._chosen_until = len(self._read)
         self._choose_vocabulary(self._read, judged=False)
 
     def _choose_vocabulary(self, new: Sequence[int], *, judged: bool = True) -> None:
@@ -125,8 +125,8 @@ class TranslatedDrafter(Drafter):
         if context - len(self._read) <= min(n, context // 8) and not self._live:
             self._read_anew(context // 2)
         self._catch_up()
-        self._choose_vocabulary(self._read[self._noted :])
-        self._noted = len(self._read)
+        self._choose_vocabulary(self._read[self._chosen_until :])
+        self._chosen_until = len(self._read)
         if self._read_first(in_pieces=goes_on is not None):
             return Draft()
         proposed = self._translate()

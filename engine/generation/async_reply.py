@@ -103,7 +103,7 @@ async def on_own_thread(write: Callable[[], GenerationResult], token: CancelToke
 
 
 async def _end_of(work: asyncio.Future[GenerationResult]) -> None:
-    """Wait for it, whoever cancels the waiting."""
+    """Wait for its end, despite cancellations of the wait."""
     while not work.done():
         with suppress(asyncio.CancelledError):
             await asyncio.wait([work])

@@ -1,4 +1,4 @@
-"""Define the contract of whoever answers a request: models loaded here, or a server."""
+"""Define the contract of a responder: models loaded here, or a server."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class Web:
     ) -> Generator[Head | memoryview, None, None]:
         """Return the head of an answer and then its bytes, each piece good until the one after the next is asked for.
 
-        An answer that ends early ends here too: whoever reads it knows how long it should be. Raises Unfinished where
+        An answer that ends early ends here too: its reader knows the expected length. Raises Unfinished where
         another try may help; DownloadFailed, Cancelled.
         """
         asking = Asking(self, url, headers)
@@ -291,7 +291,7 @@ class Asking(threading.Thread):
 
 
 def _next_hop(url: str, location: str) -> str:
-    # What a header holds is Latin-1 to http.client, and UTF-8 to whoever wrote it.
+    # http.client decodes headers as Latin-1, and servers write UTF-8.
     found = urljoin(url, quote(location.encode("latin-1", "replace"), safe="%/:=&?~#+!$,;'@()*[]"))
     before, after = urlsplit(url), urlsplit(found)
     if after.scheme not in ("http", "https") or not after.hostname:

@@ -22,14 +22,14 @@ from engine.library.scan import scan_folder
 from engine.system.cache_files import cache_folder, read_json, write_json
 from engine.translatable import Translatable
 
-_MOST_NOTED = 1000
+_MOST_ENTRIES = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
     """Describe a model on disk.
 
-    `files`: all of it; `used`: when it was loaded last, None if that was never noted; `needed_by`: what depends on
+    `files`: all of it; `used`: when it was loaded last, None if never recorded; `needed_by`: what depends on
     it, in words; `kept_by`: the program whose it is, "" for none: then that program deletes it.
     """
 
@@ -44,9 +44,9 @@ class StoredModel:
 def note_used(paths: Iterable[Path]) -> None:
     """Record that models are used now. Errors are ignored."""
     now = int(datetime.now(UTC).timestamp())
-    noted = {str(path.absolute()): now for path in paths}
-    before = {path: when for path, when in read_json(_place()).items() if path not in noted}
-    kept = [*before.items(), *noted.items()][-_MOST_NOTED:]
+    entries = {str(path.absolute()): now for path in paths}
+    before = {path: when for path, when in read_json(_place()).items() if path not in entries}
+    kept = [*before.items(), *entries.items()][-_MOST_ENTRIES:]
     with suppress(OSError):
         write_json(_place(), dict(kept))
 

@@ -110,7 +110,7 @@ class ToolCall:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Return the arguments by name; whoever changes them changes a copy."""
+        """Return a copy of the arguments, by name."""
         return _read(self.arguments_json)
 
     def __repr__(self) -> str:

@@ -87,7 +87,7 @@ class Proof:
 
     @property
     def by_target_alone(self) -> bool:
-        """Return True if the target alone determines its tokens, whoever proposed them."""
+        """Return True if the target alone determines its tokens, for any source of proposals."""
         return _by_target_alone(self.request, self.content["sources"])
 
     @property

@@ -62,7 +62,7 @@ class NativeCandidates(Candidates):
 
 
 class _Chunk:
-    """Hold memory for distributions; whoever has one of them keeps all of it."""
+    """Hold memory for distributions; each of them keeps the whole alive."""
 
     def __init__(self, size: int) -> None:
         self.memory = np.empty(size + _ALIGNED, np.uint8)
@@ -98,8 +98,8 @@ class NativeSampler:
         self._history: History | None = None
         self._changes = -1
         self._behind: Any = (_INT * _BEHIND)()
-        self._noting: Sequence[int] = ()
-        self._noted = 0
+        self._copied_from: Sequence[int] = ()
+        self._copied = 0
         self._chunk = _Chunk(_CHUNK)
         self._rows: NDArray[np.float32] | None = None
         self._held: Any = None
@@ -203,11 +203,11 @@ class NativeSampler:
             counted = self._work.counted
             counted.count, counted.tokens, counted.numbers = past.places
             counted.oldest, counted.held = past.oldest
-        if behind is self._noting and more == self._noted + 1:  # A draft's tokens come one by one.
-            self._behind[self._noted] = behind[-1]
+        if behind is self._copied_from and more == self._copied + 1:  # A draft's tokens come one by one.
+            self._behind[self._copied] = behind[-1]
         else:
             self._behind[:more] = behind[:more]
-        self._noting, self._noted = behind, more
+        self._copied_from, self._copied = behind, more
         return more
 
     def _find(self, rows: NDArray[np.float32]) -> int:

@@ -119,9 +119,9 @@ class Guard:
         elif self._limits.note is None:
             await self._let_through(scope, receive, send)
         else:
-            await self._noted(scope, receive, send, self._limits.note)
+            await self._timed(scope, receive, send, self._limits.note)
 
-    async def _noted(self, scope: Scope, receive: Receive, send: Send, note: Callable[[str, int, float], None]) -> None:
+    async def _timed(self, scope: Scope, receive: Receive, send: Send, note: Callable[[str, int, float], None]) -> None:
         began, status = perf_counter(), 0
 
         async def sent(message: Message) -> None:

@@ -8,17 +8,17 @@ from engine.errors import NotAvailable
 from engine.translatable import Translatable
 
 _LOADED, _FORKED = "loaded", "forked"
-_noted: set[str] = set()
+_marks: set[str] = set()
 
 
 def note_loaded() -> None:
     """Record that libraries with threads of their own compute in this process from now on."""
-    _noted.add(_LOADED)
+    _marks.add(_LOADED)
 
 
 def check_not_forked() -> None:
     """Raise NotAvailable if such libraries would wait for threads that only the parent has, for ever."""
-    if _FORKED in _noted:
+    if _FORKED in _marks:
         raise NotAvailable(
             Translatable("Running models in a forked process"),
             Translatable(
@@ -29,8 +29,8 @@ def check_not_forked() -> None:
 
 
 def _note_fork() -> None:
-    if _LOADED in _noted:
-        _noted.add(_FORKED)
+    if _LOADED in _marks:
+        _marks.add(_FORKED)
 
 
 if hasattr(os, "register_at_fork"):  # Not on Windows, which forks nothing.

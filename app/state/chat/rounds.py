@@ -61,7 +61,7 @@ class RoundTrace:
         self._accepted.append(min(event.accepted, 255))
         self._draft_ms.append(event.draft_ms)
         self._target_ms.append(event.target_ms)
-        # Last: what has a number here is whole, for whoever packs it meanwhile.
+        # Last: an entry with a number here is complete, for a concurrent packer.
         self._numbers.append(event.round)
 
     def begun(self, last: int, kept: int | None) -> RoundTrace:
@@ -106,7 +106,7 @@ class RoundTrace:
         return Guess(token, names.get(token), None if isnan(logprob) else logprob)
 
     def pieces(self) -> Iterator[str]:
-        """Return the JSON object of the rounds of now, in pieces."""
+        """Return the JSON object of the current rounds, in pieces."""
         count = len(self._numbers)
         guesses = sum(self._kept[:count])
         yield f'{{"count":{count}'

@@ -105,7 +105,7 @@ class TokenTrace:
         for _ in range(TOP - len(top)):
             self._top_tokens.append(-1)
             self._top_logprobs.append(nan)
-        # Last: what has a text here is whole, for whoever packs it meanwhile.
+        # Last: an entry with a text here is complete, for a concurrent packer.
         self._texts.append(self._same.setdefault(event.text, event.text))
 
     def _number(self, event: TokenEvent) -> int:
@@ -251,7 +251,7 @@ class TokenTrace:
         return b"".join([*packed, packer.flush()])
 
     def _pieces(self) -> Iterator[str]:
-        """Return the JSON of the tokens of now, in pieces that take less than a millisecond each."""
+        """Return the JSON of the current tokens, in pieces that take less than a millisecond each."""
         count = len(self._texts)
         yield f'{{"version":{VERSION},"count":{count},"texts":['
         for start in range(0, count, _PIECE):

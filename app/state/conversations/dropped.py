@@ -61,7 +61,7 @@ def kind_of(path: Path) -> tuple[Kind, Path]:
             return "model", path
         return "conversation" if has_chats(path) else "folder", path
     if not stat.S_ISREG(mode):
-        # A pipe or a device would hold up whoever opens it.
+        # Opening a pipe or a device would block.
         return "missing", path
     suffix = path.suffix.lower()
     if suffix == ".gguf":

@@ -232,7 +232,7 @@ class ModelList:
         if target is None or not target.usable:
             return ()
         heads = model = None
-        # What fits has perhaps been noted of the target before; the ranking is always of this one.
+        # The fitting drafts may come from an earlier target; the ranking is always for this one.
         for each, fit in self._judged.ranked(target, self.models):
             if fit is None or not fit.fits or (heads if fit.head else model) is not None:
                 continue

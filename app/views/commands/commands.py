@@ -27,7 +27,7 @@ SECTIONS = (CHAT, CONVERSATIONS, MODELS, SPECULATION, VIEW, PROGRAM)
 class Command:
     """Describe one thing that can be done.
 
-    `enabled`, `checked`: ask for the state of now; None: always possible, nothing that is on or off. `words`: asks what
+    `enabled`, `checked`: return the current state; None: always possible, nothing that is on or off. `words`: asks what
     it is called now; None and "": as always.
     `quiet`: not listed in the palette (it would only open the palette).
     """
@@ -114,7 +114,7 @@ class Commands(QObject):
         self._commands[key].action.trigger()
 
     def action(self, key: str) -> QAction:
-        """Return the action of a command, in the state of now."""
+        """Return the action of a command, with its state updated."""
         self._refresh(self._commands[key])
         return self._commands[key].action
 

@@ -65,7 +65,7 @@ class AutoHeightText(QTextBrowser):
             self.fit()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Paint a line around the text where Tab has led to it: whoever clicks knows where."""
+        """Paint a focus frame around the text after Tab, but not after a click."""
         super().paintEvent(event)
         if self._tabbed and self.hasFocus():
             painter = QPainter(self.viewport())

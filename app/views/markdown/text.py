@@ -256,7 +256,7 @@ class MarkdownText(QWidget):
                 self._job = None
             self._steps += 1
             if self._steps % _STEPS_A_LAYOUT == 0:
-                # Laying out takes longer than writing: whoever counts the time must see it.
+                # Layout takes longer than writing, so it must be timed too.
                 self.close_edit()
         elif self.page.bars.lack(self.page.writer.boxes):
             self.page.bars.add(self.page.writer.boxes)

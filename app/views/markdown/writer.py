@@ -1,7 +1,7 @@
 """Write pieces of a reply into a text document, in the look of this program.
 
 The state reads the Markdown; here its nodes become paragraphs, lists, tables and frames of code. Writing goes step by
-step, so that whoever calls can stop when its time is over. Nothing is loaded from anywhere: a document never holds a
+step, so that the caller can stop when its time is over. Nothing is loaded from anywhere: a document never holds a
 picture but the formulas that are set here.
 """
 
@@ -372,7 +372,7 @@ class MarkdownWriter(CodeWriter):
         form.setTopMargin(2 if self._repeats else code_header_height(self._document.defaultFont()))
         form.setBottomMargin(GAP)
         self._last_table = made = cursor.insertTable(len(table.rows), columns, form)
-        # What was cut goes on: its head is repeated, and so it is one table for whoever sorts or copies it.
+        # The continuation of a cut table: its head is repeated, so that sorting and copying see one table.
         box = self.boxes[-1] if self._repeats and self.boxes else None
         if isinstance(box, TableBox) and len(box.least) == columns:
             box.add(made)

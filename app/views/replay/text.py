@@ -97,7 +97,7 @@ class ReplayText(QAbstractScrollArea):
             self._lay_out()
 
     def showEvent(self, event: QShowEvent) -> None:  # noqa: N802 - Qt's name
-        """Lay the text out for the width and the letters of now."""
+        """Lay the text out for the current width and font."""
         super().showEvent(event)
         self._shown.start()
 

@@ -299,7 +299,7 @@ class SpeculationPanel(ScrollPage):
 
     @property
     def is_drawn(self) -> bool:
-        """Return True if everything of now is drawn."""
+        """Return True if the current state is drawn completely."""
         return not self._left and self._metrics.version == self._drawn
 
     def _draw_bars(self) -> None:

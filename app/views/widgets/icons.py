@@ -96,7 +96,7 @@ class _IconKeeper(QObject):
         theme.changed.connect(self.draw)
 
     def draw(self) -> None:
-        """Draw the icon in the colours of now."""
+        """Draw the icon in the current colours."""
         self._button.setIcon(icon(self._theme, self.name, self.color))
 
 

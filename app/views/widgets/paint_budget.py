@@ -21,5 +21,5 @@ class PaintBudget:
         self._free_at = perf_counter() + pause_s
 
     def clear(self) -> None:
-        """Clear the wait: whoever wants to may draw at once."""
+        """Clear the wait: every widget may draw at once."""
         self._free_at = 0.0

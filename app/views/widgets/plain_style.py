@@ -17,7 +17,7 @@ class PlainStyle(QProxyStyle):
     """Look as Fusion does, and show the text of every label as plain text.
 
     Qt guesses for itself whether a text is HTML; titles of chats, names of models and words of servers are not.
-    Tooltips are labels of Qt, so each of them passes here before it is shown, whoever gave its text.
+    Tooltips are labels of Qt, so each of them passes here before it is shown, whatever the origin of its text.
     """
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ def ask_where_to_save(parent: QWidget, settings: Settings, name: str, kind: str)
     """Ask for the path of an export (`kind`: in FORMATS); None: cancelled. A missing suffix is added."""
     title = QCoreApplication.translate("Files", "Export the chat")
     chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_folder(settings) / name), say(FORMATS[kind].kind))
-    return _with_ending(_noted(settings, chosen), FORMATS[kind].suffix)
+    return _with_ending(_remember(settings, chosen), FORMATS[kind].suffix)
 
 
 def _with_ending(chosen: str, suffix: str) -> Path | None:
@@ -33,14 +33,14 @@ def ask_what_to_import(parent: QWidget, settings: Settings) -> list[Path]:
     title = QCoreApplication.translate("Files", "Import chats")
     kinds = QCoreApplication.translate("Files", "Chats of this and other programs (*.json *.jsonl *.zip)")
     chosen, _ = QFileDialog.getOpenFileNames(parent, title, str(_folder(settings)), kinds)
-    return [Path(_noted(settings, each)) for each in chosen]
+    return [Path(_remember(settings, each)) for each in chosen]
 
 
 def ask_what_to_attach(parent: QWidget, settings: Settings) -> list[Path]:
     """Return text files that are to go with a question; may be none."""
     title = QCoreApplication.translate("Files", "Attach documents, pictures and text files")
     chosen, _ = QFileDialog.getOpenFileNames(parent, title, str(_folder(settings)))
-    return [Path(_noted(settings, each)) for each in chosen]
+    return [Path(_remember(settings, each)) for each in chosen]
 
 
 def ask_for_models_folder(parent: QWidget, start: Path | None) -> Path | None:
@@ -55,7 +55,7 @@ def ask_where_to_put_archive(parent: QWidget, settings: Settings, name: str) -> 
     title = QCoreApplication.translate("Files", "Export the project")
     kinds = QCoreApplication.translate("Files", "Archive of chats (*.zip)")
     chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_folder(settings) / name), kinds)
-    return _with_ending(_noted(settings, chosen), ".zip")
+    return _with_ending(_remember(settings, chosen), ".zip")
 
 
 def ask_for_folder(parent: QWidget, settings: Settings, title: str = "") -> Path | None:
@@ -71,7 +71,7 @@ def ask_where_to_put(
     """Ask for the path of a new file of these kinds; None: cancelled. A missing suffix is added."""
     kinds = kinds or QCoreApplication.translate("Files", "JSON (*.json)")
     chosen, _ = QFileDialog.getSaveFileName(parent, title, str(_folder(settings) / name), kinds)
-    return _with_ending(_noted(settings, chosen), suffix)
+    return _with_ending(_remember(settings, chosen), suffix)
 
 
 def ask_where_to_put_picture(parent: QWidget, settings: Settings, name: str, kinds: str, suffix: str) -> Path | None:
@@ -83,7 +83,7 @@ def ask_what_to_open(parent: QWidget, settings: Settings, title: str) -> Path | 
     """Return a JSON file to be read; None: none."""
     kinds = QCoreApplication.translate("Files", "JSON (*.json)")
     chosen, _ = QFileDialog.getOpenFileName(parent, title, str(_folder(settings)), kinds)
-    return Path(_noted(settings, chosen)) if chosen else None
+    return Path(_remember(settings, chosen)) if chosen else None
 
 
 def _folder(settings: Settings) -> Path:
@@ -94,7 +94,7 @@ def _folder(settings: Settings) -> Path:
     return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation))
 
 
-def _noted(settings: Settings, chosen: str) -> str:
+def _remember(settings: Settings, chosen: str) -> str:
     """Return a chosen file as it is, and store its folder."""
     if chosen:
         settings.files_folder = str(Path(chosen).parent)

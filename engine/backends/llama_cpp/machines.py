@@ -47,7 +47,7 @@ def machine_devices(config: LoadConfig) -> Any:
 
 
 def serve_machine(address: str, threads: int) -> None:
-    """Compute for whoever connects to an address, with the processor, until the process ends. Raises NotAvailable.
+    """Serve computations at an address, on the processor, until the process ends. Raises NotAvailable.
 
     Returns where the address cannot be used.
     """

@@ -1,4 +1,4 @@
-"""Show the hidden states that a model of transformers computes, layer by layer, to whoever reads them."""
+"""Pass the hidden states of a transformers model, layer by layer, to their readers."""
 
 from __future__ import annotations
 
