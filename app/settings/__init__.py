@@ -1,5 +1,5 @@
 """The settings file: its contents, their validation and saving.
 
 Door: settings.Settings and autosave.Autosave.
-Never imported here: widgets, the store and the engine's inside.
+Never imported here: widgets, the store and the engine's internals.
 """

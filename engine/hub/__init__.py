@@ -1,5 +1,5 @@
-"""Models that come from elsewhere: search a hub, choose of its files, download them; or read them out of a package.
+"""Model downloads: search a hub, choose among its files, download them; or extract them from a package.
 
-Door: hugging_face, wanted, transfer and package_index. Nothing here runs before somebody asks for it.
+Door: hugging_face, wanted, transfer and package_index. Nothing here runs without a request.
 Never imported here: engine.loading, engine.generation and concrete backends. Nothing here loads a model.
 """

@@ -1,5 +1,5 @@
-"""Other servers as a target: any with OpenAI's chat interface, asked over HTTP.
+"""Other servers as a target: any with OpenAI's chat interface, over HTTP.
 
 Door: connect.connect_server, client.RemoteDecoder and keys.
-Never imported here: Qt, backends, and the parts of a reply that decide tokens.
+Never imported here: Qt, backends, and the modules that decide a reply's tokens.
 """

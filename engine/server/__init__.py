@@ -1,5 +1,5 @@
 """The local server: OpenAI's and Anthropic's interfaces over the given models.
 
 Door: app.make_app, listen.Listener, registry.ModelRegistry for the models.
-Never imported here: Qt, concrete backends, and the parts of a reply below the decoder.
+Never imported here: Qt, concrete backends, and the layers of generation below the decoder.
 """
