@@ -26,8 +26,7 @@ class Rewind:
     """Describe the rollback of a cache. `depth`: positions for a window, restore points for snapshots, else None.
 
     any: to any length (attention cache). window: only the last `depth` positions (sliding layers). snapshots: to a
-    `mark`ed place, from where what was accepted since is replayed with the next forward (recurrent state). none: not
-    at all.
+    `mark`ed position; the tokens accepted since are replayed with the next forward (recurrent state). none: not at all.
     """
 
     kind: Literal["any", "window", "snapshots", "none"]
@@ -38,9 +37,9 @@ class Rewind:
 class HiddenStates:
     """Describe the hidden states that a model exposes.
 
-    `readable`: numbers of layers whose input can be read, counted from 0; `layers`, the number of layers, stands for
-    what leaves the last one, before the norm, and engine.formats.draft_head.NORMED for what leaves the norm. `width`:
-    numbers in a state. `shared`: what of the cache a head may read, as of an engine.formats.draft_head.DraftHead.
+    `readable`: indices of layers whose input can be read, from 0; the number of layers denotes the last one's output
+    before the norm, and engine.formats.draft_head.NORMED the norm's output. `width`: numbers in a state. `shared`: the
+    part of the cache that a head may read (see engine.formats.draft_head.DraftHead).
     """
 
     readable: frozenset[int]
@@ -59,16 +58,16 @@ class StateReader(Protocol):
     def read_states(self, first: int, tokens: Sequence[int], states: NDArray[np.float32]) -> None:
         """Read the states of `tokens`, which stand in the cache from position `first` on now.
 
-        `states`: shape (tokens, layers * width), the wanted layers of a token side by side. What was read of these
-        positions before holds no more, nor what was read of those behind them. States behind the norm are NaN where
-        they were not computed: a backend may have them only of tokens whose logits were asked for.
+        `states`: shape (tokens, layers * width), the wanted layers of a token side by side. They replace earlier
+        states of these positions, and invalidate those after them. States behind the norm are NaN if they were not
+        computed: a backend may have them only for tokens whose logits were requested.
         """
 
 
 class AddedToken(NamedTuple):
-    """Describe a token that stands for its text wherever that is read. `control`: it marks, and is no text itself.
+    """Describe an added token: its text is always read as this one token. `control`: a marker, never text itself.
 
-    Other added tokens are user-defined: they are read in any text, and written as it.
+    Other added tokens are user-defined: they are read in any text, and written as text.
     """
 
     id: int
@@ -82,7 +81,7 @@ class Tokenizer(Protocol):
     def chat_templates(self) -> Mapping[str, str]:
         """Return the model's chat templates (Jinja), untrusted, by their names; the usual one is "default".
 
-        A model that brings none has that of a known format, where its tokens show one (engine.formats.turns).
+        A model without one gets that of a known format, if its tokens match one (engine.formats.turns).
         """
 
     @property
@@ -108,7 +107,7 @@ class Tokenizer(Protocol):
     def encode(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """Return the token ids of `text`. Raises TextNotEncodable.
 
-        `add_special` puts the begin token in front and the end token behind, where the model wants one;
+        `add_special` adds the begin token and the end token, if the model uses them;
         `parse_special` reads the text of control tokens as those tokens.
         """
 
@@ -126,7 +125,7 @@ class Tokenizer(Protocol):
 class CacheCopy:
     """Hold a copy of a cache. `tokens`: its tokens; `data`: the bytes from its backend.
 
-    `sizes`: of the pieces in `data`, where there are several.
+    `sizes`: of the pieces in `data`, if there are several.
     """
 
     tokens: tuple[int, ...]
@@ -186,7 +185,7 @@ class Backend(ABC):
     def batch_invariant(self) -> bool | None:
         """Return True if a row of logits was found to be the same however many tokens were fed with it; None: unknown.
 
-        Where it is not, a greedy reply with a draft may part from plain decoding where two logits are almost equal.
+        If False, a greedy reply with a draft may differ from plain decoding after two almost equal logits.
         """
         return None if self.row_difference is None else self.row_difference == 0.0
 
@@ -202,12 +201,11 @@ class Backend(ABC):
 
     @abstractmethod
     def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
-        """Append `tokens` to the cache; the logits that follow the last `n_outputs` of them.
+        """Append `tokens` to the cache; return the logits after the last `n_outputs` of them.
 
         Shape (n_outputs, vocab_size), float32, a view that is valid until the next forward. `n_outputs` 0 gives no
         row. Raises ContextFull, TokenOutOfRange, BackendFailure (BackendClosed), and Cancelled when a watched token is
-        set; after an error the cache is as it was before, or empty: where it cannot be rewound, and where the library
-        below refused the forward.
+        set; after an error the cache is as before, or empty if it cannot be rewound or the library refused the forward.
         """
 
     @abstractmethod
@@ -220,11 +218,11 @@ class Backend(ABC):
         return False
 
     def forward_tree(self, tokens: Sequence[int], parents: Sequence[int]) -> Logits:
-        """Compute a tree of tokens behind the cache in one forward; the logits that follow each of them.
+        """Compute a tree of tokens behind the cache in one forward; return the logits after each of them.
 
-        `parents`: for each token the index of the one before it in the text, which is a smaller one, or -1 for the end
-        of the cache. Shape (tokens, vocab_size), as of `forward`. The tree does not count as in the cache: `keep_path`
-        says which path of it stays, and whatever else is called first forgets all of it. Raises as `forward` does.
+        `parents`: for each token the index of its predecessor, a smaller one, or -1 for the end of the cache. Shape
+        (tokens, vocab_size), as of `forward`. The tree is not part of the cache: `keep_path` keeps one path of it, and
+        any other call drops all of it. Raises as `forward` does.
         """
         raise NotAvailable(
             Translatable("Drafting trees"), Translatable("{name} can only verify chains.", name=self.name)
@@ -233,7 +231,7 @@ class Backend(ABC):
     def keep_path(self, path: Sequence[int]) -> None:  # noqa: B027 - only where there are trees
         """Append a path of the last tree to the cache: indices of tokens, from the first one on. Forget the rest.
 
-        The states of its tokens are shown now (see `show_states`); none is computed again.
+        The states of its tokens are passed on now (see `show_states`); none is computed again.
         """
 
     def mark(self) -> None:  # noqa: B027 - most caches need no mark
@@ -243,7 +241,7 @@ class Backend(ABC):
         """Watch this token: once it is set, a forward may stop early, raising Cancelled. None: watch no longer."""
 
     def show_states(self, reader: StateReader | None) -> None:
-        """Show the hidden states of every token from the next forward on to `reader`. None: to nobody, at no cost.
+        """Pass the hidden states of every token to `reader`, from the next forward on. None: to nobody, at no cost.
 
         Raises NotAvailable if they cannot be shown.
         """
@@ -255,12 +253,12 @@ class Backend(ABC):
     def want_rows(self, bits: NDArray[np.uint64] | None) -> bool:
         """Compute only wanted logits from now on, the others being minus infinity; return False if not supported.
 
-        `bits` has one for 16 rows each, and may change between forwards. None: all rows are wanted.
+        `bits`: one bit for each 16 rows; it may change between forwards. None: all rows are wanted.
         """
         return False
 
     def grow_context(self, context_length: int) -> bool:
-        """Make room for so many tokens, or the model's most, and keep the cached ones.
+        """Grow the context to so many tokens, or the model's maximum, and keep the cache.
 
         False: it cannot, or `context_grows` is not set.
         """
@@ -273,7 +271,7 @@ class Backend(ABC):
     def copy_cache(self) -> CacheCopy | None:
         """Return a copy of the cache, None if it cannot be copied.
 
-        It may be of fewer tokens: not of those at the end that are to be fed again.
+        It may lack tokens at the end, which are to be fed again.
         """
         return None
 
@@ -288,27 +286,27 @@ class Backend(ABC):
     def copy_part(self, first: int, last: int) -> CacheCopy | None:
         """Return a copy of the cached tokens from position `first` up to `last`; None: there is none.
 
-        It may be of fewer tokens: not of those at the end that are to be fed again.
+        It may lack tokens at the end, which are to be fed again.
         """
         return None
 
     def append_part(self, part: CacheCopy) -> None:
         """Put a copy of `copy_part` behind the cache. Raises BackendFailure; the cache is empty then.
 
-        It must have been copied at this place of the same text. What it holds is looked at before it is taken.
+        It must have been copied at this position of the same text. Its content is checked first.
         """
         raise BackendFailure(Translatable("its cache cannot be restored"))
 
     def see(self, picture: Picture) -> list[int]:
         """Return a picture's tokens: PictureTokens, and the tokens around them.
 
-        `forward` is given all of a piece's positions by themselves, without outputs. Raises NotAvailable if the
-        model does not see, InvalidRequest.
+        Feed each piece's positions to `forward` separately, without outputs. Raises NotAvailable if the
+        model has no vision, InvalidRequest.
         """
         raise NotAvailable(Translatable("Reading pictures"), Translatable("{name} cannot see.", name=self.name))
 
     def set_threads(self, n: int) -> None:  # noqa: B027 - not every backend can
-        """Compute with `n` threads (1 or more) from the next forward on. Nothing happens where not threads_adjustable.
+        """Compute with `n` threads (1 or more) from the next forward on. Does nothing unless threads_adjustable.
 
         A long prompt may be read with more.
         """

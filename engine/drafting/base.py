@@ -22,12 +22,12 @@ from engine.sampling.rows import Rows
 class Draft(NamedTuple):
     """Hold proposed tokens.
 
-    `probs`: for each token the distribution that it was really drawn from, shape (target vocab_size,), or None where
+    `probs`: for each token the distribution from which it was drawn, shape (target vocab_size,), or None if
     tokens were chosen without a draw (greedy). `logprobs`: natural logarithm of the model's own probability of each
     token, or empty. `parents` makes a tree of them: the index of each one's parent in `tokens`, a smaller one, or -1
-    where it follows the committed ones; None: each follows the one before. Siblings are different tokens, and judged in
-    their order; one that was drawn has the distribution without those before it. `source` names the method that
-    proposed them. `whole`: it counts as proposed with what lies past the end of the reply.
+    for the committed tokens; None: a chain. Siblings are different tokens, and verified in their order; the
+    distribution of a drawn one excludes those before it. `source` names the method that
+    proposed them. `whole`: tokens past the end of the reply count as proposed too.
     """
 
     tokens: tuple[int, ...] = ()
@@ -60,9 +60,9 @@ GoesOn = Callable[[int, float | None], bool]
 class Drafter(ABC):
     """Propose tokens that may follow the committed ones.
 
-    Attributes: name (the source, for statistics); forwards (model passes since `begin`, those that read the prompt
-    left out); resting (set by the loop: while it is True nothing is proposed, or seldom, and the prompt and what is
-    committed are only recorded, without a model pass).
+    Attributes: name (the source, for statistics); forwards (model passes since `begin`, without
+    those that read the prompt); resting (set by the loop: while True, nothing or little is proposed, and prompt and
+    committed tokens are only recorded, without a model pass).
     """
 
     name: str
@@ -85,18 +85,18 @@ class Drafter(ABC):
 
     @abstractmethod
     def propose(self, n: int, goes_on: GoesOn | None = None) -> Draft:
-        """Propose at most `n` tokens that may come next; a tree of as many levels.
+        """Propose at most `n` next tokens, or a tree of as many levels.
 
-        `goes_on`: asked once for each token, in order, whether there should be one more. A token that it is asked
-        about is in the draft; so what it looks at bends nothing.
+        `goes_on`: called once after each token, in order; True asks for one more. The token is in the draft in either
+        case, so the answer does not bias the output.
         """
 
     def propose_ahead(self, n: int, stop: Callable[[], bool]) -> Draft:
-        """Go on behind the tokens of the last `propose` as if all were accepted, until `stop` returns True.
+        """Continue after the tokens of the last `propose` as if all were accepted, until `stop` returns True.
 
-        Gives the proposals behind those, at most `n`; those of an earlier call count among them. Called on another
-        thread while the target verifies; nothing else is called meanwhile. What still holds when the round was
-        observed is the beginning of the next draft.
+        Returns the further proposals, at most `n`, including those of an earlier call. Called on another thread while
+        the target verifies; no other method is called meanwhile. Those that are valid after `observe` begin the next
+        draft.
         """
         return Draft()
 
@@ -104,7 +104,7 @@ class Drafter(ABC):
     def observe(self, committed_tokens: Sequence[int]) -> None:
         """Learn the tokens committed in the round since `propose`: accepted tokens, then a correction or bonus.
 
-        With no tokens: nothing more will be, live proposals are dropped.
+        Without tokens: the reply has ended, live proposals are dropped.
         """
 
 
@@ -119,7 +119,7 @@ whole steps, so that the next prompt of a conversation finds the cache as it was
 class TreeShape:
     """Limit a tree: nodes at each depth (2 or more), depths, and the positions of the target's cache.
 
-    `prices`: the tree follows one path, and what stands beside it is chosen by cost.
+    `prices`: the tree follows one path, and its siblings are chosen by cost.
     """
 
     width: int
@@ -132,10 +132,9 @@ class TreeShape:
 class DrafterContext:
     """Hold the inputs from which the drafter of one reply is made.
 
-    Attributes: target; source (what it is to propose from); request (with its settings for sampling and speculation);
-    seed (of this reply); stop_tokens (those that end it); cost (`cost(n)`: what a verification of n tokens costs, in
-    times of one token); rows (what draws from rows of logits); masks (those of a constraint, which the draft keeps to
-    as well).
+    Attributes: target; source (the source of the proposals); request (with its settings for sampling and speculation);
+    seed (of this reply); stop_tokens (those that end it); cost (`cost(n)`: the cost of verifying n tokens, in units of
+    one token's); rows (the sampler of logit rows); masks (those of a constraint, which the draft obeys too).
     """
 
     target: Backend
@@ -161,9 +160,9 @@ class DrafterContext:
 class Index(Protocol):
     """Define a source whose proposals are known before it is asked for them, and cost nothing.
 
-    Attributes: name; dozing (set by the policy: nobody will ask for a few rounds, so it need not follow each token);
-    hopes (the chances of its first tokens, whatever they cost, since it was last asked for a promise); trying (set by
-    the policy: the next draft is to find out what it costs, so it has the tokens of the hopes).
+    Attributes: name; dozing (set by the policy: no query for a few rounds, it need not follow each token); hopes (the
+    chances of its first tokens, regardless of cost, at the last `promise`); trying (set by the policy: the next draft
+    measures their cost, so it has the tokens of the hopes).
     """
 
     name: str

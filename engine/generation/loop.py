@@ -54,8 +54,8 @@ class GenerationLoop:
 
         A consumer may send False after a TokenEvent to end the reply with that token.
 
-        Raises ContextFull and Cancelled before the first token. An error after it comes behind a Finished event that
-        carries what there is, with finish reason 'error'.
+        Raises ContextFull and Cancelled before the first token. A later error follows a Finished event with the
+        partial result and the finish reason 'error'.
         """
         plan = self._plan
         failure: EngineError | None = None

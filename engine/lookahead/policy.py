@@ -22,11 +22,11 @@ Floats = Sequence[float]
 class LookaheadPolicy(ABC):
     """Chooses K for each round and learns from its outcome.
 
-    Attributes: speedup (expected of this round, in times of plain decoding; None: not estimated); source (the name of
-    the source that is to propose; None: whoever can); asleep (this round and the next one are plain: neither policy nor
-    drafter need be told of it); limit (how many tokens a draft may have that asks `goes_on`; None: it does not ask, and
-    has as many as chosen); to_read (set by the loop: tokens that the follower would have to read first, and those that
-    the reply may still have).
+    Attributes: speedup (this round's estimate, as a multiple of plain decoding's speed; None: no estimate); source (the
+    name of the proposing source; None: any); asleep (this round and the next one are plain: policy and drafter need no
+    update); limit (the maximum length of a draft that calls `goes_on`; None: it does not call it and has the chosen
+    length); to_read (set by the loop: tokens that the follower would have to read first, and those that the reply may
+    still have).
     """
 
     speedup: float | None = None
@@ -50,9 +50,9 @@ class LookaheadPolicy(ABC):
         """Return K for the next round, 0..32; 0 is plain decoding."""
 
     def goes_on(self, proposed: int, confidence: float | None) -> bool:
-        """Return True if a draft of so many tokens, which stay in it, should have one more; asked once for each.
+        """Return True if a draft of so many tokens, which stay in it, should have one more; called once for each.
 
-        `confidence`: the probability that the draft gave the last one (None: it gave none).
+        `confidence`: the draft's probability of the last one (None: unknown).
         """
         return True
 
@@ -67,7 +67,7 @@ class LookaheadPolicy(ABC):
         *,
         nodes: int = 0,
     ) -> None:
-        """Learn from a round: its times, and the probabilities `sure` that the drafter gave its proposals (or none).
+        """Learn from a round: its times, and `sure`, the drafter's probabilities of its proposals (or none).
 
         `nodes`: of a tree, whose first path has the `proposed` tokens.
         """
@@ -111,9 +111,9 @@ def make_policy(config: SpeculationConfig) -> LookaheadPolicy:
 
 
 class Allowance:
-    """Time, in plain tokens, that rounds may lose to find something out: a share of all time. It outlives a reply.
+    """Time budget of exploration, in plain tokens: a share of all time. It outlives a reply.
 
-    Attributes: left; sleep (plain rounds to come without a look: short replies could not bear one each).
+    Attributes: left; sleep (plain rounds until the next exploration, since short replies cannot afford one each).
     """
 
     SHARE = 0.01
@@ -143,11 +143,10 @@ class Belief:
     """Hold the policy's beliefs: costs, acceptance of the sources that take time, and the plan that follows from both.
 
     Attributes: costs; drafts (the chances of each source); plain (milliseconds of a plain round); scaled (False: only
-    the proportions of times mean something); surprised (costs changed, and were not found out again); seen (by K, the
-    round in which it was proposed last); used (by source, that in which it is known to have been no better). Of the
-    plan: follower (the source with the best rate), acceptance (its chances), best (its K), planned (the rate of that,
-    in tokens per millisecond), rate (corrected by what rounds gave), resting (True if that is no more than plain
-    decoding's).
+    ratios of times are meaningful); surprised (costs changed and were not measured again); seen (by K, the round of its
+    last proposal); used (by source, the round of its last evidence of being no better). Of the plan: follower (the
+    source with the best rate), acceptance (its chances), best (its K), planned (its rate, in tokens per millisecond),
+    rate (corrected by the rounds' outcome), resting (True if the rate is no more than plain decoding's).
     """
 
     def __init__(self, costs: CostModel, drafts: Mapping[str, AcceptanceModel] | None) -> None:
@@ -231,11 +230,10 @@ class Belief:
 class Trial:
     """Plan one round.
 
-    `idle`: no source that takes time is to propose. `worth`: tokens per millisecond that are expected of it, `gain`: in
-    times of plain decoding, 1 at least. `promised`: the chances of the index's tokens, where these are taken.
-    `exactly`: so many tokens are proposed (None: as long as going on is worth it); `reach`: the chance that all of them
-    so far are kept. `finding_out`: it is not expected to be the best; `rival`: a source is tried that was not used for
-    long.
+    `idle`: no source that takes time proposes. `worth`: expected tokens per millisecond; `gain`: the same as a multiple
+    of plain decoding's, at least 1. `promised`: the chances of the index's tokens, if it proposes. `exactly`: number
+    of proposed tokens (None: as long as one more pays); `reach`: the chance that all of them so far are kept.
+    `finding_out`: exploration, not the expected best; `rival`: the trial of a source unused for long.
     """
 
     idle: bool = False
@@ -249,14 +247,14 @@ class Trial:
 
 
 class AutoLookahead(LookaheadPolicy):
-    """Proposes from the source, and as much, as promises the most tokens per second. See ARCHITECTURE.md, *Lookahead*.
+    """Choose the source and K with the most expected tokens per second. See ARCHITECTURE.md, *Lookahead*.
 
-    `drafts`: what was accepted of each source that takes time (None: of a draft model). A draft goes on while what it
-    may still win, several tokens on, is worth more than its time. Only kept tokens and the promise of the `index`
-    before any draw are looked at, so nothing is bent. Where nothing beats plain decoding, only rounds that the
-    `allowance` bears propose (of the index what is likely); looks at the sources take no more than its share either.
-    `costs_now` gives the costs that hold, others than `costs` beside other programs and in long texts; of a round in
-    which they change no time is learned.
+    `drafts`: the acceptance of each source that takes time (None: of a draft model). A draft continues while its
+    expected gain, several tokens ahead, exceeds its time. Decisions use only kept tokens and the promise of the `index`
+    before any draw, so the output is not biased. If nothing beats plain decoding, only rounds within the `allowance`
+    propose (of the index, its likely tokens); exploration of the sources stays within it too. `costs_now` returns the
+    current costs, which differ from `costs` beside other programs and in long texts; no time is learned from a round
+    in which they change.
     """
 
     speedup: float
@@ -432,9 +430,9 @@ class AutoLookahead(LookaheadPolicy):
         return best
 
     def _try_index(self, index: Index) -> int:
-        """Return the number of likely tokens of the index to try though they do not promise to pay; 0: there are none.
+        """Return the number of the index's likely tokens to try although they seem not to pay; 0: none.
 
-        It may be wrong what they cost, or that its estimates are worth little: nothing else would ever tell.
+        Their cost or the index's estimates may be wrong: only a trial shows it.
         """
         likely, reach = list[float](), 1.0
         for chance in index.hopes:
@@ -446,10 +444,10 @@ class AutoLookahead(LookaheadPolicy):
         return len(likely)
 
     def _find_out(self, chosen: int) -> int:
-        """Choose a trial in place of the best, or the best: where nothing pays, a short draft, new ones first.
+        """Choose a trial instead of the best round, or the best: if nothing pays, a short draft, new ones first.
 
-        Otherwise a source not used for long, or the next larger size, or after a surprise plain decoding (twice: the
-        first such round takes longer).
+        Otherwise a source unused for long, or the next larger K, or after a surprise plain decoding (twice: the first
+        such round takes longer).
         """
         belief, costs, other = self._belief, self._belief.costs, None
         rival, is_due = belief.rival(self._round)
