@@ -1,6 +1,6 @@
 """Run the engine, as the only place that does: its thread takes jobs, and the Qt loop awaits them.
 
-A second thread counts tokens beside it: what a chat takes of the context is to be known while another one is answered.
+A second thread counts tokens, so that a chat's share of the context is known while another chat is answered.
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ Texts = Iterable[tuple[str, str, Callable[[], str]]]
 class EngineBridge(Responders):
     """Run jobs of the engine.
 
-    Attributes: loaded (what is really loaded, true also after a failed load); facts (of the loaded models, the target
+    Attributes: loaded (the models actually loaded, also after a failed load); facts (of the loaded models, the target
     first); progress (of the load that is running, or None); measuring (whether the costs of the pair are being
     measured); proving (whether ways are being measured against each other); thinking_modes (the target's choices of
-    thinking); made (how the last reply was made, for a proof of it); pictured (puts pictures where files of messages
-    stand for them, on any thread); token_names (texts of the target's tokens,
-    as far as they came up in a reply). Methods are called on the Qt thread. A scan and a measurement of costs
-    in the background give way to a load or a reply, and then begin again.
+    thinking); made (the settings of the last reply, for its proof); pictured (replaces the file references of
+    messages by pictures, on any thread); token_names (texts of those of the target's tokens that a reply used). Methods
+    are called on the Qt thread. A background scan or calibration is interrupted by a load or a reply, and then
+    restarted.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class EngineBridge(Responders):
     def load(self, wanted: Loaded, how: LoadWay = AS_ASKED, *, hold: bool = False) -> Job[Loaded]:
         """Load the wanted models, except those already loaded in this way.
 
-        `hold`: it does not begin before `continue_`. Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled.
+        `hold`: the load waits for `continue_`. Raises LoadFailed and its kinds, VocabularyMismatch, Cancelled.
         """
         job = Job(self._loop, lambda cancel: self._load_anew(wanted, self._held.pop(job, how), cancel))
         if not hold:
@@ -166,9 +166,8 @@ class EngineBridge(Responders):
     ) -> Job[GenerationResult]:
         """Write a reply; its events come by `drain`. Raises ContextFull, Cancelled before the first token.
 
-        `choice`: what it is asked with, None: as where nothing was chosen. `prefix`, `forced`: what it begins with.
-        `prediction`: what it will probably be much like.
-        `tools`: those that the model may call; none if a constraint says what the reply must be.
+        `choice`: its settings, None: the defaults. `prefix`, `forced`: its beginning. `prediction`: a likely text.
+        `tools`: those that the model may call; none with a constraint.
         """
         self._events.clear()
         asked = GenerationChoice() if choice is None else choice
@@ -201,7 +200,7 @@ class EngineBridge(Responders):
             self._do(keep)
 
     def verify(self, path: Path, models: Sequence[Path]) -> Job[engine.Verified]:
-        """Compute a reply again by the proof in a file, with those of the models that it needs, and compare.
+        """Recompute the reply of a proof file with the models that it needs, and compare.
 
         Raises NoProof, LoadFailed and its kinds, Cancelled.
         """
@@ -225,7 +224,7 @@ class EngineBridge(Responders):
     def draft_from(self, folder: Path, texts: Callable[[], Texts] | None) -> None:
         """Index texts in the background, kept in a folder, and draft from them; None: from none.
 
-        What the folder keeps of other texts, with any model, is deleted. `draft_from_too` adds to them.
+        The folder's indexes of other texts, for any model, are deleted. `draft_from_too` adds texts.
         """
 
         def index(cancel: CancelToken) -> None:
@@ -274,7 +273,7 @@ class EngineBridge(Responders):
     ) -> Job[engine.ReadPrompt]:
         """Return in the background the prompt of these messages as the target reads it.
 
-        `reply_next`: it is to reply now; False: they end there. Raises ModelNotLoaded, InvalidRequest,
+        `reply_next`: end with the start of a reply; False: without. Raises ModelNotLoaded, InvalidRequest,
         ChatTemplateFailed, TextNotEncodable, Cancelled.
         """
 
@@ -300,8 +299,8 @@ class EngineBridge(Responders):
     def measure_ways(self, request: CompareRequest, note: Callable[[CompareProgress], None]) -> Job[WaysReport]:
         """Answer a prompt in several ways in turns, with the loaded models; a reply waits until it is over.
 
-        `note` is called on the worker thread, between replies: what it takes spoils no figure. Cancelled midway it
-        gives what there is. Raises Cancelled if nothing was measured, ModelsChanged, and what a reply raises.
+        `note` is called on the worker thread, between replies, outside of all timings. Cancelled midway it
+        returns the figures so far. Raises Cancelled if nothing was measured, ModelsChanged, and what a reply raises.
         """
 
         def work(cancel: CancelToken) -> WaysReport:
@@ -345,8 +344,8 @@ class EngineBridge(Responders):
     def measure(self) -> Job[None]:
         """Calibrate the loaded pair, for lookahead auto, in the background. Raises Cancelled.
 
-        A reply that interrupts it, or comes before it, does without. What is known already, from earlier runs too,
-        takes no time.
+        A reply that interrupts it, or comes before it, goes without. Costs that are known, also from earlier runs,
+        are not measured again.
         """
         return self._worker.submit(Job(self._loop, self._measure, background=True))
 
@@ -383,7 +382,7 @@ class EngineBridge(Responders):
     ) -> Job[TokenCount]:
         """Count the tokens that these messages would take of the context, and those of each text.
 
-        It waits for nothing that the engine's thread does. `choice`: what the reply would be asked with; its system
+        Independent of the engine's thread. `choice`: the settings of the reply; its system
         prompt comes first. `tools` as with `reply`.
 
         Raises ModelNotLoaded, ChatTemplateFailed, TextNotEncodable, Cancelled.

@@ -1,7 +1,7 @@
-"""Carry out the tool calls of replies: a person is asked first, the result is kept, and the model goes on from it.
+"""Run the tool calls of replies: ask the user, store the result, and let the model continue with it.
 
-What waits for an answer is nothing but what is kept: a reply that ends with a call without a result. So nothing waits
-in memory, another chat can be opened, and the question is there again after a restart.
+A pending question is a stored reply that ends with a call without a result. So no state is held in memory, another
+chat can be opened, and the question reappears after a restart.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class _Running:
 
 
 class CallRounds(QObject):
-    """Carry out calls.
+    """Run calls.
 
-    Signals: changed(Exchange) (something else is shown below its calls), running_changed(),
-    answered(Exchange, Conversation or None) (all calls have a result: the model is to go on), failed(text).
+    Signals: changed(Exchange) (the display below its calls changes), running_changed(),
+    answered(Exchange, Conversation or None) (all calls have a result: the model continues), failed(text).
     """
 
     changed = Signal(object)
@@ -57,8 +57,8 @@ class CallRounds(QObject):
     ) -> None:
         """Set it up.
 
-        `made` returns how many calls were made for the question of an exchange before it, `before` the reply that it
-        goes on from, with its calls and results.
+        `made` returns the number of earlier calls for the question of an exchange, `before` the reply that it
+        continues, with its calls and results.
         """
         super().__init__()
         self._desk = desk
@@ -85,9 +85,9 @@ class CallRounds(QObject):
     # Intents ----------------------------------------------------------------------------------------------------------
 
     def go_on(self, exchange: Exchange, conversation: Conversation | None, *, fresh: bool = True) -> None:
-        """Carry out the next call of a reply that has ended, or have the person asked about it.
+        """Run the next call of a reply that has ended, or ask the user about it.
 
-        `fresh`: it has just been written; one that was found in a chat is never run by itself.
+        `fresh`: it has just been written; a call found in a stored chat never runs without a question.
         """
         calls = open_calls(exchange.said)
         if not calls:

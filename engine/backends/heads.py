@@ -1,8 +1,8 @@
-"""Make a draft head look like a backend: it continues a text, but from the hidden states of its target.
+"""Wrap a draft head as a backend: it continues a text, but from the hidden states of its target.
 
 A head (EAGLE-3: Li et al. 2025, arXiv:2503.01840; MTP: DeepSeek-AI 2024, arXiv:2412.19437) is a layer or a few. Its
 *entry* for the token at position p is made of that token and of the target's state at p - 1, from which the token was
-drawn. Where the target has not been yet, the head's own last state takes the place of the target's.
+drawn. Ahead of the target, the head's own last state replaces the target's.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ BATCH = 64
 class HeadLayers(ABC):
     """Compute a head's entries, and keep their keys and values.
 
-    Attributes: name; method (the draft method that it is for); tokenizer (the one that it was made for); layers (which
-    states of the target it reads, as in engine.backends.base.HiddenStates); width (numbers in a combined state);
+    Attributes: name; method (its draft method); tokenizer (the target's); layers (the
+    states of the target that it reads, as in engine.backends.base.HiddenStates); width (numbers in a combined state);
     vocab_size (of its logits: the target's); first (position of the first entry: 1, or 0 if the first token has one
     too, with a state of zeros); branches (whether it computes trees, with `branch`); parameters and weight_bytes;
-    ahead (set before each `feed`: 0 if the states are the target's, n where the entry is the n-th behind these, made
-    of the head's own).
+    ahead (set before each `feed`: 0 if the states are the target's, n for the n-th entry after these, made of the
+    head's own).
     """
 
     name: str
@@ -55,7 +55,7 @@ class HeadLayers(ABC):
     def feed(self, first: int, tokens: Sequence[int], states: States, *, wanted: bool) -> tuple[Logits, States] | None:
         """Append the entries of the tokens at positions `first`, …, at most BATCH, with the states before them.
 
-        Returns, where `wanted`, the logits behind the last one, shape (1, vocab_size), and its own state, shape
+        Returns, if `wanted`, the logits after the last one, shape (1, vocab_size), and its own state, shape
         (width,): views that are valid until the next call. Raises BackendFailure.
         """
 
@@ -64,9 +64,9 @@ class HeadLayers(ABC):
     ) -> tuple[Logits, States]:
         """Append entries of a tree behind the text, at positions that may repeat, with the states before them.
 
-        `seen`: which entries of the tree each of them sees, shape (tokens, entries of the tree up to these). Returns
+        `seen`: mask of the tree's entries that each one sees, shape (tokens, entries of the tree up to these). Returns
         the logits behind each, shape (tokens, vocab_size), and its own state, shape (tokens, width). The next `feed` or
-        `cut` forgets the tree. Raises BackendFailure.
+        `cut` drops the tree. Raises BackendFailure.
         """
         raise NotImplementedError
 
@@ -119,11 +119,11 @@ class _Branch(NamedTuple):
 
 
 class HeadBackend(Backend):
-    """Draft with a head as with a model of its own (see Backend): made of its layers and its loaded target.
+    """Draft with a head as with a separate model (see Backend): made of its layers and its loaded target.
 
-    It reads the target's states as they are computed (it is a StateReader), keeps each, and never has the target run:
-    what it drafted from its own states and was accepted is computed anew from the target's, together with the next
-    draft. Its `length` counts what stands in the text, whether computed already or not.
+    It reads and keeps the target's states as they are computed (it is a StateReader), and never runs the target:
+    accepted entries drafted from its own states are recomputed from the target's, together with the next draft. Its
+    `length` counts the tokens of the text, computed or not.
     """
 
     rewind = Rewind("any")
@@ -259,9 +259,9 @@ class HeadBackend(Backend):
         return self._layers.branches
 
     def grow(self, tokens: Sequence[int], parents: Sequence[int]) -> Logits:
-        """Compute nodes of a tree behind the text, of which a forward has computed all; the logits behind each.
+        """Compute nodes of a tree after the text, all of which is computed; return the logits after each.
 
-        `parents`: the number of the node before each, counted over all calls since that forward, or -1 where it follows
+        `parents`: the index of each node's parent, counted over all calls since that forward, or -1 if it follows
         the text. Shape (tokens, vocab_size). The text stays as it is. Raises BackendFailure.
         """
         known, end = self._branches, len(self._tokens)

@@ -44,12 +44,12 @@ class ReplyParts:
 class ReplyParser:
     """Split the text of a reply into its parts as it comes. Text that was returned is never taken back.
 
-    Within reasoning and content, text that holds none of the markers that end the part belongs to it; only at a marker
-    the whole text is parsed anew. What may become a marker is held back.
+    Within reasoning and content, text without an end marker of the part belongs to it; only at a marker the whole text
+    is parsed again. A possible marker is held back.
 
-    `before`: the beginning of the reply, which was written earlier; it is in no delta, but in the parts. `tools`: names
-    of the tools that were offered: a reply that is nothing but calls of them, as plain JSON, is those. `one_call`: it
-    has one call at most. Attribute: notes, what a person should know of how it was read.
+    `before`: the beginning of the reply, written earlier; it is in the parts, but in no delta. `tools`: names of the
+    offered tools: a reply of nothing but calls to them, as plain JSON, is parsed as calls. `one_call`: at most one
+    call. Attribute: notes, for the user, on the parsing.
     """
 
     def __init__(

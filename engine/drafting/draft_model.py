@@ -64,15 +64,15 @@ class FromStates(NamedTuple):
 class DraftModelDrafter(Drafter):
     """Propose a smaller model's continuation; both models have one vocabulary.
 
-    `vocab_size` is the target's: ids that it lacks are never proposed, ids that the draft lacks have probability 0.
-    `sampling` is how the draft draws, with `rows`; greedy drafts carry no probabilities. `masks`: of a constraint.
+    `vocab_size` is the target's: ids beyond it are never proposed, ids that the draft lacks have probability 0.
+    `sampling`: the draft's, with `rows`; greedy drafts carry no probabilities. `masks`: of a constraint.
     `tree`: propose trees of this shape.
 
-    The reply's first token does not wait for the draft: the prompt is read behind it (where the lookahead is automatic
-    in pieces, a plain round after each), and only the ends of a long one.
+    The reply's first token does not wait for the draft: the draft reads the prompt after it (with the automatic
+    lookahead in pieces, a plain round after each), and of a long prompt only both ends.
 
-    `states`: its model is a head, which goes on from the target's hidden states. It has read the prompt with that,
-    passes over no token, does nothing ahead of those states, and its own vocabulary may lack all that may come.
+    `states`: the model is a head, which continues the target's hidden states. It has read the prompt with the target,
+    skips no token, computes nothing ahead of those states, and its vocabulary may lack all possible next tokens.
     """
 
     name = DRAFT_MODEL.name
@@ -153,7 +153,7 @@ class DraftModelDrafter(Drafter):
     def _choose_vocabulary(self, new: Sequence[int], *, judged: bool = False) -> None:
         """Compute the draft's output layer for common tokens and those of the text alone, if that pays.
 
-        Not with the masks of a constraint, which may leave only others.
+        Not with the masks of a constraint, which may permit only others.
         """
         if self._masks is None and self._backend.vocab_size >= LEAST and not self._states:
             choose_rows(self._backend, new, judged=judged)

@@ -24,17 +24,16 @@ Evidence = Literal["alone", "agreed", "split", "resumed"]
 class NgramOptions:
     """Hold the constants of NgramDrafter.
 
-    `min_match`: tokens that must match before anything is proposed. `max_match`: how far back a match is compared,
-    and the length from which the estimates know no difference. `most_places`: how many of the latest places of the
-    last token are looked at.
+    `min_match`: minimum length of a match for a proposal. `max_match`: maximum length that is compared, and that the
+    estimates distinguish. `most_places`: number of latest places of the last token that are searched.
     `alone`, `agreed`, `split`, `resumed`: for each kind of evidence the log-odds that its next token is right, as
-    (of a match of length 0, more for each token of the match). `learning_rate`: how far one outcome moves the
+    (for a match of length 0, increment per token of the match). `learning_rate`: step by which one outcome moves the
     log-odds of its kind.
-    `least_gain`: times the speed of plain decoding that a draft must promise. `allowance`, `allowance_share`,
-    `most_allowance`: what wrong drafts may cost, in times of one token: at the start, more for each token of the
-    reply, and at most.
-    `copied`: from this length a match that breaks off is remembered as a passage that may go on; `window`: for so
-    many tokens, and within so many tokens of its source.
+    `least_gain`: minimum expected speed of a draft, as a multiple of plain decoding's. `allowance`, `allowance_share`,
+    `most_allowance`: the budget of wrong drafts, in times of one token: at the start, per token of the reply, and the
+    maximum.
+    `copied`: minimum length of a broken match that is remembered as a passage to resume; `window`: for so many tokens,
+    and within so many tokens of its source.
     """
 
     min_match: int = 1
@@ -59,9 +58,9 @@ _AUTO = NgramOptions(allowance=2.0, allowance_share=0.01)
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Hold `length` tokens at the end of the text that stand before each of `places` too, at least nearly.
+    """Hold a match: the last `length` tokens of the text also precede each of `places`, at least nearly.
 
-    A place is the index of the token that came next there. Before the first place the match is `length` tokens long;
+    A place is the index of the token after the match there. Before the first place the match is `length` tokens long;
     before the others, at most one token shorter.
     """
 
@@ -79,7 +78,7 @@ class Match:
 class SuffixIndex:
     """Find earlier places of a text's last tokens.
 
-    The places of each token form a chain from the latest to the first one, so that a token is added and taken back in
+    The places of each token form a chain from the latest to the first one, so that a token is added and removed in
     constant time; a search follows `most_places` links and compares at most `max_match` tokens at each.
     Attributes: tokens (the text).
     """
@@ -138,8 +137,8 @@ class SuffixIndex:
 class Odds:
     """Estimate the chance that the next token of a match is right, for each kind of evidence.
 
-    The log-odds grow with the length of the match, and what came true shifts those of its kind: a surprise by much,
-    the expected by little.
+    The log-odds grow with the length of the match, and each outcome shifts those of its kind: a surprise by much, an
+    expected one by little.
     """
 
     def __init__(self, options: NgramOptions) -> None:
@@ -163,27 +162,27 @@ class Odds:
 
 
 class NgramDrafter(Drafter):
-    """Propose the continuation of the longest earlier match of the last tokens, where that is likely enough to pay.
+    """Propose the continuation of the longest earlier match of the last tokens, if it is likely enough to pay.
 
-    *What is proposed.* The text behind the latest place where the longest match stood. A draft may run on past the
-    end of the known text, into itself: so a loop is continued at any length. It ends at a stop token. No match, no
-    draft. A long match that breaks off is remembered: where one of the next tokens stands soon behind the break, the
-    copying goes on from there, even if that token stands elsewhere too.
+    *Proposal.* The text after the latest place of the longest match. A draft may run past the end of the known text,
+    into itself, so a loop is continued at any length. It ends at a stop token. Without a match there is no draft. A
+    long match that breaks off is remembered: if one of the next tokens occurs soon after the break, the copy resumes
+    there, even if that token occurs elsewhere too.
 
-    *How likely it is.* There are four kinds of evidence: the match stood at one place only (alone), at several
-    that go on alike (agreed) or differently (split), or it resumes a broken copy (resumed). Each kind's odds grow
-    with the length of the match and are corrected by every committed token, proposed or not: watching is free.
+    *Probability.* There are four kinds of evidence: the match has one place only (alone), several with the same
+    continuation (agreed) or different ones (split), or it resumes a broken copy (resumed). Each kind's odds grow with
+    the length of the match and are corrected by every committed token, proposed or not: observation is free.
 
-    *How much is proposed.* The number of tokens with the most expected tokens for the cost of their verification,
-    none where plain decoding is expected to be about as fast. What wrong drafts cost is taken from an allowance, what
-    right ones save goes back into it, and no draft may cost more than is left: by these costs a reply of N tokens
-    takes never longer than plain decoding of N + 4 + 0.03 N tokens.
+    *Length.* The number of tokens with the most expected tokens per cost of their verification, 0 if plain decoding is
+    expected to be about as fast. Wrong drafts are paid from an allowance, savings of right ones are paid into it, and
+    no draft may cost more than is left: by these costs a reply of N tokens never takes longer than plain decoding of
+    N + 4 + 0.03 N tokens.
 
-    While `dozing` it is not asked and only notes what is committed; afterwards it reads that like a prompt.
+    While `dozing` it only records the committed tokens; afterwards it reads them like a prompt.
 
-    `stop_tokens` end a draft. `cost(n)` is what a verification of n tokens costs, in times of one token (up to 33);
-    machines differ much in it. Everything learned begins anew with each prompt, so a request
-    repeats; the index is kept for what the prompts share.
+    `stop_tokens` end a draft. `cost(n)` is the cost of verifying n tokens, in times of one token (up to 33); it differs
+    much between machines. All estimates restart with each prompt, so that a request is repeatable; the index is kept
+    for the common beginning of prompts.
     About 50 bytes a token, and a quarter of a microsecond to index it.
     """
 
@@ -285,9 +284,9 @@ class NgramDrafter(Drafter):
         return drafted[:worth]
 
     def _coming(self, drafted: Sequence[int]) -> Iterator[tuple[int, float]]:
-        """Yield the tokens behind the match, each with the chance that it is right if those before it are.
+        """Yield the tokens after the match, each with the chance that it is right if those before it are.
 
-        `drafted`: those that were taken so far.
+        `drafted`: the tokens taken so far.
         """
         match = self._match
         if match is None:

@@ -41,12 +41,12 @@ class _Drafted:
 class TranslatedDrafter(Drafter):
     """Propose the continuation of a smaller model with another tokenizer.
 
-    The draft reads the text of what was committed. The text that it writes is translated into the target's tokens,
-    and proposed are those that stay the same whatever text follows. They carry no probabilities, so that they are
-    verified by exact match: the output is the target's, however poor a translation is.
+    The draft reads the committed text. Its own text is translated into the target's tokens, and those independent of
+    the text to come are proposed. They carry no probabilities and are verified by exact match: the output is the
+    target's, however poor a translation is.
 
-    `tokenizer` and `vocab_size` are the target's. `sampling` is how the draft draws; a logit bias and banned tokens,
-    which name tokens of the target, are left out. `stop_tokens`: the target's end tokens.
+    `tokenizer` and `vocab_size` are the target's. `sampling`: the draft's; a logit bias and banned tokens, which name
+    tokens of the target, are ignored. `stop_tokens`: the target's end tokens.
     """
 
     name = DRAFT_MODEL.name

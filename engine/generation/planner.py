@@ -22,7 +22,7 @@ _SEED_BITS = 53
 class Plan:
     """Hold one reply to be written: its prompt, sources and verifier, and its end.
 
-    `answer_now`: set by another thread: end the thought; `seed`: of the draws; `started`: the time of the request;
+    `answer_now`: set by another thread to end the reasoning; `seed`: of the draws; `started`: the time of the request;
     `plain_tokens_per_second`: measured, or None.
     """
 

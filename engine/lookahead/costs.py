@@ -18,17 +18,17 @@ MS = 1000.0
 
 
 class CostModel:
-    """Expects the times of the next round's parts, in milliseconds: starts from a calibration, follows every round.
+    """Predict the times of the next round's parts, in milliseconds, from a calibration and every round since.
 
-    A measured size counts as it is (costs climb in steps), others lie between. What slows all sizes is a common factor,
-    which takes half of what three residuals, log(measured / expected), in a row have in common; where the next other
-    size contradicts, the move is handed over to the size that caused it. A size that is observed between others takes
-    half of what three of its own have in common; or all of two that say it became much cheaper.
+    A measured size keeps its time (costs climb in steps), others are interpolated. A common factor covers what slows
+    all sizes: it takes half of the common part of three residuals, log(measured / expected), in a row; if the next
+    other size contradicts, the change is moved to the size that caused it. A size observed between others takes half of
+    the common part of three of its own; or all of two that show it became much cheaper.
 
-    `verify_ms` are times by size (1..MOST), `draft_ms` of one draft token; with none only the proportions of what it
-    expects mean anything. `rest`: ms of what else a round does: a plain one, one with proposals. `drafts`: ms of one
-    token, by source; `reads`: of one token of a prompt. `beside`: they are those beside other programs;
-    `seen`: the sizes that are no guess from other circumstances. Raises ValueError.
+    `verify_ms`: times by size (1..MOST), `draft_ms`: of one draft token; without them only ratios of the predictions
+    are meaningful. `rest`: ms of a round's other work: a plain one, one with proposals. `drafts`: ms of one token, by
+    source; `reads`: of one token of a prompt. `disturbed`: measured beside other programs; `seen`: the sizes that are
+    not derived from other circumstances. Raises ValueError.
     """
 
     MOST, UNKNOWN_DRAFT = MAX_LOOKAHEAD + 1, 0.2  # a draft token, before one was timed, in times of a target token

@@ -20,9 +20,9 @@ def _alone() -> bool:
 
 
 class RequestQueue:
-    """Hand out turns. `most`: how many may wait; `together`: how many may run at once.
+    """Grant turns. `most`: the number that may wait; `together`: the number that may run at once.
 
-    For one event loop. Attributes: waiting, running (how many).
+    For one event loop. Attributes: waiting, running (counts).
     """
 
     def __init__(self, most: int, together: int = 1) -> None:
@@ -36,7 +36,7 @@ class RequestQueue:
     async def take(self, client: str, may_share: Callable[[], bool] = _alone) -> AsyncIterator[bool]:
         """Wait for a turn and hold it within; yields True if others may run at once. Raises TooMany.
 
-        `beside`: asked when it comes, whether it can be had beside others.
+        `may_share`: called when the turn comes; True permits sharing it.
         """
         shared = may_share() if not self.waiting else False
         if self._fits(shared) and not self.waiting:

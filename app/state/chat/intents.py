@@ -23,7 +23,7 @@ class Edit:
 class Regenerate:
     """Generate another reply to a question, beside the present one.
 
-    `context`: tokens of context to load the target with first, None: as it is.
+    `context`: reload the target with so many tokens of context first; None: no reload.
     """
 
     exchange: Exchange
@@ -170,7 +170,7 @@ class ShowSource:
 class ShowPicture:
     """Show a picture of a question, no side longer than `most` pixels. `shown`: the function that shows it.
 
-    It is given the picture as PNG, None if it is not kept; without it a window of its own shows it.
+    It gets the picture as PNG, or None if it was not kept; without a function, a separate window shows the picture.
     """
 
     name: str

@@ -72,12 +72,12 @@ class Loaded:
 class PickerLine:
     """Describe a line of a picker. `problem`: the reason why it cannot be chosen, None if it can. `hint`: its tooltip.
 
-    `kind`: a model, or a line whose words are the view's (automatic, n-gram, none); then `label` is what automatic has
-    picked, or, where that is no model, `hint`; or the heading of a group, which cannot be chosen. `slower`: proposals
-    go through text. `shortage`: bytes needed and free, of what memory is too short for; `beside`: as a draft, beside
-    the target; `away`: its folder is not there at present; `others`: the sources that draft together with `path`.
-    `size`: bytes of its file; `context`: tokens that it is loaded with; `measured`: tokens/s, plain and with a draft;
-    0 is unknown. `figures`: these in words.
+    `kind`: a model, or a line worded by the view (automatic, n-gram, none), whose `label` is the automatic choice, or
+    whose `hint` is if that is no model; or the heading of a group, which cannot be chosen. `slower`: proposals go
+    through text. `shortage`: bytes needed and free, if memory is too short; `with_target`: as a draft beside the
+    target; `away`: its folder is not there at present; `others`: the sources that draft together with `path`. `size`:
+    bytes of its file; `context`: tokens that it is loaded with; `measured`: tokens/s, plain and with a draft; 0 is
+    unknown. `figures`: these in words.
     """
 
     path: Target | None
