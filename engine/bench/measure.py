@@ -1,6 +1,6 @@
-"""Measure ways of decoding against each other with models that are loaded: the work of `bench`, as a call.
+"""Compare ways of decoding with loaded models: the work of `bench`, as a call.
 
-`measure` is what the command runs; `measure_ways` is the same for a program that has a decoder, with typed figures.
+`measure` is for the command; `measure_ways` is for a program with a decoder, and returns typed figures.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class BenchRequest:
 class Measured:
     """Hold the measurements, complete or so far.
 
-    Attributes: bench (what ran), left_out (prompts that the target cannot answer), sizes (None before the warm-up is
-    over), replies, compared (for each of them how it compares with the plain one, once that was looked at), partial
-    (whether it was cancelled), other_programs (the share of the processors, 0 to 1, that they took).
+    Attributes: bench (the runs), left_out (prompts that the target cannot answer), sizes (None before the warm-up is
+    over), replies, compared (each one's comparison with the plain one, once made), partial (True if cancelled),
+    other_programs (their share of the processors, 0 to 1).
     """
 
     bench: Bench
@@ -79,8 +79,8 @@ class Measured:
 class WaysProgress:
     """Report the progress of a measurement.
 
-    Attributes: stage; done and total (ways in the warm-up, then replies); seconds_left (about; None if it is not
-    known yet); measured. `report`: the figures of the moment at which it is asked for the first time.
+    Attributes: stage; done and total (ways in the warm-up, then replies); seconds_left (an estimate; None if
+    unknown yet); measured. `report`: the figures at its first use.
     """
 
     stage: Stage
@@ -102,7 +102,7 @@ Progress = Callable[[WaysProgress], bool | None]
 def measure(decoder: SpeculativeDecoder, wanted: BenchRequest, cancel: CancelToken, progress: Progress) -> Measured:
     """Measure the ways in turns after a warm-up, and compare greedy replies.
 
-    Cancelled midway it gives what there is. Raises ModelNotLoaded, InvalidRequest, and Cancelled where nothing was
+    Cancelled midway it returns the figures so far. Raises ModelNotLoaded, InvalidRequest, and Cancelled if nothing was
     measured.
     """
     target = decoder.target
@@ -184,8 +184,8 @@ class WayFigures:
     """Hold the figures of one way.
 
     `tokens_per_second`: after the prompt was read. `speedup`: against the plain reply to the same prompt in the same
-    turn. `tokens`: of its replies, one number where all have the same. `equality`: of each reply; empty where tokens
-    are drawn, or nothing was compared yet.
+    turn. `tokens`: of its replies, one number if all have the same. `equality`: of each reply; empty if tokens are
+    drawn, or nothing was compared yet.
     """
 
     name: str
@@ -220,11 +220,10 @@ class ModelFacts:
 class WaysReport:
     """Hold the result of a measurement.
 
-    `ways`: in the order in which they were asked for, plain decoding first. `best_fixed`: the fastest of plain decoding
-    and the fixed lookaheads, None if it is not known; `not_told_apart`: those whose distance to it is within the
-    spread. `repeats`, `max_tokens`: None before the warm-up is over. `unsteady`: by how much plain decoding of one
-    prompt varied between turns. `notes`: sentences for a person, once all is over. `machine`: as `describe_machine`
-    tells; empty while it is measured. `sources`: the models that proposed.
+    `ways`: in the requested order, plain decoding first. `best_fixed`: the fastest of plain decoding and the fixed
+    lookaheads, None if unknown; `not_told_apart`: those within the spread of it. `repeats`, `max_tokens`: None before
+    the warm-up is over. `unsteady`: the variation of plain decoding of one prompt between turns. `notes`: for the user,
+    at the end. `machine`: from `describe_machine`; empty during the measurement. `sources`: the models that proposed.
     """
 
     ways: tuple[WayFigures, ...]
@@ -259,12 +258,12 @@ def measure_ways(
     cancel: CancelToken | None = None,
     progress: Progress = lambda _progress: None,
 ) -> WaysReport:
-    """Answer prompts plain and in other ways, in turns, as the command `bench` does, and give its figures.
+    """Answer prompts plain and in other ways, alternating, as the command `bench` does, and return its figures.
 
     `ways`: fixed lookaheads, "auto", "ngram"; plain decoding is always measured too. `server` answers them too, as the
-    way of that name: its speed is against plain decoding here, its text is not compared. `progress` is called on this
-    thread, between replies. Cancelled midway it gives what there is.
-    Raises ModelNotLoaded, InvalidRequest and its kinds, and Cancelled where nothing was measured.
+    way of that name: its speed is compared with plain decoding here, its text is not. `progress` is called on this
+    thread, between replies. Cancelled midway it returns the figures so far.
+    Raises ModelNotLoaded, InvalidRequest and its kinds, and Cancelled if nothing was measured.
     """
     token = cancel or decoder.cancel_token
     others = [] if server is None else [Way(SERVER, {}, server)]

@@ -1,10 +1,10 @@
 """Measure a target's speed: plain, with each fixed lookahead, with auto, and from an n-gram index.
 
-All ways answer the same prompts in turns in one process, each time in another order (Williams 1949: each way equally
-often at each place and behind each other one), so that a machine that is slow for a while slows all alike, and what a
-reply leaves behind (frequencies, caches) falls to all. In the first turn the caches are emptied before each reply, so
-that reading the prompt and the first token are timed as in a new chat; in later turns the prompt may stay in the
-caches, as the speed that is compared, tokens/s after the prompt was read, does not depend on it.
+All ways answer the same prompts alternately in one process, each turn in another order (Williams 1949: each way
+equally often at each position and after each other one), so that a slow phase of the machine and the aftereffects of a
+reply (frequencies, caches) affect all alike. In the first turn the caches are emptied before each reply, so that
+reading the prompt and the first token are timed as in a new chat; in later turns the prompt may stay in the caches,
+since the compared speed, tokens/s after the prompt was read, does not depend on it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SMALLEST_ROOM = 8
 class Way:
     """Describe one way of decoding: its name (plain, a lookahead, auto, ngram) and its options for `generate`.
 
-    `responder`: who answers in the place of the decoder, under the name "server".
+    `responder`: answers instead of the decoder, under the name "server".
     """
 
     name: str
@@ -97,8 +97,8 @@ class Sizes:
 def balanced_order(count: int, number: int) -> list[int]:
     """Return the `number`-th order of the indices below `count`.
 
-    Of `count` orders in a row (of 2 · `count` where it is odd) each index stands equally often at each place, and
-    equally often behind each other one: the Latin squares of E. J. Williams, "Experimental Designs Balanced for the
+    In `count` orders in a row (2 · `count` if it is odd) each index occurs equally often at each position, and equally
+    often after each other one: the Latin squares of E. J. Williams, "Experimental Designs Balanced for the
     Estimation of Residual Effects of Treatments" (1949).
     """
     zigzag = [(place + 1) // 2 if place % 2 else -(place // 2) for place in range(count)]
@@ -110,8 +110,8 @@ def balanced_order(count: int, number: int) -> list[int]:
 class Reply:
     """Hold one measured reply.
 
-    `prompt` is an index into the prompts, `turn` counts from 0: replies with both alike are compared. `order` is the
-    place in the turn. `fresh`: the caches were empty, so that `first_token_ms` and the time of the prompt are those of
+    `prompt` is an index into the prompts, `turn` counts from 0: replies with both equal are compared. `order` is the
+    position in the turn. `fresh`: the caches were empty, so `first_token_ms` and the time of the prompt are those of
     a new chat.
     """
 
@@ -156,7 +156,7 @@ def prepare(
 ) -> tuple[list[PreparedPrompt], list[LeftOut]]:
     """Return the prompts as this target reads them, and those that it cannot answer.
 
-    A reply's length is the prompt's own, or `max_tokens` where that is less; and what the context holds.
+    A reply's length is the minimum of the prompt's own, `max_tokens` and the room in the context.
     Raises InvalidRequest if nothing is left, Cancelled.
     """
     prepared: list[PreparedPrompt] = []
@@ -200,7 +200,7 @@ def choose_sizes(
 ) -> Sizes:
     """Choose sizes that keep the measurement within a budget, first shorter replies, then fewer turns; given ones stay.
 
-    Speculative replies are taken to last as long as plain ones.
+    Speculative replies are assumed to take as long as plain ones.
     """
     reading_s = ways * sum(len(prompt.tokens) for prompt in prompts) * pace.prompt_token_ms / 1000.0
 
@@ -234,7 +234,7 @@ class Bench:
     clock: Callable[[], float] = perf_counter
 
     def warm_up(self, note: Callable[[int], None] = lambda _done: None) -> Pace:
-        """Run each way once, so that nothing is touched for the first time later, and time plain decoding.
+        """Run each way once, so that no first-use cost falls into the measurement, and time plain decoding.
 
         `note` receives the number of ways done. Raises Cancelled.
         """
@@ -314,11 +314,11 @@ SAME, NEAR_TIE, DIFFERENT, UNEXAMINED = "same", "near tie", "different", "not ex
 class Equality:
     """Compare a greedy reply with the first plain one to its prompt.
 
-    `verdict`: SAME, token for token; NEAR_TIE, they part where the target's two best logits, computed as plain decoding
-    does, are shown to lie closer than `CLOSE` and are the two that were chosen (where it is not batch-invariant,
-    closer than twice what computing several tokens at once changes there); DIFFERENT, anything else; UNEXAMINED, they
-    part, and the target was not asked. `alike`: tokens before they part. `tokens`: of the plain reply. `gap`:
-    between the target's two best logits where they part, None if it was not asked.
+    `verdict`: SAME, token for token; NEAR_TIE, they diverge where the target's two best logits, computed as in plain
+    decoding, differ by less than `CLOSE` and are the two chosen tokens (without batch invariance: by less than twice
+    the effect of computing several tokens at once there); DIFFERENT, any other divergence; UNEXAMINED, they diverge,
+    and the target was not run. `alike`: tokens before the divergence. `tokens`: of the plain reply. `gap`: between the
+    target's two best logits there, None if it was not run.
     """
 
     verdict: str
@@ -330,7 +330,7 @@ class Equality:
 def compare_replies(bench: Bench, replies: Sequence[Reply], *, examine: bool = True) -> list[Equality | None]:
     """Compare each reply with the plain one; None if tokens are drawn, or there is no plain one.
 
-    `examine`: ask the target about those that part. Raises ModelNotLoaded, Cancelled.
+    `examine`: run the target on those that diverge. Raises ModelNotLoaded, Cancelled.
     """
     if not bench.sampling.greedy:
         return [None] * len(replies)
@@ -383,7 +383,7 @@ def _row_after(
 ) -> Any:
     """Return the logits after a prompt and `count` tokens of a reply, shape (vocab_size,).
 
-    Read as plain decoding reads them, or `step` tokens at once, with those that follow.
+    Computed token by token as in plain decoding, or `step` tokens at once, with those that follow.
     """
     target.truncate(0)
     target.watch(cancel)

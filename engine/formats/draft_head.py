@@ -29,10 +29,10 @@ _LAST = frozenset(
 class DraftHead:
     """Describe a head.
 
-    `method`: the draft method that it is for; `layers`: which hidden states of the target it reads (see
+    `method`: its draft method; `layers`: the hidden states of the target that it reads (see
     engine.backends.base.HiddenStates); `width`: numbers in one of them; `tokens`: of the target's
-    vocabulary, 0 if the file has the vocabulary itself. `shared`: what it reads of the target's cache, key heads and
-    their width in the last layer with a window and in the last full one; nothing if it has a cache of its own.
+    vocabulary, 0 if the file has the vocabulary itself. `shared`: the part of the target's cache that it reads, key
+    heads and their width in the last layer with a window and in the last full one; empty if it has its own cache.
     """
 
     method: str
@@ -51,8 +51,8 @@ def readable_states(architecture: str, layers: int) -> frozenset[int]:
 def covers(vocabulary: Vocabulary, rows: int) -> bool:
     """Return True if an output layer of so many rows, without a tokenizer, may be one for a target's vocabulary.
 
-    It was copied from the target's own, so it has a row for each token that has a text. Padding behind these may be
-    longer or shorter: a file may lack some, or have none if the layer was padded to a multiple of 64.
+    It was copied from the target's, so it has a row for each token with a text. The padding may be longer or shorter:
+    a file may lack some of it, or all if the layer was padded to a multiple of 64.
     """
     if rows <= vocabulary.size:
         return rows >= len(np.trim_zeros(vocabulary.fingerprints, "b"))
@@ -68,7 +68,7 @@ def why_not_for(
 ) -> str | None:
     """Explain, as a clause, that a head is not for a target with these hidden states; None if it may be.
 
-    `shared`: what of the target's cache a head may read, as of a DraftHead.
+    `shared`: the part of the target's cache that a head may read, as of a DraftHead.
     """
     if head.shared and not shared:
         return Translatable("it reads the cache of a Gemma 4, and this target is none")

@@ -38,21 +38,20 @@ ROLE_PROBLEMS: dict[Role, str] = {
 
 @dataclass(frozen=True)
 class ModelFile:
-    """Describe a model in a folder, or something there that looks like one.
+    """Describe a model in a folder, or a file that looks like one.
 
-    `path`: the file, the first of a split model, or a folder. `parameters`: number of weights. `quantisation`: how
-    they are stored, such as Q4_K_M. `context_length`: tokens that it was trained for. `size_bytes`: of all its files.
-    `vocabulary`: None if there is none. `problem`: why it cannot be used, None if it can. `role`: what it is; only
-    a "model" writes text. `cache_per_token` (with what the working space grows by for each token), `state_bytes`,
-    `compute_bytes`: bytes beside the weights. `cache_elements`: numbers in the cache for each token, `row_elements`:
-    the fewest of them that lie together, `float32_cache`: whether they are kept in float32; `layers`: how many could go
-    to a GPU one by one. `file_format`: what it is stored as, which decides the backend. `recommended`: how its makers
-    recommend to sample from it, fields of a SamplingConfig with their values. `thinks`: whether its chat template
-    speaks of thoughts before the answer. `width`: numbers in a hidden
-    state; `depth`: layers that make one each. `head`: the draft head that it is, or has
-    inside; None if there is none that can be used. `tokens`: how many token ids the configuration of a folder
-    counts, whether a tokenizer lies there or not. `shared`: what of its cache a head may read, as of a DraftHead.
-    `size_label`: how its makers call its size (1.5B), "" where they do not say.
+    `path`: the file, the first of a split model, or a folder. `parameters`: number of weights. `quantisation`: their
+    number format, such as Q4_K_M. `context_length`: trained for, in tokens. `size_bytes`: of all its files.
+    `vocabulary`: None if there is none. `problem`: the reason why it cannot be used, None if it can. `role`:
+    its kind; only a "model" writes text. `cache_per_token` (with the growth of the working space), `state_bytes`,
+    `compute_bytes`: bytes besides the weights. `cache_elements`: numbers in the cache for each token, `row_elements`:
+    the smallest contiguous row of them, `float32_cache`: they are stored in float32; `layers`: the layers that could go
+    to a GPU one by one. `file_format`: decides the backend. `recommended`: its makers' sampling, fields of a
+    SamplingConfig with their values. `thinks`: its chat template has a place for reasoning before the answer. `width`:
+    numbers in a hidden state; `depth`: layers with one each. `head`: the draft head that it is or contains, None if
+    none is usable. `tokens`: number of token ids in a folder's configuration, with or without a tokenizer. `shared`:
+    the part of its cache that a head may read, as of a DraftHead. `size_label`: its size in its makers' words (1.5B),
+    or "".
     """
 
     path: Path
@@ -101,7 +100,7 @@ class ModelFile:
     def turns(self) -> str:
         """Return the form of its chats: its own "template", the name of a known format, or "plain text".
 
-        '' where it writes no text.
+        '' if it writes no text.
         """
         if self.role != "model" or self.has_chat_template:
             return "template" if self.role == "model" else ""
@@ -114,10 +113,10 @@ class ModelFile:
         return sampling_of(self.recommended)
 
     def context_held(self, wanted: int | None = None) -> int:
-        """Return tokens of context that it is loaded with if so many are wanted: as both backends calculate it.
+        """Return the context length in tokens with which it is loaded for this wish, as both backends calculate it.
 
-        None: what it was trained for as far as a tenth of the free memory holds, and 8,192 in any case. Between them it
-        is a power of two, so that a little more or less of free memory changes nothing.
+        None: the trained length, limited to a tenth of the free memory, but at least 8,192. Between these it is a power
+        of two, so that small changes of the free memory change nothing.
         """
         most = self.context_length or (DEFAULT_CONTEXT if self.file_format == "gguf" else None)
         if wanted is not None or most is None:
@@ -146,7 +145,7 @@ def _free_memory(_second: int) -> int:
 def problem_of(error: LoadFailed, path: Path | None = None) -> str:
     """Return an error's reason as a sentence for a list.
 
-    `path`: what is listed; a file in it that is to blame is named.
+    `path`: the listed model; the sentence names the broken file in it.
     """
     if path is None or error.path == path:
         return _printable_reason(as_sentence(error.reason))
@@ -172,7 +171,7 @@ def printable(text: str, longest: int = _LONGEST_NAME) -> str:
 def file_title(name: str) -> str:
     """Return a file's name, with or without its ending, fit to be shown and never empty.
 
-    A sign stands for each byte that is no text.
+    Each byte that is no text is shown as a replacement sign.
     """
     unknown = "\N{REPLACEMENT CHARACTER}"
     return printable("".join(unknown if "\ud800" <= c <= "\udfff" else c for c in name)) or unknown
