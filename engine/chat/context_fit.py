@@ -31,10 +31,10 @@ _known_sizes: WeakKeyDictionary[Tokenizer, dict[str, int]] = WeakKeyDictionary()
 class PromptFit:
     """Report the size of a conversation's prompt against the context, in tokens.
 
-    `tokens`: of what it reads, or of what must stay where even that does not fit; `typed`: of the last message alone;
-    `context_length`: what there is room for; `dropped_turns`: the oldest messages that are left out; `fits`:
-    False if a reply would raise ContextFull; `kept_free`: the part of the context that is kept for the reply, for
-    which the oldest messages go.
+    `tokens`: of the prompt, or of its mandatory turns if even they do not fit; `typed`: of the last message alone;
+    `context_length`: the capacity; `dropped_turns`: the number of oldest messages dropped; `fits`: False if a reply
+    would raise ContextFull; `kept_free`: the part of the context reserved for the reply, by dropping the oldest
+    messages.
     """
 
     tokens: int
@@ -76,12 +76,12 @@ def fit_turns(
     renderer: Renderer | None = None,
     given: TemplateInput = PLAIN_INPUT,
 ) -> tuple[list[int], int]:
-    """Return the prompt of a conversation with room left for a reply, and the number of its oldest turns left out.
+    """Return the prompt of a conversation with room left for a reply, and the number of its oldest turns dropped.
 
-    System turns and the last user turn with what follows it always stay. Once a conversation has outgrown the
+    System turns, and the turns from the last user turn on, always stay. Once a conversation has outgrown the
     context, turns are dropped until half of it is free, so that the following replies begin with the same tokens and
-    find them in the cache. `renderer`: of the call that this is a part of; `given`: what the template reads beside the
-    messages. Raises ContextFull where even what must stay does not fit, and what encoding it raises.
+    find them in the cache. `renderer`: the current call's; `given`: the template's inputs besides the messages. Raises
+    ContextFull if even the mandatory turns do not fit, and the errors of encoding them.
     """
     encode = partial(encode_prompt, tokenizer=tokenizer, raw=False, renderer=renderer or Renderer(), given=given)
     limit = prompt_limit(context_length, max_tokens)

@@ -1,8 +1,8 @@
-"""Render chat templates in a process of their own, with a limit of memory and of time.
+"""Render chat templates in a child process, with limits of memory and time.
 
 A template is a program in a model file. The sandbox keeps it from files and from this program's objects, but not from
 overflowing the stack, taking all memory, or computing for hours inside one C function, which no thread can interrupt.
-The child is kept warm while somebody wants it (`keep_warm`), so an honest template costs a message there and back.
+The child stays warm on request (`keep_warm`), so an honest template costs one round trip.
 """
 
 from __future__ import annotations

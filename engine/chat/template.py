@@ -80,12 +80,12 @@ def encode_prompt(
     renderer: Renderer | None = None,
     given: TemplateInput = PLAIN_INPUT,
 ) -> list[int]:
-    """Return the token ids of a prompt: of text as it is (`raw`), of one user turn, of messages, or the ids themselves.
+    """Return the token ids of a prompt: of plain text (`raw`), of one user turn, of messages, or the ids themselves.
 
-    Where the last of several messages is the assistant's, the reply goes on with it instead of beginning a new turn.
-    What messages and texts say never becomes a control token. `renderer`: of the call that this is a part of; its
-    `notes` say what the template made change in the conversation. `given`: what the template reads beside the
-    messages. Raises ChatTemplateFailed, TextNotEncodable, InvalidRequest, Cancelled.
+    If the last of several messages is the assistant's, the reply continues it instead of beginning a new turn. Text of
+    messages never becomes a control token. `renderer`: the current call's; its `notes` name the template's changes to
+    the conversation. `given`: the template's inputs besides the messages.
+    Raises ChatTemplateFailed, TextNotEncodable, InvalidRequest, Cancelled.
     """
     if isinstance(prompt, str):
         if raw:

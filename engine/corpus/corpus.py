@@ -81,11 +81,11 @@ def _before_end(tokens: Tokens) -> Iterator[int]:
 
 
 class Corpus:
-    """Hold a person's texts in the tokens of one tokenizer.
+    """Hold the user's texts in the tokens of one tokenizer.
 
-    `folder`: where it is kept for the next start (0700, files 0600); None: in memory alone. `most_bytes`: of tokens and
-    index; texts that do not fit are left out, the oldest first. One thread may `update` it while another one searches.
-    Nothing of a text that was taken away is left in the folder.
+    `folder`: stores it for the next start (0700, files 0600); None: in memory alone. `most_bytes`: limit of tokens and
+    index; the oldest texts are dropped first. One thread may `update` it while another one searches. The folder keeps
+    nothing of a removed text.
     """
 
     def __init__(self, folder: Path | None = None, *, most_bytes: int = MOST_BYTES) -> None:

@@ -69,11 +69,11 @@ _known: WeakKeyDictionary[Tokenizer, tuple[str, TurnEnd]] = WeakKeyDictionary()
 class Reading:
     """Hold a request's prompt for the target, and the ends of its reply.
 
-    Attributes: request (with the end tokens banned where it is to go on behind them); prompt (token ids, one at least);
-    reply (its text); stop_tokens; parser (of the reply's parts); forced (tokens that it begins with); masks (those of
-    a constraint); guess (what comes next of calls that nobody demanded); thought_end (returns the tokens that end a
-    thought and begin the answer); dropped_turns (oldest turns that were left out of the prompt); notes (sentences on
-    how the prompt was made).
+    Attributes: request (with the end tokens banned if it goes past them); prompt (token ids, not empty); reply (its
+    text); stop_tokens; parser (of the reply's parts); forced (its first tokens); masks (those of a constraint); guess
+    (the likely next tokens of optional calls); thought_end (returns the tokens that end the reasoning and begin the
+    answer); dropped_turns (the number of oldest turns dropped from the prompt); notes (for the user, on the making of
+    the prompt).
     """
 
     request: GenerationRequest

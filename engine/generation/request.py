@@ -56,12 +56,12 @@ def _take(options: dict[str, Any], kind: type) -> dict[str, Any]:
 
 
 def settle_lookahead(request: GenerationRequest, *, has_draft: bool) -> GenerationRequest:
-    """Settle a 'default' lookahead: 'auto', but a fixed one where an index is asked for, for `force_n1`, or for a seed.
+    """Resolve a 'default' lookahead: 'auto', but a fixed one for an index by name, for `force_n1`, and for a seed.
 
-    Fixed it is too with a method whose costs the automatic lookahead does not know, and for a tree.
+    It is also fixed for a tree, and for a method whose costs the automatic lookahead does not know.
 
-    With rejection sampling a seed repeats what is drawn only where the same is proposed; tokens judged by exact match
-    are drawn alike whoever proposes them.
+    With rejection sampling a seed repeats the draws only for the same proposals; tokens verified by exact match are
+    drawn alike for any proposals.
     """
     speculation, sampling = request.speculation, request.sampling
     wanted = speculation.lookahead

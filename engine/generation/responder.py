@@ -23,8 +23,8 @@ class Capabilities:
     """Describe a responder's capabilities: the facts of its replies that it can report.
 
     `tokens`: their token ids, so that its events are TokenEvents (otherwise TextEvents), and `token_text`; `logprobs`:
-    the probabilities of the tokens; `acceptance`: how many were proposed and accepted; `plain`: whether plain decoding
-    can be asked for, to compare with; `counts`: whether `count`, `fit` and `read_prompt` answer.
+    the tokens' log-probabilities; `acceptance`: the numbers of proposed and accepted tokens; `plain`: plain decoding on
+    request, for comparison; `counts`: `count`, `fit` and `read_prompt` work.
     """
 
     tokens: bool = False

@@ -25,8 +25,8 @@ from engine.sampling.rows import NUMPY, Judged, Rows, Top
 class Verdict(NamedTuple):
     """Hold the result of a round: `tokens`, the `accepted` ones of the draft and then one more of another `origin`.
 
-    There is no such last one where the guess was accepted. `proposed`: tokens of the draft, and the guess where it was
-    judged. `logprobs` and `top` belong to the tokens, `draft_logprobs` to the accepted ones (see TokenEvent).
+    There is no such last one if the guess was accepted. `proposed`: tokens of the draft, and the guess if it was
+    verified. `logprobs` and `top` belong to the tokens, `draft_logprobs` to the accepted ones (see TokenEvent).
     `rejected`: the other proposals (see RoundEvent).
     """
 
@@ -77,12 +77,12 @@ class Verifier:
         position: int,
         guess: Callable[[], Draft] | None = None,
     ) -> Verdict:
-        """Feed the pending token and the draft in one forward and judge the draft.
+        """Feed the pending token and the draft in one forward and verify the draft.
 
         `history` are the committed tokens: the same list in each round, which grows at its end, or another one.
-        `position` is the index in the reply of the next token. When all of the draft was accepted, `guess` is asked
-        for one proposal more, which is judged with the last row instead of a bonus being drawn from it: it need not be
-        fed for that. Of a tree, whose guess is none, the target keeps what was accepted, and forgets the rest.
+        `position` is the index in the reply of the next token. If the whole draft is accepted, `guess` is called
+        for one more proposal, which is verified with the last row instead of drawing a bonus token: it need not be fed.
+        A tree has no guess; the target keeps its accepted path and drops the rest.
         Raises DegenerateDistribution and what the target raises.
         """
         if draft.parents is not None:

@@ -1,8 +1,8 @@
-"""Judge the pairing of two models, with the way and the reason in words for a person.
+"""Judge the pairing of two models, with the method and the reason in words for the user.
 
 The rule for one vocabulary is llama.cpp's (the same kind, the same token texts but for a few special ones) without its
-bound on the sizes: families pad their vocabularies differently, and padding is never proposed. Nor need the begin and
-end tokens be alike: the draft reads the target's tokens as they are, and every proposal is verified.
+bound on the sizes: families pad their vocabularies differently, and padding is never proposed. The begin and end
+tokens may differ: the draft reads the target's tokens unchanged, and every proposal is verified.
 """
 
 from __future__ import annotations
@@ -211,10 +211,9 @@ def _expectation(target: ModelFile, draft: ModelFile, fit: Fit) -> str:
 def rank_drafts(target: ModelFile, candidates: Sequence[ModelFile]) -> list[tuple[ModelFile, Fit]]:
     """Return all candidates with their judgments, the best draft for `target` first.
 
-    First heads, those of the same vocabulary, then those that go through text, of models only the smaller than the
-    target; then the others that can be used, and last those that cannot. Among these count the size (see
-    `_BEST_RATIOS`), the family, whether both are tuned for chats, and the quantisation. The order of the candidates
-    does not matter.
+    First heads, then smaller models with the target's vocabulary, then smaller ones through text; then the other usable
+    ones, and last the unusable ones. Within each group the order follows the size (see `_BEST_RATIOS`), the family, the
+    tuning of both for chats, and the quantisation. The order of the candidates does not matter.
     """
 
     def key(judged: tuple[ModelFile, Fit]) -> tuple[object, ...]:

@@ -32,10 +32,10 @@ _known: dict[str, Entry] = {}
 
 
 def scan_folder(folder: str | Path, *, cancel: CancelToken | None = None) -> tuple[ModelFile, ...]:
-    """Return every model in a folder and the folders in it, sorted by name; unusable ones have a `problem`.
+    """Return every model in a folder and its subfolders, sorted by name; unusable ones have a `problem`.
 
-    Hidden folders are left out, links are followed, each file is listed once. What has not changed since the last scan
-    is not read again (a cache on disk, which may be missing or damaged). Raises FolderUnreadable, Cancelled.
+    Hidden folders are skipped, links are followed, each file is listed once. Unchanged files are not read again (by a
+    cache on disk, which may be missing or damaged). Raises FolderUnreadable, Cancelled.
     """
     found = find_models(folder, cancel=cancel)
     scan = _Scan(LibraryCache(expanded(folder)), cancel)

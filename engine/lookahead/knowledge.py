@@ -33,11 +33,11 @@ LENGTHS = (1024, 4096, 16384)
 
 
 class PairKnowledge:
-    """Knows a target and its draft; with a `key`, beyond the program's end. Attributes: costs, allowance.
+    """Hold the measured costs and acceptance of a pair; with a `key`, between runs. Attributes: costs, allowance.
 
-    `costs` are those of short contexts; `longer`: of those from each of LENGTHS on, as far as they were seen.
-    `acceptance`: what earlier runs learned, by source and way of drawing. `clock` counts seconds. `busy` tells whether
-    other programs take cores now: what rounds cost then is learned apart, and forgotten when they have ended.
+    `costs` are those of short contexts; `longer`: those from each of LENGTHS on, if observed. `acceptance`: of earlier
+    runs, by source and kind of sampling. `clock` counts seconds. `busy` returns True while other programs take cores:
+    the costs of such rounds are learned separately, and dropped when those programs have ended.
     """
 
     def __init__(

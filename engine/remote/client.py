@@ -35,7 +35,7 @@ class RemoteDecoder:
 
     Attributes: address; model (its name there); models (all names there); kind (of server); cancel_token. It is made by
     `connect_server`. One reply is written at a time; `close` may be called from another thread meanwhile and ends it.
-    What the server does not tell is named in `stats.untold` of a result.
+    `stats.untold` of a result names the figures that the server does not report.
     """
 
     def __init__(

@@ -53,10 +53,10 @@ def connect_server(
     cancel: CancelToken | None = None,
     patience: Patience | None = None,
 ) -> RemoteDecoder:
-    """Return a decoder that has its replies written by a server with OpenAI's interface.
+    """Return a decoder whose replies come from a server with OpenAI's interface.
 
-    `address`: http://host:port, with or without /v1. `model`: its name there; None: the only one that there is. `key`:
-    None: that of the keyring or of the environment (OUTRIDER_API_KEY), if any; "": none. Asks which models there are.
+    `address`: http://host:port, with or without /v1. `model`: its name there; None: the only one. `key`: None:
+    that of the keyring or of the environment (OUTRIDER_API_KEY), if any; "": none. Requests the list of models.
     Raises InvalidRequest, NotAvailable, ServerFailed, Cancelled.
     """
     connection = _open(address, key, patience)

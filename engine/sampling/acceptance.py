@@ -1,8 +1,8 @@
 """Define the acceptance rules, as pure functions over arrays and given random numbers.
 
 Source: Leviathan, Kalman and Matias, "Fast Inference from Transformers via Speculative Decoding" (2023), section 2.3,
-and Chen et al., "Accelerating Large Language Model Decoding with Speculative Sampling" (2023), algorithm 2. Of the
-rule for several proposals at one place: Miao et al., "SpecInfer" (2023), algorithm 2, with the draws without
+and Chen et al., "Accelerating Large Language Model Decoding with Speculative Sampling" (2023), algorithm 2. For the
+rule for several proposals at one position: Miao et al., "SpecInfer" (2023), algorithm 2, with the draws without
 replacement of Jeon et al., "Recursive Speculative Decoding" (2024), section 3.
 """
 
@@ -56,13 +56,14 @@ def residual_distribution(target_probs: Distribution, draft_probs: Distribution)
 def accept_sibling(
     siblings: Iterable[tuple[int | None, Distribution, float]], target_probs: Distribution
 ) -> tuple[int | None, Distribution]:
-    """Return the kept token of those proposed for one place, or None, and the residual.
+    """Return the accepted token of those proposed at one position, or None, and the residual.
 
     A sibling is its index in the arrays (None: the target gives it no probability), the distribution that it was drawn
-    from, given those before it, and a number uniform in [0, 1) of its own. All distributions have the shape of
+    from, given those before it, and its own uniform number in [0, 1). All distributions have the shape of
     `target_probs`, (n,); drawn without replacement, each is that of the first without the tokens before, normalised. A
-    sibling is judged by what the rejections before it left of the target: the residual, in which the correction is
-    drawn if none is kept. Tokens are thus distributed as the target's own. Raises DegenerateDistribution.
+    sibling is verified against the residual: the target's distribution after the rejections before it. If none is
+    accepted, the correction is drawn from the residual. Tokens are thus distributed as the target's own.
+    Raises DegenerateDistribution.
     """
     left = target_probs
     for index, (token, draft_probs, u) in enumerate(siblings):

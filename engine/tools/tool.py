@@ -28,9 +28,9 @@ _UNSEEN = re.compile(
 class Tool:
     """Describe a tool.
 
-    `name`: as its host calls it; `title`: for people, often the same; `schema`: the JSON schema of its arguments;
-    `server`: the name of its host; `writes`: whether it may change something or start a program; `asked_for_each`: the
-    argument, an address, for each of whose hosts a person is asked anew.
+    `name`: its host's name for it; `title`: for people, often the same; `schema`: the JSON schema of its arguments;
+    `server`: the name of its host; `writes`: it may change something or start a program; `asked_for_each`: the name of
+    an argument, an address: the user is asked again for each new host in it.
     """
 
     name: str
