@@ -79,8 +79,8 @@ class EngineBridge(Responders):
     """Run jobs of the engine.
 
     Attributes: loaded (the models actually loaded, also after a failed load); facts (of the loaded models, the target
-    first); progress (of the load that is running, or None); measuring (whether the costs of the pair are being
-    measured); proving (whether ways are being measured against each other); thinking_modes (the target's choices of
+    first); progress (of the load that is running, or None); measuring (a calibration of the pair runs);
+    proving (a comparison of ways runs); thinking_modes (the target's choices of
     thinking); made (the settings of the last reply, for its proof); pictured (replaces the file references of
     messages by pictures, on any thread); token_names (texts of those of the target's tokens that a reply used). Methods
     are called on the Qt thread. A background scan or calibration is interrupted by a load or a reply, and then

@@ -28,9 +28,9 @@ class ServerRemoved(EngineError):
 class Responders:
     """Load models and connect to servers, on the engine's thread.
 
-    Attributes: loaded (who answers: the files that are loaded, or a server); facts, progress, token_names,
-    thinking_modes as in EngineBridge; servers (those that can be chosen). While a server answers, what was loaded
-    before stays loaded: Compare measures against it, and going back takes no time.
+    Attributes: loaded (the responder: loaded files, or a server); facts, progress, token_names, thinking_modes as in
+    EngineBridge; servers (the available ones). While a server answers, the models stay loaded: Compare measures
+    against them, and switching back takes no time.
     """
 
     def __init__(self, trusted: Sequence[Path]) -> None:

@@ -58,13 +58,12 @@ _MOST_PREDICTED = 65_536
 class ChatController(QObject):
     """Manage one chat on the screen: questions in, replies out. A reply continues while another chat is shown.
 
-    Attributes: transcript, metrics, models (their controller), conversations, choices (what replies are asked with),
-    replies (those that are being written), tools (those that models may call), waiting (messages that wait for the
-    reply before them), activity.
+    Attributes: transcript, metrics, models (their controller), conversations, choices (the replies' settings),
+    replies (those being written), tools (those that models may call), waiting (messages queued behind the current
+    reply), activity.
     Signals: entry_added(Exchange | Notice), reply_grew(Exchange, text), reply_ended(Exchange), tools_changed(Exchange)
-    (its calls or their results), cleared(), opened()
-    (other entries are shown), activity_changed(), busy_changed(bool), started_writing(Exchange).
-    What is not on the screen makes no signal but any_reply_ended(Exchange).
+    (its calls or their results), cleared(), opened() (another conversation is shown), activity_changed(),
+    busy_changed(bool), started_writing(Exchange). Other conversations emit only any_reply_ended(Exchange).
     """
 
     entry_added = Signal(object)

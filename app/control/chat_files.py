@@ -51,7 +51,7 @@ class _Job:
 class ChatFiles(QObject):
     """Read files, store their contents and hand them over when complete; write files.
 
-    Attribute: activity (what is done with a file now).
+    Attribute: activity (the current work on a file).
     Signals: activity_changed(), imported(Conversation, list[Exchange]) (the path through it), brought(Brought) (chats
     of another program), exported(name) (of the file), failed(Problem).
     """

@@ -29,14 +29,13 @@ from engine import THINKING_MODES, ModelFile, ThinkingMode
 class Choices(QObject):
     """Hold the generation choices: each conversation has its own sampling and system prompt, all share the speculation.
 
-    A new conversation begins with the defaults, or with what was chosen for it before its first question; from then on
-    it keeps what it has. They are built when something is chosen or another conversation is opened, and kept.
-    Where nobody chose a sampling, a model that thinks is sampled as it recommends: several of them repeat themselves
-    without end where each token is the most likely one.
+    A new conversation starts with the defaults, or with choices made before its first question, and keeps them. They
+    are built on each choice and on opening another conversation, and cached. Without a chosen sampling, a reasoning
+    model uses its recommended one: with greedy decoding several of these models repeat themselves without end.
 
-    Attributes: defaults (the settings that new chats start with), of_model (those that new chats with the chosen model
-    start with, None if nobody chose them), own (the settings for the next reply of the shown chat), read (the same
-    with the instructions of its project, as the model reads them). Signal: changed().
+    Attributes: defaults (of new chats), of_model (of new chats with the chosen model, None if not chosen), own (the
+    settings for the next reply of the shown chat), read (the same with the instructions of its project, as the model
+    reads them). Signal: changed().
     """
 
     changed = Signal()

@@ -76,9 +76,9 @@ class _Work:
 class CompareController(QObject):
     """Run measurements one after the other, each with its own dialog.
 
-    Attributes: runs (by kind), full_size (the demo target as it was grown in this run, or None).
-    Signals: changed(kind), pair_changed(), raced() (the race has moved), rehearsed(TokenTrace), grown(),
-    deletion_ended(done, why not) (of the grown demo), saved(path, why not) (an animation).
+    Attributes: runs (by kind), full_size (the demo target grown in this run, or None).
+    Signals: changed(kind), pair_changed(), raced() (the race advances), rehearsed(TokenTrace), grown(),
+    deletion_ended(done, problem) (of the grown demo), saved(path, problem) (an animation).
     """
 
     changed = Signal(str)

@@ -30,9 +30,9 @@ _LONG = 400_000
 class ContextController(QObject):
     """Track the size of the prompt as if the message were sent now.
 
-    Attribute: use, None if it is not known (no target is loaded, or what is shown is not counted yet).
-    Signals: changed(), counted() (what is typed now is counted, or can't be).
-    `typed` gives the question as it stands in the prompt box, with its files.
+    Attribute: use, None if unknown (no target is loaded, or the count is not finished).
+    Signals: changed(), counted() (the typed text is counted, or cannot be).
+    `typed` returns the question in the prompt box, with its files.
     """
 
     changed = Signal()

@@ -72,13 +72,13 @@ class DeletedMessages:
 class ConversationController(QObject):
     """Hold the conversations of this run.
 
-    Attributes: list (what the panel shows), open (the conversation in the middle, None for a chat in which nothing was
-    said yet), projects (by their ids; each is a conversation without messages), files (imports and exports), lasting
-    (whether they outlast this run).
-    Signals: list_changed(), project_changed(id) (something that it shares with its chats), open_changed() (another one
-    is open, or its project is another), writing_changed() (others are being answered), removed(id), deleted_changed(),
-    messages_deleted() (`restore_messages` undoes it), messages_restored(), trouble(Problem) (it goes on without saving,
-    or nothing can be saved for now), saving_again(), failed(Problem).
+    Attributes: list (the panel's entries), open (that on the screen, None for a chat without messages), projects
+    (by their ids; each is a conversation without messages), files (imports and exports), lasting (False: they end with
+    this run).
+    Signals: list_changed(), project_changed(id) (a part shared with its chats), open_changed() (another conversation,
+    or another project of it), writing_changed() (of the conversations with a running reply), removed(id),
+    deleted_changed(), messages_deleted() (`restore_messages` undoes it), messages_restored(), trouble(Problem) (saving
+    is impossible, for now or for good), saving_again(), failed(Problem).
     """
 
     list_changed = Signal()

@@ -40,12 +40,12 @@ _SHOWN_MS = 100
 
 
 class Downloads(QObject):
-    """Hold the downloads of this run; nothing is connected to before one or a search is asked for.
+    """Hold the downloads of this run; no connection is made before a download or a search is requested.
 
-    Attributes: listed (in the order in which they were asked for), found (what the last search found), places (what
-    other programs keep), recommended (for this machine), limit (of the speed of all together), searching, checking,
-    trouble (why the last search failed, "" if it did not), token (where one for the hub is). Signals: changed(),
-    arrived(Download) (its files are here), removed() (a model went to the bin).
+    Attributes: listed (in the order of the requests), found (by the last search), places (models of other programs),
+    recommended (for this machine), limit (of the speed of all together), searching, checking, trouble (the reason why
+    the last search failed, or ""), token (the place of one for the hub). Signals: changed(), arrived(Download) (its
+    files are here), removed() (a model went to the bin).
     """
 
     changed = Signal()

@@ -22,9 +22,9 @@ class Loader(QObject):
         asking, loading --cancel, another load, the end of the job--> idle | failed | loaded
         failed (too large) --accept--> may be loaded all the same
 
-    Attributes: state; job (the load that is under way, or None); asks (whether anybody is there to be asked).
-    Signals: began() (a load was handed to the engine, or waits for an answer), asked() (there is another question to
-    the user, or none any more: see `state`).
+    Attributes: state; job (the running load, or None); asks (True if a user is there to be asked).
+    Signals: began() (a load was passed to the engine, or waits for an answer), asked() (the question to the user
+    changed or was withdrawn: see `state`).
     """
 
     began = Signal()

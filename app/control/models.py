@@ -45,12 +45,11 @@ class ModelController(QObject):
     """Hold the models of this run.
 
     Attributes: models (the state that the pickers show), library (the same as a table), settings, loader,
-    keep_elsewhere (keeps what is chosen in place of the settings; None: they do).
-    Signals: list_changed() (other models, or something else is known of them), selection_changed() (something else is
-    chosen), variables_changed() (of a model's chat template), loaded_changed() (a load is over, or the models were
-    unloaded), failed(Problem), working() (something began), announce(words): a load waits, as it would not fit in
-    memory, until `load_anyway` or `decline_load`; without words that is over; folder_added(FolderPair): what was found
-    in a folder that was just added.
+    keep_elsewhere (stores the selection instead of the settings; None: the settings store it).
+    Signals: list_changed() (of the models or their facts), selection_changed(), variables_changed() (of a model's chat
+    template), loaded_changed() (a load has ended, or the models were unloaded), failed(Problem), working() (work
+    begins), announce(words): a load too large for memory waits for `load_anyway` or `decline_load`; without words: the
+    wait is over; folder_added(FolderPair): the pair found in a newly added folder.
     """
 
     list_changed = Signal()

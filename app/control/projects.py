@@ -54,9 +54,8 @@ class FilesIn:
 class Projects(QObject):
     """Apply a project to its chat on the screen, and change its settings.
 
-    While a chat of a project with models of its own is on the screen, what is chosen is chosen for the project; what
-    was chosen before comes back behind it. Its folder is looked at when a chat of it is opened, and from then on when
-    something changes there.
+    While a chat of a project with its own models is on the screen, a selection applies to the project; afterwards the
+    earlier selection is restored. Its folder is read when one of its chats is opened, and then on each change.
     Signals: files_changed(project), reported(text) (unreadable or missing files).
     """
 

@@ -95,13 +95,13 @@ SAMPLE_EVERY = 5
 
 @dataclass(slots=True, eq=False)
 class PendingReply:
-    """Hold a question on its way to a reply. `conversation`: None if it could not be kept, not even for this run.
+    """Hold a question until its reply is complete. `conversation`: None if it could not be stored, even for this run.
 
-    `messages` is what the model reads, behind the system prompt of the `choice`; `prefix`, `forced`: what the reply
-    begins with, what is kept of another one and what is written first (app.state.chat.road); `prediction`: what it will
-    probably be much like; `job`: the load or the reply that is running for it. `steered`: words to go on with behind
-    it, once it is stopped; `sends_next`: though it is stopped, the next message is sent. `interrupted`: the program
-    ends. `tools`: those that the model may call; `ready`: waits until they are known, before the reply.
+    `messages`: the model's input after the system prompt of the `choice`; `prefix`, `forced`: the beginning of the
+    reply, kept from another one and written first (app.state.chat.road); `prediction`: a likely text; `job`: its
+    running load or reply. `steered`: words to continue with once it is stopped; `sends_next`: the next message is sent
+    even after a stop. `interrupted`: the program ends. `tools`: those that the model may call; `ready`: awaits them
+    before the reply.
     """
 
     exchange: Exchange
@@ -128,7 +128,7 @@ class PendingReply:
 class ReplyQueue(QObject):
     """Queue replies, run them through the bridge in their order, and report their progress.
 
-    Attributes: queue (the first one is running), metrics, measured (whose figures these are), activity (of the engine).
+    Attributes: queue (the first one is running), metrics, measured (the reply of these), activity (of the engine).
     Signals: grew(PendingReply, text), began_writing(PendingReply), ended(PendingReply), activity_changed(),
     metrics_changed().
     """

@@ -1,7 +1,7 @@
-"""Keep the conversations in one SQLite file: everything here runs at once, in the thread that calls it.
+"""Store the conversations in one SQLite file; all calls are synchronous.
 
 The window reads through one `Store`; all writing goes through `app.store.writer`, whose thread has another one on the
-same file. Write-ahead logging lets both go on at the same time (sqlite.org/wal.html).
+same file. Write-ahead logging lets both work at the same time (sqlite.org/wal.html).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Read text files that go with a question, quote them in it, and find them in it again.
 
-A question with files is one text: first each file, named and fenced, then what was typed. That text is what the model
-reads, what is kept, exported and sent again; here it is taken apart for the screen, and put together as it was.
+A question with files is one text: first each file, named and fenced, then the typed text. The model reads this text,
+and it is stored, exported and sent again; for the screen it is split here, and rejoined unchanged.
 """
 
 from __future__ import annotations

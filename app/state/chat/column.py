@@ -1,7 +1,7 @@
 """Place the entries of a conversation in a column, most heights estimated, with the visible ones kept in place.
 
-Pixels; the first entry begins at 0. The heights stand in a Fenwick tree (P. M. Fenwick, 1994), so that one of thousands
-can be corrected, and the entry at a place be found, in logarithmic time.
+Pixels; the first entry begins at 0. The heights are in a Fenwick tree (P. M. Fenwick, 1994), so that correcting one of
+thousands, and finding the entry at a position, take logarithmic time.
 """
 
 from __future__ import annotations

@@ -27,9 +27,9 @@ class TokenCount:
 class ContextUse:
     """Hold the tokens used and available, for the conversation on the screen with the typed text.
 
-    `used` is what the model reads, with the reply as far as it is written; `typed` the part of the question; `dropped`
-    the oldest messages that it would not be shown. `fits` False: the question alone is too long. `kept_free`: what the
-    oldest messages make way for, so that a reply has room.
+    `used`: the prompt with the reply so far; `typed`: the question's part of it; `dropped`: number of oldest messages
+    that do not fit. `fits` False: the question alone is too long. `kept_free`: reserved for a reply, by dropping the
+    oldest messages.
     """
 
     used: int

@@ -1,9 +1,9 @@
 """Hold the messages of a question or a reply, where its text alone is incomplete.
 
 A question or a reply is one text: as it was typed, with its files quoted, or as the model wrote it, markers included.
-Beside it there may be messages: images, what was thought, tool calls and what tools gave back, instructions in the
-middle of a chat. The text is what is shown, searched and continued; the messages, where there are any, are what a
-model reads later. So nothing is lost, whichever of the two a reader understands.
+Besides, it may have messages: images, reasoning, tool calls and tool results, instructions in the middle of a chat.
+The text is shown, searched and continued; the messages, if there are any, are read by the model later. So nothing is
+lost for readers that understand only one of the two.
 """
 
 from __future__ import annotations

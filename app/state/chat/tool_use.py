@@ -29,9 +29,9 @@ class ToolField:
 class ToolQuestion:
     """Hold the contents of the card below a reply's open calls.
 
-    `stage`: asking (a person is to decide), running, limit (enough calls were made: `made`), unknown (there is no such
-    tool here now, so it is not run). `title`, `server`: of the tool; `answers`: those that can be given;
-    `more`: further arguments that are not shown.
+    `stage`: asking (the user decides), running, limit (the maximum of calls is reached: `made`), unknown (no such tool
+    is available, so it is not run). `title`, `server`: of the tool; `answers`: the possible ones; `more`: the number
+    of arguments that are not shown.
     """
 
     stage: Stage

@@ -43,10 +43,10 @@ class Alternative:
 class TokenRecord:
     """Describe one token of a reply.
 
-    `text` is what it added to the reply, perhaps nothing; `name` the text of the token alone (half a character as its
+    `text` is its addition to the reply, possibly empty; `name` the text of the token alone (half a character as its
     bytes, a control token as ''), None if not known. `round` counts from 1. `draft_logprob` is None if the draft
-    did not propose it. `alternatives`: the target's best, at most TOP, best first; empty if they were not asked for.
-    `wanted`: what the draft had guessed in its place, where the target wrote a correction and the guess is known.
+    did not propose it. `alternatives`: the target's best, at most TOP, best first; empty if not requested.
+    `wanted`: the draft's token at its position, if the target wrote a correction and the proposal is known.
     """
 
     index: int
@@ -64,7 +64,7 @@ class TokenRecord:
 class TokenTrace:
     """Hold all tokens of a reply, some 80 bytes each. The record begins empty and grows by `add` and `add_round`.
 
-    Attribute: made (how the reply was made, for a proof of it; None if that is not known).
+    Attribute: made (the settings of the reply, for its proof; None if unknown).
 
     >>> from engine import TokenEvent
     >>> trace = TokenTrace()

@@ -39,16 +39,15 @@ class Problem:
 class Exchange:
     """Hold a question and its reply. `stats` and `finish_reason` are known when the reply has ended.
 
-    `dropped_turns`: oldest messages of the chat that the model was not shown, as they no longer fit. `notes`: sentences
-    of the engine on how the prompt was made, while the chat is open.
-    `question_id`, `reply_id`: the messages in the store, once they are kept there.
-    `question_branch`, `reply_branch`: which of how many versions is shown, counted from 1.
-    `created`: when the question was asked, in seconds since 1970. `trace`: the reply's tokens, one by one.
-    `models`: what wrote the reply, for people. `damaged`: what of it is not as it was written.
-    `asked`, `said`: what question and reply say beside their texts (app.state.chat.said).
-    `sources`: the parts of documents that the model had read, once somebody asked for them (`Transcript.sources_for`).
-    `question_draft`, `reply_draft`: other words that somebody is typing for them, "" for none.
-    `tools`: what is shown below the reply's tool calls while they wait, run, or are too many.
+    `dropped_turns`: the number of oldest messages dropped from the prompt, as they no longer fit. `notes`: the engine's
+    notes on the prompt, while the chat is open. `question_id`, `reply_id`: the messages in the store, once stored.
+    `question_branch`, `reply_branch`: number of the shown version, from 1, and the count of versions.
+    `created`: the time of the question, in seconds since 1970. `trace`: the reply's tokens, one by one.
+    `models`: the reply's models, for people. `damaged`: the parts that differ from those written.
+    `asked`, `said`: content of question and reply besides their texts (app.state.chat.said).
+    `sources`: the passages of documents that the model had read, once requested (`Transcript.sources_for`).
+    `question_draft`, `reply_draft`: edits of them that are being typed, "" for none.
+    `tools`: the card below the reply's tool calls while they wait, run, or are too many.
     """
 
     question: str

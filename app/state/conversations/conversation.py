@@ -32,9 +32,9 @@ class StoredMessage:
     """Hold a question or a reply. A question's parent is the reply before it, a reply's parent is its question.
 
     `parent` None: it begins the conversation. `created`: seconds since 1970, UTC. `status` "interrupted": the program
-    ended while the reply was being written. `target`, `draft`: what wrote it, as names. `settings`, `stats`: what JSON
-    can say. `problem`: what went wrong, for a person. `chosen`: the message below it that was last on the screen.
-    `damaged`: what is kept of it is not what was written. `said`: what it says beside its text (app.state.chat.said).
+    ended while the reply was being written. `target`, `draft`: names of its models. `settings`, `stats`: JSON values.
+    `problem`: a message for the user. `chosen`: its child that was last on the screen. `damaged`: the stored data
+    differ from those written. `said`: its content besides the text (app.state.chat.said).
     """
 
     id: int
@@ -84,13 +84,12 @@ class Conversation:
     """Hold the tree in memory; one path of it, from a first message to a leaf, is on the screen.
 
     Attributes: id, title ("" until the first question), created, updated, pinned, chosen (the first message of the
-    path), settings (what its next replies are asked with, as JSON says it; {}: as new conversations are), damaged
-    (which of title and settings are not what was written), drafts (what was typed and not sent yet: TYPED, FILES,
-    WAITING, or the id of the message that is being edited), documents (on the way to a file or from one: else the store
-    has them), project (as in ConversationSummary: a project is a conversation without messages, whose settings and
-    documents are those of its chats). The path follows the `chosen` of each message; where that says nothing it takes
-    the newest.
-    Every method that takes an id raises KeyError where the conversation has no such message.
+    path), settings (of its next replies, as JSON values; {}: those of new conversations), damaged (title or
+    settings, if they differ from those written), drafts (typed and not sent: TYPED, FILES, WAITING, or the id of the
+    edited message), documents (during an import or export; otherwise they are in the store), project (as in
+    ConversationSummary: a project is a conversation without messages, whose settings and documents apply to its chats).
+    The path follows the `chosen` of each message, or else the newest child.
+    Every method that takes an id raises KeyError for an unknown message.
     """
 
     def __init__(self, id: int, created: float, *, title: str = "", pinned: bool = False) -> None:  # noqa: A002
