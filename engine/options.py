@@ -114,7 +114,7 @@ class LoadOptions(TypedDict, total=False):
 
 
 def load_config(model: str | Path, options: LoadOptions, *, here: bool = False) -> LoadConfig:
-    """Return the configuration of a model with these options; `here`: without other machines.
+    """Return the configuration of a model with these options; `here`: without what is the target's alone.
 
     Raises InvalidRequest and its kinds.
     """
@@ -122,7 +122,7 @@ def load_config(model: str | Path, options: LoadOptions, *, here: bool = False) 
         raise InvalidRequest(f"A model must be a path, a name, a LoadConfig or a Backend, not {type(model).__name__}.")
     check_names(options, LoadOptions.__annotations__)
     config = LoadConfig(Path(model), **options)
-    return replace(config, rpc=(), chat_template=None) if here else config
+    return replace(config, rpc=(), chat_template=None, projector=None) if here else config
 
 
 def check_names(options: Iterable[str], known: Iterable[str]) -> None:

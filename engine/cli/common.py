@@ -21,6 +21,7 @@ from engine.library.housekeeping import note_used
 from engine.messages.tools import Tool, freeze_tools
 from engine.options import load_config
 from engine.sampling_rules import RULES
+from engine.system.files import expanded
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -96,6 +97,7 @@ def load_named(
     asked |= {"context_length": args.ctx, "cache_type": given.get("cache_type")}
     own = given.get("chat_template")
     there: Any = {"rpc": given.get("rpc") or (), "chat_template": None if own is None else read_text(own)}
+    there["projector"] = None if (sees := given.get("mmproj")) is None else expanded(sees)
     layers = asked["gpu_layers"] if args.draft_gpu_layers is None else args.draft_gpu_layers
     apart = None if draft is None else load_config(draft, asked | {"gpu_layers": layers})
     decoder = load(target, apart, **asked, **there, **how)

@@ -6,8 +6,9 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from engine.errors import LoadFailed
+from engine.errors import LoadFailed, ModelNotSupported
 from engine.formats.gguf.reader import GgufFile, read_gguf
+from engine.translatable import Translatable
 
 _NAMED = re.compile(r"mmproj|projector", re.IGNORECASE)
 _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
@@ -44,6 +45,12 @@ def projector_beside(model: Path) -> Path | None:
                     )
                     found.append((not fits, -alike, format_of, name, path))
     return min(found)[-1] if found else None
+
+
+def check_projector(path: Path) -> None:
+    """Pass if a file is a projector for pictures. Raises ModelFileBroken, ModelNotSupported."""
+    if not _sees(read_gguf(path)):
+        raise ModelNotSupported(path, Translatable("it is no projector (mmproj) for pictures."))
 
 
 def _sees(header: GgufFile) -> bool:

@@ -27,7 +27,7 @@ from engine.events import LoadProgress
 from engine.formats.model_file import ModelFile
 from engine.formats.safetensors.reader import model_folder
 from engine.library.names import resolve_source
-from engine.library.projectors import projector_beside
+from engine.library.projectors import check_projector, projector_beside
 from engine.library.scan import known_model
 from engine.loading.interrupts import Progress, load_apart
 from engine.loading.trial import check_model_file, check_model_header, checked_file, library_missing, needs_of
@@ -174,6 +174,8 @@ def open_backend(
             raise ModelNotSupported(path, Translatable("its folder has no config.json, which describes the model."))
         if config.rpc:
             raise ModelNotSupported(path, Translatable("only GGUF models can be computed on other machines."))
+        if config.projector is not None:
+            raise ModelNotSupported(path, Translatable("only GGUF models see with a projector (mmproj)."))
         config = _with_room(replace(config, path=folder))
         return _open("transformers", config, progress, cancel)
     gpu_layers = 0 if config.device == "cpu" else config.gpu_layers
@@ -183,7 +185,9 @@ def open_backend(
     if config.rpc:  # It runs in a child process anyway, and its weights need not fit here.
         check_model_header(config.path)
         return _open("machines", config, progress, cancel)
-    found = None if config.projector is not None else projector_beside(path)
+    if config.projector is not None:
+        check_projector(config.projector)
+    found = projector_beside(path) if config.projector is None else None
 
     def load(how: LoadConfig) -> Backend:
         checked = checked_file(how, cancel=cancel, progress=_stage(progress, "checking"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import zipfile
 from collections.abc import Callable
 from email.message import EmailMessage
@@ -51,6 +52,37 @@ def picture(width: int = 64, height: int = 48) -> bytes:
     made, out = Image.new("RGBA", (width, height), (200, 30, 30, 255)), io.BytesIO()
     made.paste((0, 0, 0, 0), (0, 0, width // 2, height))
     made.save(out, "PNG")
+    return out.getvalue()
+
+
+def damaged_pictures() -> list[bytes]:
+    """Return ten files that look like pictures, or are called so, and cannot be read; the last two do not even look."""
+    noise = Image.frombytes("RGB", (120, 80), random.Random(5).randbytes(3 * 120 * 80))
+    png, jpeg = io.BytesIO(), io.BytesIO()
+    noise.save(png, "PNG")
+    noise.save(jpeg, "JPEG")
+    whole = png.getvalue()
+    bomb = bytearray(whole)
+    bomb[16:24] = (60_000).to_bytes(4, "big") * 2
+    return [
+        whole[:40],
+        whole[: len(whole) // 2],
+        whole[:100] + bytes(200) + whole[300:],
+        bytes(bomb),
+        jpeg.getvalue()[:200],
+        b"GIF89a" + bytes(20),
+        b"RIFF\x10\0\0\0WEBPVP8 " + bytes(8),
+        b"BM" + bytes(60),
+        b"",
+        b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+    ]
+
+
+def scan(pages: int = 1) -> bytes:
+    """Write a PDF file whose pages are pictures."""
+    made, out = Image.new("RGB", (400, 560), "white"), io.BytesIO()
+    made.paste((30, 30, 30), (60, 60, 340, 70))
+    made.save(out, "PDF", save_all=True, append_images=[made] * (pages - 1))
     return out.getvalue()
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _LOCAL = (
     *("ctx", "threads", "gpu_layers", "draft_gpu_layers", "cache_type", "device", "dtype", "heads", "rpc"),
     "chat_template",
+    "mmproj",
 )
 
 
@@ -67,6 +68,12 @@ def add_models(parser: argparse.ArgumentParser, *, or_server: bool = False) -> N
         type=Path,
         metavar="FILE",
         help="write chats by this template (Jinja) instead of the target's own",
+    )
+    models.add_argument(
+        "--mmproj",
+        type=Path,
+        metavar="FILE",
+        help="GGUF file with which the target sees pictures (default: the one beside it, if there is one)",
     )
     models.add_argument(
         "--heads",

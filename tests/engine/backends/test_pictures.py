@@ -7,6 +7,7 @@ import ctypes
 import io
 import json
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,16 +27,24 @@ from engine import (
     load,
     resolve_source,
 )
+from engine.backends.on_disk import DiskCaches
 from engine.backends.pictures import without_pictures
-from engine.backends.saved import keep_caches
+from engine.backends.saved import keep_caches, keep_on_disk
+from engine.cli.main import main
+from engine.config import GenerationRequest, LoadConfig
 from engine.library.projectors import projector_beside
+from engine.loading.trial import check_model_header, passed_key, remember_passed
+from engine.server.guard import Limits
 from engine.server.interfaces.messages import read_conversation
 from engine.server.interfaces.ollama import read_ollama_chat
 from engine.server.interfaces.requests import Defaults, read_chat
 from engine.server.interfaces.responses import read_responses
+from engine.server.streams import ReplyStreams
+from helpers.decoding.serving import posted, served
 from helpers.models.gguf_writer import GgufDraft
 from helpers.models.random_model import TINY, write_random_model
 from helpers.models.random_projector import write_projector
+from helpers.written_documents import damaged_pictures
 
 MARK = "<__media__>"
 _QUESTION = "Tell me a story about a dragon."
@@ -155,6 +164,30 @@ def test_two_pictures_and_a_second_turn(decoder: SpeculativeDecoder) -> None:
     assert decoder.count_picture(part(png(3)).url) < fit.tokens
 
 
+def test_what_stands_before_a_picture_comes_back_from_the_disk(decoder: SpeculativeDecoder, tmp_path: Path) -> None:
+    """With a draft, of a chat that another one displaced: parts of the text are kept, the picture is computed again."""
+    turns = [Message("system", "Be kind. " * 80), *asked(1)]
+    target, draft = decoder.target, decoder.draft
+    assert target is not None
+    assert draft is not None
+    keepers = target.keeper, draft.keeper
+    plain = decoder.generate(turns, lookahead=0, temperature=0, max_tokens=_TOKENS).tokens
+    disk = DiskCaches(tmp_path, "tiny")
+    target.keeper = draft.keeper = None
+    keep_on_disk(target, disk)
+    try:
+        disk.keep(target)
+        assert list(tmp_path.rglob("*.kv"))
+        for options in _WAYS[1:]:
+            decoder.generate("Another chat.", temperature=0, max_tokens=2)
+            again = decoder.generate(turns, temperature=0, max_tokens=_TOKENS, **options)
+            assert again.tokens == plain, options
+            assert again.prompt_evaluated < again.prompt_tokens - 150, "of the text not all was read"
+            disk.keep(target)
+    finally:
+        target.keeper, draft.keeper = keepers
+
+
 def test_damaged_pictures_get_one_sentence(decoder: SpeculativeDecoder) -> None:
     for address in damaged():
         with pytest.raises(InvalidRequest) as raised:
@@ -166,26 +199,32 @@ def test_damaged_pictures_get_one_sentence(decoder: SpeculativeDecoder) -> None:
     assert decoder.generate(asked(1), temperature=0, max_tokens=2).tokens
 
 
+def test_the_command_line_takes_pictures_and_a_projector(
+    decoder: SpeculativeDecoder, target: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, eyes = tmp_path / "elsewhere.gguf", target.parent / "mmproj-tiny-target-f32.gguf"
+    path.symlink_to(target)
+    remember_passed(passed_key(LoadConfig(path, 1024, projector=eyes), check_model_header(path)))
+    (tmp_path / "a.png").write_bytes(png(1))
+
+    def told(*given: str) -> str:
+        code = main(["generate", "-m", str(path), "-c", "1024", "-n", "8", "--lookahead", "0", *given, _QUESTION])
+        out, err = capsys.readouterr()
+        assert (code, err.count("\n")) == ((0, 0) if out else (2, 1)), err
+        return out or err
+
+    seen = told("--mmproj", str(eyes), "--image", str(tmp_path / "a.png"), "--json", "--quiet")
+    assert json.loads(seen)["tokens"] == list(decoder.generate(asked(1), temperature=0, max_tokens=8).tokens)
+    assert "it is no projector (mmproj) for pictures" in told("--mmproj", str(target))
+    assert "there is no such file" in told("--mmproj", str(tmp_path / "gone.gguf"))
+    for number, data in enumerate(damaged_pictures()):
+        (tmp_path / f"{number}.png").write_bytes(data)
+        assert f"Cannot read {number}.png: " in told("--image", str(tmp_path / f"{number}.png"))
+
+
 def damaged() -> list[str]:
     """Return addresses of pictures that cannot be read."""
-    whole = png(5)
-    jpeg = io.BytesIO()
-    Image.new("RGB", (64, 64)).save(jpeg, "JPEG")
-    bomb = bytearray(png(6, (8, 8)))
-    bomb[16:24] = (60_000).to_bytes(4, "big") * 2
-    data = [
-        b"",
-        whole[:40],
-        whole[: len(whole) // 2],
-        whole[:100] + bytes(200) + whole[300:],
-        bytes(bomb),
-        jpeg.getvalue()[:200],
-        b"GIF89a" + bytes(20),
-        b"RIFF\x10\0\0\0WEBPVP8 " + bytes(8),
-        b"BM" + bytes(60),
-        b"<svg xmlns='http://www.w3.org/2000/svg'/>",
-    ]
-    made = [f"data:image/png;base64,{base64.b64encode(each).decode()}" for each in data]
+    made = [f"data:image/png;base64,{base64.b64encode(each).decode()}" for each in damaged_pictures()]
     return [*made, "data:image/png;base64,not base64", "https://example.com/a.png", "file:///etc/passwd"]
 
 
@@ -271,17 +310,19 @@ def test_words_stay_words(decoder: SpeculativeDecoder) -> None:
 # Other interfaces -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("read", "body"),
-    [
-        (read_chat, {"messages": [{"role": "user", "content": ["{image_url}", "{text}"]}]}),
-        (read_responses, {"input": [{"role": "user", "content": ["{input_image}", "{text}"]}]}),
-        (read_conversation, {"messages": [{"role": "user", "content": ["{image}", "{text}"]}], "max_tokens": 8}),
-        (read_ollama_chat, {"messages": [{"role": "user", "content": _QUESTION, "images": ["{data}"]}]}),
-    ],
+_PATHS: tuple[tuple[str, Any, dict[str, Any]], ...] = (
+    ("/v1/chat/completions", read_chat, {"messages": [{"role": "user", "content": ["{image_url}", "{text}"]}]}),
+    ("/v1/responses", read_responses, {"input": [{"role": "user", "content": ["{input_image}", "{text}"]}]}),
+    ("/v1/messages", read_conversation, {"messages": [{"role": "user", "content": ["{image}", "{text}"]}]}),
+    (
+        "/api/chat",
+        read_ollama_chat,
+        {"messages": [{"role": "user", "content": _QUESTION, "images": ["{data}"]}], "options": {"num_predict": 8}},
+    ),
 )
-def test_the_server_reads_pictures_in_each_interface(decoder: SpeculativeDecoder, read: Any, body: Any) -> None:
-    data = base64.b64encode(png(1)).decode()
+
+
+def _body(body: dict[str, Any], data: str) -> dict[str, Any]:
     url = f"data:image/png;base64,{data}"
     forms = {
         "{image_url}": {"type": "image_url", "image_url": {"url": url}},
@@ -290,9 +331,49 @@ def test_the_server_reads_pictures_in_each_interface(decoder: SpeculativeDecoder
         "{text}": {"type": "text", "text": _QUESTION},
         "{data}": data,
     }
-    told = json.dumps(body)
+    told = json.dumps(body | {"max_tokens": 8, "temperature": 0, "stream": False})
     for name, form in forms.items():
         told = told.replace(f'"{name}"', json.dumps(form))
-    messages = read(json.loads(told), Defaults()).request.prompt
-    assert messages[-1].pictures[0].url == url
+    made: dict[str, Any] = json.loads(told)
+    return made
+
+
+@pytest.mark.parametrize(("read", "body"), [each[1:] for each in _PATHS])
+def test_the_server_reads_pictures_in_each_interface(decoder: SpeculativeDecoder, read: Any, body: Any) -> None:
+    data = base64.b64encode(png(1)).decode()
+    messages = read(_body(body, data), Defaults()).request.prompt
+    assert messages[-1].pictures[0].url == f"data:image/png;base64,{data}"
     assert decoder.prompt_tokens(messages) == decoder.prompt_tokens(asked(1))
+
+
+def test_the_server_answers_pictures_beside_streams(decoder: SpeculativeDecoder) -> None:
+    """Texts are written together in streams, pictures in turns, and a damaged one is refused in a sentence."""
+    expected = decoder.generate(asked(1), temperature=0, max_tokens=8).content
+    texts = {f"Tell me of fox {n}.": decoder.generate(f"Tell me of fox {n}.", max_tokens=8).content for n in range(3)}
+    got, streams = list[tuple[Any, ...]](), ReplyStreams(2, least_bytes=0)
+    streams.open(decoder, GenerationRequest("Once"), 2**20)
+    whole, broken = (base64.b64encode(data).decode() for data in (png(1), png(5)[:400]))
+    with served(decoder, Limits(), streams, ollama=True) as url:
+
+        def write() -> None:
+            for text in texts:
+                body = {"messages": [{"role": "user", "content": text}], "max_tokens": 8, "temperature": 0}
+                got.append((text, posted(url, "/v1/chat/completions", body)[1]["choices"][0]["message"]["content"]))
+
+        def look() -> None:
+            for path, _, body in _PATHS:
+                got.append((path, *posted(url, path, _body(body, whole))))
+                got.append((path, *posted(url, path, _body(body, broken))))
+
+        threads = [threading.Thread(target=work) for work in (write, look, write)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+    decoder.close_streams()
+    assert {each for each in got if len(each) == 2} == set(texts.items())
+    answers = [each[1:] for each in got if len(each) == 3]
+    assert [status for status, _ in answers] == [200, 400] * len(_PATHS)
+    for (_, seen), (_, refused) in zip(answers[::2], answers[1::2], strict=True):
+        assert json.dumps(expected)[1:-1] in json.dumps(seen)
+        assert "Cannot read a picture: it is damaged." in json.dumps(refused)
