@@ -1,5 +1,6 @@
 # What the window alone uses of the engine: as in `__init__.pyi`.
 
+from .backends.base import Embedder as Embedder
 from .backends.on_disk import forget_caches as forget_caches
 from .backends.on_disk import forget_other_caches as forget_other_caches
 from .bench.recommended import Recommended as Recommended
@@ -34,6 +35,9 @@ from .documents.quoted import read_quoted as read_quoted
 from .documents.read import page_picture as page_picture
 from .documents.repeated import Repeated as Repeated
 from .documents.repeated import find_repeated as find_repeated
+from .documents.vectors import PartVectors as PartVectors
+from .documents.vectors import vector_of as vector_of
+from .documents.vectors import vectors_of as vectors_of
 from .formats.gguf.parts import first_part as first_part
 from .growth.full_size import FullSize as FullSize
 from .growth.full_size import full_size_target as full_size_target
@@ -61,6 +65,7 @@ from .library.known import download_folder as download_folder
 from .library.memory_needs import gpu_offload as gpu_offload
 from .library.memory_needs import usable_cache_types as usable_cache_types
 from .library.projectors import projector_beside as projector_beside
+from .loading.open import open_embedder as open_embedder
 from .loading.source import Source as Source
 from .messages.read import parts_from_json as parts_from_json
 from .proof.content import describe_reply as describe_reply

@@ -17,6 +17,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import engine
+from app.bridge.embedding import Embedding
 from app.bridge.job import AS_ASKED, FolderListing, Job, LoadWay
 from app.bridge.responders import Responders
 from app.bridge.showing import race, rehearse
@@ -79,12 +80,12 @@ class EngineBridge(Responders):
     """Run jobs of the engine.
 
     Attributes: loaded (the models actually loaded, also after a failed load); facts (of the loaded models, the target
-    first); progress (of the load that is running, or None); measuring (a calibration of the pair runs);
-    proving (a comparison of ways runs); thinking_modes (the target's choices of
+    first); embedding (makes vectors of texts); progress (of the load that is running, or None); measuring (a
+    calibration of the pair runs); proving (a comparison of ways runs); thinking_modes (the target's choices of
     thinking); made (the settings of the last reply, for its proof); pictured (replaces the file references of
-    messages by pictures, on any thread); token_names (texts of those of the target's tokens that a reply used). Methods
-    are called on the Qt thread. A background scan or calibration is interrupted by a load or a reply, and then
-    restarted.
+    messages by pictures, on any thread); token_names (texts of those of the target's tokens that a reply used).
+    Methods are called on the Qt thread. A background scan or calibration is interrupted by a load or a reply, and
+    then restarted.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class EngineBridge(Responders):
         """The target's cached tokens of the chat whose reply was the last one."""
         self._worker = Worker(loop, self._begin, "outrider-engine")
         self._counter = Worker(loop, contextlib.nullcontext, "outrider-counter")
+        self.embedding = Embedding(loop, self._worker, self._counter)
 
     # Jobs -------------------------------------------------------------------------------------------------------------
 
@@ -436,6 +438,7 @@ class EngineBridge(Responders):
         models = contextlib.ExitStack()
         models.callback(self._decoder.close)
         models.callback(self._leave_server)
+        models.callback(self.embedding.close)
         return models
 
     def _use_caches(self) -> None:

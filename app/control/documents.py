@@ -128,6 +128,12 @@ class ChatDocuments(QObject):
             self._pictures.appendleft((number, found))
         return found
 
+    def keep_vectors(self, held: HeldDocument, vectors: bytes, model: str) -> None:
+        """Keep what an embedding model made of a document, if it is still on the screen."""
+        for chat, documents in ((self._chat, self.held), (self._project, self.shared)):
+            if documents.get(held.document.name) is held:
+                self._store.save_vectors(chat, held.document.name, vectors, model)
+
     # Keeping ----------------------------------------------------------------------------------------------------------
 
     @property

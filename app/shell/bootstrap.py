@@ -36,6 +36,7 @@ from app.control.drafts import Drafts
 from app.control.models import ModelController
 from app.control.problems import describe
 from app.control.tools import ToolDesk
+from app.control.vectors import DocumentVectors
 from app.settings.autosave import Autosave
 from app.settings.settings import Settings, SettingsFile
 from app.shell.chat_exports import ChatExports
@@ -131,6 +132,9 @@ def build(
     drafts = Drafts(conversations, attachments, controller.waiting, window.prompt.edit.toPlainText)
     documents = ChatDocuments(loop, conversations, attachments, controller)
     window.prompt.compose = documents.question
+    vectors = DocumentVectors(
+        loop, bridge.embedding, documents, lambda: models.list.models, window.prompt.edit.toPlainText
+    )
     program = Program(
         settings,
         settings_file,
@@ -147,6 +151,7 @@ def build(
         context=context,
         drafts=drafts,
         documents=documents,
+        vectors=vectors,
         downloads=Downloads(loop),
     )
     connect(program)

@@ -15,6 +15,7 @@ from app.control.documents import ChatDocuments
 from app.control.downloads import Downloads
 from app.control.drafts import Drafts
 from app.control.models import ModelController
+from app.control.vectors import DocumentVectors
 from app.settings.autosave import Autosave
 from app.settings.settings import Settings, SettingsFile
 from app.system.call_watcher import CallWatcher
@@ -48,6 +49,7 @@ class Program:
     context: ContextController
     drafts: Drafts
     documents: ChatDocuments
+    vectors: DocumentVectors
     downloads: Downloads
     installation: Installation | None = None
     damage: InstallationDamaged | None = None

@@ -239,6 +239,10 @@ class ConversationStore:
         """Keep a document of a conversation."""
         self.writer.submit(lambda store: store.save_document(_number(conversation), document), conversation)
 
+    def save_vectors(self, conversation: Conversation | None, name: str, vectors: bytes, model: str) -> None:
+        """Keep what an embedding model made of the parts of a document."""
+        self.writer.submit(lambda store: store.save_vectors(_number(conversation), name, vectors, model), conversation)
+
     def delete_document(self, conversation: Conversation | None, name: str) -> None:
         """Delete a document of a conversation."""
         self.writer.submit(lambda store: store.delete_document(_number(conversation), name), conversation)
@@ -450,7 +454,7 @@ class ConversationStore:
                 found = store.load(conversation) if isinstance(conversation, int) else conversation
                 if found is not None and export_format.with_traces:
                     traces = _traces(store, found)
-        if found is not None and export_format.with_traces:
+        if found is not None:
             found.documents = tuple(self.load_documents(found))
         return None if found is None else export_format.write(found, words, traces)
 

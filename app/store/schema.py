@@ -168,6 +168,11 @@ CREATE TRIGGER documents_deleted AFTER DELETE ON documents BEGIN
 END;
 """
 """The files of documents and pictures, each once, by their SHA-256; gone with the last document that is of them."""
+_VECTORS = """
+ALTER TABLE documents ADD COLUMN vectors BLOB NOT NULL DEFAULT x'';
+ALTER TABLE documents ADD COLUMN vectors_of TEXT NOT NULL DEFAULT '';
+"""
+"""What an embedding model, which is named, made of the parts of a document: it can be computed again."""
 _FIRST_CHECKSUMS = (
     ("conversations", "id", "title_checksum = checksum(id, title), settings_checksum = checksum(id, settings)"),
     (
@@ -209,7 +214,7 @@ def _is_unreadable(error: Exception) -> bool:
 
 
 MIGRATIONS: tuple[str, ...] = (
-    *(_TABLES, _SEARCH, _SETTINGS, _CHECKSUMS, _PARTS, _DRAFTS, _DOCUMENTS, _PROJECTS, _SOURCES),
+    *(_TABLES, _SEARCH, _SETTINGS, _CHECKSUMS, _PARTS, _DRAFTS, _DOCUMENTS, _PROJECTS, _SOURCES, _VECTORS),
 )
 """MIGRATIONS[n] brings a file of version n to version n + 1. A step that was released is never changed."""
 

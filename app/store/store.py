@@ -206,11 +206,12 @@ class Store:
             for name in self.document_names(conversation_id):
                 with salvage.damage_passed_over():
                     row = self.connection.execute(
-                        "SELECT text, ifnull(data, source), checksum FROM documents LEFT JOIN sources USING (hash) "
+                        "SELECT text, ifnull(data, source), checksum, vectors, vectors_of "
+                        "FROM documents LEFT JOIN sources USING (hash) "
                         "WHERE conversation = ? AND name = ?",
                         (conversation_id, name),
                     ).fetchone()
-                    document = KeptDocument(name, row[0], row[1])
+                    document = KeptDocument(name, row[0], row[1], row[3], row[4])
                     if document.checksum == row[2]:
                         found.append(document)
         return found
@@ -398,6 +399,13 @@ class Store:
         self.connection.execute(
             "INSERT INTO documents (conversation, name, text, source, checksum, hash) VALUES (?, ?, ?, x'', ?, ?)",
             (conversation_id, document.name, document.text, document.checksum, number),
+        )
+
+    def save_vectors(self, conversation_id: int, name: str, vectors: bytes, model: str) -> None:
+        """Keep what an embedding model made of the parts of a document."""
+        self.connection.execute(
+            "UPDATE documents SET (vectors, vectors_of) = (?, ?) WHERE (conversation, name) = (?, ?)",
+            (vectors, model, conversation_id, name),
         )
 
     def delete_document(self, conversation_id: int, name: str) -> None:

@@ -16,7 +16,13 @@ from typing import Any
 from rich.console import Console
 
 from engine.cancel import CancelToken
-from engine.cli.arguments.documents import add_document_options, asked_of, read_documents, read_images
+from engine.cli.arguments.documents import (
+    add_document_options,
+    asked_of,
+    given_documents,
+    read_documents,
+    read_images,
+)
 from engine.cli.arguments.models import (
     NamedModels,
     add_corpus,
@@ -85,13 +91,16 @@ def run(args: argparse.Namespace) -> int:
     history = read_messages(args.messages, ask=False) if args.messages else []
     history = with_system(history, system_of(args))
     make_request("x", dict(options), settings.sampling, settings.speculation)
-    tools, documents, images = named_tools(args), GivenDocuments(read_documents(args)), read_images(args)
+    tools, read, images = named_tools(args), read_documents(args), read_images(args)
     cancel, console = CancelToken(), Console(stderr=True, quiet=args.quiet)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
     loaded: list[SpeculativeDecoder] = []
+    documents = GivenDocuments(())
 
     def load() -> int:
+        nonlocal documents
+        documents = given_documents(args, read, cancel)
         loaded.append(load_models(args, settings, console, cancel))
         return EXIT_DONE
 

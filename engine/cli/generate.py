@@ -16,7 +16,13 @@ from rich.console import Console
 from engine._version import __version__
 from engine.cancel import CancelToken
 from engine.checks import MOST_PREDICTED
-from engine.cli.arguments.documents import add_document_options, asked_of, read_documents, read_images
+from engine.cli.arguments.documents import (
+    add_document_options,
+    asked_of,
+    given_documents,
+    read_documents,
+    read_images,
+)
 from engine.cli.arguments.models import (
     NamedModels,
     add_corpus,
@@ -164,7 +170,9 @@ def run(args: argparse.Namespace) -> int:
             if cancel.cancelled:
                 raise Cancelled
             output = _Output(decoder, options, args.json, cancel, console, args.proof)
-            asked = _with_files(prompt, documents, images, decoder) if documents or images else prompt
+            asked = prompt
+            if documents or images:
+                asked = _with_files(prompt, given_documents(args, documents, cancel), images, decoder)
             if turns is not None:
                 return _answer_turns(output, turns)
             for sampling in _seeded(settings.sampling, args.replies):
@@ -176,12 +184,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _with_files(
-    prompt: str | list[Message], documents: Sequence[Document], images: Sequence[ImagePart], decoder: Responder
+    prompt: str | list[Message], documents: GivenDocuments, images: Sequence[ImagePart], decoder: Responder
 ) -> list[Message]:
     """Return the prompt with pictures, and with the fitting parts of documents, as far as the context has room."""
     messages = [Message("user", prompt)] if isinstance(prompt, str) else prompt
     question = messages[-1].content
-    return [*messages[:-1], asked_of(GivenDocuments(documents), question, decoder, images)]
+    return [*messages[:-1], asked_of(documents, question, decoder, images)]
 
 
 def _check_together(args: argparse.Namespace) -> None:

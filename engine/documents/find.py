@@ -53,7 +53,7 @@ class FoundPart:
 
 
 Vectors = Callable[[str], Sequence[float]]
-"""Returns each part's similarity to a question: larger is more similar."""
+"""Returns each part's similarity to a question (larger is more similar), or nothing where that is not known."""
 
 
 class PartIndex:
@@ -77,10 +77,10 @@ class PartIndex:
 
     def find(self, question: str, count: int = 5, vectors: Vectors | None = None) -> list[FoundPart]:
         """Return the parts that fit a question best, the best first; none if nothing fits."""
-        by_words = self._by_words(question, max(count, 20) if vectors else count)
-        if vectors is None:
+        similarity = () if vectors is None else vectors(question)
+        by_words = self._by_words(question, max(count, 20) if similarity else count)
+        if not similarity:
             return by_words[:count]
-        similarity = vectors(question)
         by_vectors = sorted(range(len(similarity)), key=lambda number: -similarity[number])[: max(count, 20)]
         scores: dict[int, float] = {}
         for ranking in ([each.number for each in by_words], by_vectors):

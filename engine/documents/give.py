@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from itertools import chain
 
+from engine.backends.base import Embedder
+from engine.cancel import CancelToken
 from engine.documents.document import Document
-from engine.documents.find import FoundPart, PartIndex, with_neighbours
+from engine.documents.find import FoundPart, PartIndex, Vectors, with_neighbours
 from engine.documents.parts import parts_of
 from engine.documents.quoted import quote_document
+from engine.documents.vectors import PartVectors, asking, vectors_of
 from engine.messages.parts import FilePart
 
 _LETTERS_A_TOKEN = 3.2
@@ -24,8 +28,10 @@ _OPENING = 3
 class ReadyDocument:
     """Hold a document in parts, with an index of them. Indexing a long one takes a moment.
 
-    Attributes: document, parts, tokens (how many it has, about).
+    Attributes: document, parts, tokens (how many it has, about), vectors (of the parts, where there are).
     """
+
+    vectors: Vectors | None = None
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -49,7 +55,7 @@ class ReadyDocument:
 
     def chosen_for(self, question: str, room: int) -> list[int]:
         """Return the parts that fit a question; if no words match, the document's beginning and a selection."""
-        found = self._index.find(question, _FOUND)
+        found = self._index.find(question, _FOUND, self.vectors)
         letters = _letters(room)
         if found:
             return with_neighbours(found, self.parts, letters)
@@ -60,11 +66,11 @@ class ReadyDocument:
 
     def more_for(self, question: str, room: int, known: Collection[str]) -> list[int]:
         """Return the parts that fit another question, without those already `known`."""
-        found = with_neighbours(self._index.find(question, _FOUND), self.parts, _letters(room))
+        found = with_neighbours(self._index.find(question, _FOUND, self.vectors), self.parts, _letters(room))
         return [place for place in found if self.parts[place].text.strip() not in known]
 
     def score_of(self, text: str, question: str) -> float | None:
-        """Return the score of a part that says `text` for a question; None for one that only stands beside others."""
+        """Return by BM25 how well a part that says `text` fits; None for one that was found in another way."""
         places = {place for place, part in enumerate(self.parts) if part.text.strip() == text.strip()}
         return next((each.score for each in self._index.find(question, _FOUND) if each.number in places), None)
 
@@ -98,18 +104,33 @@ class ReadyDocuments:
                 given.setdefault(ready, []).append(place)
         return given
 
+    def _near(self, question: str) -> list[float]:
+        """Return how near each part is to a question; those of documents without vectors are far."""
+        near = [(each.vectors(question) if each.vectors else ()) or [-1.0] * len(each.parts) for each in self.documents]
+        told = [*chain.from_iterable(near)]
+        return told if max(told, default=-1.0) > -1.0 else []
+
     def _found(self, question: str, letters: int) -> list[int]:
-        found = self._index.find(question, _FOUND)
+        found = self._index.find(question, _FOUND, self._near)
         hit = {self._places[each.number][0] for each in found}
         # What stands beside a hit in another document has nothing to do with it.
         return [n for n in with_neighbours(found, self._parts, letters) if self._places[n][0] in hit]
 
 
 class GivenDocuments:
-    """Give each question of a conversation the fitting parts of documents, and none twice."""
+    """Give each question of a conversation the fitting parts of documents, and none twice.
 
-    def __init__(self, documents: Iterable[Document]) -> None:
+    With an `embedder` the parts are found by what they mean too: their vectors are computed first.
+    """
+
+    def __init__(
+        self, documents: Iterable[Document], embedder: Embedder | None = None, cancel: CancelToken | None = None
+    ) -> None:
         self._documents = ReadyDocuments(map(ReadyDocument, documents))
+        if embedder is not None:
+            embed = asking(embedder)
+            for each in self._documents.documents:
+                each.vectors = PartVectors(vectors_of(each.parts, embedder, cancel), embed)
         self._known: set[str] = set()
         self._number = 1
 

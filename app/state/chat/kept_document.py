@@ -20,11 +20,17 @@ MOST_TOLD = 48 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class KeptDocument:
-    """Hold a document. `text`: its text, packed; `source`: the file itself, b"" if its text is enough."""
+    """Hold a document.
+
+    `text`: its text, packed; `source`: the file itself, b"" if its text is enough; `vectors`: of its parts, made by
+    the embedding model `vectors_of`, b"" if there are none.
+    """
 
     name: str
     text: bytes
     source: bytes
+    vectors: bytes = b""
+    vectors_of: str = ""
 
     @classmethod
     def of(cls, document: Document, source: bytes) -> KeptDocument:

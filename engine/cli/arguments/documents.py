@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.cancel import CancelToken
+from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.documents.document import Document
 from engine.documents.give import GivenDocuments
@@ -14,6 +16,8 @@ from engine.documents.picture import read_picture
 from engine.documents.read import read_document
 from engine.errors import InvalidRequest
 from engine.generation.responder import Responder
+from engine.library.names import resolve_source
+from engine.loading.open import open_embedder
 from engine.messages.message import Message
 from engine.messages.parts import ImagePart, TextPart
 from engine.translatable import Translatable
@@ -23,7 +27,7 @@ _ROOM = 4_096
 
 
 def add_document_options(parser: argparse.ArgumentParser) -> None:
-    """Add --document and --image."""
+    """Add --document, --image and --embedding-model."""
     parser.add_argument(
         "--document",
         type=Path,
@@ -40,6 +44,20 @@ def add_document_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a picture that goes with the (first) question, for a model that sees; repeatable",
     )
+
+    parser.add_argument(
+        "--embedding-model",
+        metavar="M",
+        help="GGUF embedding model by which parts of documents are found too (default: by their words alone)",
+    )
+
+
+def given_documents(args: argparse.Namespace, documents: Sequence[Document], cancel: CancelToken) -> GivenDocuments:
+    """Return documents that can be asked, by --embedding-model too. Raises LoadFailed and its kinds, Cancelled."""
+    if not documents or args.embedding_model is None:
+        return GivenDocuments(documents)
+    config = LoadConfig(resolve_source(args.embedding_model), None, args.threads, args.gpu_layers)
+    return GivenDocuments(documents, open_embedder(config, cancel=cancel), cancel)
 
 
 def read_documents(args: argparse.Namespace) -> list[Document]:

@@ -1,12 +1,18 @@
 """Parts of a document: cut at their places, found by a question, told to a model and read back, and recognised."""
 
 import random
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from engine import Document, GivenDocuments, Section
+from engine.config import LoadConfig
 from engine.documents.find import FoundPart
+from engine.documents.vectors import vectors_of
 from engine.host import PartIndex, QuotedPart, find_repeated, parts_of, quote_document, read_quoted, with_neighbours
+from engine.loading.open import open_embedder
+from helpers.models.random_bert import write_random_bert
 
 
 def document(*texts: str) -> Document:
@@ -119,3 +125,17 @@ def test_each_question_gets_what_fits_and_nothing_twice() -> None:
     texts = [part.text for file in (*first, *second) for part in read_quoted(file.text)]
     assert len(texts) == len(set(texts))
     assert given.files("Thanks!", 4_096) == []
+
+
+def test_parts_are_found_by_what_they_mean_too(tmp_path: Path) -> None:
+    """A question whose words say nothing finds its part by its vector; without vectors it finds none."""
+    pages = [f"{'time fox once ' * 40} {n}" for n in range(30)]
+    pages[20] = "a " * 100
+    with closing(open_embedder(LoadConfig(write_random_bert(tmp_path / "bert.gguf"), trusted=True))) as embedder:
+        assert vectors_of([Section(pages[20] * 9)], embedder).dtype == "float16", "longer than the model reads"
+        for given, found in (
+            (GivenDocuments([document(*pages)]), False),
+            (GivenDocuments([document(*pages)], embedder), True),
+        ):
+            given.files("fox", 800)  # From here on nothing is given for want of anything better.
+            assert any(pages[20].strip() in file.text for file in given.files("a " * 60, 800)) == found
