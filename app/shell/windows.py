@@ -23,11 +23,12 @@ from app.shell.servers.windows import ServerWindows
 from app.shell.settings_windows import SettingsWindows
 from app.state.chat.attachments import split_question
 from app.state.chat.citations import sources_in
-from app.state.chat.intents import EntryIntent, ShowDetails, ShowPicture, ShowPrompt, ShowSource
+from app.state.chat.intents import EntryIntent, ReadAloud, ShowDetails, ShowPicture, ShowPrompt, ShowSource
 from app.state.chat.transcript import Exchange, Problem
 from app.state.replay.timeline import Replay
 from app.system.places import data_folder, flavour
 from app.system.translation import say
+from app.views.chat.aloud import Aloud
 from app.words.documents import given_words, part_words
 from app.words.models import facts_words
 from engine import Cancelled, ReadPrompt
@@ -121,10 +122,12 @@ def _given_notes(program: Program, exchange: Exchange) -> list[str]:
 
 
 class ReaderWindows:
-    """Show documents at the places that replies cite, and the pictures of questions."""
+    """Show documents at the places that replies cite, and the pictures of questions; read replies aloud."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
+        self.aloud = Aloud(program.theme, program.window)
+        program.window.closed.connect(self.aloud.speech.stop)
         program.window.transcript.intent.connect(self._take)
 
     def _take(self, intent: EntryIntent) -> None:
@@ -137,6 +140,10 @@ class ReaderWindows:
             if held is not None and held.kept.source:
                 draw = partial(program.documents.picture, source.name)
             Reader(source, None if held is None else held.document, draw, program.theme, program.window).show()
+        elif isinstance(intent, ReadAloud):
+            view = self._program.window.transcript.view_of(intent.exchange)
+            if view is not None and (reason := self.aloud.toggle(view.reply)):
+                self._program.window.notice.show_passing_trouble(reason)
         elif isinstance(intent, ShowPicture):
             shown = intent.shown
             if shown is None:

@@ -180,6 +180,13 @@ class ShowPicture:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadAloud:
+    """Read a reply aloud, or stop."""
+
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
 class ShowReplay:
     """Play a reply again, round by round."""
 
@@ -234,6 +241,7 @@ EntryIntent = (
     | ExportProof
     | ShowSource
     | ShowPicture
+    | ReadAloud
     | ChooseToken
     | MarkDoubt
 )

@@ -239,6 +239,7 @@ def reply_row(theme: Theme, message: QWidget) -> ActionRow:
         ActionSpec("proof", "shield-check", translate("MessageActions", "Export with proof")),
         ActionSpec("edit", "pencil-simple", translate("MessageActions", "Edit this reply")),
         ActionSpec("copy", "copy", translate("MessageActions", "Copy the reply"), always=True),
+        ActionSpec("aloud", "speaker-high", translate("MessageActions", "Read aloud, or stop"), always=True),
         ActionSpec("prompt", "eye", translate("MessageActions", "Show what the model reads")),
         ActionSpec("delete", "trash", translate("MessageActions", "Delete this reply")),
     )

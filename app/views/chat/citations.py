@@ -145,11 +145,11 @@ def part_text(source: CitedPart) -> str:
 
 def _format(page: MarkdownPage, shown: str, place: Cited, form: QTextCharFormat) -> None:
     cursor = QTextCursor(page.document())
-    cursor.setPosition(_units(shown, place.start))
-    cursor.setPosition(_units(shown, place.end), QTextCursor.MoveMode.KeepAnchor)
+    cursor.setPosition(units(shown, place.start))
+    cursor.setPosition(units(shown, place.end), QTextCursor.MoveMode.KeepAnchor)
     cursor.mergeCharFormat(form)
 
 
-def _units(text: str, place: int) -> int:
+def units(text: str, place: int) -> int:
     """Return a place as Qt counts it: letters beyond 2^16 are two."""
     return place if text.isascii() else len(text[:place].encode("utf-16-le", "surrogatepass")) // 2

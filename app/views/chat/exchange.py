@@ -25,6 +25,7 @@ from app.state.chat.intents import (
     LoadTrace,
     MarkDoubt,
     MoreCalls,
+    ReadAloud,
     Regenerate,
     ShowPrompt,
     ShowReplay,
@@ -387,7 +388,7 @@ class ExchangeView(EntryView):
         offered |= {"continue"} if exchange.unfinished else set()
         offered |= {"prompt"} if exchange.answered else set()
         offered |= {"rewrite"} if exchange.answered and exchange.reply else set()
-        offered |= {"replay", "proof"} if exchange.reply else set()
+        offered |= {"replay", "proof", "aloud"} if exchange.reply else set()
         offered |= {"road"} if exchange.reply_id is not None and exchange.answered else set()
         self.reply_actions.show_state(frozenset(offered), exchange.reply_branch, busy=busy)
         self.continue_button.setEnabled(not busy)
@@ -419,6 +420,8 @@ class ExchangeView(EntryView):
             self.ask(ShowPrompt(self.exchange, "reply"))
         elif name == "road":
             self.ask(ChooseToken(self.exchange))
+        elif name == "aloud":
+            self.ask(ReadAloud(self.exchange))
         elif name == "rewrite":
             self.ask(ShowRewrite(self.exchange))
         elif name == "replay":
