@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from app.state.chat.pictures import number_of
 from app.state.conversations.conversation import UNFINISHED, Conversation, StoredMessage, title_from
 from app.store.store import Store
 
@@ -256,6 +257,7 @@ DOCUMENTED = """
 import sys, time
 from pathlib import Path
 from app.state.chat.kept_document import KeptDocument
+from app.state.chat.pictures import KIND, number_of
 from app.store.conversations import ConversationStore
 from app.store.store import Store
 from engine import Document, Section
@@ -264,6 +266,8 @@ store = ConversationStore(Store.open(Path(sys.argv[1])), print)
 document = Document("a.pdf", "PDF", (Section("The lamp was lit at dusk.", "page", "1"),), 1)
 # As the window does: attached before there is a chat, then asked.
 store.save_document(None, KeptDocument.of(document, b"%PDF" * 100_000))
+picture = Document("cat.png", KIND, (Section(f"[picture {number_of(b'PNG' * 9)}]"),), 0)
+store.save_document(None, KeptDocument.of(picture, b"PNG" * 9))
 chat = store.new()
 store.move_documents(chat)
 question = store.ask(chat, "When was the lamp lit?")
@@ -287,7 +291,8 @@ def test_documents_and_projects_are_there_after_a_kill(tmp_path: Path) -> None:
         time.sleep(AT_RISK_S)
         process.kill()
     store = Store.open(path)
-    (document,) = store.documents(chat)
+    document, picture = store.documents(chat)
+    assert (picture.name, store.source(number_of(b"PNG" * 9))) == ("cat.png", b"PNG" * 9)
     assert document.read().sections[0].text == "The lamp was lit at dusk."
     assert document.source == b"%PDF" * 100_000
     kept = store.load(chat)

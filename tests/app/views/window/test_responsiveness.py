@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from app.state.chat.attachments import MOST
+from helpers import written_documents as written
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
 from helpers.window.gap_probe import GapProbe
@@ -14,6 +16,8 @@ pytestmark = pytest.mark.alone
 # machine that does other things meanwhile makes gaps longer, but not the work that the window does in them.
 MOST_WORK_MS = 50.0
 LONGEST_MS = 2_000.0
+HELD_MS = 100.0
+"""While the window's thread waits for another one that has the interpreter to itself."""
 
 
 def check(probe: GapProbe) -> None:
@@ -47,6 +51,31 @@ def test_while_ten_thousand_tokens_arrive(open_window: OpenWindow) -> None:
     probe.stop()
     assert exchange.status == "done"
     check(probe)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+def test_while_forty_documents_are_read(open_window: OpenWindow, tmp_path: Path) -> None:
+    """Of twelve kinds, some long and some hostile: neither the window's thread nor another one keeps it waiting."""
+    made = {name: make() for name, make in written.KINDS.items()}
+    made |= {"long.pdf": written.pdf(pages=1_000), "deep.html": b"<div>" * 300_000 + b"x"}
+    names = list(made) * 4
+    window = open_window(Script("A reply."))
+    files, probe = window.program.attachments, GapProbe()
+    probe.start()
+    for number, name in enumerate(names[:40]):
+        path = tmp_path / f"{number}-{name}"
+        path.write_bytes(made[name])
+        files.add([path])
+        if number % MOST == MOST - 1:
+            window.wait(lambda: not files.pending, 300_000)
+            window.main.new_chat_wanted.emit()
+            window.prompt.set_text("")
+            files.show(None, ())
+    window.wait(lambda: not files.pending, 300_000)
+    probe.stop()
+    check(probe)
+    assert probe.report()["most_held"] < HELD_MS
 
 
 @pytest.mark.soak
