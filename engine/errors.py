@@ -343,11 +343,15 @@ class ServerFailed(EngineError):
 
 
 class DocumentRefused(EngineError):
-    """Report a document that cannot be read. Attributes: name (of the file), reason (in words)."""
+    """Report a document that cannot be read.
 
-    def __init__(self, name: str, reason: str) -> None:
+    Attributes: name (of the file), reason (why, in words), scanned (pages that could be read as pictures).
+    """
+
+    def __init__(self, name: str, reason: str, scanned: Sequence[int] = ()) -> None:
         self.name = name
         self.reason = reason
+        self.scanned = tuple(scanned)
         super().__init__(Translatable("Cannot read {name}: {reason}.", name=name or "the document", reason=reason))
 
 

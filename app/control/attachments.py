@@ -30,7 +30,7 @@ class _File:
 class Attachments(QObject):
     """Hold the files of the next question of the chat on the screen, in the order in which they were chosen.
 
-    Attribute: own_name, gives a document a name that is unique in its chat.
+    Attributes: own_name (gives a document a name that is unique in its chat), sees (whether the model sees).
     Signals: changed(), adding() (others are about to be read), counted() (their tokens are known),
     removed(Attachment), partly_read(Attachment), refused(NotAttached), came_late(chat, Attachment) (another chat is on
     the screen by now).
@@ -48,6 +48,7 @@ class Attachments(QObject):
         super().__init__()
         self._loop = loop
         self.own_name: Callable[[object, HeldDocument], HeldDocument] = lambda _chat, held: held
+        self.sees: Callable[[], bool] = lambda: False
         self._chat: object = None
         self._files: list[_File] = []
         self._reading: list[_File] = []
@@ -68,7 +69,7 @@ class Attachments(QObject):
         self.adding.emit()
         room = MOST - len(self._files)
         for path in paths[:room]:
-            self._read(plain_name(path.name), partial(read_file, path))
+            self._read(plain_name(path.name), partial(read_file, path, sees=self.sees()))
         for path in paths[room : room + 1]:
             self.refused.emit(NotAttached(plain_name(path.name), "many", str(MOST)))
 
@@ -170,6 +171,7 @@ class Attachments(QObject):
             found = attached(self.own_name(file.chat, found.held))
         if isinstance(found, NotAttached):
             self.refused.emit(found)
+            self._take_instead(file, found)
         elif file not in self._files:
             self.came_late.emit(file.chat, found)
             return
@@ -182,3 +184,10 @@ class Attachments(QObject):
             if found.held is not None and found.held.document.notes:
                 self.partly_read.emit(found)
         self.changed.emit()
+
+    def _take_instead(self, file: _File, refused: NotAttached) -> None:
+        """Put what can go in its place there, as far as there is room."""
+        if file in self._files:
+            place = self._files.index(file)
+            room = MOST - len(self._files) + 1
+            self._files[place + 1 : place + 1] = [_File(each.name, file.chat, each) for each in refused.instead[:room]]

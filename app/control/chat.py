@@ -36,6 +36,7 @@ from app.state.chat.intents import (
     Regenerate,
     ShowVersion,
 )
+from app.state.chat.pictures import told_pictures
 from app.state.chat.road import Pieces, Road, steer, take_road
 from app.state.chat.said import reply_messages
 from app.state.chat.tool_use import results_in
@@ -406,9 +407,9 @@ class ChatController(QObject):
         await self.replies.stop()
 
     def last_question(self) -> str:
-        """Return the last question of this chat; empty if there is none."""
+        """Return the last question of this chat, without its pictures; empty if there is none."""
         asked = [entry.question for entry in self.transcript if isinstance(entry, Exchange) and entry.question]
-        return asked[-1] if asked else ""
+        return told_pictures(asked[-1]) if asked else ""
 
     # A reply ----------------------------------------------------------------------------------------------------------
 

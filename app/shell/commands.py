@@ -55,7 +55,13 @@ def _register_chat(program: Program, windows: Windows) -> None:
         section=CHAT,
         enabled=lambda: program.conversations.can_restore_messages and not controller.busy,
     )
-    add("chat.attach", tr("Attach text files…"), lambda: attach(program), shortcut="Ctrl+Shift+A", section=CHAT)
+    add(
+        "chat.attach",
+        tr("Attach documents, pictures and text files…"),
+        lambda: attach(program),
+        shortcut="Ctrl+Shift+A",
+        section=CHAT,
+    )
     words = tr("Sampling and system prompt for this chat…")
     answer = tr("Answer the question about a tool")
     asks = window.transcript.asks_about_tool

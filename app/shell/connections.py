@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
@@ -304,6 +304,7 @@ def _connect_files(program: Program) -> None:
     def refuse(error: NotAttached) -> None:
         window.notice.show_passing_trouble(refusal(error))
 
+    files.sees = partial(_sees, program)
     program.bridge.pictured = partial(with_pictures, find=documents.find_picture)
     prompt.attach_wanted.connect(lambda: attach(program))
     prompt.edit.files_given.connect(files.add)
@@ -320,7 +321,11 @@ def _connect_files(program: Program) -> None:
     files.counted.connect(show)
     files.refused.connect(refuse)
     files.partly_read.connect(lambda file: window.notice.show_passing_trouble(note_words(file)))
-    window.closed.connect(files.stop)
+    for changed in (files.changed, program.models.list_changed):
+        changed.connect(program.vectors.follow)
+    prompt.edited.connect(program.vectors.note_typed)
+    for stop in (files.stop, program.vectors.stop):
+        window.closed.connect(stop)
 
 
 def _connect_drafts(program: Program) -> None:
@@ -358,6 +363,8 @@ def _connect_meter(program: Program) -> None:
 
     window.context_notice.longer.connect(lengthen)
     window.prompt.edited.connect(context.note_typed)
+    for known in (models.selection_changed, models.list_changed):
+        known.connect(_has_eyes.cache_clear)
     for changed in (context.changed, models.selection_changed, models.list_changed, models.loaded_changed):
         changed.connect(show)
     program.attachments.changed.connect(show)
@@ -367,11 +374,21 @@ def _connect_meter(program: Program) -> None:
 
 def _cannot_see(program: Program) -> str:
     """Return a warning that the chosen target cannot see the question's pictures; "" if it can, or there are none."""
-    target = program.models.list.selection.target
     pictures = any(picture_in(file.text) for file in program.attachments.attachments)
-    if not pictures or not isinstance(target, Path) or projector_beside(target) is not None:
-        return ""
-    return blind(program.models.name_of(target))
+    target = program.models.list.selection.target
+    return blind(program.models.name_of(target)) if pictures and target is not None and not _sees(program) else ""
+
+
+def _sees(program: Program) -> bool:
+    """Return True if the chosen target may see: a server, or a file with its projector."""
+    target = program.models.list.selection.target
+    return target is not None and (not isinstance(target, Path) or _has_eyes(target))
+
+
+@lru_cache(maxsize=16)
+def _has_eyes(target: Path) -> bool:
+    """Return True if a file has its projector; until the selection or the list changes, as headers take a while."""
+    return projector_beside(target) is not None
 
 
 def _connect_thinking(program: Program) -> None:

@@ -102,6 +102,9 @@ def refusal(error: NotAttached) -> str:
             "Attachments", "{name} is a {detail} document, which is not read yet. Save its text and attach that file."
         ),
         "refused": QCoreApplication.translate("Attachments", "{name} cannot be read: {detail}."),
+        "scanned": QCoreApplication.translate(
+            "Attachments", "{name} has no text. Its pages are attached as pictures ({detail})."
+        ),
         "many": QCoreApplication.translate(
             "Attachments", "{name} was not attached: a message can have at most {detail} files."
         ),

@@ -72,5 +72,5 @@ def ask_reader(asked: Mapping[str, object], data: bytes, name: str, cancel: Canc
     except ChatTemplateFailed:
         raise DocumentRefused(name, Translatable("the program that reads it crashed")) from None
     if "reason" in said:
-        raise DocumentRefused(name, unpacked(said["reason"]))
+        raise DocumentRefused(name, unpacked(said["reason"]), said.get("scanned", ()))
     return said

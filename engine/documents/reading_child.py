@@ -35,7 +35,7 @@ def _answer(asked: dict[str, Any], data: bytes) -> dict[str, Any]:
         budget = kinds.Budget(0.75 * asked["seconds"])
         return {"document": read(data, asked["name"], budget).to_dict()}
     except NotReadable as refused:
-        return {"reason": packed(refused.reason)}
+        return {"reason": packed(refused.reason), "scanned": refused.scanned}
     except ImportError:
         return {"reason": packed(Translatable("what reads it is not installed: install the extra “documents”"))}
     except MemoryError:

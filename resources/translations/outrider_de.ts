@@ -186,6 +186,10 @@
             <translation>{name} kann nicht gelesen werden: {detail}.</translation>
         </message>
         <message>
+            <source>{name} has no text. Its pages are attached as pictures ({detail}).</source>
+            <translation>{name} enthält keinen Text. Die Seiten werden als Bilder angehängt ({detail}).</translation>
+        </message>
+        <message>
             <source>{name} was not attached: a message can have at most {detail} files.</source>
             <translation>{name} wurde nicht angehängt: Eine Nachricht kann höchstens {detail} Dateien haben.</translation>
         </message>
@@ -1850,8 +1854,8 @@
             <translation>Löschen von Nachrichten rückgängig machen</translation>
         </message>
         <message>
-            <source>Attach text files…</source>
-            <translation>Textdateien anhängen…</translation>
+            <source>Attach documents, pictures and text files…</source>
+            <translation>Dokumente, Bilder und Textdateien anhängen…</translation>
         </message>
         <message>
             <source>Sampling and system prompt for this chat…</source>
@@ -2261,6 +2265,10 @@
         <message>
             <source>Copy the reply</source>
             <translation>Antwort kopieren</translation>
+        </message>
+        <message>
+            <source>Read aloud, or stop</source>
+            <translation>Vorlesen oder anhalten</translation>
         </message>
         <message>
             <source>Delete this reply</source>
@@ -3249,6 +3257,10 @@
             <translation>Schließen</translation>
         </message>
         <message>
+            <source>reading…</source>
+            <translation>wird gelesen…</translation>
+        </message>
+        <message>
             <source>This page cannot be shown as a picture.</source>
             <translation>Diese Seite kann nicht als Bild gezeigt werden.</translation>
         </message>
@@ -4103,6 +4115,17 @@
         <message>
             <source>Lookahead</source>
             <translation>Vorausschau</translation>
+        </message>
+    </context>
+    <context>
+        <name>Speech</name>
+        <message>
+            <source>Reading aloud needs Qt's text to speech. Install the Python package PySide6-Addons.</source>
+            <translation>Zum Vorlesen braucht es Qts Sprachausgabe. Installieren Sie das Python-Paket PySide6-Addons.</translation>
+        </message>
+        <message>
+            <source>Reading aloud needs a voice, and the system has none.</source>
+            <translation>Zum Vorlesen braucht es eine Stimme, und das System hat keine.</translation>
         </message>
     </context>
     <context>
@@ -7682,6 +7705,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Seine Datei ist unvollständig. Laden Sie es erneut: ollama pull {name}</translation>
         </message>
         <message>
+            <source>it is no projector (mmproj) for pictures.</source>
+            <translation>sie ist kein Projektor (mmproj) für Bilder.</translation>
+        </message>
+        <message>
             <source>Part of it is missing: {missing}.</source>
             <translation>Ein Teil davon fehlt: {missing}.</translation>
         </message>
@@ -7756,6 +7783,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>only GGUF models can be computed on other machines.</source>
             <translation>nur GGUF-Modelle können auf anderen Rechnern berechnet werden.</translation>
+        </message>
+        <message>
+            <source>only GGUF models see with a projector (mmproj).</source>
+            <translation>nur GGUF-Modelle sehen mit einem Projektor (mmproj).</translation>
         </message>
         <message>
             <source>{name} does not see: with {file} it cannot be loaded.</source>

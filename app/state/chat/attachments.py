@@ -32,8 +32,9 @@ _UNNAMEABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u
 _DOCUMENTS = ((b"%PDF-", "PDF"), (b"%!PS", "PostScript"), (b"{\\rtf", "RTF"))
 """Beginnings of documents' source: it may be text, but is never meant as such."""
 Trouble = Literal[
-    "missing", "folder", "special", "unreadable", "empty", "large", "binary", "encoding", "document", "refused", "many"
-]
+    "missing", "folder", "special", "unreadable", "empty", "large", "binary", "encoding", "document", "refused", "many",
+    "scanned",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,13 @@ def _block(name: str, text: str) -> str:
 
 
 class NotAttached(Exception):
-    """Report a file that cannot go with a question. Attributes: name, trouble, detail (of the system, or a number)."""
+    """Report a file that cannot go with a question.
 
-    def __init__(self, name: str, trouble: Trouble, detail: str = "") -> None:
+    Attributes: name, trouble, detail (of the system, or a number), instead (what can go in its place).
+    """
+
+    def __init__(self, name: str, trouble: Trouble, detail: str = "", instead: tuple[Attachment, ...] = ()) -> None:
+        self.instead = instead
         self.name = name
         self.trouble = trouble
         self.detail = detail

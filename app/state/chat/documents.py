@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from app.state.chat.attachments import (
@@ -19,7 +20,7 @@ from app.state.chat.held_document import HeldDocument
 from app.state.chat.kept_document import KeptDocument
 from app.state.chat.pictures import KIND, held_picture, picture_in
 from engine import DocumentRefused, read_document
-from engine.host import LARGEST_DOCUMENT, ReadyDocuments, looks_like_picture
+from engine.host import LARGEST_DOCUMENT, ReadyDocuments, looks_like_picture, page_picture
 
 SUFFIXES = frozenset(
     [
@@ -35,6 +36,8 @@ DEFAULT_ROOM = 4_096
 _BEGINNINGS = (b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"%!PS", b"{\\rtf")
 _LONG_TEXT = 64_000
 """Bytes from which on a plain text is a document, quoted in parts."""
+_MOST_PAGES, _PAGE_WIDTH = 4, 1_000
+"""Pages of a scan that go as pictures, and their pixels: models see each as hundreds of tokens."""
 _PROSE = (".txt", ".md", ".markdown", ".rst", ".log", ".tex", ".csv", ".tsv")
 
 
@@ -53,8 +56,11 @@ def is_document(path: Path) -> bool:
     return begins or long
 
 
-def read_file(path: Path) -> Attachment:
-    """Return a file of a question: a text, or the text of a document. Raises NotAttached."""
+def read_file(path: Path, *, sees: bool = False) -> Attachment:
+    """Return a file of a question: a text, or the text of a document. Raises NotAttached.
+
+    `sees`: pages without text can go as pictures instead.
+    """
     try:
         regular = path.is_file()
     except (OSError, ValueError):
@@ -67,18 +73,29 @@ def read_file(path: Path) -> Attachment:
             data = file.read(LARGEST_DOCUMENT + 1)
     except OSError as error:
         raise NotAttached(name, "unreadable", error.strerror or "") from error
-    return read_data(data, name)
+    return read_data(data, name, sees=sees)
 
 
-def read_data(data: bytes, name: str) -> Attachment:
+def read_data(data: bytes, name: str, *, sees: bool = False) -> Attachment:
     """Return a picture or a document, given as its bytes, that goes with a question. Raises NotAttached."""
     try:
         if looks_like_picture(data):
             return attached(held_picture(data, name))
         document = read_document(data, name)
     except DocumentRefused as error:
+        first = error.scanned[: _MOST_PAGES if sees else 0]
+        if pages := tuple(_pages(data, name, first)):
+            told = ", ".join(map(str, first)) + (" …" if len(error.scanned) > len(first) else "")
+            raise NotAttached(name, "scanned", told, pages) from error
         raise NotAttached(name, "refused", error.reason) from error
     return attached(HeldDocument.of(document, KeptDocument.of(document, data)))
+
+
+def _pages(data: bytes, name: str, pages: Iterable[int]) -> Iterator[Attachment]:
+    """Yield pages of a PDF file as pictures, those that can be drawn."""
+    for page in pages:
+        with suppress(DocumentRefused):
+            yield attached(held_picture(page_picture(data, page, _PAGE_WIDTH), f"{name} ({page}).png"))
 
 
 def attached(held: HeldDocument) -> Attachment:
@@ -110,7 +127,9 @@ def compose(
             quoted.append(file)
             continue
         ready = file.held.ready
-        chosen = None if ready.fits_whole(room, file.tokens) else ready.chosen_for(typed, room)
+        # Of a long one no text was counted: it has none before a question is asked.
+        tokens = file.tokens if ready.may_be_whole else None
+        chosen = None if ready.fits_whole(room, tokens) else ready.chosen_for(typed, room)
         quoted.append(Attachment(file.name, ready.quoted(chosen, number)))
         number += len(ready.parts) if chosen is None else len(chosen)
     attached_now = {file.name for file in files}

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Sequence
 
+from app.state.chat.attachments import join_question, split_question
 from app.state.chat.held_document import HeldDocument
 from app.state.chat.kept_document import KeptDocument
 from engine import Document, FilePart, ImagePart, Message, Part, Section, read_picture
@@ -33,6 +34,16 @@ def held_picture(data: bytes, name: str) -> HeldDocument:
     read_picture(data, name)
     document = Document(name, KIND, (Section(f"[picture {number_of(data)}]"),), 0)
     return HeldDocument.of(document, KeptDocument.of(document, data))
+
+
+def told_pictures(question: str, tell: Callable[[str, str], str] = lambda _name, _number: "") -> str:
+    """Return a question to be read, with what `tell` makes of the names and numbers of its pictures in their place."""
+    typed, files = split_question(question)
+    pictures = [(each.name, number) for each in files if (number := picture_in(each.text)) is not None]
+    if not pictures:
+        return question
+    texts = [each for each in files if picture_in(each.text) is None]
+    return "\n\n".join(filter(None, [*(tell(*each) for each in pictures), join_question(typed, texts)]))
 
 
 def with_pictures(messages: Sequence[Message], find: Find) -> list[Message]:

@@ -5,11 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
+from app.state.chat.pictures import number_of, told_pictures
 from app.state.chat.said import further_parts, readable
 from app.state.conversations.conversation import Conversation, StoredMessage
 from app.state.conversations.kept import stats_from_kept
-from engine import FilePart, ImagePart, OtherField, OtherPart, ReasoningPart, TextPart, ToolCall, ToolResult
+from engine import (
+    FilePart,
+    ImagePart,
+    OtherField,
+    OtherPart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from engine.host import picture_part
 
 _TICKS = re.compile(r"`{3,}")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
@@ -54,13 +66,21 @@ def to_markdown(conversation: Conversation, words: Words | None = None) -> str:
         if message.role == "assistant" and (figures := _figures(message, words)):
             parts.append(f"*{figures}*")
         if message.text.strip():
-            parts.append(_closed(readable(message.said, message.text).strip("\n")))
+            text = _closed(readable(message.said, message.text).strip("\n"))
+            parts.append(text if message.role != "user" else told_pictures(text, partial(_picture, conversation)))
         parts += _further_texts(message, words)
         if message.damaged:
             parts.append(f"> {words.damaged}")
         if message.problem:
             parts.append("> " + "\n> ".join(message.problem.splitlines()))
     return "\n\n".join(parts) + "\n"
+
+
+def _picture(conversation: Conversation, name: str, number: str) -> str:
+    """Write a picture of a question, which is in the text as a whole; its name where it is not kept."""
+    data = next((each.source for each in conversation.documents if each.name == name), b"")
+    title = re.sub(r"([\[\]*_`\\])", r"\\\1", name)
+    return f"![{title}](<{picture_part(data).url}>)" if number_of(data) == number else f"*{title}*"
 
 
 def _further_texts(message: StoredMessage, words: Words) -> list[str]:

@@ -12,7 +12,7 @@ from app.state.chat.attachments import Attachment, join_question, split_question
 from app.state.chat.pictures import picture_in
 from app.state.markdown.blocks import is_markdown
 from app.views.chat.quoted_file import QuotedFile
-from app.views.chat.sent_picture import SentPicture
+from app.views.chat.sent_picture import PictureRow, SentPicture
 from app.views.markdown.auto_height_text import AutoHeightText
 from app.views.markdown.text import MarkdownPage
 from app.views.prompt.box import PromptEdit
@@ -67,7 +67,11 @@ class QuestionBox(QFrame):
         self.files = [self._file(attachment) for attachment in attachments]
         for file in self.files:
             file.turned.connect(self._fit_again)
-            layout.addWidget(file, 0, Qt.AlignmentFlag.AlignLeading)
+        pictures = [file for file in self.files if isinstance(file, SentPicture)]
+        self._above: list[QuotedFile | PictureRow] = [file for file in self.files if isinstance(file, QuotedFile)]
+        self._above += [PictureRow(pictures, self)] if pictures else []
+        for part in self._above:
+            layout.addWidget(part, 0, Qt.AlignmentFlag.AlignLeading)
         layout.addWidget(self.text)
         self._typed = bool(text.strip())
         self.text.setVisible(self._typed)
@@ -109,10 +113,10 @@ class QuestionBox(QFrame):
             # Not of a copy: that would know nothing of formulas.
             self.text.document().setTextWidth(-1)
             wanted = math.ceil(self.text.document().idealWidth()) + 2
-        wanted = max([wanted if self._typed else 0, *(file.wanted(width - 24) for file in self.files)])
+        wanted = max([wanted if self._typed else 0, *(part.wanted(width - 24) for part in self._above)])
         wanted = max(min(wanted, width - 24), 16)
-        for file in self.files:
-            file.fit_into(wanted)
+        for part in self._above:
+            part.fit_into(wanted)
         if self._markdown:
             self.text.document().setTextWidth(wanted)
         self.text.setFixedWidth(wanted)
@@ -140,7 +144,7 @@ class QuestionBox(QFrame):
             self.editor.sent.connect(self._send)
             self.editor.cancelled.connect(self._leave)
             self.editor.changed.connect(lambda text: self.typed.emit(text if text != self._whole else ""))
-            for part in (*self.files, self.text):
+            for part in (*self._above, self.text):
                 part.hide()
             self._rows.addWidget(self.editor)
             if self._room:
@@ -163,8 +167,8 @@ class QuestionBox(QFrame):
             return
         editor, self.editor = self.editor, None
         self._rows.removeWidget(editor)
-        for file in self.files:
-            file.show()
+        for part in self._above:
+            part.show()
         self.text.setVisible(self._typed)
         (self.text if self._typed else self.files[0].header).setFocus(Qt.FocusReason.OtherFocusReason)
         editor.hide()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QPixmap, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from app.state.chat.intents import ShowPicture
+from app.views.widgets.flow_layout import FlowLayout
 from app.views.widgets.icons import keep_icon
 from app.views.widgets.theme import Theme
 
@@ -35,6 +38,7 @@ class SentPicture(QToolButton):
         self.setAccessibleName(self.tr("Picture {name}").format(name=name))
         self.setToolTip(self.tr("Show {name} large").format(name=name))
         keep_icon(self, theme, "image", "muted")
+        theme.changed.connect(self._draw)
         self.clicked.connect(lambda: self.asked.emit(ShowPicture(name, number, _LARGE)))
 
     @property
@@ -64,9 +68,14 @@ class SentPicture(QToolButton):
         picture.setDevicePixelRatio(self.devicePixelRatioF())
         self._picture = picture
         self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
-        self.setIcon(QIcon(picture))
+        self._draw()
         self.setIconSize(picture.deviceIndependentSize().toSize())
         self.turned.emit()
+
+    def _draw(self) -> None:
+        """Show the picture in the place of the icon, which is drawn anew in the colours of another theme."""
+        if self._picture is not None:
+            self.setIcon(QIcon(self._picture))
 
     def wanted(self, width: int) -> int:
         """Return its preferred width, at most this one."""
@@ -79,3 +88,26 @@ class SentPicture(QToolButton):
             room = QSize(max(width - 16, 16), whole.height())
             self.setIconSize(whole if whole.width() <= room.width() else whole.scaled(room, _KEEP))
         self.setFixedSize(self.sizeHint().boundedTo(QSize(max(width, 16), 10_000)))
+
+
+class PictureRow(QWidget):
+    """Show pictures side by side, in as many rows as they need."""
+
+    def __init__(self, pictures: Iterable[SentPicture], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._pictures = tuple(pictures)
+        self._flow = FlowLayout(self)
+        for each in self._pictures:
+            self._flow.addWidget(each)
+
+    def wanted(self, width: int) -> int:
+        """Return its preferred width, at most this one."""
+        gaps = self._flow.spacing() * (len(self._pictures) - 1)
+        return min(sum(each.wanted(width) for each in self._pictures) + gaps, width)
+
+    def fit_into(self, width: int) -> None:
+        """Fit into this width."""
+        for each in self._pictures:
+            each.fit_into(width)
+        self._flow.invalidate()
+        self.setFixedSize(width, self._flow.heightForWidth(width))

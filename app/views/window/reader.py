@@ -134,6 +134,7 @@ class Reader(Dialog):
             return
         wanted, alive = object(), self._alive
         self._wanted = wanted
+        self.page.setText(self.tr("reading…"))  # The page before would stand beside other words.
         ratio = self.devicePixelRatioF()
         width = max(self.area.viewport().width() - 24, _LEAST_WIDTH)
 

@@ -82,7 +82,7 @@ def _read(pdf: Any, name: str, budget: Budget) -> Document:
     if damaged:
         notes.append(Translatable("These pages are damaged and were left out: {pages}.", pages=_named(damaged)))
     if not sections:
-        raise NotReadable(_no_text(scanned=bool(scanned)))
+        raise NotReadable(_no_text(scanned=bool(scanned)), scanned)
     if scanned:
         notes.append(
             Translatable("These pages are pictures without text, which were not read: {pages}.", pages=_named(scanned))

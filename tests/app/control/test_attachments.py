@@ -323,7 +323,7 @@ def test_what_is_still_being_read_is_waited_for(
 ) -> None:
     go = threading.Event()
 
-    def slow(path: Path) -> Attachment:
+    def slow(path: Path, **_: object) -> Attachment:
         go.wait(10)
         return read_attachment(path)
 
@@ -349,7 +349,7 @@ def test_files_stand_in_the_order_in_which_they_were_chosen(
     names = [f"{number}.txt" for number in (3, 9, 1, 7, 0, 8, 2, 6, 4, 5)]
     last = threading.Event()
 
-    def slow(path: Path) -> Attachment:
+    def slow(path: Path, **_: object) -> Attachment:
         if path.name == names[-1]:
             last.set()
         elif path.name in names[:3]:

@@ -1,12 +1,17 @@
 """Documents in a chat: dropped, given to the model, cited, opened at the place, kept with the chat."""
 
 import json
+import sys
 import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
 from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
-from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtCore import QMimeData, QObject, Qt, QUrl, Signal
 
 from app.state.chat.citations import cited_in, sources_in
 from app.state.chat.documents import attached, compose
@@ -15,10 +20,11 @@ from app.state.chat.kept_document import KeptDocument, document_from_json, docum
 from app.views.chat.sent_picture import SentPicture
 from app.views.window.large_picture import LargePicture
 from app.views.window.reader import Reader
-from engine import Document, Section
-from engine.host import picture_part, read_quoted
+from engine import CancelToken, Document, LoadConfig, Section
+from engine.host import Embedder, PartVectors, open_embedder, picture_part, read_quoted
 from helpers import written_documents as written
 from helpers.decoding.scripted_decoder import Script
+from helpers.models.random_bert import write_random_bert
 from helpers.window.app_window import OpenWindow, Window
 
 CITED = "The keeper of the lighthouse lit the lamp at dusk [1]. He was glad of it [2, 9]."
@@ -34,7 +40,9 @@ def reader_of(window: Window) -> Reader:
     return next(each for each in window.main.findChildren(Reader) if each.isVisible())
 
 
-def test_a_pdf_is_given_cited_opened_and_kept(open_window: OpenWindow, tmp_path: Path) -> None:
+def test_a_pdf_is_given_cited_opened_and_kept(
+    open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "people.pdf"
     path.write_bytes(written.pdf(pages=2))
     script = Script(CITED, context=16_000)
@@ -55,6 +63,7 @@ def test_a_pdf_is_given_cited_opened_and_kept(open_window: OpenWindow, tmp_path:
     assert exchange.question.endswith("\n\nWhen was the lamp lit?")
     path.unlink()
     _check_citations(window)
+    _check_read_aloud(window, monkeypatch)
     # It comes back with the chat, and from an export.
     conversation = window.program.conversations.open
     assert conversation is not None
@@ -101,6 +110,63 @@ def _check_citations(window: Window) -> None:
     reader_of(window).close()
 
 
+def _check_damaged_pictures(window: Window, folder: Path) -> None:
+    """Attach pictures that cannot be read: each is refused in one sentence."""
+    told = list[str]()
+    window.program.attachments.refused.connect(lambda _error: told.append(window.main.notice.text.text()))
+    for number, data in enumerate(written.damaged_pictures()[:8]):
+        (folder / f"{number}.png").write_bytes(data)
+    attach(window, *(folder / f"{number}.png" for number in range(8)))
+    assert sorted(each.partition(" ")[0] for each in told) == [f"{number}.png" for number in range(8)]
+    assert all(" cannot be read: " in each and each.endswith(".") and "\n" not in each for each in told)
+    assert not window.prompt.chips.chips
+
+
+class Voice(QObject):
+    """Qt's text to speech, as far as it is used."""
+
+    State = Enum("State", ["Ready", "Speaking", "Error"])
+    stateChanged = Signal(object)  # noqa: N815 - Qt's name
+    said: ClassVar[list[str]] = []
+    engines: ClassVar[list[str]] = ["mock"]
+
+    @classmethod
+    def availableEngines(cls) -> list[str]:  # noqa: N802 - Qt's name
+        return cls.engines
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+        self.stateChanged.emit(self.State.Speaking)
+
+    def stop(self) -> None:
+        self.stateChanged.emit(self.State.Ready)
+
+
+def _check_read_aloud(window: Window, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a reply read: by nothing where nothing is installed, then sentence by sentence, each marked."""
+    view = window.view(window.first())
+    button, page = view.reply_actions.button("aloud"), view.reply.texts[0].page
+    for module, said in ((None, "Install the Python package"), (SimpleNamespace(QTextToSpeech=Voice), "needs a voice")):
+        monkeypatch.setitem(sys.modules, "PySide6.QtTextToSpeech", module)
+        button.click()
+        assert said in window.main.notice.text.text()
+        assert not page.extraSelections()
+    monkeypatch.setattr(Voice, "engines", ["mock", "speechd"])
+    button.click()
+    first, second = "The keeper of the lighthouse lit the lamp at dusk [1].", "He was glad of it [2, 9]."
+    voice = window.main.findChild(Voice)
+    assert voice is not None
+    for sentence in (first, second):
+        assert voice.said[-1] == sentence
+        assert [each.cursor.selectedText().strip() for each in page.extraSelections()] == [sentence]
+        voice.stop()
+    assert not page.extraSelections()
+    button.click()
+    button.click()
+    assert voice.said == [first, second, first]
+    assert not page.extraSelections()
+
+
 def test_a_picture_is_shown_kept_once_and_given_back(
     open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,13 +195,12 @@ def test_a_picture_is_shown_kept_once_and_given_back(
     assert [part.url for part in asked.pictures] == [picture_part(png).url] * 2
     assert asked.content == "What is it?"
     _check_picture(window)
-    window.click(_pictures(window)[0])
-    large = next(each for each in window.main.findChildren(LargePicture) if each.isVisible())
-    window.wait(lambda: not large.picture.pixmap().isNull())
-    large.close()
+    _check_another_theme(window)
+    _check_large(window)
     conversation = window.program.conversations.open
     assert conversation is not None
     window.export(conversation.id, "json", tmp_path / "chat.json")
+    _check_markdown(window, conversation.id, tmp_path / "chat.md", picture_part(png).url)
     store = window.program.conversations.store.store
     assert store.connection.execute("SELECT count(*) FROM sources").fetchone() == (1,)
     window.import_(tmp_path / "chat.json")
@@ -150,13 +215,36 @@ def _pictures(window: Window) -> list[SentPicture]:
     return [each for each in window.view(window.first()).question.files if isinstance(each, SentPicture)]
 
 
+def _check_markdown(window: Window, conversation: int, path: Path, url: str) -> None:
+    window.export(conversation, "markdown", path)
+    text = path.read_text(encoding="utf-8")
+    assert f"![cat.png](<{url}>)\n\n![picture.png](<{url}>)\n\nWhat is it?" in text
+    assert "[picture " not in text
+    assert window.controller.last_question() == "What is it?", "what is compared has no pictures"
+
+
+def _check_large(window: Window) -> None:
+    window.click(_pictures(window)[0])
+    large = next(each for each in window.main.findChildren(LargePicture) if each.isVisible())
+    window.wait(lambda: not large.picture.pixmap().isNull())
+    large.close()
+
+
+def _check_another_theme(window: Window) -> None:
+    seen = _pictures(window)[0].icon().pixmap(64, 48).toImage()
+    window.program.settings.theme = "dark"
+    assert _pictures(window)[0].icon().pixmap(64, 48).toImage() == seen, "another theme has other icons, not pictures"
+
+
 def _check_picture(window: Window) -> None:
     """Check that the pictures of the first question are shown."""
     window.wait(lambda: len(_pictures(window)) == 2)
     window.wait(lambda: all(shown.iconSize().width() > 32 for shown in _pictures(window)))
 
 
-def test_what_cannot_be_read_is_said_in_the_window(open_window: OpenWindow, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_said_in_the_window(
+    open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     window = open_window(Script())
     with zipfile.ZipFile(tmp_path / "some.zip", "w") as archive:
         archive.writestr("a.txt", "This can be read.")
@@ -171,7 +259,57 @@ def test_what_cannot_be_read_is_said_in_the_window(open_window: OpenWindow, tmp_
     assert window.main.notice.text.text() == (
         "secret.pdf cannot be read: it is encrypted: open it with its password and save it without one."
     )
+    _check_damaged_pictures(window, tmp_path)
+    (tmp_path / "scan.pdf").write_bytes(written.scan(5))
+    attach(window, tmp_path / "scan.pdf")
+    assert "a model that sees could read them as pictures." in window.main.notice.text.text()
     assert not window.prompt.chips.chips
+    monkeypatch.setattr("app.shell.connections.projector_beside", lambda target: target)
+    window.program.models.selection_changed.emit()
+    attach(window, tmp_path / "scan.pdf")
+    assert window.main.notice.text.text() == "scan.pdf has no text. Its pages are attached as pictures (1, 2, 3, 4 …)."
+    assert [chip.text() for chip in window.prompt.chips.chips] == [
+        f"scan.pdf ({page}).png · 64 tokens" for page in range(1, 5)
+    ]
+
+
+def test_parts_are_found_by_an_embedding_model_of_the_library(
+    open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Made in the background, kept with the document, and used once the vector of what is typed is there."""
+    made = list[Path]()
+
+    def opened(config: LoadConfig, *, cancel: CancelToken) -> Embedder:
+        made.append(config.path)
+        return open_embedder(replace(config, trusted=True), cancel=cancel)
+
+    monkeypatch.setattr("engine.host.open_embedder", opened)
+    (tmp_path / "models").mkdir()
+    write_random_bert(tmp_path / "models" / "bert.gguf")
+    pages = [f"{'time fox once ' * 60} {n}" for n in range(60)]
+    (tmp_path / "long.txt").write_text("\n\n".join([*pages, *["a " * 600] * 6, *pages[20:]]))
+    script = Script("I see.", context=1_000)
+    window = open_window(script)
+    window.models.add_folder(tmp_path / "models")
+    window.ready()
+    attach(window, tmp_path / "long.txt")
+    (held,) = window.program.documents.held.values()
+    window.wait(lambda: held.ready.vectors)
+    first, asked = held.ready.parts[0].text, "a " * 60
+    files = window.program.attachments.attachments
+    assert first in window.program.documents.question(asked, files), "no word says anything: the beginning is given"
+    window.prompt.set_text(asked)
+    window.wait(lambda: first not in window.prompt.question)
+    assert asked * 2 in window.prompt.question
+    window.close()
+    again = open_window(script)
+    again.wait(lambda: again.program.documents.held)
+    (held,) = again.program.documents.held.values()
+    assert held.kept.vectors
+    again.wait(lambda: held.ready.vectors)
+    assert isinstance(held.ready.vectors, PartVectors)
+    assert held.ready.vectors.rows.tobytes() == held.kept.vectors
+    assert len(made) <= 2
 
 
 # Without a window -----------------------------------------------------------------------------------------------------
@@ -187,7 +325,7 @@ def test_a_long_document_is_given_by_parts_and_asked_again() -> None:
     filler = "Nothing of interest happened on this day, and nobody wrote anything down. " * 20
     pages = [f"{filler}\n\nThe harbour of town {n} was built in {1700 + n}." for n in range(200)]
     book = held("book.pdf", pages)
-    first = compose("When was the harbour of town 77 built?", [attached(book)], {}, (), 4_096)
+    first = compose("When was the harbour of town 77 built?", [attached(book).counted(20)], {}, (), 4_096)
     given = sources_in(first)
     assert any("town 77 was built in 1777" in each.part.text for each in given)
     assert sum(len(each.part.text) for each in given) < 8_000

@@ -94,7 +94,7 @@ def test_a_file_that_is_read_late_goes_with_its_chat(open_window: OpenWindow, mo
     """Files keep the order in which they were chosen, whoever is read first, and another chat does not get them."""
     gate = threading.Event()
 
-    def read(path: Path) -> Attachment:
+    def read(path: Path, **_: object) -> Attachment:
         if path.name == "slow":
             assert gate.wait(30)
         return Attachment(path.name, path.name)
