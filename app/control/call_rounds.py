@@ -34,6 +34,8 @@ class _Running:
     exchange: Exchange
     conversation: Conversation | None
     job: Job[ToolOutput]
+    then: Callable[[], object] = lambda: None
+    """What comes once it was cancelled."""
 
 
 class CallRounds(QObject):
@@ -139,10 +141,13 @@ class CallRounds(QObject):
             return
         self._decide(exchange, conversation, planned, toolbox, permission)
 
-    def cancel(self, exchange: Exchange, conversation: Conversation | None) -> None:
-        """End the running call; waiting ones are not run. The model does not go on by itself."""
+    def cancel(
+        self, exchange: Exchange, conversation: Conversation | None, then: Callable[[], object] = lambda: None
+    ) -> None:
+        """End the running call; waiting ones are not run. The model does not go on by itself; `then` is called."""
         running = self._running.get(id(exchange))
         if running is not None:
+            running.then = then
             running.job.cancel()
         else:
             self.settle(exchange, conversation)
@@ -208,6 +213,7 @@ class CallRounds(QObject):
             self.settle(exchange, conversation)
             self._show(exchange, None)
             self.running_changed.emit()
+            running.then()
             return
         output = done.result() if error is None else ToolOutput(describe(error).text, is_error=True)
         ours = planned.tool is not None and planned.tool.server == _OURS

@@ -226,13 +226,13 @@ class ChatController(QObject):
     # Questions and replies --------------------------------------------------------------------------------------------
 
     def send(self, text: str) -> None:
-        """Ask the question `text`. While another one of this chat is being answered, it waits for that."""
-        pending, text = self._shown_reply(), text.strip("\n")
+        """Ask the question `text`. While another one of this chat is answered, or a tool runs for it, it waits."""
+        text = text.strip("\n")
         if not text.strip():
             return
-        if pending is None:
+        if not self.busy:
             self._ask(text)
-        elif pending.conversation is not None and not self.waiting.add(pending.conversation, text):
+        elif (chat := self.conversations.open) is not None and not self.waiting.add(chat, text):
             self.report(Problem(self.tr("No more than {count} messages can wait.").format(count=MOST)))
 
     def _ask(self, text: str) -> None:
@@ -270,14 +270,26 @@ class ChatController(QObject):
         if pending is not None:
             pending.sends_next = True
             self.replies.cancel(pending)
-        elif (text := self.waiting.take(chat)) is not None:
+        elif (call := self._shown_call()) is not None:
+            self._calls.cancel(call, chat, lambda: self._send_waiting(chat))
+        else:
+            self._send_waiting(chat)
+
+    def _send_waiting(self, chat: Conversation) -> None:
+        """Send the message that waits first, if its chat is still on the screen."""
+        if chat is self.conversations.open and (text := self.waiting.take(chat)) is not None:
             self._ask(text)
 
     def steer(self, text: str) -> None:
-        """Stop the reply of the chat on the screen, keep its text, add words, and continue it."""
+        """Stop the reply of the chat on the screen, keep its text, add words, and continue it.
+
+        Without a reply to continue the words are a message of their own.
+        """
         pending, words = self._shown_reply(), text.strip()
-        if pending is not None and pending.conversation is not None and words and not pending.cancelled:
-            pending.steered = words
+        if pending is None or pending.conversation is None or (pending.cancelled and not pending.steered):
+            self.send(text)
+        elif words:
+            pending.steered = f"{pending.steered} {words}".strip()
             self.replies.cancel(pending)
 
     def carry_out(self, intent: EntryIntent) -> None:
@@ -569,8 +581,9 @@ class ChatController(QObject):
         if self._is_shown(pending):
             self.transcript.note_once(pending.exchange)
             self.reply_ended.emit(pending.exchange)
-        calls = bool(pending.tools and pending.exchange.calls)
-        if pending.exchange.status == "done" and pending.tools:
+        hurried = bool(pending.steered or pending.sends_next)
+        calls = bool(pending.tools and pending.exchange.calls) and not hurried
+        if pending.exchange.status == "done" and pending.tools and not hurried:
             self._calls.go_on(pending.exchange, pending.conversation)
         # What waits is sent behind the reply that follows the calls.
         if calls or not self._go_on_behind(pending):
@@ -593,11 +606,11 @@ class ChatController(QObject):
 
     def _continue_reply(self, ended: PendingReply, conversation: Conversation) -> None:
         exchange = ended.exchange
-        road, written, stats = steer(exchange, ended.steered), len(exchange.reply), exchange.stats
+        road, stats = steer(exchange, ended.steered), exchange.stats
         exchange.begin(road.text, road.shown, road.trace)
         exchange.stats_before = stats
+        self._messages.keep_results(conversation, exchange)
         self._messages.resume(conversation, exchange.reply_id or 0, as_kept(ended.choice, ended.lookahead))
-        self._messages.grow(conversation, exchange, road.text[written:])
         begun = ended.messages[-1].role == "assistant"
         messages = ended.messages[:-1] if begun else ended.messages
         self._begin(_like(ended, exchange, messages, road.prefix, road.forced))
@@ -606,6 +619,7 @@ class ChatController(QObject):
 
     def _ask_behind(self, ended: PendingReply, conversation: Conversation, text: str) -> None:
         """Ask in the conversation of a reply that has ended, be it on the screen or not."""
+        self._calls.settle(ended.exchange, conversation)
         if self._is_shown(ended):
             self._ask(text)
             return

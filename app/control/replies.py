@@ -336,7 +336,7 @@ class ReplyQueue(QObject):
             if isinstance(event, TokenEvent):
                 texts.append(event.text)
                 added.extend(event.added)
-                self._trace(pending.exchange).add(event, self._bridge.token_names)
+                self._trace_token(pending.exchange, event)
             elif isinstance(event, TextEvent):
                 # What a server writes has no record; one of what stood before would not fit any more.
                 pending.exchange.trace = None
@@ -358,6 +358,12 @@ class ReplyQueue(QObject):
         if first:
             self.began_writing.emit(pending)
         self.grew.emit(pending, "".join(texts))
+
+    def _trace_token(self, exchange: Exchange, event: TokenEvent) -> None:
+        trace = self._trace(exchange)
+        trace.add(event, self._bridge.token_names)
+        if event.added or event.channel == "reasoning":
+            exchange.shown_tokens = len(trace)
 
     def _trace(self, exchange: Exchange) -> TokenTrace:
         if exchange.trace is None:

@@ -159,6 +159,11 @@ class DraftModelDrafter(Drafter):
             choose_rows(self._backend, new, judged=judged)
 
     @property
+    def _may_lack_all(self) -> bool:
+        """True if a row may hold nothing that may come: a reply beside this one may want other rows of the weights."""
+        return self._states or self._masks is not None
+
+    @property
     def _late(self) -> bool:
         """True if the prompt is read behind the first token."""
         return not self._states and self._prompt_length > SHORT_PROMPT
@@ -245,7 +250,7 @@ class DraftModelDrafter(Drafter):
             try:
                 proposal = self._draw(rows)
             except DegenerateDistribution:
-                if not self._states:
+                if not self._may_lack_all:
                     raise
                 proposal = None
             if proposal is None:
@@ -343,7 +348,7 @@ class DraftModelDrafter(Drafter):
         try:
             probs = candidates(row, rules, history, self._vocab_size, self._rows, mask)
         except DegenerateDistribution:
-            if not self._states:
+            if not self._may_lack_all:
                 raise
             return None
         best = probs.best(width)

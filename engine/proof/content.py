@@ -195,7 +195,7 @@ def make_proof(made: Mapping[str, Any]) -> bytes:
     if not content["tokens"] or content["finish_reason"] == "error":
         raise NoProof(Translatable("The reply has no tokens that could be computed again."))
     if content["forced"]:
-        raise NoProof(Translatable("A thought of this reply was ended by hand: it cannot be computed again."))
+        raise NoProof(Translatable("Some of this reply was given or ended by hand: it cannot be computed again."))
     proof = Proof(content)
     if not proof.by_target_alone and not isinstance(content["lookahead"], int):
         raise NoProof(

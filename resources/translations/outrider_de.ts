@@ -4905,8 +4905,8 @@
             <translation>Werden der Reihe nach gesendet, sobald die Antwort geschrieben ist:</translation>
         </message>
         <message>
-            <source>Kept back, since the reply before was not completed:</source>
-            <translation>Zurückgehalten, da die Antwort davor nicht fertig wurde:</translation>
+            <source>Kept back, since the reply before is not complete:</source>
+            <translation>Zurückgehalten, da die Antwort davor nicht fertig ist:</translation>
         </message>
     </context>
     <context>
@@ -8009,8 +8009,8 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Die Antwort hat keine Tokens, die sich noch einmal berechnen ließen.</translation>
         </message>
         <message>
-            <source>A thought of this reply was ended by hand: it cannot be computed again.</source>
-            <translation>Ein Gedanke dieser Antwort wurde von Hand beendet: Sie lässt sich nicht noch einmal berechnen.</translation>
+            <source>Some of this reply was given or ended by hand: it cannot be computed again.</source>
+            <translation>Teile dieser Antwort wurden von Hand vorgegeben oder beendet: Sie lässt sich nicht noch einmal berechnen.</translation>
         </message>
         <message>
             <source>The draft’s timing decided some of its random draws. Set a seed (or temperature 0), and ask again.</source>

@@ -58,16 +58,22 @@ def take_road(exchange: Exchange, index: int, given: str | int, writer: Writer) 
 
 
 def steer(exchange: Exchange, words: str) -> Road:
-    """Continue a stopped reply behind its end with words of the reader's."""
+    """Continue a stopped reply behind its end with words of the reader's.
+
+    A call that it had begun is left out, and so is what ends a reply: they are not seen.
+    """
     trace, reply = exchange.trace, exchange.reply
-    words = words if not reply or reply[-1:].isspace() or words[:1].isspace() else f" {words}"
     if trace is None or not reply.endswith(trace.text):
+        words = _apart(words, reply)
         return Road(reply + words, exchange.shown + words, None, (reply + words,), ())
-    count = len(trace)
-    while count and not trace.text_of(count - 1) and exchange.finish_reason == "stop":
-        count -= 1
-    head, kept = reply[: len(reply) - len(trace.text)], trace.begun(count)
-    return Road(reply, exchange.shown, kept, (*((head,) if head else ()), *kept.tokens), (words,))
+    head, kept = reply[: len(reply) - len(trace.text)], trace.begun(exchange.shown_tokens)
+    prefix = (*((head,) if head else ()), *kept.tokens)
+    return Road(head + kept.text, exchange.shown, kept, prefix, (_apart(words, head + kept.text),))
+
+
+def _apart(words: str, reply: str) -> str:
+    """Return words with a space before them, where a reply does not end with one."""
+    return words if not reply or reply[-1:].isspace() or words[:1].isspace() else f" {words}"
 
 
 def _spaced(words: str, replaced: str) -> str:

@@ -70,6 +70,8 @@ class Exchange:
     reply_draft: str = ""
     sources: tuple[CitedPart, ...] = ()
     tools: ToolQuestion | None = None
+    shown_tokens: int = 0
+    """Of its record: how many there were when the last one added to what is shown."""
     _before: str = ""
     _parts: list[str] = field(default_factory=list)
     _shown: ShownReply | None = field(default=None, repr=False, compare=False)
@@ -159,6 +161,7 @@ class Exchange:
         # It goes on as the model wrote it.
         self._shown = ShownReply(self.shown)
         self._before, self.said, self.stats_before = self.reply, (), self.stats
+        self.shown_tokens = 0 if self.trace is None else len(self.trace)
         self.status, self.problem, self.stats, self.finish_reason = "waiting", None, None, None
 
     def end(self, result: GenerationResult) -> None:

@@ -13,14 +13,17 @@ from typing import ClassVar
 import pytest
 from PySide6.QtCore import QMimeData, QObject, Qt, QUrl, Signal
 
+from app.settings.settings import Settings
 from app.state.chat.citations import cited_in, sources_in
 from app.state.chat.documents import attached, compose
 from app.state.chat.held_document import HeldDocument
 from app.state.chat.kept_document import KeptDocument, document_from_json, documents_to_json
+from app.state.chat.transcript import Exchange
+from app.state.tools.choice import ToolChoice
 from app.views.chat.sent_picture import SentPicture
 from app.views.window.large_picture import LargePicture
 from app.views.window.reader import Reader
-from engine import CancelToken, Document, LoadConfig, Section
+from engine import CancelToken, Document, LoadConfig, Section, ToolCall
 from engine.host import Embedder, PartVectors, open_embedder, picture_part, read_quoted
 from helpers import written_documents as written
 from helpers.decoding.scripted_decoder import Script
@@ -80,9 +83,33 @@ def test_a_pdf_is_given_cited_opened_and_kept(
     _check_citations(again)
 
 
-def _check_citations(window: Window) -> None:
-    """Look at the chips and the marks of the first reply, and open what it cites."""
-    view = window.view(window.first())
+def test_a_document_is_cited_behind_a_tools_result(open_window: OpenWindow, tmp_path: Path) -> None:
+    path = tmp_path / "people.pdf"
+    path.write_bytes(written.pdf(pages=2))
+    script = Script(
+        lambda prompt: CITED if prompt[-1].role == "tool" else "Let me look at the clock.",
+        tool_calls=lambda prompt: () if prompt[-1].role == "tool" else (ToolCall("1", "current_time", {}),),
+        context=16_000,
+    )
+    window = open_window(script, settings=Settings(tools=ToolChoice(frozenset({"clock"})).to_mapping()))
+    attach(window, path)
+    window.type("When was the lamp lit?")
+    window.key(Qt.Key.Key_Return)
+    window.ended(window.first())
+    assert [each["function"]["name"] for each in script.options[-1]["tools"]] == ["current_time"]
+    assert written.PARAGRAPHS[0] in script.prompts[-1][-1].content
+    window.wait(lambda: window.view(window.first()).card is not None)
+    window.press("Once", window.view(window.first()))
+    window.wait(lambda: len(window.controller.transcript.entries) == 2 and not window.controller.busy)
+    assert [each.role for each in script.prompts[-1]] == ["user", "assistant", "tool"]
+    reply = window.controller.transcript.entries[-1]
+    assert isinstance(reply, Exchange)
+    _check_citations(window, reply)
+
+
+def _check_citations(window: Window, exchange: Exchange | None = None) -> None:
+    """Look at the chips and the marks of a reply, the first one by default, and open what it cites."""
+    view = window.view(exchange or window.first())
     window.wait(lambda: view.reply.is_settled)
     assert [chip.text() for chip in view.citations.chips] == ["[1] people.pdf · page 1", "[2] people.pdf · page 2"]
     assert "word for word" in view.citations.chips[0].accessibleName()

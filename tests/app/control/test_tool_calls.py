@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,13 +13,18 @@ import pytest
 from PySide6.QtWidgets import QLabel, QPushButton
 
 from app.settings.settings import Settings
+from app.state.chat.intents import GoOn
 from app.state.chat.transcript import Exchange
 from app.state.tools.choice import ToolChoice
 from app.views.chat.exchange import ExchangeView
 from app.views.chat.tool_card import ToolCard
 from engine import Cancelled, CancelToken, Message, Tool, ToolCall, ToolOutput
+from engine.chat.reply_grammar import Parted, TagGrammar
+from helpers.campaigns import Campaign
 from helpers.decoding.scripted_decoder import Script
+from helpers.paths import HELPERS
 from helpers.window.app_window import OpenWindow, Window
+from helpers.window.gap_probe import GapProbe
 
 
 class Slow:
@@ -135,6 +142,75 @@ def test_a_call_is_asked_about_run_and_its_result_used(open_window: OpenWindow, 
     window.ask("Again?")
     window.wait(lambda: last(window).goes_on and last(window).ended and not window.controller.busy)
     assert said.prompts[-1][-1].content.startswith("The user does not allow"), "nobody is asked after *never*"
+
+
+def waits(window: Window) -> list[str]:
+    return [each.text for each in window.controller.waiting.of(window.program.conversations.open)]
+
+
+def test_messages_wait_for_what_follows_calls(open_window: OpenWindow) -> None:
+    said = script("count", what="apples")
+    said.reply, said.round_s = "Let me look. " * 3, 0.02
+    window = open_window(said)
+    host = shop(window)
+    first = window.send("How many?")
+    window.wait(lambda: first.reply)
+    window.controller.send("And pears?")
+    question = card(window)
+    assert waits(window) == ["And pears?"], "behind what follows the call"
+    window.press("Once", question)
+    window.wait(lambda: host.calls)
+    window.controller.send("And plums?")
+    window.controller.steer("Quickly.")
+    assert waits(window) == ["And pears?", "And plums?", "Quickly."], "there is nothing to steer while a tool runs"
+    host.go.set()
+    window.wait(lambda: said.prompts[-1][-1].content == "And pears?")
+    assert roles(said.prompts[-1]) == ["user", "assistant", "tool", "assistant", "user"]
+    host.go.clear()
+    window.press("Once", card(window))
+    window.wait(lambda: len(host.calls) == 2)
+    window.controller.send_next(window.controller.waiting.of(window.program.conversations.open)[1].number)
+    window.wait(lambda: said.prompts[-1][-1].content == "Quickly.")
+    assert said.prompts[-1][-2].content == "The user cancelled this call."
+    assert waits(window) == ["And plums?"]
+    # Sent now, while a reply is written that ends with a call all the same: that is not run.
+    window.wait(lambda: last(window).reply)
+    said.deaf = True
+    window.controller.send_next(window.controller.waiting.of(window.program.conversations.open)[0].number)
+    window.wait(lambda: said.prompts[-1][-1].content == "And plums?")
+    assert said.prompts[-1][-2].content == "Not run: the user went on without it."
+    assert len(host.calls) == 2
+
+
+class _Calls(TagGrammar):
+    """Replies with calls between tags."""
+
+    def __init__(self, **more: bool) -> None:
+        super().__init__(**more)
+        self.ends = {**self.ends, "content": ("<tool_call>",)}
+
+    def part(self, text: str) -> Parted:
+        before, call, _ = text.partition("<tool_call>")
+        parted = super().part(before)
+        return parted._replace(place="tool", settled=len(text)) if call else parted
+
+
+def test_steering_leaves_out_the_call_that_is_written(open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("helpers.decoding.scripted_decoder.TagGrammar", _Calls)
+    said = Script('Let me look.<tool_call>\n{"name": "count", "arguments": {"what": "' + "x" * 400, round_s=0.02)
+    window = open_window(said)
+    shop(window)
+    first = window.send("How many?")
+    window.wait(lambda: '"count"' in first.reply)
+    said.reply, said.round_s = " Three.", 0.0
+    window.controller.steer("No, guess:")
+    window.controller.steer("quickly.")
+    window.wait(lambda: first.status == "done" and not window.controller.busy)
+    assert (said.options[-1]["prefix"], said.options[-1]["forced"]) == ((0, 1, 2), (" No, guess: quickly.",))
+    assert first.reply == "Let me look. Three.", "the scripted decoder writes nothing forced"
+    stored = window.program.conversations.open
+    assert stored is not None
+    assert stored[first.reply_id or 0].text == first.reply
 
 
 def test_the_context_meter_counts_the_tools(open_window: OpenWindow) -> None:
@@ -286,6 +362,59 @@ def test_a_call_that_is_repeated_is_not_asked_about_again(open_window: OpenWindo
     told = said.prompts[-1][-1].content
     assert said.prompts[-1][2].content in told
     assert told.endswith("Answer the user now, without a call.")
+
+
+def test_the_other_road_leaves_calls_and_goes_on_behind_results(open_window: OpenWindow) -> None:
+    said = script()
+    said.reply = "Let me look at it."
+    window = open_window(said, settings=with_clock())
+    first = window.ask("What time is it?")
+    window.press("Once", card(window))
+    window.wait(lambda: len(said.prompts) == 2 and last(window).ended and not window.controller.busy)
+    window.controller.carry_out(GoOn(last(window), 2, "us see"))
+    window.wait(lambda: len(said.prompts) == 3 and last(window).ended and not window.controller.busy)
+    assert said.prompts[2] == said.prompts[1], "the call and its result are read again, and nothing is called"
+    assert (said.options[2]["prefix"], last(window).reply_branch, last(window).goes_on) == ((0, 1), (2, 2), True)
+    assert window.first() is first
+    window.controller.carry_out(GoOn(first, 1, "us see"))
+    window.wait(lambda: len(said.prompts) == 4 and last(window).ended)
+    assert roles(said.prompts[3]) == ["user"], "the version without a result"
+    assert card(window).question.stage == "asking"
+    assert last(window).reply_branch == (2, 2)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("mode", ["calls", "many", "heavy", "names", "deep"])
+def test_a_hostile_server_never_holds_up_the_window(
+    open_window: OpenWindow, tmp_path: Path, campaign: Campaign, mode: str
+) -> None:
+    hostile = {"command": sys.executable, "args": [str(HELPERS / "tools" / "hostile_server.py"), mode]}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"hostile": hostile}}))
+    said = script("never")
+    window, probe, work = open_window(said), GapProbe(), dict[str, float]()
+    probe.start()
+    window.program.window.commands.run("program.settings")
+    window.qtbot.wait(1_500)
+    for name in ("never", "flood", "trickle", "controls", "beg", "crash", "deep", "wrong") if mode == "calls" else ():
+        said.tool_calls = script(name).tool_calls
+        window.controller.new_chat()
+        window.send("Go on.")
+        question = card(window)
+        assert question.question.stage == "asking", name
+        window.press("Once", question)
+        if name == "never":
+            window.qtbot.wait(300)
+            window.press("Cancel", card(window))
+            window.wait(lambda: not window.controller.busy)
+        else:
+            window.wait(lambda: last(window).reply == "It is noon." and last(window).ended)
+        work[name] = probe.report()["most_work"]
+    if mode != "calls":
+        said.tool_calls = ()
+        window.ask("Go on.")
+        work[mode] = probe.report()["most_work"]
+    campaign.note(milliseconds=work, gaps=probe.report())
+    assert max(work.values()) < 100.0, work
 
 
 @pytest.mark.parametrize("name", ["no_such_tool"])

@@ -11,6 +11,7 @@ from engine import SpeculativeDecoder, bundled_pair, load
 from engine.backends.base import Backend, Logits
 from engine.backends.llama_cpp.library import has_kernels
 from engine.config import SamplingConfig, SpeculationConfig
+from engine.constraint import Constraint
 from engine.drafting import vocabulary
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.vocabulary import COMMON, LEAST, ROWS, DraftVocabulary
@@ -86,14 +87,18 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.drafting.draft_model.LEAST", 0)
 
 
-@pytest.mark.parametrize("sampling", [SamplingConfig(1.0), SamplingConfig(0.7, top_p=0.9)], ids=["t1", "t0.7"])
+@pytest.mark.parametrize(
+    ("sampling", "tree"),
+    [(SamplingConfig(1.0), None), (SamplingConfig(0.7, top_p=0.9), None), (SamplingConfig(1.0), (2, 1))],
+    ids=["t1", "t0.7", "tree"],
+)
 @pytest.mark.usefixtures("small")
-def test_the_joint_distribution_is_the_targets(sampling: SamplingConfig) -> None:
+def test_the_joint_distribution_is_the_targets(sampling: SamplingConfig, tree: tuple[int, ...] | None) -> None:
     target, draft = FakeBackend(VOCABULARY, 3), Limited(VOCABULARY, 8)
     likeliest = {int(target.row([1, 2, *path]).argmax()) for path in ([], [0], [1], [2])}
     assert likeliest - {0, 1, 2}, "the draft must lack what the target loves"
-    setting = Setting(target, draft, sampling, SpeculationConfig(lookahead=3))
-    assert chi_square_p(draw_many(setting, 6_000), exact_joint(target, sampling)) >= ENOUGH
+    setting = Setting(target, draft, sampling, SpeculationConfig(lookahead=3, tree=tree))
+    assert chi_square_p(draw_many(setting, 6_000 if tree is None else 2_000), exact_joint(target, sampling)) >= ENOUGH
     assert draft.bits is None, "after the reply the model is whole again"
 
 
@@ -169,6 +174,29 @@ def test_a_real_pair_writes_the_same_text(
     assert result.stats.accepted > 10
     assert pair.draft is not None
     assert np.isfinite(_row(pair.draft, pair.encode("The dragon"))).all(), "the model is whole again"
+
+
+def test_streams_are_not_held_up_by_what_another_reply_wants(pair: SpeculativeDecoder) -> None:
+    """Both compute with the same weights: what one wants is left out for the other too, whose text it does not change.
+
+    Not even where the text must be of tokens that are all left out.
+    """
+    draft, digits = pair.draft, Constraint.regex("[0-9]{40}")
+    assert draft is not None
+    plain = pair.generate("Count", lookahead=0, max_tokens=30, constraint=digits)
+    chosen = DraftVocabulary(draft.vocab_size)
+    chosen._wanted[:] = 0
+    chosen._wanted[::3] = 1
+    chosen.bits[:] = np.packbits(chosen._wanted, bitorder="little").view(np.uint64)
+    (stream,) = pair.open_streams(1)
+    try:
+        for bits in (chosen.bits, np.zeros_like(chosen.bits)):
+            draft.want_rows(bits)
+            result = stream.generate("Count", method="draft-model", lookahead=3, max_tokens=30, constraint=digits)
+            assert result.tokens == plain.tokens
+    finally:
+        draft.want_rows(None)
+        pair.close_streams()
 
 
 def test_the_least_vocabulary_is_larger_than_what_is_common() -> None:

@@ -1,6 +1,8 @@
 """A draft reads a long prompt behind the reply's first token, and only where that pays."""
 
+import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,3 +72,48 @@ def test_a_real_pair_writes_the_same_text(pair: SpeculativeDecoder, size: int, o
     assert max(held) > STEP, "it is read at last"
     if size > LONG_PROMPT:
         assert max(held) < size
+
+
+def _prompt(pair: SpeculativeDecoder, story: str, size: int) -> list[int]:
+    told = pair.encode(story)
+    return (told * (size // len(told) + 1))[:size]
+
+
+def test_streams_read_late_too(pair: SpeculativeDecoder) -> None:
+    asked: dict[str, Any] = {"max_tokens": 40, "method": "draft-model", "lookahead": 4}
+    prompts = [_prompt(pair, story, SHORT_PROMPT + 60) for story in ("A fox ran home. ", "The clouds were grey. ")]
+    plain = [pair.generate(prompt, lookahead=0, max_tokens=40).tokens for prompt in prompts]
+    written: dict[int, Any] = {}
+
+    def write(number: int, stream: SpeculativeDecoder) -> None:
+        written[number] = stream.generate(prompts[number], **asked)
+
+    try:
+        threads = [threading.Thread(target=write, args=each) for each in enumerate(pair.open_streams(2))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(120)
+    finally:
+        pair.close_streams()
+    assert [written[number].tokens for number in (0, 1)] == plain
+    assert min(each.stats.proposed for each in written.values()) > 10
+
+
+def test_what_was_read_late_is_kept_and_taken_up(pair: SpeculativeDecoder, tmp_path: Path) -> None:
+    """The draft holds the ends of a long prompt alone, or nothing yet: on the disk too."""
+    long = _prompt(pair, "A fox ran over the hill and came home. ", LONG_PROMPT + 200)
+    asked: dict[str, Any] = {"max_tokens": 24, "method": "draft-model", "lookahead": 4}
+    plain = pair.generate(long, lookahead=0, max_tokens=24)
+    pair.keep_caches(tmp_path, each_reply=True)
+    try:
+        first = pair.generate(long, **asked)
+        pair.generate(_prompt(pair, "The clouds were grey. ", SHORT_PROMPT + 60), **asked)
+        again = pair.generate(long, **asked)
+        longer = pair.generate([*long, *plain.tokens], **asked)
+    finally:
+        pair.keep_caches(None, each_reply=True)
+    assert first.tokens == again.tokens == plain.tokens
+    assert again.prompt_evaluated < 10
+    assert again.stats.accepted == first.stats.accepted
+    assert longer.tokens == pair.generate([*long, *plain.tokens], lookahead=0, max_tokens=24).tokens

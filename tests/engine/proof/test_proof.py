@@ -18,6 +18,8 @@ from helpers.models.pairs import open_files
 
 PROMPT = "Tell me a story about a fox."
 DRAWN = {"temperature": 0.9, "top_p": 0.95, "seed": 7}
+TOOLS = [{"name": "look", "parameters": {"type": "object", "properties": {"at": {"enum": ["it", "me"]}}}}]
+CALL = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "look", "arguments": '{"at": "it"}'}}]}
 WAYS: dict[str, dict[str, Any]] = {
     "greedy": {"lookahead": 0},
     "greedy, draft": {"lookahead": "auto"},
@@ -36,6 +38,8 @@ WAYS: dict[str, dict[str, Any]] = {
     "json": {**DRAWN, "constraint": "json"},
     "begun": {"prefix": "Once upon"},
     "raw": {"raw": True},
+    "a call": {**DRAWN, "tools": TOOLS, "must_call": ("look",), "one_call": True},
+    "tools": {"tools": TOOLS, "lookahead": 3},
 }
 
 
@@ -76,7 +80,7 @@ def verified() -> Iterator[Callable[[bytes], Verified]]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("prompt", [PROMPT, [{"role": "user", "content": "Hello, who are you?"}]])
+@pytest.mark.parametrize("prompt", [PROMPT, [{"role": "user", "content": "Hello, who are you?"}]], ids=["text", "chat"])
 def test_replies_come_out_identical(
     decoder: SpeculativeDecoder, way: str, prompt: Any, verified: Callable[[bytes], Verified]
 ) -> None:
@@ -86,6 +90,17 @@ def test_replies_come_out_identical(
     assert found.identical, found.sentences
     assert found.same == found.tokens > 0
     assert "Identical" in found.sentences[0]
+
+
+def test_a_reply_to_a_tools_result_comes_out_identical(
+    decoder: SpeculativeDecoder, verified: Callable[[bytes], Verified]
+) -> None:
+    asked = [{"role": "user", "content": PROMPT}, CALL, {"role": "tool", "tool_call_id": "1", "content": "A red fox."}]
+    data = proved(decoder, asked, tools=TOOLS, **DRAWN)
+    assert json.loads(data)["prompt"]["messages"][1]["tool_calls"][0]["function"]["name"] == "look"
+    assert verified(data).identical
+    found = verified(rewritten(data, lambda content: content["prompt"]["messages"][2].update(content="A blue fox.")))
+    assert "do not give the tokens" in found.sentences[0]
 
 
 @pytest.fixture(scope="module")

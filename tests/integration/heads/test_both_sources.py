@@ -6,10 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
+from engine.drafting import vocabulary
 from engine.errors import LoadFailed
 from engine.events import RoundEvent, TokenEvent
 from engine.lookahead.costs import CostModel
@@ -81,6 +83,22 @@ def test_one_target_pass_a_round_and_no_setting_needed(decoder: SpeculativeDecod
     assert (result.tokens, result.method, result.lookahead) == (plain.tokens, "eagle3", "auto")
     assert result.stats.target_forwards == result.stats.rounds
     assert {method.name for method in result.stats.by_method} & {"eagle3", "draft-model"}
+
+
+def test_a_draft_of_few_tokens_works_beside_a_head(
+    decoder: SpeculativeDecoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vocabulary, "COMMON", 256)
+    monkeypatch.setattr("engine.drafting.draft_model.LEAST", 0)
+    vocabulary._of_models.clear()
+    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=60, lookahead=0)
+    _knowing(decoder)
+    result = decoder.generate(PROMPT, temperature=0.0, max_tokens=60)
+    assert result.tokens == plain.tokens
+    assert {method.name for method in result.stats.by_method} & {"eagle3", "draft-model"}
+    assert decoder.draft is not None
+    decoder.draft.truncate(0)
+    assert np.isfinite(decoder.draft.forward(PROMPT, 1)).all(), "the model is whole again"
 
 
 def test_the_distribution_is_the_targets(decoder: SpeculativeDecoder, monkeypatch: pytest.MonkeyPatch) -> None:
