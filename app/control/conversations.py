@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
 from pathlib import Path
 from typing import Any
 
@@ -406,7 +407,7 @@ class ConversationController(QObject):
 
     def _show_list(self) -> None:
         if not self._query:
-            self.list.show(map(self._item, self.summaries()), projects=self._headings())
+            self.list.show(map(self._item, self._latest()), projects=self._headings())
         else:
             try:
                 found = self.store.search(self._query)
@@ -416,6 +417,21 @@ class ConversationController(QObject):
             known = (each for each in found if each.conversation in self._summaries)
             self.list.show_found(self._query, [self._item(self._summaries[each.conversation], each) for each in known])
         self.list_changed.emit()
+
+    def _latest(self) -> list[ConversationSummary]:
+        """Return those that are listed: of what is neither pinned nor in a project as many as were asked for."""
+        first, rest = [], []
+        for each in self._summaries.values():
+            (first if each.pinned or each.project in self.projects else rest).append(each)
+        self.list.more = len(rest) > self.list.most
+        latest = nlargest(self.list.most, rest, key=self._when)
+        return sorted([*first, *latest], key=self._when, reverse=True) if first else latest
+
+    def show_more(self) -> None:
+        """List older conversations too."""
+        if self.list.more and not self._query:
+            self.list.most *= 2
+            self._show_list()
 
     def _headings(self) -> list[Heading]:
         ordered = sorted(self.projects.values(), key=lambda each: (each.title.casefold(), each.id))

@@ -156,6 +156,7 @@ def _connect_conversations(program: Program) -> None:
     panel.delete_wanted.connect(conversations.delete)
     panel.undo_wanted.connect(controller.undelete)
     panel.search_wanted.connect(conversations.search)
+    panel.more_wanted.connect(conversations.show_more)
     panel.export_wanted.connect(lambda number, kind: export(program, number, kind))
     panel.export_all_wanted.connect(lambda numbers, kind: export_all(program, numbers, kind))
     panel.import_wanted.connect(lambda: offer_imports(program))

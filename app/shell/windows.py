@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 _SHOWN_PROMPT = "Tell me a story about a dragon."
 """In the language of the demo pair."""
+_MOST_TITLES = 2_000
+"""Chats that the palette finds, those of the latest: the search finds all."""
 
 
 class ReportWindows:
@@ -261,7 +263,7 @@ class HelpWindows:
         show = self._program.controller.open
         return [
             Title(each.title, lambda number=each.id: show(number))  # type: ignore[misc]
-            for each in self._program.conversations.summaries()
+            for each in self._program.conversations.summaries()[:_MOST_TITLES]
             if each.title
         ]
 

@@ -1,13 +1,8 @@
-"""Published small models write JSON of schemas of chance that are bounded: it ends by itself, is valid, has few blanks.
-
-The models are those that REAL_MODELS, or the usual folder, has; without them the test is skipped.
-"""
+"""Published small models write JSON of schemas of chance that are bounded: it ends, is valid, has few blanks."""
 
 import json
-import os
 import random
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -15,9 +10,9 @@ import pytest
 
 from engine import load
 from helpers.campaigns import Campaign
+from helpers.models.published import GEMMA, SMOL, published
 
-FOLDER = Path(os.environ.get("REAL_MODELS", Path.home() / ".cache" / "real-models"))
-MODELS = ("SmolLM2-135M-Instruct*.gguf", "gemma-3-270m*.gguf")
+MODELS = (SMOL, GEMMA)
 REPLIES, MOST_TOKENS = 1_200, 120
 LEAST_ENDED, MOST_BLANK = 0.99, 0.1
 PROMPTS = ("Describe a person as JSON.", "Reply with JSON.", "What is there in the kitchen?", "Plan a day.")
@@ -94,11 +89,9 @@ KINDS = {kind.__name__: kind for kind in (flat, nested, recursive, optional, tre
 
 @pytest.mark.soak
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("pattern", MODELS)
-def test_bounded_schemas(pattern: str, campaign: Campaign) -> None:
-    path = next(iter(sorted(FOLDER.glob(pattern))), None)
-    if path is None:
-        pytest.skip(f"no {pattern} in {FOLDER}")
+@pytest.mark.parametrize("name", MODELS)
+def test_bounded_schemas(name: str, campaign: Campaign) -> None:
+    (path,) = published(name)
     draw, ended, most = random.Random(campaign.seed), Counter[str](), 0.0
     number = campaign.tries(REPLIES // len(MODELS))
     with load(path) as decoder:

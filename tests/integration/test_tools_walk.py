@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers import xvfb
+from helpers.models.published import QWEN, published
 from helpers.window.walker import Walker
 
 PATIENCE_S = 300.0
@@ -106,9 +107,7 @@ def _a_call_is_refused(walker: Walker, chat: Chat) -> None:
 
 @pytest.mark.timeout(2400)
 def test_a_model_calls_tools_in_the_window(tmp_path: Path) -> None:
-    models = sorted(Path("~/.cache/real-models").expanduser().glob("qwen2.5-coder-1.5b*.gguf"))
-    if not models:
-        pytest.skip("no Qwen2.5-Coder 1.5B here")
+    (model,) = published(QWEN)
     home, server = tmp_path / "home", tmp_path / "sums_server.py"
     server.write_text(SERVER)
     kept = home / "config" / "outrider"
@@ -119,7 +118,7 @@ def test_a_model_calls_tools_in_the_window(tmp_path: Path) -> None:
         walker = Walker(display, home, patience=60.0)
         chat = Chat(walker)
         try:
-            walker.start(str(models[0]))
+            walker.start(str(model))
             walker.wait(lambda: not walker.sees(object="progress"), "the model loaded", PATIENCE_S)
             _a_call_is_allowed(walker, chat)
             chat.anew()

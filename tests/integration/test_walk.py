@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from helpers import xvfb
+from helpers.models.published import published
 from helpers.paths import ROOT
 from helpers.window.walk import STORY, Walk
 from helpers.window.walker import Walker
 
 PICTURES = os.environ.get("OUTRIDER_SCREENSHOTS", "")
-REAL = Path(os.environ.get("REAL_MODELS", "~/.cache/real-models")).expanduser()
 PAIR = ("qwen2.5-coder-1.5b-instruct", "qwen2.5-coder-0.5b-instruct")
 MERGE = "Write a Python function that merges overlapping intervals, with a short example."
 WHY = "Why are the intervals sorted first? Answer in two sentences."
@@ -97,9 +97,9 @@ def test_walk(theme: str, scale: int, models: Path, home: Path, pictures: Path |
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_pictures_of_a_published_pair(theme: str, tmp_path: Path, home: Path, pictures: Path | None) -> None:
-    files = [path for name in PAIR for path in REAL.glob(f"{name}*.gguf")]
-    if pictures is None or len(files) != len(PAIR):
-        pytest.skip("only for pictures, and where REAL_MODELS has the pair")
+    files = published(*PAIR)
+    if pictures is None:
+        pytest.skip("only for pictures")
     folder = tmp_path / "models"
     folder.mkdir()
     for file in files:

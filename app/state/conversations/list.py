@@ -10,6 +10,7 @@ from typing import Literal
 Group = Literal["project", "pinned", "today", "yesterday", "week", "older"]
 _ORDER: tuple[Group, ...] = ("pinned", "today", "yesterday", "week", "older")
 _WEEK_DAYS = 7
+MOST_AT_FIRST = 500
 _BEFORE_HIT = 14
 
 
@@ -46,10 +47,11 @@ class ConversationList:
     """Hold the rows of the list, and which conversation is open.
 
     `projects`: their headings; `query`: what is searched for, empty for everything; `writing`: where a reply is being
-    written or waits for that.
+    written or waits for that. `most`: how many chats outside of projects are shown; `more`: there are others.
     """
 
     def __init__(self) -> None:
+        self.most, self.more = MOST_AT_FIRST, False
         self.rows: list[Row] = []
         self.projects: list[Heading] = []
         self.open_id: int | None = None

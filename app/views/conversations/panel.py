@@ -212,8 +212,8 @@ class ConversationPanel(QFrame):
     Signals: new_wanted(), project_wanted(ids) (a new one, with these chats), moved(ids, project) (0: into none),
     folded(project, bool), project_chosen(what, project) (one of PROJECT_ACTIONS), chosen(id), renamed(id, title),
     pin_wanted(id, bool), delete_wanted(id), undo_wanted(), export_wanted(id, name in FORMATS),
-    export_all_wanted(ids, name), import_wanted(), search_wanted(text), released() (back to the prompt), typed(text) (in
-    the list, which is for the prompt).
+    export_all_wanted(ids, name), import_wanted(), search_wanted(text), more_wanted() (older chats), released() (back to
+    the prompt), typed(text) (in the list, which is for the prompt).
     """
 
     new_wanted = Signal()
@@ -230,6 +230,7 @@ class ConversationPanel(QFrame):
     export_all_wanted = Signal(object, str)
     import_wanted = Signal()
     search_wanted = Signal(str)
+    more_wanted = Signal()
     released = Signal()
     typed = Signal(str)
 
@@ -300,6 +301,7 @@ class ConversationPanel(QFrame):
         self.project_button.clicked.connect(lambda: self.project_wanted.emit([]))
         self.import_button.clicked.connect(self.import_wanted)
         self.rows.renamed.connect(self.renamed)
+        self.rows.more_wanted.connect(self.more_wanted)
         self.list.chosen.connect(self.chosen)
         self.list.moved.connect(self.moved)
         self.list.folded.connect(self.folded)

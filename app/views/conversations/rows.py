@@ -37,9 +37,10 @@ _RADIUS = 6
 
 
 class ConversationRows(QAbstractListModel):
-    """Hold headings and conversations. Signal: renamed(id, title)."""
+    """Hold headings and conversations. Signals: renamed(id, title), more_wanted() (older ones: the end was reached)."""
 
     renamed = Signal(int, str)
+    more_wanted = Signal()
 
     def __init__(self, state: ConversationList, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -49,11 +50,24 @@ class ConversationRows(QAbstractListModel):
     def refresh(self) -> None:
         """Show the current state."""
         rows = list(self._state.rows)
-        if rows == self._rows:
+        known = len(self._rows)
+        if rows[:known] == self._rows:
+            if len(rows) > known:
+                self.beginInsertRows(QModelIndex(), known, len(rows) - 1)
+                self._rows = rows
+                self.endInsertRows()
             return
         self.beginResetModel()
         self._rows = rows
         self.endResetModel()
+
+    def canFetchMore(self, parent: Index) -> bool:  # noqa: N802 - Qt's name
+        """Return True if there are older conversations."""
+        return not parent.isValid() and self._state.more and not self._state.query
+
+    def fetchMore(self, _parent: Index) -> None:  # noqa: N802 - Qt's name
+        """Ask for older conversations."""
+        self.more_wanted.emit()
 
     def redraw(self) -> None:
         """Redraw the rows, which are the same, as another conversation is open."""

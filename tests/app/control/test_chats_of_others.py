@@ -13,9 +13,11 @@ from app.shell.chat_exports import ChatExports
 from app.shell.files import imports_menu
 from app.state.conversations.dropped import sort_out
 from app.store.brought import Brought
+from helpers.campaigns import Campaign
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
 from helpers.window.chats import ECHO, questions, titles
+from helpers.window.gap_probe import GapProbe
 
 
 def _chat(number: int) -> dict[str, Any]:
@@ -169,5 +171,59 @@ def test_cancelling_keeps_the_chats_that_came(open_window: OpenWindow, tmp_path:
     window.wait(lambda: files.activity.work == "idle")
     came = len(told[0].summaries)
     assert 0 < came < 300
+    window.program.conversations.list.most = 100
     window.import_(path)
     assert (told[1].known, len(told[1].summaries)) == (came, 300 - came)
+    _look_at_older_ones(window, [f"Chat {number}" for number in range(299, -1, -1)])
+
+
+def _look_at_older_ones(window: Window, chats: list[str]) -> None:
+    """A long list shows the latest chats, and others as somebody goes on; what is pinned always."""
+    conversations, rows = window.program.conversations, window.main.left.list
+    assert titles(window) == ["Older", *chats[:100]]
+    conversations.pin(conversations.summaries()[-1].id, pinned=True)
+    assert titles(window) == ["Pinned", chats[-1], "Older", *chats[:100]]
+    rows.verticalScrollBar().setValue(rows.verticalScrollBar().maximum())
+    window.wait(lambda: titles(window) == ["Pinned", chats[-1], "Older", *chats[:200]])
+    assert rows.verticalScrollBar().value() > 0, "it stands where it was"
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3_600)
+def test_fifty_thousand_chats_come_beside_a_chat(open_window: OpenWindow, tmp_path: Path, campaign: Campaign) -> None:
+    """A gigabyte, while a reply is written: in bounded memory, and the window reacts all the time."""
+    count = 500 * campaign.tries(100)
+    path, filler = tmp_path / "all.zip", "Nothing of interest was said, and nobody wrote it down. " * 350
+    with zipfile.ZipFile(path, "w") as archive:
+        for first in range(0, count, 500):
+            chats = [_longer(number, f"{filler}{number}") for number in range(first, first + 500)]
+            archive.writestr(f"conversations-{first // 500:03}.json", json.dumps(chats))
+    script = Script("word " * 400_000, round_s=0.02)
+    window = open_window(script)
+    window.wait(lambda: not window.controller.busy)
+    exchange, probe = window.send("Go on."), GapProbe()
+    window.wait(lambda: exchange.reply)
+    before = _peak()
+    probe.start()
+    window.controller.import_(path)
+    window.wait(lambda: _idle(window), 3_500_000)
+    imported = probe.report()
+    assert window.main.notice.text.text() == f"{count} chats imported."
+    assert exchange.status == "writing"
+    probe.__init__()  # type: ignore[misc]
+    probe.start()
+    window.controller.new_chat()
+    for text in ("One", "Two"):
+        window.controller.send(text)
+    window.controller.open(exchange.reply_id and window.program.conversations.list.rows[2].id)  # type: ignore[union-attr]
+    window.qtbot.wait(500)
+    campaign.note(chats=count, import_=str(imported), used=str(probe.report()), memory=f"{_peak() - before} MB more")
+    assert imported["most_work"] < 50.0
+    assert probe.report()["most_work"] < 50.0
+    window.controller.cancel()
+
+
+def _peak() -> int:
+    """The most memory that this process has had, in MB."""
+    told = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(next(line for line in told.splitlines() if line.startswith("VmHWM")).split()[1]) // 1024

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -11,6 +12,7 @@ from app.state.chat.intents import GoOn
 from app.state.chat.transcript import Exchange
 from app.views.tokens.road import RoadCard
 from engine import load
+from helpers.models.published import QWEN, QWEN_DRAFT, published
 from helpers.window.app_window import OpenWindow, Window
 
 Pair = tuple[Path, Path]
@@ -66,6 +68,47 @@ def test_a_reply_goes_on_from_a_token(open_window: OpenWindow, demo_pair: Pair, 
     take_along(window, tmp_path)
 
 
+FENCED = "Write a Python function that adds two numbers, then the quadratic formula in LaTeX between $$ and $$."
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3_600)
+def test_a_published_models_reply_goes_on_from_twenty_tokens(open_window: OpenWindow, tmp_path: Path) -> None:
+    """Also in the middle of code, of a formula and of a thought, and after an import."""
+    target, draft = published(QWEN, QWEN_DRAFT)
+    settings = Settings(lookahead=4, generation={"max_tokens": 24, "temperature": 0.0})
+    window = open_window(pair=(target, draft), settings=settings, ready=False)
+    read: list[int] = []
+    window.controller.replies.ended.connect(lambda pending: read.append(pending.result.prompt_evaluated))
+    window.program.settings.generation = {"max_tokens": 220, "temperature": 0.0}
+    first = window.ask(FENCED, 600_000)
+    window.program.settings.generation = settings.generation
+    trace = first.trace
+    assert trace is not None
+    reply = first.reply
+    assert "```" in reply
+    assert "$$" in reply or "\\[" in reply
+    middle = next(place for place in range(len(trace)) if "frac" in trace.text_of(place))
+    places = sorted({*range(1, len(trace) - 1, max(len(trace) // 19, 1)), middle})[:20]
+    with load(target) as decoder:
+        for place in places:
+            kept = "".join(map(trace.text_of, range(place)))
+            new = go_on(window, first, place, trace[place].alternatives[1].token)
+            assert new.trace is not None
+            assert new.reply.startswith(kept)
+            assert read[-1] <= 1, "nothing of the prompt is read again"
+            begun = new.trace.tokens[: place + 1]
+            whole = decoder.generate(FENCED, prefix=begun, lookahead=0, max_tokens=23, temperature=0.0)
+            assert new.trace.tokens[place + 1 :] == whole.tokens[: len(new.trace) - place - 1]
+    thinks = go_on(window, first, 0, "<think>\nLet me think. First, the function")
+    assert thinks.trace is not None
+    place = len(thinks.trace) - 8
+    again = go_on(window, thinks, place, thinks.trace[place].alternatives[1].token)
+    assert again.trace is not None
+    assert again.trace.tokens[:place] == thinks.trace.tokens[:place]
+    take_along(window, tmp_path, 24)
+
+
 def press(key: Qt.Key) -> None:
     """Press a key where the keyboard is."""
     focus = QApplication.focusWidget()
@@ -104,7 +147,7 @@ def by_mouse_and_keys(window: Window, exchange: Exchange) -> None:
     assert new.trace.tokens[: index + 1] == (*layer.trace.tokens[:index], best.token)
 
 
-def take_along(window: Window, folder: Path) -> None:
+def take_along(window: Window, folder: Path, versions: int = 5) -> None:
     """A chat that is exported and imported again goes on too, from the tokens."""
     conversation = window.controller.conversations.open
     assert conversation is not None
@@ -119,4 +162,4 @@ def take_along(window: Window, folder: Path) -> None:
     new = go_on(window, shown, 5, trace[5].alternatives[2].token)
     assert new.trace is not None
     assert new.trace.tokens[:6] == (*trace.tokens[:5], trace[5].alternatives[2].token)
-    assert new.reply_branch == (5, 5)
+    assert new.reply_branch == (versions, versions)

@@ -19,6 +19,7 @@ from engine.cli.chat import Chat
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import EngineError
+from helpers.models.published import QWEN, published
 from helpers.paths import ROOT
 
 CHAT = (sys.executable, "-m", "engine", "chat", "--quiet", "-t", "1", "-c", "512", "-n", "12")
@@ -214,13 +215,11 @@ def test_ctrl_d_leaves(terminal: Terminal) -> None:
 @pytest.mark.timeout(900)
 def test_a_model_calls_tools_that_are_asked_about(tmp_path: Path) -> None:
     """With a model that people use and three tools: its call is asked about and run, and its result is used."""
-    models = sorted(Path("~/.cache/real-models").expanduser().glob("qwen2.5-coder-1.5b*.gguf"))
-    if not models:
-        pytest.skip("no Qwen2.5-Coder 1.5B here")
+    (model,) = published(QWEN)
     server = {"command": sys.executable, "args": [str(ROOT / "tests" / "helpers" / "tools" / "example_server.py")]}
     listed = tmp_path / "servers.json"
     listed.write_text(json.dumps({"mcpServers": {"example": server}}))
-    options = ("-m", str(models[0]), "-n", "200", "-c", "2048", "--temperature", "0", "--mcp", str(listed))
+    options = ("-m", str(model), "-n", "200", "-c", "2048", "--temperature", "0", "--mcp", str(listed))
     chat = Terminal(*options, settings=tmp_path)
     try:
         chat.until("> ", seconds=300)

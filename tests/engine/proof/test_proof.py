@@ -14,7 +14,9 @@ from engine.library.names import bundled_pair, resolve_source
 from engine.proof import content as contents
 from engine.proof.content import NoProof, Proof, describe_reply, find_models, make_proof, read_proof
 from engine.proof.verify import BOUND, OtherToken, Verified, verify_proof
+from helpers.campaigns import Campaign
 from helpers.models.pairs import open_files
+from helpers.models.published import QWEN, QWEN_DRAFT, SMOL, published
 
 PROMPT = "Tell me a story about a fox."
 DRAWN = {"temperature": 0.9, "top_p": 0.95, "seed": 7}
@@ -101,6 +103,34 @@ def test_a_reply_to_a_tools_result_comes_out_identical(
     assert verified(data).identical
     found = verified(rewritten(data, lambda content: content["prompt"]["messages"][2].update(content="A blue fox.")))
     assert "do not give the tokens" in found.sentences[0]
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3_600)
+def test_thirty_replies_of_published_models_come_out_identical(campaign: Campaign) -> None:
+    """Greedy and seeded, by a draft, by an index and by none; and what is changed in one of them is found."""
+    prompts = ["Name three colours.", "Write a Python function that adds two numbers.", "Was ist ein Fluss?"]
+    ways = ("greedy", "greedy, draft", "seeded", "seeded, draft of 3", "seeded, n-gram")
+    target, draft, small = published(QWEN, QWEN_DRAFT, SMOL)
+    differences, replies = [0.0], 0
+    for first, second in ((target, draft), (small, None)):
+        paths = [target, draft, small]
+        with open_files(first, second, threads=2, context_length=2048) as loaded:
+            for prompt in prompts[: campaign.tries(len(prompts))]:
+                for way in (each for each in ways if second is not None or "draft" not in each):
+                    asked = WAYS[way] if second is not None else {"method": "ngram", **WAYS[way]}
+                    data = proved(loaded, [{"role": "user", "content": prompt}], **{"max_tokens": 32, **asked})
+                    proof = read_proof(data)
+                    found = verify_proof(proof, find_models(proof, paths), decoder=loaded)
+                    assert found.identical, (first.name, way, prompt, found.sentences)
+                    differences.append(found.difference)
+                    replies += 1
+            for change in CHANGES.values():
+                if "prompt" not in (told := json.loads(data)) or "text" not in told["prompt"]:
+                    told["prompt"]["text"] = None
+                changed = read_proof(rewritten(data, change))
+                assert not verify_proof(changed, find_models(changed, paths), decoder=loaded).identical
+    campaign.note(replies=replies, largest_difference=max(differences))
 
 
 @pytest.fixture(scope="module")

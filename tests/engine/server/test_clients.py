@@ -29,6 +29,7 @@ from engine.stats import GenerationStats
 from helpers.decoding.serving import NAME, asked, posted, served
 from helpers.models.calling import HERMES, write_calling_demo
 from helpers.models.pairs import open_files
+from helpers.models.published import FOLDER, QWEN, SMOL
 
 CHAT, TEXT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/completions", "/v1/responses", "/v1/messages"
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}
@@ -678,8 +679,7 @@ def test_of_one_model_any_name_is_meant(url: str) -> None:
 def test_a_hundred_demanded_calls_are_calls(decoder: SpeculativeDecoder, tmp_path: Path) -> None:
     """Drawn at temperature 0.8: with the demo model, and with models that people use, where they are here."""
     tools = [tool["function"] for tool in TOOLS]
-    names = ("qwen2.5-coder-1.5b", "SmolLM2")
-    found = [path for name in names for path in sorted(Path("~/.cache/real-models").expanduser().glob(f"{name}*.gguf"))]
+    found = [path for name in (QWEN, SMOL) for path in sorted(FOLDER.glob(f"{name}*.gguf"))]
     for path in (None, *found):
         loaded = decoder if path is None else open_files(path, None)
         for seed in range(100):
