@@ -22,7 +22,7 @@ from engine import Cancelled, CancelToken, Message, Tool, ToolCall, ToolOutput
 from engine.chat.reply_grammar import Parted, TagGrammar
 from helpers.campaigns import Campaign
 from helpers.decoding.scripted_decoder import Script
-from helpers.paths import HELPERS
+from helpers.paths import TESTS
 from helpers.window.app_window import OpenWindow, Window
 from helpers.window.gap_probe import GapProbe
 
@@ -388,7 +388,7 @@ def test_the_other_road_leaves_calls_and_goes_on_behind_results(open_window: Ope
 def test_a_hostile_server_never_holds_up_the_window(
     open_window: OpenWindow, tmp_path: Path, campaign: Campaign, mode: str
 ) -> None:
-    hostile = {"command": sys.executable, "args": [str(HELPERS / "tools" / "hostile_server.py"), mode]}
+    hostile = {"command": sys.executable, "args": [str(TESTS / "helpers" / "tools" / "hostile_server.py"), mode]}
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"hostile": hostile}}))
     said = script("never")
     window, probe, work = open_window(said), GapProbe(), dict[str, float]()
