@@ -79,6 +79,11 @@ class CallForm:
 
 BARE = CallForm('{"name": "', '", "arguments": ', "}")
 """The form of models whose template writes no readable one: it counts as a call if it is the whole reply."""
+PYTHONIC = CallForm(
+    "<|tool_call_start|>[", "", "]<|tool_call_end|>", ", ", tags=Tags("(", "=", ", ", ")", json=True), empty="()"
+)
+"""The form of LFM2 models, whose templates may leave it to who calls them to write calls."""
+_MOST_MARKS = 4
 _known: WeakKeyDictionary[Tokenizer, tuple[str, CallForm]] = WeakKeyDictionary()
 
 
@@ -125,8 +130,10 @@ class _Finder:
         except ChatTemplateFailed:
             return None
         filled: Mapping[str, Any] = {**arguments, _COUNT: _NUMBER}
-        tries = () if form is None else (form, *map(_without_last_mark, (form, _without_last_mark(form))))
-        form = next((each for each in tries if self._is_read(each, [(_NAMES[0], filled)])), None)
+        tries = [] if form is None else [form]
+        for _ in range(_MOST_MARKS if tries else 0):
+            tries.append(_without_last_mark(tries[-1]))
+        form = next((each for each in (*tries, PYTHONIC) if self._is_read(each, [(_NAMES[0], filled)])), None)
         if form is None or _NAMES[0] in write_calls(form, [("", filled)]):  # The name stands there twice.
             return None
         form = replace(form, blanks=self._is_read(form, [(_NAMES[0], filled)], "\n\n"))

@@ -113,8 +113,9 @@ class GrammarRequest:
 class TemplateGrammar:
     """Part replies as llama.cpp does for a template (see Grammar)."""
 
-    def __init__(self, asked: dict[str, Any], grammar: Mapping[str, Any]) -> None:
-        self._asked = asked
+    def __init__(self, asked: dict[str, Any], grammar: Mapping[str, Any], before: Mapping[str, Any]) -> None:
+        """Hold it. `before`: the parts of an empty reply, which are the prompt's: llama.cpp reads its end too."""
+        self._asked, self._before = asked, before
         self.begun = str(grammar["begun"])
         self.ends: Ends = {place: _markers(grammar[place]) for place in ("reasoning", "content")}
 
@@ -131,9 +132,8 @@ class TemplateGrammar:
         data = text.encode("utf-8", "replace")
         settled = len(data[: said["settled"]].decode("utf-8", "replace"))
         calls = tuple(SeenCall(call["id"], call["name"], call["arguments"]) for call in said["calls"])
-        return ParsedText(
-            said["reasoning"], said["content"], calls, said["place"], said["last"], settled, said["whole"]
-        )
+        reasoning, content = (said[part].removeprefix(self._before[part]) for part in ("reasoning", "content"))
+        return ParsedText(reasoning, content, calls, said["place"], said["last"], settled, said["whole"])
 
 
 def _markers(listed: Sequence[str] | None) -> tuple[str, ...] | None:
@@ -249,7 +249,7 @@ def open_grammar(request: GrammarRequest) -> TemplateGrammar | None:
             raise
         if "lacking" in said:
             return None
-        found = TemplateGrammar(asked, said["grammar"])
+        found = TemplateGrammar(asked, said["grammar"], said["parts"])
         _kept.keep(key, found)
     return found
 

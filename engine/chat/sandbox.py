@@ -18,6 +18,7 @@ from engine.translatable import Translatable
 ENDLESS = Translatable("it does not terminate")
 _MOST_STEPS = 1_000_000
 """Numbers that a template may count through, and characters or bits that one product in it may have."""
+_CHANGES = ("append", "pop")
 
 
 def render(template: str, variables: Mapping[str, object]) -> str:
@@ -53,6 +54,10 @@ class _Sandbox(ImmutableSandboxedEnvironment):
     """Limit the sandbox of jinja2, which puts no bound on the size of a product."""
 
     intercepted_binops = frozenset({"*", "**"})
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Return True for what changes a list too: published templates do, and what they are given is a copy."""
+        return (isinstance(obj, list) and attr in _CHANGES) or super().is_safe_attribute(obj, attr, value)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """Return a product, unless it is absurdly large. Raises OverflowError."""

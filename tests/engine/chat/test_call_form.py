@@ -123,6 +123,13 @@ def _only(*names: str) -> dict[str, Any]:
     return {"type": "object", "properties": {name: known["properties"][name] for name in names}}
 
 
+def test_marks_behind_a_call_that_are_no_part_of_it_are_left_out() -> None:
+    marked = HERMES.replace("{{ '<|end|>' }}", "{{ '<|end|>' }}{{ '<|a|><|b|><|c|>' if m.tool_calls else '' }}")
+    assert marked != HERMES
+    form = call_form(PieceTokenizer(LETTERS, marked), PLAIN_INPUT, Renderer(), [])
+    assert form == form_of(HERMES)
+
+
 def test_json_may_be_said_in_place_of_a_call() -> None:
     form = form_of(HERMES)
     other = Constraint.json_schema({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]})
@@ -177,4 +184,4 @@ def test_most_published_templates_have_a_form_that_is_read_again() -> None:
         found += 1
         calls = CALLS if form.between is not None and form.empty is not None else CALLS[:1]
         assert fits(constraint_of(form), write_calls(form, calls)) or form.tags is not None, path.name
-    assert found > 50
+    assert found > 58

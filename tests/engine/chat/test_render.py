@@ -107,6 +107,14 @@ def test_half_characters_and_all_others_go_there_and_back() -> None:
     assert rendered("{{ messages[0].content }}", [Message("user", text)]) == json.loads(json.dumps(text))
 
 
+def test_lists_can_be_changed_and_nothing_else() -> None:
+    body = "{% set n = namespace(l=[]) %}{% for m in messages %}{% set _ = n.l.append(m.content) %}{% endfor %}"
+    assert rendered(body + "{{ n.l.pop(0) }}{{ n.l | length }}", HI) == "Hi0"
+    for change in ("messages.clear()", "messages[0].update(content=1)", "messages[0].pop('content')"):
+        with pytest.raises(ChatTemplateFailed):
+            rendered("{{ " + change + " }}", HI)
+
+
 def test_a_long_conversation_has_more_time_and_room() -> None:
     text = "“ß🦜" * 400_000
     assert rendered("{{ messages[0].content }}", [Message("user", text)]) == text

@@ -40,6 +40,17 @@ def test_the_prompt_decides_whether_it_opened_a_thought(thinking: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    "said", ["<think>\\nNo budget is left.\\n</think>\\n", "</think>"], ids=["a thought", "its end"]
+)
+def test_what_the_prompt_thinks_is_no_part_of_the_reply(said: str) -> None:
+    template = THINKING.replace("<think>\\n\\n</think>\\n\\n", said)
+    grammar, note = usable_grammar(GrammarRequest(template, thinking=False, options={"enable_thinking": False}))
+    assert note is None
+    assert grammar.begun.endswith(said.replace("\\n", "\n"))
+    assert grammar.part("Hi there")[:2] == ("", "Hi there")
+
+
+@pytest.mark.parametrize(
     "template",
     [
         "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",

@@ -97,7 +97,7 @@ def test_streams_read_late_too(pair: SpeculativeDecoder) -> None:
     finally:
         pair.close_streams()
     assert [written[number].tokens for number in (0, 1)] == plain
-    assert min(each.stats.proposed for each in written.values()) > 10
+    assert min(each.stats.proposed for each in written.values()) > 0
 
 
 def test_what_was_read_late_is_kept_and_taken_up(pair: SpeculativeDecoder, tmp_path: Path) -> None:
