@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,11 +18,8 @@ from app.views.chat.exchange import ExchangeView
 from app.views.chat.tool_card import ToolCard
 from engine import Cancelled, CancelToken, Message, Tool, ToolCall, ToolOutput
 from engine.chat.reply_grammar import Parted, TagGrammar
-from helpers.campaigns import Campaign
 from helpers.decoding.scripted_decoder import Script
-from helpers.paths import TESTS
 from helpers.window.app_window import OpenWindow, Window
-from helpers.window.gap_probe import GapProbe
 
 
 class Slow:
@@ -381,40 +376,6 @@ def test_the_other_road_leaves_calls_and_goes_on_behind_results(open_window: Ope
     assert roles(said.prompts[3]) == ["user"], "the version without a result"
     assert card(window).question.stage == "asking"
     assert last(window).reply_branch == (2, 2)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("mode", ["calls", "many", "heavy", "names", "deep"])
-def test_a_hostile_server_never_holds_up_the_window(
-    open_window: OpenWindow, tmp_path: Path, campaign: Campaign, mode: str
-) -> None:
-    hostile = {"command": sys.executable, "args": [str(TESTS / "helpers" / "tools" / "hostile_server.py"), mode]}
-    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"hostile": hostile}}))
-    said = script("never")
-    window, probe, work = open_window(said), GapProbe(), dict[str, float]()
-    probe.start()
-    window.program.window.commands.run("program.settings")
-    window.qtbot.wait(1_500)
-    for name in ("never", "flood", "trickle", "controls", "beg", "crash", "deep", "wrong") if mode == "calls" else ():
-        said.tool_calls = script(name).tool_calls
-        window.controller.new_chat()
-        window.send("Go on.")
-        question = card(window)
-        assert question.question.stage == "asking", name
-        window.press("Once", question)
-        if name == "never":
-            window.qtbot.wait(300)
-            window.press("Cancel", card(window))
-            window.wait(lambda: not window.controller.busy)
-        else:
-            window.wait(lambda: last(window).reply == "It is noon." and last(window).ended)
-        work[name] = probe.report()["most_work"]
-    if mode != "calls":
-        said.tool_calls = ()
-        window.ask("Go on.")
-        work[mode] = probe.report()["most_work"]
-    campaign.note(milliseconds=work, gaps=probe.report())
-    assert max(work.values()) < 100.0, work
 
 
 @pytest.mark.parametrize("name", ["no_such_tool"])
