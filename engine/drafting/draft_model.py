@@ -161,7 +161,7 @@ class DraftModelDrafter(Drafter):
     @property
     def _may_lack_all(self) -> bool:
         """True if a row may hold nothing that may come: a reply beside this one may want other rows of the weights."""
-        return self._states
+        return self._states or self._masks is not None
 
     @property
     def _late(self) -> bool:
