@@ -210,16 +210,16 @@ def test_fifty_thousand_chats_come_beside_a_chat(open_window: OpenWindow, tmp_pa
     imported = probe.report()
     assert window.main.notice.text.text() == f"{count} chats imported."
     assert exchange.status == "writing"
-    probe.__init__()  # type: ignore[misc]
-    probe.start()
+    probe.stop()
+    used, chat = GapProbe(), window.program.conversations.open
+    assert chat is not None
+    used.start()
     window.controller.new_chat()
-    for text in ("One", "Two"):
-        window.controller.send(text)
-    window.controller.open(exchange.reply_id and window.program.conversations.list.rows[2].id)  # type: ignore[union-attr]
+    window.controller.send("One")
+    window.controller.open(chat.id)
     window.qtbot.wait(500)
-    campaign.note(chats=count, import_=str(imported), used=str(probe.report()), memory=f"{_peak() - before} MB more")
-    assert imported["most_work"] < 50.0
-    assert probe.report()["most_work"] < 50.0
+    campaign.note(chats=count, imported=imported, used=used.report(), memory=f"{_peak() - before} MB more")
+    assert max(imported["most_work"], used.report()["most_work"]) < 50.0
     window.controller.cancel()
 
 
