@@ -17,7 +17,7 @@ from app.state.tools.choice import ToolChoice
 from app.views.chat.exchange import ExchangeView
 from app.views.chat.tool_card import ToolCard
 from engine import Cancelled, CancelToken, Message, Tool, ToolCall, ToolOutput
-from engine.chat.reply_grammar import Parted, TagGrammar
+from engine.chat.reply_grammar import ParsedText, TagGrammar
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
 
@@ -184,9 +184,9 @@ class _Calls(TagGrammar):
         super().__init__(**more)
         self.ends = {**self.ends, "content": ("<tool_call>",)}
 
-    def part(self, text: str) -> Parted:
+    def parse(self, text: str) -> ParsedText:
         before, call, _ = text.partition("<tool_call>")
-        parted = super().part(before)
+        parted = super().parse(before)
         return parted._replace(place="tool", settled=len(text)) if call else parted
 
 

@@ -47,7 +47,7 @@ def test_what_the_prompt_thinks_is_no_part_of_the_reply(said: str) -> None:
     grammar, note = usable_grammar(GrammarRequest(template, thinking=False, options={"enable_thinking": False}))
     assert note is None
     assert grammar.begun.endswith(said.replace("\\n", "\n"))
-    assert grammar.part("Hi there")[:2] == ("", "Hi there")
+    assert grammar.parse("Hi there")[:2] == ("", "Hi there")
 
 
 @pytest.mark.parametrize(
