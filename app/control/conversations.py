@@ -420,7 +420,7 @@ class ConversationController(QObject):
 
     def _latest(self) -> list[ConversationSummary]:
         """Return those that are listed: of what is neither pinned nor in a project as many as were asked for."""
-        first, rest = [], []
+        first, rest = list[ConversationSummary](), list[ConversationSummary]()
         for each in self._summaries.values():
             (first if each.pinned or each.project in self.projects else rest).append(each)
         self.list.more = len(rest) > self.list.most

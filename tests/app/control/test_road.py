@@ -76,13 +76,13 @@ FENCED = "Write a Python function that adds two numbers, then the quadratic form
 def test_a_published_models_reply_goes_on_from_twenty_tokens(open_window: OpenWindow, tmp_path: Path) -> None:
     """Also in the middle of code, of a formula and of a thought, and after an import."""
     target, draft = published(QWEN, QWEN_DRAFT)
-    settings = Settings(lookahead=4, generation={"max_tokens": 24, "temperature": 0.0})
+    settings = Settings(lookahead=4, sampling={"max_tokens": 24, "temperature": 0.0})
     window = open_window(pair=(target, draft), settings=settings, ready=False)
     read: list[int] = []
     window.controller.replies.ended.connect(lambda pending: read.append(pending.result.prompt_evaluated))
-    window.program.settings.generation = {"max_tokens": 220, "temperature": 0.0}
+    window.program.settings.sampling = {"max_tokens": 220, "temperature": 0.0}
     first = window.ask(FENCED, 600_000)
-    window.program.settings.generation = settings.generation
+    window.program.settings.sampling = settings.sampling
     trace = first.trace
     assert trace is not None
     reply = first.reply

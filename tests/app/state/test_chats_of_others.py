@@ -333,7 +333,7 @@ def test_an_archive_that_really_has_a_million_files_is_refused(tmp_path: Path) -
     assert kind_of(path)[0] == "conversation"
     for chats in (chats_in(path, lambda _: None), chats_apart(path, lambda _: None)):
         with pytest.raises(ConversationRefused, match="more than"):
-            next(chats)  # type: ignore[call-overload]
+            next(chats)
 
 
 def test_what_a_dropped_file_is_is_told_by_its_beginning(tmp_path: Path) -> None:

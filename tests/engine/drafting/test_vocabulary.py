@@ -93,7 +93,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=["t1", "t0.7", "tree"],
 )
 @pytest.mark.usefixtures("small")
-def test_the_joint_distribution_is_the_targets(sampling: SamplingConfig, tree: tuple[int, ...] | None) -> None:
+def test_the_joint_distribution_is_the_targets(sampling: SamplingConfig, tree: tuple[int, int] | None) -> None:
     target, draft = FakeBackend(VOCABULARY, 3), Limited(VOCABULARY, 8)
     likeliest = {int(target.row([1, 2, *path]).argmax()) for path in ([], [0], [1], [2])}
     assert likeliest - {0, 1, 2}, "the draft must lack what the target loves"

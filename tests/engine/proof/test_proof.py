@@ -112,7 +112,7 @@ def test_thirty_replies_of_published_models_come_out_identical(campaign: Campaig
     prompts = ["Name three colours.", "Write a Python function that adds two numbers.", "Was ist ein Fluss?"]
     ways = ("greedy", "greedy, draft", "seeded", "seeded, draft of 3", "seeded, n-gram")
     target, draft, small = published(QWEN, QWEN_DRAFT, SMOL)
-    differences, replies = [0.0], 0
+    differences, replies, data = [0.0], 0, b""
     for first, second in ((target, draft), (small, None)):
         paths = [target, draft, small]
         with open_files(first, second, threads=2, context_length=2048) as loaded:
