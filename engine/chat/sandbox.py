@@ -27,13 +27,23 @@ def render(template: str, variables: Mapping[str, object]) -> str:
     The template comes out of a model file and is untrusted: it runs in Jinja's immutable sandbox, without loaders.
     Raises what the template makes it raise, of any kind.
     """
-    return _compiled(template).render(**variables, range=_Range())
+    return _compiled(template).render(**_given(variables), range=_Range())
 
 
 def names(template: str) -> list[str]:
     """Return the names that a template looks up: its own variables, and its inputs. Raises as `render`."""
     environment = _environment()
     return sorted(meta.find_undeclared_variables(environment.parse(template)) - environment.globals.keys())
+
+
+class _Given(list[Any]):
+    """Hold a list that a template was given: it changes only its own."""
+
+
+def _given(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _given(each) for name, each in value.items()}
+    return _Given(map(_given, value)) if isinstance(value, list) else value
 
 
 class _Range:
@@ -56,8 +66,8 @@ class _Sandbox(ImmutableSandboxedEnvironment):
     intercepted_binops = frozenset({"*", "**"})
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Return True for what changes a list too: published templates do, and what they are given is a copy."""
-        return (isinstance(obj, list) and attr in _CHANGES) or super().is_safe_attribute(obj, attr, value)
+        """Return True for what changes a list of the template's own too: published templates do."""
+        return (type(obj) is list and attr in _CHANGES) or super().is_safe_attribute(obj, attr, value)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """Return a product, unless it is absurdly large. Raises OverflowError."""

@@ -143,10 +143,13 @@ def test_a_thousand_conversations(open_window: OpenWindow, tmp_path: Path) -> No
     window.main.left.list.doItemsLayout()
     window.main.left.grab()
     took = own_clock() - began
-    assert len(titles(window)) == 1_001
+    assert len(titles(window)) == 501, "the latest ones"
     assert isinstance(window.program.conversations.list.rows[0], Heading)
     assert took < 0.2
     window.ready()
+    bar = window.main.left.list.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    window.wait(lambda: len(titles(window)) == 1_001)
 
 
 @pytest.mark.alone
