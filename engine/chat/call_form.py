@@ -237,7 +237,9 @@ class _Finder:
         try:
             grammar, note = usable_grammar(self._asked)
             text = blanks + write_calls(form, calls)
-            for before in ("", *(f"{end}\n\n" for end in grammar.ends.get("reasoning") or ())):  # The prompt may think.
+            ends = tuple(grammar.ends.get("reasoning") or ())
+            open_thought = not grammar.begun.rstrip().endswith(ends)  # Or one may be open: no prompt says so for sure.
+            for before in ("", *(f"{end}\n\n" for end in ends if open_thought)):
                 parsed = grammar.parse(f"{before}{text}")
                 seen = [(call.name, json.loads(call.arguments or "{}")) for call in parsed.calls]
                 if note is None and not parsed.content.strip() and seen == calls:

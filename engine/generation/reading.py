@@ -39,7 +39,7 @@ from engine.translatable import Translatable
 
 _MOST_KEPT_FREE = 4096
 """Tokens for the reply for which a context grows, at most."""
-_PROMPT_END = 64
+_PROMPT_END = 256
 """Tokens that show the end of a prompt, which may begin the reply."""
 _REPLY, _THOUGHT, _TOOL = "QRXYZ", "QTXYZ", "qfxyz"
 """Texts that stand in no template."""
