@@ -186,7 +186,7 @@ class Attachments(QObject):
         self.changed.emit()
 
     def _take_instead(self, file: _File, refused: NotAttached) -> None:
-        """Put what can go in its place there, as far as there is room."""
+        """Insert the substitutes of a refused file in its place, within the room."""
         if file in self._files:
             place = self._files.index(file)
             room = MOST - len(self._files) + 1

@@ -129,7 +129,7 @@ class ChatDocuments(QObject):
         return found
 
     def keep_vectors(self, held: HeldDocument, vectors: bytes, model: str) -> None:
-        """Keep what an embedding model made of a document, if it is still on the screen."""
+        """Store a document's vectors from an embedding model, if it is still on the screen."""
         for chat, documents in ((self._chat, self.held), (self._project, self.shared)):
             if documents.get(held.document.name) is held:
                 self._store.save_vectors(chat, held.document.name, vectors, model)

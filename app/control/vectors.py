@@ -54,7 +54,7 @@ class DocumentVectors(QObject):
         documents.changed.connect(self.follow)
 
     def follow(self) -> None:
-        """Compute what is missing: other documents are here, or other models."""
+        """Compute missing vectors after a change of documents or models."""
         found = (each for each in self._models() if each.role == "embedding" and each.file_format == "gguf")
         model = min(found, key=lambda each: each.size_bytes, default=None)
         if model != self._model:

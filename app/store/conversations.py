@@ -240,7 +240,7 @@ class ConversationStore:
         self.writer.submit(lambda store: store.save_document(_number(conversation), document), conversation)
 
     def save_vectors(self, conversation: Conversation | None, name: str, vectors: bytes, model: str) -> None:
-        """Keep what an embedding model made of the parts of a document."""
+        """Store the vectors of a document's parts from an embedding model."""
         self.writer.submit(lambda store: store.save_vectors(_number(conversation), name, vectors, model), conversation)
 
     def delete_document(self, conversation: Conversation | None, name: str) -> None:

@@ -402,7 +402,7 @@ class Store:
         )
 
     def save_vectors(self, conversation_id: int, name: str, vectors: bytes, model: str) -> None:
-        """Keep what an embedding model made of the parts of a document."""
+        """Store the vectors of a document's parts from an embedding model."""
         self.connection.execute(
             "UPDATE documents SET (vectors, vectors_of) = (?, ?) WHERE (conversation, name) = (?, ?)",
             (vectors, model, conversation_id, name),

@@ -105,7 +105,7 @@ class ReadyDocuments:
         return given
 
     def _near(self, question: str) -> list[float]:
-        """Return how near each part is to a question; those of documents without vectors are far."""
+        """Return each part's cosine similarity to a question; -1 without vectors, empty if no document has any."""
         near = [(each.vectors(question) if each.vectors else ()) or [-1.0] * len(each.parts) for each in self.documents]
         told = [*chain.from_iterable(near)]
         return told if max(told, default=-1.0) > -1.0 else []

@@ -33,7 +33,7 @@ class PartVectors:
         return cls(rows, embed)
 
     def __call__(self, question: str) -> Sequence[float]:
-        """Return how near each part is to a question; nothing where its vector is not known."""
+        """Return each part's similarity to a question; empty if the question's vector is unknown."""
         asked = self._embed(question)
         if asked is None or len(asked) != self.rows.shape[1]:
             return ()
@@ -70,5 +70,5 @@ def vector_of(text: str, embedder: Embedder) -> NDArray[np.float32]:
 
 
 def asking(embedder: Embedder) -> Embed:
-    """Return what gives the vectors of questions, those asked last at once."""
+    """Return a cached function for the vectors of questions."""
     return lru_cache(maxsize=64)(lambda question: vector_of(question, embedder))
