@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import Any
 from unittest.mock import Mock
 
+import gguf
 import pytest
 
 pytest.importorskip("torch")
@@ -96,6 +97,8 @@ def test_killed_and_resumed_it_is_the_same_head_and_texts_are_the_targets(
     assert parts.read_bytes() == (tmp_path / "whole.gguf").read_bytes()
     assert (found.tokens, found.steps, found.acceptance) == (whole.tokens, whole.steps, whole.acceptance)
     assert [path.name for path in sorted(tmp_path.glob("*.*"))] == ["parts.gguf", "whole.gguf"]
+    kinds = {each.name: each.tensor_type.name for each in gguf.GGUFReader(parts).tensors}
+    assert (kinds["fc.weight"], kinds["output.weight"], kinds["output_norm.weight"]) == ("Q8_0", "Q4_0", "F32")
     _is_of_use(model, found)
 
 
