@@ -14,10 +14,17 @@ from engine.cli.common import EXIT_DONE, run_cancellable
 from engine.training.head import TrainingProgress, train_head
 
 _SAID_EVERY_S = 20.0
+_MEASURED = """\
+Expect little. From 106,000 tokens of SmolLM2 135M, 0.33 of the first drafted
+tokens were accepted: alone that head was as quick as plain decoding, and 1.1
+times as quick beside the n-gram index, which alone was 1.05 times. Published
+heads learned from a hundred times as many tokens.
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
+    parser.epilog = _MEASURED
     add = parser.add_argument
     add("-m", "--model", metavar="M", required=True, help="the target: a GGUF file, or the name of one")
     add("--out", metavar="FILE", type=Path, help="the head's file (default: beside the model, MODEL-head.gguf)")
