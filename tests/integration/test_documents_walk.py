@@ -190,8 +190,7 @@ def _pictures_are_given(chat: Chat, files: Path) -> None:
 def _a_picture_is_enlarged(chat: Chat, number: int) -> None:
     """Look whether the pictures are shown, and the first one large."""
     walker = chat.walker
-    shown = walker.wait(lambda: [part for part in walker.all(kind="SentPicture") if part.on], "the pictures")
-    walker.click_on(shown[0])
+    walker.click("Picture tall.png", kind="SentPicture")
     large = walker.find(kind="LargePicture")
     walker.wait(lambda: "reading" not in walker.find(window=large.window, kind="QLabel").text, "the picture")
     chat.shot(number, "large")

@@ -99,11 +99,16 @@ class PictureRow(QWidget):
         self._flow = FlowLayout(self)
         for each in self._pictures:
             self._flow.addWidget(each)
+            self._flow.setAlignment(each, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeading)
 
     def wanted(self, width: int) -> int:
-        """Return its preferred width, at most this one."""
-        gaps = self._flow.spacing() * (len(self._pictures) - 1)
-        return min(sum(each.wanted(width) for each in self._pictures) + gaps, width)
+        """Return the width of the longest row, of those that are at most this wide."""
+        longest = row = 0
+        for each in (picture.wanted(width) for picture in self._pictures):
+            beside = row + self._flow.spacing() + each
+            row = beside if row and beside <= width else each
+            longest = max(longest, row)
+        return longest
 
     def fit_into(self, width: int) -> None:
         """Fit into this width."""

@@ -45,9 +45,10 @@ class LargePicture(Dialog):
             self.picture.setText(self.tr("This picture is not kept any more."))
             return
         room, ratio = self.area.viewport().size() * self.devicePixelRatioF(), self.devicePixelRatioF()
-        if picture.width() > room.width() or picture.height() > room.height():
-            picture = picture.scaled(
-                room, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
-            )
+        size = picture.size() * ratio  # A pixel of it is one of the window, however many of the screen that is.
+        if size.width() > room.width() or size.height() > room.height():
+            size.scale(room, Qt.AspectRatioMode.KeepAspectRatio)
+        smooth = Qt.TransformationMode.SmoothTransformation
+        picture = picture.scaled(size, Qt.AspectRatioMode.IgnoreAspectRatio, smooth)
         picture.setDevicePixelRatio(ratio)
         self.picture.setPixmap(picture)
