@@ -13,11 +13,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import pytest
 from PySide6.QtCore import (
     QAbstractItemModel,
     QAbstractListModel,
     QBuffer,
-    QCoreApplication,
     QModelIndex,
     QObject,
     QPoint,
@@ -38,7 +38,15 @@ from PySide6.QtWidgets import (
     QTabBar,
     QWidget,
 )
-from update_translations import Text, find_texts
+from update_translations import find_texts
+
+from app.shell import bootstrap
+from app.shell.files import CHAT_PROGRAMS
+from app.system.resources import starter_prompts
+from app.system.translation import install
+from app.words.get_models import short_name
+from engine.host import PROGRAMS, packaged_models
+from engine.hub.catalogue import catalogue
 
 _PLAIN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _OTHER = "ÅƁÇÐÉƑĜĤÎĴĶĻṀÑÖÞǪŔŠŢÛṼŴẊÝŽåƀçðéƒĝĥîĵķļɱñöþǫŕšţûṽŵẋýž"
@@ -54,6 +62,10 @@ _ROLES = (
     Qt.ItemDataRole.StatusTipRole,
 )
 _MOST_ROWS = 60
+_UNITS = r"\b(?:[kKMGT]i?B|[KMBT]|px|pt)\b"
+_NAMES = (
+    r"xx\w*(?:\.gguf|\.txt)?|\bzz+\b|\bcpu\b|python|Outrider|outrider|RuntimeError|Deutsch|English|Qt|PySide6|https"
+)
 
 
 class PseudoTranslator(QTranslator):
@@ -89,11 +101,35 @@ def pseudo(source: str) -> str:
     return "«" + "".join([*pieces, source[end:].translate(_LETTERS)]) + "»"
 
 
-def speak_pseudo(app: QCoreApplication) -> PseudoTranslator:
-    """Install it."""
+@contextmanager
+def speaking_pseudo(app: QApplication) -> Iterator[None]:
+    """Speak it, whatever the settings say."""
     translator = PseudoTranslator(app)
     assert app.installTranslator(translator)
-    return translator
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bootstrap, "install", lambda *_arguments: None)
+        yield
+    app.removeTranslator(translator)
+    install(app, "en")
+
+
+def data_of(folder: Path) -> list[str]:
+    """Return what is no text of ours, as regular expressions: names, data of the program, a folder of tests."""
+    # What a model is asked to begin with is in the language of the bundled pair, and may be cut.
+    prompts = [re.escape(starter.prompt) for starter in starter_prompts()]
+    cut = r"(?:" + "|".join(re.escape(starter.prompt[:12]) for starter in starter_prompts()) + r").*…"
+    models = [re.escape(text) for model in packaged_models() for text in (model.title, model.licence)]
+    # Other programs, the lines of their settings, and where these are kept.
+    programs = [rf"\b{re.escape(program.title)}\b" for program in PROGRAMS]
+    programs += [rf"\b{program}\b" for program in CHAT_PROGRAMS]
+    settings = [r"export \w+='[^']*'", r"\S*/\.claude/settings\.json"]
+    # Models that are recommended, under what licence, and where they were seen.
+    known = catalogue()
+    entries = [*known["targets"], *known["drafts"].values()]
+    names = [short_name(f"{each['repository']}:{each['quantisation']}") for each in entries]
+    names += [each[key] for each in entries for key in ("source", "licence") if key in each]
+    recommended = [re.escape(name) for name in names]
+    return [*settings, *prompts, *models, cut, rf"\S*{folder.name}\S*", *programs, *recommended, _NAMES, _UNITS]
 
 
 class LeftOut:
@@ -296,16 +332,3 @@ def open_menus(widget: QWidget) -> list[QMenu]:
     for menu in menus:
         menu.aboutToShow.emit()
     return menus
-
-
-__all__ = [
-    "LeftOut",
-    "Painted",
-    "PseudoTranslator",
-    "Text",
-    "open_menus",
-    "painting_calls",
-    "pseudo",
-    "speak_pseudo",
-    "texts_of",
-]

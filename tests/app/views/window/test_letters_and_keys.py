@@ -13,7 +13,7 @@ from app.state.chat.attachments import join_question, read_attachment
 from app.views.chat.quoted_file import QuotedFile
 from app.views.commands.palette import CommandPalette
 from helpers.decoding.scripted_decoder import Script
-from helpers.gallery.access import tab_stops, without_visible_focus
+from helpers.window.access import tab_stops, without_visible_focus
 from helpers.window.app_window import OpenWindow, Window
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support raise", extend=True)

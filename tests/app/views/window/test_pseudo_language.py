@@ -10,91 +10,45 @@ from PySide6.QtGui import QDesktopServices, QPainter, QPaintEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
-    QDialog,
     QFileDialog,
-    QLineEdit,
-    QPlainTextEdit,
-    QStackedWidget,
-    QTabWidget,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
 
 import app.shell.bootstrap
 import app.views.window.about
-import engine
-from app.shell.files import CHAT_PROGRAMS
 from app.shell.notifications import Notifier
-from app.shell.settings_windows import SettingsWindows
-from app.state.chat.intents import Regenerate
-from app.state.compare.compare import CompareKind
+from app.state.compare.race import Race, RaceMark
 from app.system.licences import Component
-from app.system.resources import starter_prompts
-from app.system.translation import install
+from app.views.compare.race import RaceView
 from app.views.markdown.code_bars import CodeBar
-from app.views.markdown.link_question import LinkQuestion
-from app.words.get_models import short_name
-from engine import ContextFull, ModelFileBroken, ModelTooLarge
-from engine.host import PROGRAMS, packaged_models
-from engine.hub.catalogue import catalogue
-from helpers.decoding.scripted_compare import ScriptedCompare
+from app.views.widgets.theme import Theme
+from engine import ContextFull
 from helpers.decoding.scripted_decoder import Script
 from helpers.models.model_zoo import MODELS, write_torn
 from helpers.paths import ROOT
 from helpers.window.app_window import OpenWindow, Window
-from helpers.window.pseudo_language import LeftOut, Painted, open_menus, pseudo, speak_pseudo, texts_of
-from helpers.window.raced_view import raced_view
+from helpers.window.pseudo_language import LeftOut, Painted, data_of, open_menus, pseudo, speaking_pseudo
 
 ENDING = frozenset({"program.quit"})
 REPLY = "zzz zz zzz **zzzz** zzz\n\n```python\nzzz = 1\n```\n\n- zzz\n- zzzz"
-BROKEN = {"junk": b"zzzz" * 99, "empty": b"", "cut": b"GGUF\x03\0\0\0\1", "old": b"GGUF\x01\0\0\0" + bytes(64)}
-KINDS: tuple[CompareKind, ...] = ("compare", "sweep")
-UNITS = r"\b(?:[kKMGT]i?B|[KMBT]|px|pt)\b"
-NAMES = r"xx\w*(?:\.gguf|\.txt)?|\bzz+\b|\bcpu\b|python|Outrider|outrider|RuntimeError|Deutsch|English|Qt|PySide6|https"
-
-
-@pytest.fixture
-def speaking(qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The pseudo-language, whatever the settings say."""
-    translator = speak_pseudo(qapp)
-    monkeypatch.setattr(app.shell.bootstrap, "install", lambda *_arguments: None)
-    yield
-    qapp.removeTranslator(translator)
-    install(qapp, "en")
 
 
 @pytest.fixture
 def left_out(tmp_path: Path) -> LeftOut:
     """What is collected."""
-    # What a model is asked to begin with is in the language of the bundled pair, and may be cut.
-    prompts = [re.escape(starter.prompt) for starter in starter_prompts()]
-    cut = r"(?:" + "|".join(re.escape(starter.prompt[:12]) for starter in starter_prompts()) + r").*…"
-    models = [re.escape(text) for model in packaged_models() for text in (model.title, model.licence)]
-    # Other programs, the lines of their settings, and where these are kept.
-    programs = [rf"\b{re.escape(program.title)}\b" for program in PROGRAMS]
-    programs += [rf"\b{program}\b" for program in CHAT_PROGRAMS]
-    settings = [r"export \w+='[^']*'", r"\S*/\.claude/settings\.json"]
-    names = [*programs, *_names_in_catalogue(), NAMES, UNITS]
-    return LeftOut([*settings, *prompts, *models, cut, r"\S*" + tmp_path.name + r"\S*", *names])
-
-
-def _names_in_catalogue() -> list[str]:
-    """Models that are recommended, under what licence, and where they were seen."""
-    known = catalogue()
-    entries = [*known["targets"], *known["drafts"].values()]
-    names = [short_name(f"{each['repository']}:{each['quantisation']}") for each in entries]
-    more = [each[key] for each in entries for key in ("source", "licence") if key in each]
-    return [re.escape(name) for name in (*names, *more)]
+    return LeftOut(data_of(tmp_path))
 
 
 @pytest.fixture
-def open_pseudo(open_window: OpenWindow, speaking: None, tmp_path: Path) -> OpenWindow:
+def open_pseudo(open_window: OpenWindow, qapp: QApplication, tmp_path: Path) -> Iterator[OpenWindow]:
     """Opens a window in the pseudo-language, with models that have no English names."""
 
     def open_one(script: Script, **more: Any) -> Window:
         return open_window(script, pair=(tmp_path / "xxbig.gguf", tmp_path / "xxsmall.gguf"), **more)
 
-    return open_one
+    with speaking_pseudo(qapp):
+        yield open_one
 
 
 def _nothing(left_out: LeftOut) -> None:
@@ -105,69 +59,12 @@ def _nothing(left_out: LeftOut) -> None:
 
 def test_the_pseudo_language() -> None:
     assert pseudo("Copy {name} to <b>%n</b>") == "«Çöþý {name} ţö <b>%n</b>»"
-    look = LeftOut([NAMES])
+    look = LeftOut(data_of(Path("zz")))
     look.check(pseudo("Copy {name}").format(name="xxbig.gguf"), "")
     look.check("128 · 3", "")
     assert not look.found
     look.check(pseudo("Copy {name}").format(name="the rest"), "")
     assert look.found
-
-
-def test_the_window_as_it_begins(open_pseudo: OpenWindow, left_out: LeftOut) -> None:
-    window = open_pseudo(Script())
-    open_menus(window.main)
-    _nothing(left_out)
-
-
-def test_a_conversation(open_pseudo: OpenWindow, left_out: LeftOut) -> None:
-    window = open_pseudo(Script(REPLY))
-    window.ask("zz zzz")
-    exchange = window.ask("zzz zz")
-    window.controller.carry_out(Regenerate(exchange))
-    window.wait(lambda: not window.controller.busy)
-    open_menus(window.main)
-    _nothing(left_out)
-
-
-def test_a_reply_while_it_is_written(open_pseudo: OpenWindow, left_out: LeftOut) -> None:
-    window = open_pseudo(Script("zzzz " * 400, round_s=0.01, read_s=0.2))
-    window.send("zz zzz")
-    window.wait(lambda: window.controller.activity.work == "reading")
-    left_out.look()
-    window.wait(lambda: window.controller.activity.work == "writing")
-    left_out.look()
-    window.controller.cancel()
-    window.wait(lambda: not window.controller.busy)
-    _nothing(left_out)
-
-
-@pytest.mark.logs("builtins.(RuntimeError|MemoryError)")
-def test_what_goes_wrong(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path) -> None:
-    script = Script("zzzz", reply_errors=[ContextFull(5000, 4096), RuntimeError("zzz"), MemoryError()])
-    window = open_pseudo(script)
-    for _ in range(3):
-        window.ask("zz")
-    script.load_errors.append(ModelFileBroken(tmp_path / "xxbad.gguf", "zzz"))
-    window.models.choose_target(tmp_path / "xxbad.gguf")
-    window.ask("zz")
-    window.main.folder_chosen.emit(str(tmp_path / "xxgone"))
-    window.wait(window.notices)
-    _nothing(left_out)
-
-
-def test_compare_and_sweep(open_pseudo: OpenWindow, left_out: LeftOut, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "measure_ways", ScriptedCompare({"plain": 50.0, "4": 68.5, "auto": 70.0}))
-    window = open_pseudo(Script(REPLY))
-    window.ask("zz zzz")
-    for kind in KINDS:
-        window.main.commands.run(f"proof.{kind}")
-    left_out.look()
-    for kind in KINDS:
-        dialog = next(each for each in _dialogs() if getattr(each, "kind", "") == kind)
-        dialog.start.click()
-        window.wait(lambda kind=kind: _is_done(window, kind), 30_000)  # type: ignore[misc]
-        left_out.look()
-    _nothing(left_out)
 
 
 @pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
@@ -190,8 +87,6 @@ def test_what_every_command_opens(
         window.main.commands.run(key)
         window.qtbot.wait(5)
         open_menus(window.main)
-        for dialog in [each for each in QApplication.topLevelWidgets() if isinstance(each, QDialog)]:
-            _turn_pages(dialog)
         left_out.look()
         for each in QApplication.topLevelWidgets():
             if each is not window.main and each.isVisible():
@@ -215,71 +110,6 @@ def _note_file_dialogs(monkeypatch: pytest.MonkeyPatch, left_out: LeftOut) -> No
     note("getExistingDirectory", "")
 
 
-def _turn_pages(dialog: QDialog) -> None:
-    for pages in dialog.findChildren(QTabWidget):
-        for place in range(pages.count()):
-            pages.setCurrentIndex(place)
-    for stack in dialog.findChildren(QStackedWidget):
-        for place in range(stack.count()):
-            stack.setCurrentIndex(place)
-
-
-def test_models_that_cannot_be_used(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path) -> None:
-    """Why, in the library and in the pickers, in the words of the engine."""
-    folder = tmp_path / "xxmodels"
-    folder.mkdir()
-    for name, content in BROKEN.items():
-        (folder / f"xx{name}.gguf").write_bytes(content)
-    window = open_pseudo(Script())
-    window.main.folder_chosen.emit(str(folder))
-    window.wait(lambda: len(window.models.list.models) >= 2 + len(BROKEN) and window.models.settled)
-    window.main.commands.run("models.library")
-    _nothing(left_out)
-    shown = [text for widget in QApplication.allWidgets() for _, text in texts_of(widget)]
-    assert any(pseudo("it is not a GGUF file.")[1:].casefold() in text.casefold() for text in shown)
-
-
-def test_attached_files_and_those_that_are_not(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path) -> None:
-    files = {"xxgood.txt": b"zzz\nzz\n", "xxempty.txt": b"", "xxpicture.txt": b"\0\1\2" * 99}
-    for name, content in files.items():
-        (tmp_path / name).write_bytes(content)
-    window = open_pseudo(Script(REPLY))
-    for path in (*(tmp_path / name for name in files), tmp_path, tmp_path / "xxgone.txt"):
-        window.program.attachments.add([path])
-        window.qtbot.wait(100)
-        left_out.look()
-    window.type("zz")
-    window.click(window.prompt.button)
-    window.wait(lambda: not window.controller.busy)
-    _nothing(left_out)
-
-
-def test_memory_that_is_too_short(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path) -> None:
-    script = Script()
-    window = open_pseudo(script)
-    script.load_errors += [ModelTooLarge(tmp_path / "xxhuge.gguf", 2**40, 2**30)] * 2  # Chosen, and asked for.
-    window.models.choose_target(tmp_path / "xxhuge.gguf")
-    window.send("zz")
-    window.qtbot.wait(300)
-    _nothing(left_out)
-
-
-def test_settings_that_were_damaged(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path) -> None:
-    (tmp_path / "settings.json").write_text("{", encoding="utf-8")
-    window = open_pseudo(Script())
-    window.qtbot.wait(100)
-    _nothing(left_out)
-
-
-@pytest.mark.logs("the conversations could not be opened")
-def test_conversations_that_cannot_be_read(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path) -> None:
-    (tmp_path / "conversations.sqlite3").write_bytes(b"no conversations at all")
-    window = open_pseudo(Script())
-    assert window.main.notice.isVisible()
-    assert pseudo("Messages that you send now are not saved.") in window.main.notice.text.text()
-    _nothing(left_out)
-
-
 def test_the_system_is_told_of_a_reply(
     open_pseudo: OpenWindow, left_out: LeftOut, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -294,6 +124,20 @@ def test_the_system_is_told_of_a_reply(
     for text in told:
         left_out.check(text, "notification")
     _nothing(left_out)
+
+
+def raced_view(theme: Theme, qtbot: QtBot, names: tuple[str, str]) -> RaceView:
+    """Show a race of one token each, which both have written; wait until it stands still."""
+    race = Race()
+    for lane, seconds in ((0, 0.4), (1, 0.2)):
+        race.take(RaceMark(lane, seconds / 2, "zzz", 1))
+        race.take(RaceMark(lane, seconds, "", 1, over=True))
+    view = RaceView(theme)
+    qtbot.addWidget(view)
+    view.show_race(race, names, sampled=False, free=True)
+    view.show()
+    qtbot.waitUntil(lambda: bool(view.outcome.text()))
+    return view
 
 
 @pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
@@ -350,67 +194,3 @@ def test_a_painted_text_that_is_left_out_is_found(qtbot: QtBot, left_out: LeftOu
     assert list(left_out.found) == ["Closed"]
     (tmp_path / "other.py").write_text("painter.drawText(\n    1, 2, words\n)\n", encoding="utf-8")
     assert painted.not_reached(tmp_path) == ["other.py:1"]
-
-
-@pytest.mark.logs("builtins.RuntimeError")
-def test_the_report_of_an_error(open_pseudo: OpenWindow, left_out: LeftOut) -> None:
-    window = open_pseudo(Script(reply_errors=[RuntimeError("zzz")]))
-    exchange = window.ask("zz")
-    window.press(pseudo("Details…"), window.problem(exchange))
-    window.qtbot.wait(50)
-    # The report itself is in English, for those who mend it.
-    reports = [each for dialog in _dialogs() for each in dialog.findChildren(QPlainTextEdit) if each.isReadOnly()]
-    assert any("RuntimeError" in each.toPlainText() for each in reports)
-    for each in reports:
-        each.clear()
-    _nothing(left_out)
-
-
-def test_the_question_about_a_link(open_pseudo: OpenWindow, left_out: LeftOut) -> None:
-    window = open_pseudo(Script(REPLY))
-    LinkQuestion("https://zz.zzz/zzzz", window.main).show()
-    _nothing(left_out)
-
-
-def _is_done(window: Window, kind: CompareKind) -> bool:
-    return window.program.compare.runs[kind].status == "done"
-
-
-def test_the_settings(open_pseudo: OpenWindow, left_out: LeftOut, tmp_path: Path) -> None:
-    window = open_pseudo(Script(REPLY))
-    window.main.commands.run("chat.generation")
-    dialog = next(each for each in _dialogs() if each.objectName() == "settings")
-    page = dialog.generation
-    _look(left_out)
-    for field in page.fields.values():
-        if isinstance(field.edit, QLineEdit):
-            field.edit.setText("zz")
-        else:
-            field.edit.setPlainText("zz\n" * 40)
-    page.presets.save.click()
-    page.presets.name.setText("zz" * 50)
-    _look(left_out)
-    page.fields["temperature"].edit.setText("0.5")
-    page.presets.name.setText("zz")
-    page.presets.use.click()
-    files = window.main.findChild(SettingsWindows)
-    assert files is not None
-    (tmp_path / "zzz").write_text("zz", encoding="utf-8")
-    for act, name in ((files.export, "zz"), (files.import_, "zz"), (files.import_, "zzz")):
-        act(page.presets, tmp_path / name)
-        _look(left_out)
-    for field in dialog.speculation.fields.values():
-        for row in range(field.picker.count()):
-            field.picker.setCurrentIndex(row)
-            field.picker.activated.emit(row)
-            _look(left_out)
-    _nothing(left_out)
-
-
-def _look(left_out: LeftOut) -> None:
-    QApplication.processEvents()
-    left_out.look()
-
-
-def _dialogs() -> list[Any]:
-    return [each for each in QApplication.topLevelWidgets() if each.isVisible()]
