@@ -29,7 +29,7 @@ enum class Mask { none, causal, window, holes, sequences, hidden };
 
 struct Shape {
     ggml_type keys, values;
-    int64_t dk, dv, heads, share, tokens, positions, sequences;
+    int64_t dk, dv, heads, share, tokens, positions, sequences, unseen;
     int threads;
     Edge edge;
     Mask mask;
@@ -56,6 +56,7 @@ struct Shape {
         sinks = chance.one_in(4);
         mask_by_head = mask != Mask::none && chance.one_in(8);
         no_number = chance.one_in(8);
+        unseen = mask != Mask::none && chance.one_in(3) ? chance.among(0, positions - 1) : 0;
     }
 
     /// Whether the kernels compute it: llama.cpp's own attention has other bits for other numbers of tokens.
@@ -75,11 +76,11 @@ struct Shape {
     std::string said() const {
         constexpr const char * MASKS[] = {"no mask", "causal", "window", "holes", "sequences", "hidden"};
         return text("attention, keys %s, values %s, %d and %d wide, %d heads by %d, %d tokens to %d positions, "
-                    "%d sequences, %d threads, %s, bias %g, cap %g%s%s%s, guard %s",
+                    "%d sequences, %d threads, %s, %d unseen, bias %g, cap %g%s%s%s, guard %s",
                     ggml_type_name(keys), ggml_type_name(values), static_cast<int>(dk), static_cast<int>(dv),
                     static_cast<int>(heads), static_cast<int>(share), static_cast<int>(tokens),
                     static_cast<int>(positions), static_cast<int>(sequences), threads, MASKS[static_cast<int>(mask)],
-                    bias, cap, sinks ? ", sinks" : "", mask_by_head ? ", a mask a head" : "",
+                    static_cast<int>(unseen), bias, cap, sinks ? ", sinks" : "", mask_by_head ? ", a mask a head" : "",
                     no_number ? ", one key no number" : "", edge == Edge::behind ? "behind" : "before");
     }
 };
@@ -95,6 +96,9 @@ std::vector<float> normals(Chance & chance, int64_t count, float size) {
 /// What the position `p` adds to a score of token `t`; minus infinity hides it.
 float seen(const Shape & s, Chance & chance, int64_t t, int64_t p) {
     const int64_t own = s.positions - s.tokens + t;
+    if (p >= s.positions - s.unseen) {
+        return HIDDEN;
+    }
     switch (s.mask) {
         case Mask::causal:
             return p <= own ? (s.bias != 0.0f ? static_cast<float>(p - own) / 8.0f : 0.0f) : HIDDEN;
@@ -227,26 +231,28 @@ struct Memory {
         return {packed, Layout::view(chance, packed.type, packed.width, rows, heads, c.shape.sequences), c.shape.edge};
     }
 
-    /// The mask of some tokens, which must have no gaps.
-    Placed mask(int64_t first, int64_t count) const {
+    /// The mask of some tokens for the first positions, which must have no gaps.
+    Placed mask(int64_t first, int64_t count, int64_t positions) const {
         const int64_t matrices = c.mask.rows / c.shape.tokens;
-        Packed part{c.mask.type, c.mask.width, matrices * count, {}, {}};
-        for (int64_t m = 0; m < matrices; m++) {
-            const auto begin = c.mask.bytes.begin() + (m * c.shape.tokens + first) * c.mask.row_size();
-            part.bytes.insert(part.bytes.end(), begin, begin + count * c.mask.row_size());
+        Packed part{c.mask.type, positions, matrices * count, {}, {}};
+        for (int64_t row = 0; row < matrices * count; row++) {
+            const int64_t whole = row / count * c.shape.tokens + first + row % count;
+            const auto begin = c.mask.bytes.begin() + whole * c.mask.row_size();
+            part.bytes.insert(part.bytes.end(), begin, begin + part.row_size());
         }
         const int64_t heads = c.shape.mask_by_head ? c.shape.queries() : 1;
         return {part, Layout::plain(part.type, part.width, count, heads, c.shape.sequences), c.shape.edge};
     }
 
-    /// The results of `count` tokens from `first` on: (sequence, token, head, number).
-    std::vector<float> attend(int64_t first, int64_t count, int threads) const {
+    /// The results of `count` tokens from `first` on: (sequence, token, head, number); without the last, unseen positions.
+    std::vector<float> attend(int64_t first, int64_t count, int threads, int64_t unseen = 0) const {
         const Computation computation(c.shape.edge, threads);
-        const Placed some = mask(first, count);
+        const int64_t positions = c.shape.positions - unseen;
+        const Placed some = mask(first, count, positions);
         ggml_tensor * const masked = c.shape.mask == Mask::none ? nullptr : computation.tensor(some);
         ggml_tensor * const result = ggml_flash_attn_ext(
-            computation.context(), computation.tensor(q.part(first, count)), computation.tensor(k),
-            computation.tensor(v), masked, c.scale(), c.shape.bias, c.shape.cap);
+            computation.context(), computation.tensor(q.part(first, count)),
+            computation.tensor(k.part(0, positions)), computation.tensor(v.part(0, positions)), masked, c.scale(), c.shape.bias, c.shape.cap);
         if (c.shape.sinks) {
             ggml_flash_attn_ext_add_sinks(result, computation.tensor(sinks));
         }
@@ -305,6 +311,8 @@ void check_attention(Campaign & campaign, Chance & chance) {
     for (int threads = 1; threads <= 4; threads++) {
         compare(0, shape.tokens, threads);
     }
+    same_bits(campaign, memory.attend(0, shape.tokens, shape.threads, shape.unseen).data(), all.data(),
+              static_cast<int64_t>(all.size()), "with positions that no token sees, and without");
     for (int64_t token = 0; token < shape.tokens; token += 1 + shape.tokens / 4) {
         compare(token, 1, static_cast<int>(chance.among(1, 4)));
     }

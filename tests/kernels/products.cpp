@@ -8,6 +8,9 @@
 
 #include <numeric>
 
+// Not there in a library without the kernels.
+extern "C" __attribute__((weak)) bool outrider_want_rows(const void * weights, const uint64_t * bits);
+
 namespace check {
 namespace {
 
@@ -333,6 +336,31 @@ void compare_packed(Campaign & campaign, const Shape & shape, const std::vector<
     }
 }
 
+/// Compares rows that are wanted, as of an output layer (wanted.h), with the same ones among all.
+void compare_wanted(Campaign & campaign, const Shape & shape, const std::vector<float> & all, const Placed & weights,
+                    const Placed & tokens, uint64_t bits) {
+    if (!campaign.bits || !shape.is_ours() || shape.n2 * shape.n3 * shape.r2 * shape.r3 != 1) {
+        return;
+    }
+    const Computation computation(shape.edge, shape.threads);
+    ggml_tensor * const product =
+        ggml_mul_mat(computation.context(), computation.tensor(weights), computation.tensor(tokens));
+    ggml_set_name(product, "result_output");
+    if (!outrider_want_rows(weights.data(), &bits)) {
+        throw Broken("no rows can be wanted");
+    }
+    const std::vector<float> found = computation.run(product);
+    outrider_want_rows(weights.data(), nullptr);
+    for (int64_t place = 0; place < static_cast<int64_t>(all.size()); place++) {
+        const int64_t row = place % shape.rows;
+        if (bits >> row / FEW_ROWS & 1) {
+            same_bits(campaign, &found[place], &all[place], 1, text("wanted row %d", static_cast<int>(row)));
+        } else if (row < shape.rows - FEW_ROWS && found[place] != -INFINITY) {  // The last tile repeats rows.
+            throw Broken(text("row %d is not wanted, and is %g", static_cast<int>(row), found[place]));
+        }
+    }
+}
+
 }  // namespace
 
 void check_product(Campaign & campaign, Chance & chance) {
@@ -371,9 +399,17 @@ void check_product(Campaign & campaign, Chance & chance) {
     const int64_t first = chance.among(0, shape.columns - 1), count = chance.among(1, shape.columns - first);
     compare_packed(campaign, shape, all, packed, tokens, first, count, static_cast<int>(chance.among(1, 4)));
     compare_part(campaign, shape, all, weights, tokens, first, count, static_cast<int>(chance.among(1, 4)));
+    compare_wanted(campaign, shape, all, weights, tokens, chance.bits());
 }
 
 namespace {
+
+/// Rows first..first + count of some.
+Packed rows_of(const Packed & all, int64_t first, int64_t count) {
+    const auto bytes = all.bytes.begin() + first * all.row_size();
+    const auto values = all.values.begin() + first * all.width;
+    return {all.type, all.width, count, {bytes, bytes + count * all.row_size()}, {values, values + count * all.width}};
+}
 
 /// Each token's experts, all different, in rows that lie `stride` numbers apart.
 struct Chosen {
@@ -478,6 +514,14 @@ void check_experts(Campaign & campaign, Chance & chance) {
         same_bits(campaign, multiply_some(token, 1, threads).data(), together.data() + token * used * shape.rows,
                   used * shape.rows,
                   text("token %d with %d threads, alone and among all", static_cast<int>(token), threads));
+    }
+    if (shape.is_ours()) {
+        const auto place = [&](const Packed & some) {
+            return Placed(some, Layout::plain(some.type, some.width, some.rows), shape.edge);
+        };
+        const Placed alone = place(rows_of(packed, chosen.experts[0] * shape.rows, shape.rows));
+        same_bits(campaign, multiply(alone, place(rows_of(drawn.packed, 0, 1)), shape.threads, shape.edge).data(),
+                  together.data(), shape.rows, "an expert and a plain product with its weights");
     }
     compare_packed_experts(campaign, shape, packed, all, together, [&](const Computation & computation, auto * experts) {
         return ggml_mul_mat_id(computation.context(), experts, computation.tensor(tokens), computation.tensor(ids));

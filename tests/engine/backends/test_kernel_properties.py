@@ -1,15 +1,24 @@
 """The kernels of the installed library, tried with cases of chance by the program in tests/kernels."""
 
-from helpers.weights.kernels_check import check, check_of_installed, needs_linux
+import re
+
+import pytest
+
+from engine.backends.llama_cpp.library import computes_alike
+from helpers.weights.kernels_check import SOURCES, check, check_of_installed, needs_linux
 
 pytestmark = needs_linux
-CASES = 50
+CASES = 40
+LISTED = re.search(r"TYPES\[\] = \{(.*?)\};", (SOURCES / "products.cpp").read_text("utf-8"), re.DOTALL)
+assert LISTED
+TYPES = [name.lower().replace("_k", "_K") for name in re.findall(r"GGML_TYPE_(\w+)", LISTED[1])]
 
 
-def test_products_and_attention_keep_their_rules() -> None:
-    """Right, within their memory, and a token's bits the same alone and among others, with any number of threads."""
-    said = check(check_of_installed(), "--seed", "1", "--cases", str(CASES))
-    assert "held" in said
+@pytest.mark.parametrize("name", TYPES)
+def test_products_experts_and_attention_keep_their_rules(name: str) -> None:
+    """Right, within their memory, and a token's bits the same alone and among others, packed, with any threads."""
+    said = check(check_of_installed(), "--seed", "1", "--cases", str(CASES), "--type", name)
+    assert ("same bits" if computes_alike() else "held") in said
 
 
 def test_a_wrong_call_is_refused() -> None:
