@@ -184,6 +184,14 @@ def _kill(folder: Path, models: tuple[Path, ...], seed: int, kills: int) -> tupl
     return scripted.safe + real.safe, scripted.ends + real.ends
 
 
+@pytest.mark.alone
+def test_a_few_kills_of_a_window(tmp_path: Path) -> None:
+    profile = Profile(tmp_path / "scripted", 3)
+    for number in range(3):
+        profile.kill_once(number)
+    assert profile.safe > 3
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(5_400)
 def test_kills_of_a_window(tmp_path: Path, bundled_target: Path, bundled_draft: Path, campaign: Campaign) -> None:

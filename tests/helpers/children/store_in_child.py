@@ -1,16 +1,12 @@
-"""Keep conversations until killed. Run as `python -m helpers.children.store_in_child FILE SEED [BYTES]`.
+"""Keep conversations until killed. Run as `python -m helpers.children.store_in_child FILE SEED`.
 
 It tells what it does, a JSON line each: `{"step": …}` before a step is handed over, `{"done": seconds}` after it (the
-system's monotonic clock). Lines about trouble: `{"trouble": class name or null}`. BYTES limits the size of files, the
-way a full disk does, until a line comes on standard input.
+system's monotonic clock). Lines about trouble: `{"trouble": class name or null}`.
 """
 
 import json
 import random
-import resource
-import signal
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -153,28 +149,13 @@ class Person:
 
 
 def main() -> None:
-    """Run until killed; with a limit, until the second line on standard input."""
+    """Run until killed."""
     path, seed = Path(sys.argv[1]), int(sys.argv[2])
-    keeper = ConversationStore(Store.open(path), _told, retry_s=0.2)
-    person = Person(keeper, seed)
-    again = threading.Event()
-    if len(sys.argv) > 3:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), hard))
-        threading.Thread(target=_listen, args=(again, hard), daemon=True).start()
+    person = Person(ConversationStore(Store.open(path), _told, retry_s=0.2), seed)
     pause = random.Random(seed)
-    while not again.is_set():
+    while True:
         person.step()
         time.sleep(pause.choice((0.0, 0.002, 0.016, 0.03)))
-    _tell(closed=keeper.close(10.0))
-
-
-def _listen(again: threading.Event, hard: int) -> None:
-    sys.stdin.readline()
-    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-    sys.stdin.readline()
-    again.set()
 
 
 def _told(error: StoreError | None) -> None:
