@@ -11,13 +11,15 @@ import pytest
 
 from helpers.campaigns import Campaign
 from helpers.models.mutated_headers import mutated, run_batch
-from helpers.paths import SHARED_MODELS
+from helpers.paths import BUNDLED_MODELS, SHARED_MODELS
 from helpers.processes import run_engine
 
 HANG_S = 20.0
-READ_GGUF, READ_SAFETENSORS, LOAD_GGUF, LOAD_SAFETENSORS, LISTED = 5_000, 2_000, 350, 150, 500
+READ_GGUF, READ_SAFETENSORS, LOAD_GGUF, LOAD_SAFETENSORS, LISTED = 5_000, 2_000, 2_000, 150, 500
 _BATCH = 50
 _HEADER = 4_000
+REAL_MODELS = [*sorted(BUNDLED_MODELS.glob("*.gguf")), *sorted(SHARED_MODELS.glob("gguf/**/*.gguf"))]
+OF_EACH_KIND = ("demo-target.Q8_0", "demo-draft.Q8_0", "stories260K-Q8_0", "stories-mamba131K-F32", "babyllama105-F32")
 
 
 def _safetensors() -> Path:
@@ -43,8 +45,11 @@ def test_a_few_headers_are_read(bundled_draft: Path, tmp_path: Path) -> None:
     assert figures["ModelFileBroken"] > 50
 
 
-def test_a_few_are_loaded(bundled_draft: Path, tmp_path: Path) -> None:
-    _judge(run_batch("load", bundled_draft, tmp_path, random.Random().randrange(2**32), 8))
+@pytest.mark.parametrize(
+    "model", [path for path in REAL_MODELS if path.stem in OF_EACH_KIND], ids=lambda path: path.stem
+)
+def test_a_few_are_loaded(model: Path, tmp_path: Path) -> None:
+    _judge(run_batch("load", model, tmp_path, random.Random().randrange(2**32), 15))
 
 
 def _list_all(model: Path, folder: Path, seed: int, tries: int) -> None:
@@ -70,8 +75,14 @@ def test_a_few_are_listed(bundled_draft: Path, tmp_path: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize(("way", "whole"), [("read", READ_GGUF), ("load", LOAD_GGUF)])
-def test_mutated_gguf(way: str, whole: int, bundled_draft: Path, tmp_path: Path, campaign: Campaign) -> None:
-    campaign.note(**_judge(run_batch(way, bundled_draft, tmp_path, campaign.seed, campaign.tries(whole))))
+def test_mutated_gguf(way: str, whole: int, tmp_path: Path, campaign: Campaign) -> None:
+    """The draft's header is read, and those of all models in turn are loaded."""
+    models = REAL_MODELS if way == "load" else REAL_MODELS[:1]
+    tries, answers = -(-campaign.tries(whole) // len(models)), []
+    for number, model in enumerate(models):
+        (tmp_path / str(number)).mkdir()
+        answers += run_batch(way, model, tmp_path / str(number), campaign.seed + number, tries)
+    campaign.note(**_judge(answers))
 
 
 @pytest.mark.soak

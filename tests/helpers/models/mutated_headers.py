@@ -75,7 +75,8 @@ def mutated(data: bytes, drawn: random.Random) -> bytes:
     return bytes(changed)
 
 
-def _header_size(path: Path) -> int:
+def header_size(path: Path) -> int:
+    """Return the bytes before a model's weights."""
     if path.suffix == ".gguf":
         return read_gguf(path).data_start
     with path.open("rb") as file:
@@ -98,7 +99,9 @@ def _read(model: Path) -> None:
 
 def _load(model: Path) -> None:
     with load(LoadConfig(model, threads=1)) as decoder:
-        decoder.generate("a", raw=True, max_tokens=4)
+        decoder.generate("a", raw=True, max_tokens=50)
+        decoder.attach_draft(LoadConfig(model, threads=1))
+        decoder.generate("ab", raw=True, max_tokens=50, lookahead=4)
 
 
 def main(way: str, model: Path, folder: Path, seed: int, tries: int) -> None:
@@ -112,7 +115,7 @@ def main(way: str, model: Path, folder: Path, seed: int, tries: int) -> None:
     path = place / model.name
     path.unlink(missing_ok=True)
     given = path if model.suffix == ".gguf" else place
-    size, whole = _header_size(model), model.read_bytes()
+    size, whole = header_size(model), model.read_bytes()
     for _ in range(tries):
         path.write_bytes(mutated(whole[:size], drawn) + whole[size:])
         began = time.perf_counter()
