@@ -11,8 +11,6 @@ from engine.sampling.candidates import Candidates, Drawn
 from engine.sampling.distribution import (
     candidates,
     distribution,
-    logprob,
-    sample,
 )
 
 CUTS: tuple[dict[str, Any], ...] = (
@@ -60,19 +58,6 @@ def test_candidates_are_the_distribution(cut: dict[str, Any], size: int, sharpne
             assert below - 1e-6 <= u <= below + known[token] + 1e-6
 
 
-@pytest.mark.parametrize("ties", [(0.0, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0)])
-def test_top_k_of_equals_takes_the_lowest(ties: tuple[float, ...]) -> None:
-    found = candidates(np.array(ties, dtype=np.float32), SamplingConfig(1.0, top_k=2), ())
-    assert found.dense().tolist() == [0.5, 0.5, 0.0, 0.0]
-
-
-def test_top_k_where_a_sample_of_the_logits_misleads() -> None:
-    logits = np.zeros(40_000, dtype=np.float32)
-    logits[::16] = 1.0 + np.random.default_rng(0).permutation(2500) / 2500
-    kept = np.flatnonzero(candidates(logits, SamplingConfig(1.0, top_k=100), ()).dense())
-    assert set(kept) == set(np.argsort(-logits)[:100])
-
-
 def test_weights_without_mass_are_an_error() -> None:
     for weights in (np.zeros(3), np.array([1.0, np.nan])):
         with pytest.raises(DegenerateDistribution, match="sum to zero"):
@@ -94,26 +79,6 @@ def test_ids_beyond_the_logits_have_no_probability() -> None:
         assert found[5] == 0.0
         assert found.dense()[4:].tolist() == [0.0, 0.0]
         assert found.at(np.array([0, 5])).tolist() == [1.0 / (2 if cut else 4), 0.0]
-
-
-@pytest.mark.parametrize("count", [511, 513, 4096, 50_257])
-def test_quantile_of_a_large_vocabulary(count: int) -> None:
-    """In blocks as token by token: the same index, wherever the mass lies."""
-    rng = np.random.default_rng(count)
-    probs = rng.random(count) ** 8 * (rng.random(count) > 0.5)
-    sums = probs.cumsum()
-    for u in rng.random(200):
-        assert sample(probs, u) == int(sums.searchsorted(u * sums[-1], "right"))
-    alone = np.zeros(count)
-    alone[count - 1] = 0.25
-    assert {sample(alone, u) for u in (0.0, 0.5, np.nextafter(1.0, 0.0), 1.0)} == {count - 1}
-
-
-@pytest.mark.parametrize("away", [0.0, 500.0, -500.0])
-def test_logprob_is_of_the_row(away: float) -> None:
-    row = np.random.default_rng(5).normal(scale=3.0, size=5000).astype(np.float32)
-    known = row.astype(np.float64) - np.log(np.exp(row.astype(np.float64)).sum())
-    assert [logprob(row + np.float32(away), token) for token in (0, 17)] == pytest.approx(known[[0, 17]], abs=1e-4)
 
 
 def test_what_a_mask_leaves_out_is_no_candidate() -> None:

@@ -76,44 +76,6 @@ def test_rewind_to_any_place(open_model: OpenModel, name: str) -> None:
         backend.truncate(length)
 
 
-@pytest.mark.parametrize("name", RECURRENT)
-def test_recurrent_state_goes_back_to_its_mark(open_model: OpenModel, name: str) -> None:
-    backend = open_model(name)
-    assert backend.rewind.kind == "snapshots"
-    single = _one_by_one(backend, TEXT)
-    backend.truncate(0)
-    backend.forward(TEXT[:4], 0)
-    backend.mark()
-    with pytest.raises(RewindNotSupported):
-        backend.truncate(3)
-    for kept in (4, 6, 5, 4, 7):
-        backend.forward([*TEXT[backend.length : 8], 9, 10], 0)
-        backend.truncate(kept)
-        assert backend.length == kept
-        assert list(backend.tokens) == TEXT[:kept]
-        # What is kept behind the mark is replayed with the next forward.
-        assert np.abs(backend.forward([TEXT[kept]], 1)[0] - single[kept]).max() < 0.05
-        backend.truncate(kept)
-
-
-@pytest.mark.parametrize("name", RECURRENT)
-def test_many_partial_rewinds_in_a_row(open_model: OpenModel, name: str) -> None:
-    """Round after round with a part accepted, over more tokens than one batch takes."""
-    backend = open_model(name)
-    rng = np.random.default_rng(1)
-    text = [int(token) for token in rng.integers(3, 250, size=200)]
-    single = _one_by_one(backend, text)
-    backend.truncate(0)
-    backend.forward(text[:2], 0)
-    while backend.length < 190:
-        place = backend.length
-        backend.mark()
-        rows = backend.forward([*text[place : place + 3], 7, 7, 7], 6)
-        assert np.abs(rows[:3] - single[place : place + 3]).max() < 0.05
-        backend.truncate(place + 3)
-        assert list(backend.tokens) == text[: place + 3]
-
-
 @pytest.mark.parametrize("name", ["stories260K-F32", "stories-mamba131K-F32"])
 def test_long_forward_is_cut_into_batches(open_model: OpenModel, name: str) -> None:
     backend = open_model(name)
@@ -166,22 +128,6 @@ def test_abandoned_forward_leaves_the_cache_as_it_was(open_model: OpenModel) -> 
     backend.watch(None)
     cancel.cancel()
     backend.forward([1], 1)
-
-
-def test_abandoned_forward_of_a_recurrent_model(open_model: OpenModel) -> None:
-    backend, cancel = open_model("stories-mamba131K-F32"), CancelToken()
-    single = _one_by_one(backend, TEXT)
-    backend.truncate(0)
-    backend.forward(TEXT[:6], 0)
-    backend.mark()
-    backend.watch(cancel)
-    cancel.cancel()
-    with pytest.raises(Cancelled):
-        backend.forward(TEXT[6:], 1)
-    cancel.clear()
-    held = backend.length
-    assert list(backend.tokens) == TEXT[:held]
-    assert np.abs(backend.forward(TEXT[held:], 6) - single[6:]).max() < 0.05
 
 
 def test_closing(open_model: OpenModel) -> None:
