@@ -87,6 +87,20 @@ class _Recorder:
         self.states.extend(states.copy())
 
 
+def states_of(decoder: SpeculativeDecoder, text: Sequence[int]) -> NDArray[np.float32]:
+    """Return the states of a text that the heads read; the target is shown to them again then."""
+    heads, target = decoder.heads, decoder.target
+    assert heads is not None
+    assert target is not None
+    recorder = _Recorder(heads.state_layers)
+    target.show_states(recorder)
+    target.truncate(0)
+    for start in range(0, len(text), PIECE):
+        target.forward(text[start : start + PIECE], 1)
+    target.show_states(heads)
+    return np.stack(recorder.states)
+
+
 def compare_proposals(
     decoder: SpeculativeDecoder,
     chain: Chain,
@@ -99,9 +113,8 @@ def compare_proposals(
     `chain`: from tokens, the states of all but the last, and proposals, the rows that these are drawn from.
     Gives how many rows were compared, and how far behind the text the last of them lay.
     """
-    heads, target = decoder.heads, decoder.target
+    heads = decoder.heads
     assert heads is not None
-    assert target is not None
     rows: list[tuple[list[int], int, NDArray[np.float32]]] = []
     original = heads.forward
 
@@ -115,12 +128,7 @@ def compare_proposals(
     result = follow_heads(decoder, prompt, **{"lookahead": 4, "max_tokens": 40} | options)
     assert result.stats.rejected > 5
     text = [*prompt, *result.tokens]
-    recorder = _Recorder(heads.state_layers)
-    target.show_states(recorder)
-    target.truncate(0)
-    for start in range(0, len(text), PIECE):
-        target.forward(text[start : start + PIECE], 1)
-    states = np.stack(recorder.states)
+    states = states_of(decoder, text)
     compared = behind = 0
     for tokens, own, row in rows[:60]:
         if tokens != text[: len(tokens)]:

@@ -7,20 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.cancel import CancelToken
 from engine.config import LoadConfig
-from engine.constraint import Constraint
 from engine.decoder import SpeculativeDecoder
 from engine.errors import BackendClosed, ModelFileBroken, ModelNotLoaded, ModelNotSupported
-from engine.events import TokenEvent
 from helpers.heads.eagle import write_eagle3
 from helpers.heads.eagle_reference import EagleReference
-from helpers.heads.replies import PROMPT, check_text, compare_proposals, draws_alike, follow_heads, open_with_heads
+from helpers.heads.replies import PROMPT, compare_proposals, follow_heads, open_with_heads
 from helpers.models.gguf_writer import GgufDraft
-from helpers.models.hybrid_model import Size, write_hybrid_model
-from helpers.models.pairs import assert_same_greedy
-
-ENOUGH = 0.001
 
 
 @pytest.fixture(scope="module")
@@ -32,37 +25,6 @@ def head(folder: Path, target: Path) -> Path:
 def decoder(target: Path, head: Path) -> Iterator[SpeculativeDecoder]:
     with open_with_heads(target, head) as opened:
         yield opened
-
-
-HEADS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "own-vocabulary": {"kept": 200},
-    "norms": {"norm_before_residual": True, "norm_before_fc": True},
-    "shared-tensors": {"token_embd__weight": None, "output__weight": None},
-}
-
-
-@pytest.mark.parametrize("kind", HEADS)
-def test_the_text_is_the_targets(kind: str, target: Path, folder: Path) -> None:
-    with open_with_heads(target, write_eagle3(folder / f"{kind}.gguf", target, **HEADS[kind])) as decoder:
-        check_text(decoder, *({"lookahead": lookahead} for lookahead in (1, 3, 8)), tokens=60, least=5)
-
-
-@pytest.mark.parametrize("kind", HEADS)
-def test_proposals_agree_with_the_paper(kind: str, target: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write_eagle3(folder / f"{kind}.gguf", target, **HEADS[kind])
-    reference = EagleReference(path)
-    if kind == "shared-tensors":
-        whole = EagleReference(write_eagle3(folder / "whole.gguf", target))
-        reference.tensors |= {name: whole.tensors[name] for name in ("token_embd.weight", "output.weight")}
-    with open_with_heads(target, path) as decoder:
-        compared, behind = compare_proposals(decoder, reference.chain, monkeypatch)
-        assert compared > 10
-        assert behind > 0
-
-
-def test_the_distribution_is_the_targets(decoder: SpeculativeDecoder) -> None:
-    assert draws_alike(decoder) > ENOUGH
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
@@ -88,30 +50,6 @@ def test_loaded_heads_need_no_method(decoder: SpeculativeDecoder) -> None:
     assert (first.lookahead, first.stats.by_method[0].name) == (4, "eagle3")
 
 
-def test_heads_keep_to_a_constraint(decoder: SpeculativeDecoder) -> None:
-    constraint = Constraint.regex("( w[0-9]{1,3}){12,40}")
-    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=60, lookahead=0, constraint=constraint)
-    for lookahead in (1, 4):
-        result = follow_heads(decoder, lookahead=lookahead, constraint=constraint)
-        assert result.tokens == plain.tokens
-        assert result.stats.proposed > 3
-    assert len(plain.tokens) > 8
-
-
-def test_conversations_go_on(decoder: SpeculativeDecoder) -> None:
-    """The prompt's beginning stays in both caches; a plain reply in between is read anew, with its states."""
-    first = follow_heads(decoder, lookahead=3, max_tokens=30)
-    longer = [*PROMPT, *first.tokens, 50, 51]
-    plain = decoder.generate(longer, temperature=0.0, max_tokens=30, lookahead=0)
-    for _ in range(2):
-        again = follow_heads(decoder, longer, lookahead=3, max_tokens=30)
-        assert again.tokens == plain.tokens
-        assert again.stats.accepted > 0
-    assert follow_heads(decoder, longer, lookahead=3, max_tokens=30).prompt_evaluated == 1
-    fresh = follow_heads(decoder, [1, 60, 61], lookahead=3, max_tokens=30)
-    assert fresh.tokens == decoder.generate([1, 60, 61], temperature=0.0, max_tokens=30, lookahead=0).tokens
-
-
 def test_a_long_prompt(decoder: SpeculativeDecoder, head: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is read in several pieces, by the head too."""
     prompt = [1, *np.random.default_rng(3).integers(260, 320, 180).tolist()]
@@ -120,30 +58,6 @@ def test_a_long_prompt(decoder: SpeculativeDecoder, head: Path, monkeypatch: pyt
     compared, behind = compare_proposals(decoder, EagleReference(head).chain, monkeypatch, prompt, max_tokens=20)
     assert compared > 5
     assert behind > 0
-
-
-@pytest.mark.parametrize("prompt", [[1], [1, 40]])
-def test_a_short_prompt(decoder: SpeculativeDecoder, prompt: list[int]) -> None:
-    plain = decoder.generate(prompt, temperature=0.0, max_tokens=20, lookahead=0)
-    assert follow_heads(decoder, prompt, lookahead=3, max_tokens=20).tokens == plain.tokens
-
-
-def test_ends(decoder: SpeculativeDecoder) -> None:
-    """The end of the context, a stop token, a cancel: nothing else is in the caches, and the next reply works."""
-    plain = decoder.generate(PROMPT, temperature=0.0, lookahead=0)
-    assert plain.finish_reason == "context"
-    assert follow_heads(decoder, lookahead=5, max_tokens=None).tokens == plain.tokens
-    stopped = follow_heads(decoder, lookahead=5, stop_tokens=[plain.tokens[20]])
-    assert stopped.tokens == plain.tokens[: plain.tokens.index(plain.tokens[20]) + 1]
-    cancel = CancelToken()
-
-    def count(event: TokenEvent) -> None:
-        if event.position == 10:
-            cancel.cancel()
-
-    ended = decoder.generate(PROMPT, temperature=0.0, method="eagle3", on_token=count, cancel=cancel)
-    assert ended.finish_reason == "cancelled"
-    assert follow_heads(decoder, lookahead=5).tokens == plain.tokens[:60]
 
 
 @pytest.mark.parametrize(
@@ -158,18 +72,6 @@ def test_other_ways_to_speculate(decoder: SpeculativeDecoder, options: dict[str,
     plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=100, lookahead=0)
     result = decoder.generate(PROMPT, temperature=0.0, max_tokens=100, **options)
     assert result.tokens == plain.tokens
-
-
-def test_a_hybrid_target(folder: Path) -> None:
-    """Recurrent layers go back by snapshots and replays; the replayed tokens' states are read again."""
-    path = write_hybrid_model(folder / "qwen35.gguf", "qwen35", Size(layers=6), seed=1)
-    head = write_eagle3(folder / "qwen35-head.gguf", path)
-    with open_with_heads(path, head) as decoder:
-        plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=40, lookahead=0)
-        for lookahead in (2, 6):
-            result = follow_heads(decoder, lookahead=lookahead, max_tokens=40)
-            assert decoder.target is not None
-            assert_same_greedy(decoder.target, PROMPT, plain, result)
 
 
 def test_nobody_pays_who_does_not_ask(decoder: SpeculativeDecoder) -> None:

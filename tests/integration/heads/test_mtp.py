@@ -1,23 +1,19 @@
 """MTP layers inside a target's own file."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import gguf
 import pytest
 
 from engine.cli.main import main
-from engine.decoder import SpeculativeDecoder
 from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.library.heads import find_heads_of, judge_heads
 from engine.library.scan import scan_folder
-from helpers.heads.mtp import MtpReference, quantised, write_mtp_alone, write_mtp_target
-from helpers.heads.replies import PROMPT, check_text, compare_proposals, draws_alike, follow_heads, open_with_heads
+from helpers.heads.mtp import quantised, write_mtp_alone, write_mtp_target
+from helpers.heads.replies import PROMPT, follow_heads, open_with_heads
 from helpers.models.gguf_writer import GgufDraft
 from helpers.models.hybrid_model import Size
 from helpers.models.pairs import assert_same_greedy
-
-ENOUGH = 0.001
 
 
 @pytest.fixture(scope="module")
@@ -30,31 +26,6 @@ def _cut(target: Path, part: str, path: Path) -> Path:
     draft = GgufDraft.of_file(target)
     draft.tensors = {name: each for name, each in draft.tensors.items() if part not in name}
     return draft.write(path)
-
-
-@pytest.fixture
-def decoder(target: Path) -> Iterator[SpeculativeDecoder]:
-    with open_with_heads(target, target) as opened:
-        yield opened
-
-
-def test_the_text_is_the_targets(decoder: SpeculativeDecoder) -> None:
-    """Its states are recurrent: it goes back by snapshots, and by replays behind long drafts."""
-    assert decoder.target is not None
-    assert decoder.target.rewind.kind == "snapshots"
-    check_text(decoder, *({"lookahead": lookahead} for lookahead in (1, 3, 12)), tokens=60, least=5)
-
-
-def test_proposals_agree_with_the_paper(
-    decoder: SpeculativeDecoder, target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compared, behind = compare_proposals(decoder, MtpReference(target).chain, monkeypatch)
-    assert compared > 10
-    assert behind > 0
-
-
-def test_the_distribution_is_the_targets(decoder: SpeculativeDecoder) -> None:
-    assert draws_alike(decoder) > ENOUGH
 
 
 @pytest.mark.parametrize("kind", ["Q4_K_M", "Q8_0"])
@@ -70,11 +41,6 @@ def test_quantised(tmp_path: Path, kind: str) -> None:
         result = follow_heads(decoder, lookahead=3, max_tokens=40)
         assert assert_same_greedy(decoder.target, PROMPT, plain, result) == 40
         assert result.stats.accepted > result.stats.proposed / 2
-
-
-def test_from_the_first_token(decoder: SpeculativeDecoder) -> None:
-    plain = decoder.generate([1], temperature=0.0, max_tokens=20, lookahead=0)
-    assert follow_heads(decoder, [1], lookahead=3, max_tokens=20).tokens == plain.tokens
 
 
 def test_files_without_the_layer(target: Path, tmp_path: Path) -> None:

@@ -27,11 +27,9 @@ from engine.library.scan import scan_folder
 from engine.loading.open import open_backend
 from helpers.heads.compiled_medusa import NormedStates, PlainMedusa, output_of, states_of, write_medusa_for
 from helpers.heads.eagle import write_plain_target
-from helpers.heads.replies import PROMPT, check_text, compare_proposals, draws_alike, follow_heads, open_with_heads
+from helpers.heads.replies import PROMPT, check_text, follow_heads, open_with_heads
 from helpers.models.pairs import assert_same_greedy
 from helpers.paths import SHARED_MODELS
-
-ENOUGH = 0.001
 
 
 @pytest.fixture(scope="module")
@@ -60,28 +58,6 @@ def test_states_behind_the_norm(target: Path) -> None:
         assert np.abs(np.stack(reader.states)[40:] - states[40:]).max() < 1e-5
     finally:
         backend.close()
-
-
-def test_the_text_is_the_targets(decoder: SpeculativeDecoder) -> None:
-    for result in check_text(decoder, {"lookahead": 1}, {"lookahead": 8}):
-        assert len(result.stats.proposed_by_position) <= 3
-
-
-@pytest.mark.parametrize(("depth", "dtype"), [(1, "F32"), (2, "BF16"), (2, "F16"), (1, "F8_E4M3")])
-def test_proposals_agree_with_the_paper(
-    target: Path, folder: Path, depth: int, dtype: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = write_medusa_for(folder / f"referenced-{depth}-{dtype}", target, depth=depth, dtype=dtype, residual=0.1)
-    with open_with_heads(target, path) as opened:
-        compared, behind = compare_proposals(opened, PlainMedusa(path).chain, monkeypatch)
-        assert compared > 10
-        assert behind > 0
-
-
-@pytest.mark.soak  # Ten seconds each; the draws are those of the other heads.
-@pytest.mark.parametrize("options", [{}, {"tree": "3x3", "lookahead": "default"}])
-def test_the_distribution_is_the_targets(decoder: SpeculativeDecoder, options: dict[str, Any]) -> None:
-    assert draws_alike(decoder, **options) > ENOUGH
 
 
 def test_where_the_state_is_not_known(decoder: SpeculativeDecoder) -> None:

@@ -1,168 +1,32 @@
 """EAGLE-1 and EAGLE-2 heads in folders of safetensors, on targets that transformers runs: chains and trees."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from engine.cancel import CancelToken
 from engine.cli.main import main
 from engine.decoder import SpeculativeDecoder
 from engine.errors import EngineError
-from engine.events import Finished, TokenEvent
 from engine.formats.vocabulary import make_vocabulary
 from engine.library.heads import find_heads_of, judge_heads
 from engine.library.scan import inspect_model, scan_folder
-from helpers.decoding.invariants import check_caches
 from helpers.heads.medusa import write_medusa
-from helpers.heads.replies import PROMPT, check_text, compare_proposals, draws_alike, follow_heads, open_in_folder
-from helpers.heads.rope import LINEAR, LLAMA3, YARN
+from helpers.heads.replies import follow_heads, open_in_folder
+from helpers.heads.rope import LINEAR
 from helpers.heads.torch_eagle import write_torch_eagle
-from helpers.heads.torch_eagle2 import TorchEagle2Reference, write_torch_eagle2
-from helpers.models.pairs import assert_same_greedy
+from helpers.heads.torch_eagle2 import write_torch_eagle2
 from helpers.models.tiny_models import VOCABULARY
-
-ENOUGH = 0.001
-LAYOUTS: dict[str, dict[str, Any]] = {
-    "published": {},
-    "without-bias": {"bias": False, "own_embedding": False, "states": 0.2},
-    "shared-keys": {"shared": 1, "qkv_bias": True, "rope_theta": 500000.0},
-    "two-layers": {"layers": 2, "shared": None},
-}
-STRETCHED: dict[str, dict[str, Any]] = {
-    "linear": {"rope_scaling": LINEAR},
-    "llama3": {"rope_scaling": LLAMA3, "rope_theta": 500000.0},
-    "yarn": {"rope_parameters": YARN | {"rope_theta": 5000.0}, "states": 0.2},
-}
-
-
-@pytest.fixture(scope="module", params=LAYOUTS)
-def opened(request: pytest.FixtureRequest, target: Path, folder: Path) -> Iterator[tuple[SpeculativeDecoder, Path]]:
-    path = write_torch_eagle2(folder / str(request.param), target, **(LAYOUTS | STRETCHED)[str(request.param)])
-    with open_in_folder(target, path) as decoder:
-        yield decoder, path
-
-
-def test_the_text_is_the_targets(opened: tuple[SpeculativeDecoder, Path]) -> None:
-    """Also without a method in the request; more of a tree is accepted than of a chain."""
-    decoder, path = opened
-    ways: list[dict[str, Any]] = [{"lookahead": 3}, {"tree": "3x3"}]
-    if path.name == "published":
-        ways += [{"lookahead": 1}, {"tree": "1x4"}, {"tree": "2x1"}, {"tree": "4x8"}]
-    chain, tree, *_ = check_text(decoder, *({"method": "auto"} | way for way in ways), tokens=60)
-    if path.name == "without-bias":
-        assert tree.stats.accepted > chain.stats.accepted
-
-
-@pytest.mark.parametrize("opened", [*LAYOUTS, *STRETCHED], indirect=True)
-def test_proposals_agree_with_the_paper(
-    opened: tuple[SpeculativeDecoder, Path], target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    decoder, path = opened
-    compared, behind = compare_proposals(decoder, TorchEagle2Reference(path, target).chain, monkeypatch)
-    assert compared > 10
-    assert behind > 0
-
-
-@pytest.mark.parametrize("opened", ["published", "two-layers"], indirect=True)
-def test_nodes_of_a_tree_agree_with_the_paper(
-    opened: tuple[SpeculativeDecoder, Path], target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rows behind nodes that follow one another are those that the formulas give for their path."""
-    decoder, path = opened
-    heads, backend, reference = decoder.heads, decoder.target, TorchEagle2Reference(path, target)
-    assert heads is not None
-    assert backend is not None
-    layers, original = heads.state_layers, heads.grow
-    paths: list[list[int]] = []
-    seen: list[tuple[list[int], list[int], NDArray[np.float32]]] = []
-
-    def watched(tokens: Sequence[int], parents: Sequence[int]) -> Any:
-        if all(parent < 0 for parent in parents):
-            paths.clear()
-        for token, parent in zip(tokens, parents, strict=True):
-            paths.append([*(paths[parent] if parent >= 0 else ()), token])
-        rows = original(tokens, parents)
-        seen.extend((list(heads.tokens), way, row.copy()) for way, row in zip(paths[-len(tokens) :], rows, strict=True))
-        return rows
-
-    monkeypatch.setattr(heads, "grow", watched)
-    follow_heads(decoder, tree="3x4", max_tokens=20)
-    states: list[NDArray[np.float32]] = []
-
-    class Reader:
-        state_layers = layers
-
-        def read_states(self, first: int, tokens: Sequence[int], found: NDArray[np.float32]) -> None:
-            states.extend(found.copy())
-
-    deep = 0
-    for text, way, row in seen[:30]:
-        states.clear()
-        backend.show_states(Reader())
-        backend.truncate(0)
-        backend.forward(text[:-1], 1)
-        expected = reference.chain(text, np.stack(states), [*way, 0])[-1]
-        assert np.abs(row - expected).max() < 1e-4
-        deep += len(way) > 1
-    assert deep > 10
 
 
 @pytest.fixture
 def decoder(target: Path, folder: Path) -> Iterator[SpeculativeDecoder]:
     with open_in_folder(target, write_torch_eagle2(folder / "replies", target)) as opened:
         yield opened
-
-
-@pytest.mark.parametrize("way", [{"lookahead": 3}, {"tree": "3x4"}])
-def test_stops_and_what_follows(decoder: SpeculativeDecoder, way: dict[str, Any]) -> None:
-    """A stop, a conversation that goes on, one that parts from it, cancelling, and the end of the context."""
-    backend = decoder.target
-    assert backend is not None
-    rules: dict[str, Any] = {"repeat_penalty": 1.3, "temperature": 0.0, "max_tokens": 30}
-    plain = decoder.generate(PROMPT, lookahead=0, **rules)
-    pieces = [backend.tokenizer.piece(token).decode("utf-8", "replace").strip() for token in plain.tokens]
-    word = next(filter(None, pieces[8:]), None)
-    stops: dict[str, Any] = {"stop": word} if word else {"stop_tokens": plain.tokens[9]}
-    plain = decoder.generate(PROMPT, lookahead=0, **stops, **rules)
-    result = follow_heads(decoder, **way, **stops, **rules)
-    assert (result.tokens, result.text, result.finish_reason) == (plain.tokens, plain.text, "stop")
-    text = [*PROMPT, *result.tokens]
-    for longer in ([*text, 41, 42], [*text[:-3], 50, 51]):
-        again = follow_heads(decoder, longer, max_tokens=10, **way)
-        assert again.prompt_evaluated <= 6
-        expected = decoder.generate(longer, lookahead=0, temperature=0.0, max_tokens=10)
-        assert_same_greedy(backend, longer, expected, again)
-    cancel, tokens = CancelToken(), list[int]()
-    for event in decoder.stream(PROMPT, temperature=0.0, method="eagle2", cancel=cancel, **way):
-        if isinstance(event, TokenEvent):
-            tokens.append(event.token)
-        if len(tokens) == 5:
-            cancel.cancel()
-        if isinstance(event, Finished):
-            assert event.result.finish_reason == "cancelled"
-    check_caches(decoder, [*PROMPT, *tokens])
-    room = backend.context_length
-    prompt = [*PROMPT, *(40 + place % 40 for place in range(room - len(PROMPT) - 9))]
-    result = follow_heads(decoder, prompt, max_tokens=None, **way)
-    assert result.finish_reason in ("context", "stop")
-    assert_same_greedy(backend, prompt, decoder.generate(prompt, temperature=0.0, lookahead=0), result)
-
-
-@pytest.mark.parametrize(
-    "way",
-    [
-        pytest.param({"tree": "3x3", "lookahead": "default"}, marks=pytest.mark.soak),
-        pytest.param({}, marks=pytest.mark.soak),
-    ],
-)
-def test_the_distribution_is_the_targets(decoder: SpeculativeDecoder, way: dict[str, Any]) -> None:
-    assert draws_alike(decoder, **way) > ENOUGH
 
 
 def _spoiled(path: Path, change: str) -> Path:

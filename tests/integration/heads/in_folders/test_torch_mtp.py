@@ -2,37 +2,27 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from engine.cancel import CancelToken
 from engine.cli.main import main
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import EngineError
-from engine.events import TokenEvent
 from engine.library.heads import judge_heads
 from engine.library.scan import scan_folder
-from helpers.decoding.invariants import check_caches
 from helpers.heads.mtp_formulas import FolderMtpReference
-from helpers.heads.replies import PROMPT, check_text, compare_proposals, draws_alike, follow_heads, open_in_folder
+from helpers.heads.replies import PROMPT, compare_proposals, follow_heads, open_in_folder
 from helpers.heads.torch_eagle import write_torch_target
-from helpers.heads.torch_mtp import SETTINGS, Array, names_of, read_tensors, write_mtp_folder, write_tensors
+from helpers.heads.torch_mtp import SETTINGS, names_of, read_tensors, write_mtp_folder, write_tensors
 from helpers.models.pairs import assert_same_greedy
 from helpers.seldom import often
 
-ENOUGH = 0.001
 TREES = ("deepseek_v3", "glm4_moe")
 ASKED = ["--max-tokens", "8", "--temperature", "0", "--lookahead", "3", "--tokens", "--json", "1,40,41"]
-
-
-def _kinds(*quick: str) -> list[Any]:
-    """All families; those that are not named when there is time."""
-    return [kind if kind in quick else pytest.param(kind, marks=pytest.mark.soak) for kind in SETTINGS]
 
 
 @pytest.fixture(scope="module")
@@ -44,111 +34,6 @@ def written(folder: Path) -> Callable[[str], Path]:
         return path if path.exists() else write_mtp_folder(path, kind, own_output=kind in TREES)
 
     return write
-
-
-@pytest.fixture(scope="module", params=SETTINGS)
-def opened(
-    request: pytest.FixtureRequest, written: Callable[[str], Path]
-) -> Iterator[tuple[SpeculativeDecoder, Path, str]]:
-    path = written(str(request.param))
-    with open_in_folder(path, path) as decoder:
-        yield decoder, path, str(request.param)
-
-
-def test_the_text_is_the_targets(opened: tuple[SpeculativeDecoder, Path, str]) -> None:
-    """Recurrent targets go back by snapshots."""
-    decoder, _, kind = opened
-    assert decoder.target is not None
-    assert (decoder.target.rewind.kind == "any") == (kind in TREES)
-    check_text(decoder, {"lookahead": 1}, {"lookahead": 5}, least=5)
-
-
-def test_proposals_agree_with_the_paper(
-    opened: tuple[SpeculativeDecoder, Path, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    decoder, path, _ = opened
-    compared, behind = compare_proposals(decoder, FolderMtpReference(path).chain, monkeypatch)
-    assert compared > 10
-    assert behind > 1
-
-
-@pytest.mark.soak  # Ten seconds each; the draws are those of the other heads.
-def test_the_distribution_is_the_targets(opened: tuple[SpeculativeDecoder, Path, str]) -> None:
-    assert draws_alike(opened[0]) > ENOUGH
-
-
-@pytest.mark.parametrize("opened", _kinds("deepseek_v3", "qwen3_5_text"), indirect=True)
-def test_trees(opened: tuple[SpeculativeDecoder, Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows behind nodes are those of their paths. Recurrent targets keep to chains."""
-    decoder, path, kind = opened
-    heads, reference = decoder.heads, FolderMtpReference(path)
-    assert decoder.target is not None
-    assert heads is not None
-    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=40, lookahead=0)
-    for tree in ("3x3", "4x8"):
-        result = follow_heads(decoder, tree=tree, max_tokens=40)
-        assert_same_greedy(decoder.target, PROMPT, plain, result)
-        assert result.stats.target_forwards == result.stats.rounds
-        assert (max(result.stats.proposed_by_position) > result.stats.rounds) == (kind in TREES)
-    decoder.generate(PROMPT, temperature=0.0, max_tokens=1, method="mtp", lookahead=3)
-    states = _states_of(decoder, PROMPT)
-    heads.truncate(len(PROMPT))
-    heads.forward([50], 1)
-    rows = heads.grow([51, 60], [-1, -1])
-    deeper = heads.grow([52, 53, 54], [0, 1, 1])
-    for nodes, row in [([51], rows[0]), ([60], rows[1]), ([51, 52], deeper[0]), ([60, 54], deeper[2])]:
-        expected = reference.chain([*PROMPT, 50], states, [*nodes, 0])[-1]
-        assert np.abs(row - expected).max() < 1e-4
-
-
-def _states_of(decoder: SpeculativeDecoder, tokens: list[int]) -> Array:
-    """What leaves the target's last layer, by transformers."""
-    target = decoder.target
-    assert target is not None
-    found: list[Array] = []
-
-    class Recorder:
-        state_layers = decoder.heads.state_layers if decoder.heads is not None else ()
-
-        def read_states(self, first: int, read: object, states: Array) -> None:
-            del found[first:]
-            found.extend(states.copy())
-
-    heads = decoder.heads
-    target.show_states(Recorder())
-    target.truncate(0)
-    target.forward(tokens, 1)
-    target.show_states(heads)
-    return np.stack(found)
-
-
-@pytest.mark.parametrize("opened", _kinds("glm4_moe", "qwen3_next"), indirect=True)
-def test_conversations_and_ends(opened: tuple[SpeculativeDecoder, Path, str]) -> None:
-    """A next turn goes on from the caches; a cancel, a stop token and the context's end leave nothing else in them."""
-    decoder, _, kind = opened
-    assert decoder.target is not None
-    plain = decoder.generate(PROMPT, temperature=0.0, max_tokens=30, lookahead=0)
-    stopped = follow_heads(decoder, lookahead=4, max_tokens=30, stop_tokens=[plain.tokens[9]])
-    assert stopped.tokens == plain.tokens[: plain.tokens.index(plain.tokens[9]) + 1]
-    longer = [*PROMPT, *stopped.tokens, 41, 42]
-    again = follow_heads(decoder, longer, lookahead=4, max_tokens=10)
-    assert again.tokens == decoder.generate(longer, temperature=0.0, max_tokens=10, lookahead=0).tokens
-    assert kind not in TREES or again.prompt_evaluated <= 4
-    assert follow_heads(decoder, [1], lookahead=3, max_tokens=10).stats.accepted > 0
-    cancel = CancelToken()
-
-    def count(event: TokenEvent) -> None:
-        if event.position == 5:
-            cancel.cancel()
-
-    ended = decoder.generate(PROMPT, temperature=0.0, method="mtp", lookahead=4, on_token=count, cancel=cancel)
-    assert ended.finish_reason == "cancelled"
-    check_caches(decoder, [*PROMPT, *ended.tokens])
-    room = decoder.target.context_length
-    prompt = [*PROMPT, *(40 + place % 40 for place in range(room - len(PROMPT) - 9))]
-    result = follow_heads(decoder, prompt, lookahead=12, max_tokens=None)
-    assert result.finish_reason in ("context", "stop")
-    assert_same_greedy(decoder.target, prompt, decoder.generate(prompt, temperature=0.0, lookahead=0), result)
 
 
 @pytest.mark.parametrize("kind", often(["glm4_moe", "qwen3_5_text"], "qwen3_5_text"))

@@ -1,69 +1,24 @@
 """EAGLE-3 heads in folders of safetensors, on targets that transformers runs."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from engine.decoder import SpeculativeDecoder
 from engine.errors import EngineError, ModelFileBroken
 from engine.formats.vocabulary import make_vocabulary
 from engine.library.heads import judge_heads
 from engine.library.scan import scan_folder
-from helpers.heads.medusa import MedusaReference, write_medusa
-from helpers.heads.replies import check_text, compare_proposals, draws_alike, open_in_folder
-from helpers.heads.rope import LLAMA3
-from helpers.heads.torch_eagle import TorchEagleReference, write_torch_eagle
+from helpers.heads.medusa import write_medusa
+from helpers.heads.replies import open_in_folder
+from helpers.heads.torch_eagle import write_torch_eagle
 from helpers.models.tiny_models import VOCABULARY
 
-ENOUGH = 0.001
-LAYOUTS: dict[str, dict[str, Any]] = {
-    "specforge": {},
-    "speculators": {"speculators": True, "norm_before_residual": True},
-    "own-vocabulary": {"kept": 60},
-    "norm-before-fc": {"norm_before_fc": True, "own_embedding": False},
-    "llama3": {"rope_scaling": LLAMA3},
-}
 
-
-@pytest.fixture(params=LAYOUTS)
-def opened(request: pytest.FixtureRequest, target: Path, folder: Path) -> Iterator[tuple[SpeculativeDecoder, Path]]:
-    path = write_torch_eagle(folder / str(request.param), target, **LAYOUTS[str(request.param)])
-    with open_in_folder(target, path) as decoder:
-        yield decoder, path
-
-
-def test_the_text_is_the_targets(opened: tuple[SpeculativeDecoder, Path]) -> None:
-    check_text(opened[0], {"lookahead": 1}, {"lookahead": 4})
-
-
-def test_proposals_agree_with_the_paper(
-    opened: tuple[SpeculativeDecoder, Path], target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    decoder, path = opened
-    compared, behind = compare_proposals(decoder, TorchEagleReference(path, target).chain, monkeypatch)
-    assert compared > 10
-    assert behind > 0
-
-
-@pytest.mark.soak  # Ten seconds; the draws are those of the other heads.
-def test_the_distribution_is_the_targets(target: Path, folder: Path) -> None:
-    with open_in_folder(target, write_torch_eagle(folder / "drawn", target)) as decoder:
-        assert draws_alike(decoder) > ENOUGH
-
-
-def test_medusa(target: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its heads read the last state alone, so a draft has as many tokens as there are heads."""
+def test_medusa_that_tells_of_more_heads(target: Path, folder: Path) -> None:
     path = write_medusa(folder / "medusa", target)
-    with open_in_folder(target, path) as decoder:
-        for result in check_text(decoder, {"lookahead": 1}, {"lookahead": 8}):
-            assert len(result.stats.proposed_by_position) <= 3
-        compared, _ = compare_proposals(decoder, MedusaReference(path, target).chain, monkeypatch)
-        assert compared > 10
     fixed = json.loads((path / "config.json").read_text("utf-8")) | {"medusa_num_heads": 4}
     (path / "config.json").write_text(json.dumps(fixed), "utf-8")
     with pytest.raises(ModelFileBroken, match=r"lacks the tensor '3\.0\.linear\.weight'"), open_in_folder(target, path):
