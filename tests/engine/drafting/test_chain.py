@@ -15,7 +15,7 @@ from engine.drafting.ngram import NgramDrafter, NgramOptions
 from engine.errors import Cancelled
 from helpers.decoding import joint
 from helpers.decoding.fake_backend import FakeBackend
-from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint
+from helpers.decoding.joint import Setting
 from helpers.decoding.ngram import two_core_cost
 from helpers.seldom import often
 
@@ -197,5 +197,5 @@ def test_sampled_text_is_the_targets(temperature: float, monkeypatch: pytest.Mon
     target = FakeBackend(6, 11)
     setting = Setting(target, FakeBackend(6, 23), sampling, SpeculationConfig(lookahead=8), make_drafter=make)
     samples = 2_000
-    assert chi_square_p(draw_many(setting, samples), exact_joint(target, sampling)) >= 0.001
+    assert setting.p_value(samples) >= joint.ENOUGH
     assert min(sources.count("ngram"), sources.count("draft-model")) > samples / 2

@@ -1,12 +1,10 @@
 """Text that n-grams drafted has the target's distribution; and a test of that which can fail."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from engine.backends.base import Logits
 from engine.config import SamplingConfig, SpeculationConfig
 from engine.drafting.base import Draft, GoesOn
 from engine.drafting.ngram import (
@@ -16,11 +14,10 @@ from engine.drafting.ngram import (
 from engine.drafting.prediction import PredictionDrafter
 from helpers.decoding import joint
 from helpers.decoding.fake_backend import FakeBackend
-from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint, p_of_broken
+from helpers.decoding.joint import BROKEN, ENOUGH, KeepsRejected, OneRowLate, Setting
 
 SAMPLES, MANY = 1_000, 4_000
 """The breaks show with 400."""
-ENOUGH, BROKEN = 0.001, 1e-6
 REPETITIVE = (1, 2, 3, 4) * 5
 FULL = SamplingConfig(temperature=1.0)
 COOLER = SamplingConfig(temperature=0.7)
@@ -45,21 +42,6 @@ class ClaimsADraw(NgramDrafter):
         return draft._replace(probs=(np.full(6, 1 / 6),) * len(draft.tokens)) if draft.tokens else draft
 
 
-class KeepsRejected(FakeBackend):
-    """A cache that is rewound one token short, so that the rejected token stays in it."""
-
-    def truncate(self, length: int) -> None:
-        super().truncate(length if length < len(REPETITIVE) else min(length + 1, self.length))
-
-
-class OneRowLate(FakeBackend):
-    """The rows of a verification moved by one."""
-
-    def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
-        rows = super().forward(tokens, n_outputs)
-        return np.concatenate([rows[1:], rows[-1:]]) if n_outputs > 1 else rows
-
-
 @pytest.fixture
 def repetitive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(joint, "PROMPT", REPETITIVE)
@@ -77,8 +59,7 @@ def _setting(sampling: SamplingConfig, kind: type[NgramDrafter], target: type[Fa
 @pytest.mark.parametrize("samples", [SAMPLES, pytest.param(MANY, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("sampling", [FULL, COOLER], ids=["t1", "t0.7"])
 def test_sampled_text_is_the_targets(sampling: SamplingConfig, samples: int) -> None:
-    counts = draw_many(_setting(sampling, Counted, FakeBackend), samples)
-    assert chi_square_p(counts, exact_joint(FakeBackend(6, 11), sampling)) >= ENOUGH
+    assert _setting(sampling, Counted, FakeBackend).p_value(samples) >= ENOUGH
     assert Counted.proposed > 4 * samples
 
 
@@ -99,8 +80,7 @@ def test_sampled_text_with_a_prediction_is_the_targets(sampling: SamplingConfig)
     setting = Setting(
         FakeBackend(6, 11), FakeBackend(6, 11), sampling, SpeculationConfig(lookahead=8), make_drafter=make
     )
-    counts = draw_many(setting, SAMPLES)
-    assert chi_square_p(counts, exact_joint(FakeBackend(6, 11), sampling)) >= ENOUGH
+    assert setting.p_value(SAMPLES) >= ENOUGH
     assert proposed > 2 * SAMPLES
 
 
@@ -112,5 +92,4 @@ def test_sampled_text_with_a_prediction_is_the_targets(sampling: SamplingConfig)
     ids=lambda broken: str(broken.__name__),
 )
 def test_broken_on_purpose_fails(sampling: SamplingConfig, kind: type[NgramDrafter], target: type[FakeBackend]) -> None:
-    exact = exact_joint(FakeBackend(6, 11), sampling)
-    assert p_of_broken(_setting(sampling, kind, target), exact, SAMPLES, BROKEN) < BROKEN
+    assert _setting(sampling, kind, target).broken_p_value(SAMPLES) < BROKEN

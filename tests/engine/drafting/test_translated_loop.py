@@ -17,7 +17,7 @@ from engine.events import Finished, GenerationResult, RoundEvent, TokenEvent
 from engine.generation.loop import GenerationLoop
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import PieceTokenizer
-from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint, p_of_broken
+from helpers.decoding.joint import BROKEN, ENOUGH, Setting
 from helpers.decoding.loop_plans import loop_plan
 
 # Through the loop ---------------------------------------------------------------------------------------------------
@@ -141,7 +141,6 @@ def test_a_round_late_in_a_reply_costs_no_more() -> None:
 
 SAMPLES, MANY = 600, 1_800
 """The break shows with 200."""
-ENOUGH, BROKEN = 0.001, 1e-6
 
 
 def _setting(temperature: float, kind: type[TranslatedDrafter], rewind: Rewind) -> Setting:
@@ -158,8 +157,7 @@ def _setting(temperature: float, kind: type[TranslatedDrafter], rewind: Rewind) 
 @pytest.mark.parametrize("samples", [SAMPLES, pytest.param(MANY, marks=pytest.mark.soak)])
 @pytest.mark.parametrize(("temperature", "rewind"), [(0.7, KINDS[0]), (1.0, KINDS[1])])
 def test_joint_distribution_is_the_targets(temperature: float, rewind: Rewind, samples: int) -> None:
-    setting = _setting(temperature, TranslatedDrafter, rewind)
-    assert chi_square_p(draw_many(setting, samples), exact_joint(setting.target, setting.sampling)) >= ENOUGH
+    assert _setting(temperature, TranslatedDrafter, rewind).p_value(samples) >= ENOUGH
 
 
 class Boasts(TranslatedDrafter):
@@ -172,5 +170,4 @@ class Boasts(TranslatedDrafter):
 
 
 def test_invented_probabilities_are_noticed() -> None:
-    setting = _setting(1.0, Boasts, Rewind("any"))
-    assert p_of_broken(setting, exact_joint(setting.target, setting.sampling), SAMPLES, BROKEN) < BROKEN
+    assert _setting(1.0, Boasts, Rewind("any")).broken_p_value(SAMPLES) < BROKEN

@@ -17,9 +17,9 @@ from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.vocabulary import COMMON, LEAST, ROWS, DraftVocabulary
 from engine.sampling.candidates import Candidates
 from helpers.decoding.fake_backend import FakeBackend
-from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint
+from helpers.decoding.joint import BROKEN, ENOUGH, Setting
 
-VOCABULARY, ENOUGH = 8, 0.001
+VOCABULARY = 8
 
 
 def _wanted(bits: NDArray[np.uint64], size: int, rows: int = ROWS) -> NDArray[np.bool_]:
@@ -98,7 +98,7 @@ def test_the_joint_distribution_is_the_targets(sampling: SamplingConfig, tree: t
     likeliest = {int(target.row([1, 2, *path]).argmax()) for path in ([], [0], [1], [2])}
     assert likeliest - {0, 1, 2}, "the draft must lack what the target loves"
     setting = Setting(target, draft, sampling, SpeculationConfig(lookahead=3, tree=tree))
-    assert chi_square_p(draw_many(setting, 6_000 if tree is None else 2_000), exact_joint(target, sampling)) >= ENOUGH
+    assert setting.p_value(6_000 if tree is None else 2_000) >= ENOUGH
     assert draft.bits is None, "after the reply the model is whole again"
 
 
@@ -116,7 +116,7 @@ def test_claiming_the_whole_distribution_fails(monkeypatch: pytest.MonkeyPatch) 
     drawn = DraftModelDrafter._draw
     monkeypatch.setattr(DraftModelDrafter, "_draw", told)
     setting = Setting(target, draft, SamplingConfig(1.0), SpeculationConfig(lookahead=3))
-    assert chi_square_p(draw_many(setting, 6_000), exact_joint(target, SamplingConfig(1.0))) < 1e-6
+    assert setting.broken_p_value(6_000) < BROKEN
 
 
 # Real models ----------------------------------------------------------------------------------------------------------

@@ -21,11 +21,10 @@ from engine.sampling.distribution import candidates, distribution
 from engine.sampling.rows import Proposal
 from helpers.decoding.compiled_rows import compiled_rows
 from helpers.decoding.fake_backend import FakeBackend
-from helpers.decoding.joint import LENGTH, PROMPT, Prefix, Setting, chi_square_p, draw_many
+from helpers.decoding.joint import BROKEN, ENOUGH, LENGTH, PROMPT, Prefix, Setting, chi_square_p, draw_many
 from helpers.seldom import often
 
 SAMPLES, FEWER = 600, 300
-ENOUGH, BROKEN = 0.001, 1e-6
 PATTERN = "(a[bce]|b|d[^a]|f)[a-e]{2}[ace]{1,2}"
 """Texts of 4 to 6 letters, of which many a beginning leaves few to come, and some one."""
 LETTERS = "abcdef"

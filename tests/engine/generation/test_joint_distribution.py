@@ -22,13 +22,16 @@ from engine.drafting.draft_model import DraftModelDrafter
 from engine.sampling.distribution import distribution
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.joint import (
+    BROKEN,
+    ENOUGH,
     PROMPT,
+    KeepsRejected,
+    OneRowLate,
     Prefix,
     Setting,
     chi_square_p,
     draw_many,
     exact_joint,
-    p_of_broken,
     remembered_distributions,
     total_variation,
     two_sample_p,
@@ -43,8 +46,6 @@ FEWER = 1_000
 """Enough draws for a question that is not the test's own, and for the breaks that show clearly."""
 THREADED, LONGER = 40, 12
 """Replies that are drawn with a real thread, and their tokens."""
-ENOUGH = 0.001
-BROKEN = 1e-6
 VOCABULARY = 6
 TARGET_SEED, DRAFT_SEED = 11, 23
 
@@ -63,14 +64,6 @@ def _draft(vocab_size: int = VOCABULARY, **options: Any) -> FakeBackend:
 
 def _setting(sampling: SamplingConfig, **speculation: Any) -> Setting:
     return Setting(_target(), _draft(), sampling, SpeculationConfig(**speculation))
-
-
-def _p_value(setting: Setting, samples: int = FEWER) -> float:
-    return chi_square_p(draw_many(setting, samples), exact_joint(setting.target, setting.sampling))
-
-
-def _broken_p_value(setting: Setting, most: int = FEWER) -> float:
-    return p_of_broken(setting, exact_joint(setting.target, setting.sampling), most, BROKEN)
 
 
 @cache
@@ -154,7 +147,7 @@ def test_rejection(sampling: SamplingConfig, lookahead: int) -> None:
 def test_a_draft_that_reads_late_and_not_all(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, tokens in {"SHORT_PROMPT": 1, "LONG_PROMPT": 1, "BEGINNING": 0, "STEP": 1}.items():
         monkeypatch.setattr(f"engine.drafting.draft_model.{name}", tokens)
-    assert _p_value(_setting(FULL, lookahead=3)) >= ENOUGH
+    assert _setting(FULL, lookahead=3).p_value(FEWER) >= ENOUGH
 
 
 @pytest.mark.parametrize("lookahead", [pytest.param(1, marks=pytest.mark.soak), 4])
@@ -173,7 +166,7 @@ def test_speculative_against_plain(sampling: SamplingConfig) -> None:
 @pytest.mark.parametrize("temperature", [0.0, 0.3, 2.0])
 def test_draft_with_another_temperature(temperature: float) -> None:
     setting = replace(_setting(FULL, lookahead=2), draft_sampling=SamplingConfig(temperature=temperature))
-    assert _p_value(setting) >= ENOUGH
+    assert setting.p_value(FEWER) >= ENOUGH
 
 
 @pytest.mark.parametrize(
@@ -186,7 +179,7 @@ def test_draft_with_another_temperature(temperature: float) -> None:
     ],
 )
 def test_other_ways_to_speculate(speculation: dict[str, Any]) -> None:
-    assert _p_value(_setting(FULL, **speculation)) >= ENOUGH
+    assert _setting(FULL, **speculation).p_value(FEWER) >= ENOUGH
 
 
 @pytest.mark.parametrize(
@@ -200,13 +193,13 @@ def test_other_ways_to_speculate(speculation: dict[str, Any]) -> None:
     ],
 )
 def test_other_processors(sampling: SamplingConfig) -> None:
-    assert _p_value(_setting(sampling, lookahead=3)) >= ENOUGH
+    assert _setting(sampling, lookahead=3).p_value(FEWER) >= ENOUGH
 
 
 @pytest.mark.parametrize("vocab_size", [VOCABULARY - 1, VOCABULARY + 2])
 def test_padded_vocabularies(vocab_size: int) -> None:
     setting = Setting(_target(), _draft(vocab_size), FULL, SpeculationConfig(lookahead=3))
-    assert _p_value(setting) >= ENOUGH
+    assert setting.p_value(FEWER) >= ENOUGH
 
 
 @pytest.mark.parametrize(
@@ -214,7 +207,7 @@ def test_padded_vocabularies(vocab_size: int) -> None:
 )
 def test_other_caches_of_the_target(rewind: Rewind) -> None:
     setting = Setting(_target(rewind=rewind), _draft(), FULL, SpeculationConfig(lookahead=4))
-    assert _p_value(setting) >= ENOUGH
+    assert setting.p_value(FEWER) >= ENOUGH
 
 
 @pytest.mark.parametrize(
@@ -222,7 +215,7 @@ def test_other_caches_of_the_target(rewind: Rewind) -> None:
 )
 def test_other_caches_of_the_draft(rewind: Rewind) -> None:
     setting = Setting(_target(), _draft(rewind=rewind), FULL, SpeculationConfig(lookahead=4))
-    assert _p_value(setting) >= ENOUGH
+    assert setting.p_value(FEWER) >= ENOUGH
 
 
 @pytest.mark.parametrize("temperature", [0.7, pytest.param(1.0, marks=pytest.mark.soak)])
@@ -247,7 +240,7 @@ def test_all_processors_together(speculation: dict[str, Any], temperature: float
         logit_bias=((0, 0.5), (3, -0.5)),
         banned_tokens=(5,),
     )
-    assert _p_value(_setting(sampling, **speculation)) >= ENOUGH
+    assert _setting(sampling, **speculation).p_value(FEWER) >= ENOUGH
 
 
 @pytest.fixture(params=["rejection", "exact"])
@@ -257,7 +250,7 @@ def overlapped(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_overlap(sampling: SamplingConfig, overlapped: dict[str, Any]) -> None:
-    assert _p_value(_setting(sampling, **overlapped)) >= ENOUGH
+    assert _setting(sampling, **overlapped).p_value(FEWER) >= ENOUGH
 
 
 class Slow(FakeBackend):
@@ -278,22 +271,6 @@ def test_overlap_draws_the_same_on_its_thread(sampling: SamplingConfig, overlapp
 
 
 # Broken on purpose --------------------------------------------------------------------------------------------------
-
-
-class KeepsRejected(FakeBackend):
-    """A cache that is rewound one token short, so that the rejected token stays in it."""
-
-    def truncate(self, length: int) -> None:
-        kept = length if length < len(PROMPT) else min(length + 1, self.length)
-        super().truncate(kept)
-
-
-class OneRowLate(FakeBackend):
-    """The rows of a verification moved by one: the probability of a token is read a position late."""
-
-    def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
-        rows = super().forward(tokens, n_outputs)
-        return np.concatenate([rows[1:], rows[-1:]]) if n_outputs > 1 else rows
 
 
 class OneRowForAll(FakeBackend):
@@ -339,7 +316,7 @@ def sound(request: pytest.FixtureRequest) -> Setting:
 
 def test_accepting_always_fails(sound: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.generation.verifier.accept", lambda *_: True)
-    assert _broken_p_value(sound) < BROKEN
+    assert sound.broken_p_value(FEWER) < BROKEN
 
 
 def test_correction_from_the_target_fails(sound: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -347,29 +324,29 @@ def test_correction_from_the_target_fails(sound: Setting, monkeypatch: pytest.Mo
         return target_probs
 
     monkeypatch.setattr("engine.generation.verifier.residual_distribution", target_itself)
-    assert _broken_p_value(sound) < BROKEN
+    assert sound.broken_p_value(FEWER) < BROKEN
 
 
 def test_rejected_token_in_the_target_fails(sound: Setting) -> None:
-    assert _broken_p_value(replace(sound, target=KeepsRejected(VOCABULARY, TARGET_SEED))) < BROKEN
+    assert replace(sound, target=KeepsRejected(VOCABULARY, TARGET_SEED)).broken_p_value(FEWER) < BROKEN
 
 
 def test_dropping_an_unlikely_token_fails(sound: Setting) -> None:
-    assert _broken_p_value(replace(sound, make_drafter=DropsUnlikely)) < BROKEN
+    assert replace(sound, make_drafter=DropsUnlikely).broken_p_value(FEWER) < BROKEN
 
 
 @pytest.mark.parametrize("sampling", often(SAMPLINGS, "t1"))
 def test_guess_with_old_probabilities_fails(sampling: SamplingConfig) -> None:
     setting = replace(_setting(sampling, overlap="on", lookahead=1), make_drafter=GuessesWithOldProbabilities)
-    assert _broken_p_value(setting, MOST) < BROKEN
+    assert setting.broken_p_value(MOST) < BROKEN
 
 
 def test_row_read_one_late_fails(sound: Setting) -> None:
-    assert _broken_p_value(replace(sound, target=OneRowLate(VOCABULARY, TARGET_SEED))) < BROKEN
+    assert replace(sound, target=OneRowLate(VOCABULARY, TARGET_SEED)).broken_p_value(FEWER) < BROKEN
 
 
 def test_one_row_for_all_positions_fails(sound: Setting) -> None:
-    assert _broken_p_value(replace(sound, target=OneRowForAll(VOCABULARY, TARGET_SEED))) < BROKEN
+    assert replace(sound, target=OneRowForAll(VOCABULARY, TARGET_SEED)).broken_p_value(FEWER) < BROKEN
 
 
 def test_cut_only_in_plain_decoding_fails() -> None:

@@ -21,12 +21,11 @@ from engine.generation.loop import GenerationLoop
 from engine.sampling.acceptance import accept_sibling
 from engine.sampling.candidates import Candidates
 from helpers.decoding.fake_backend import FakeBackend
-from helpers.decoding.joint import PROMPT, Setting, chi_square_p, draw_many, exact_joint, p_of_broken
+from helpers.decoding.joint import BROKEN, ENOUGH, PROMPT, Setting
 from helpers.decoding.loop_plans import loop_plan
 
 SAMPLES, FEWER = 1_500, 600
 MANY = 12_000
-ENOUGH, BROKEN = 0.001, 1e-6
 VOCABULARY = 6
 HOT = SamplingConfig(temperature=0.8)
 CUT = SamplingConfig(temperature=0.8, top_p=0.9, repeat_penalty=1.3)
@@ -53,14 +52,6 @@ def _setting(tree: str, sampling: SamplingConfig = HOT, **speculation: Any) -> S
     return Setting(target, FakeBackend(VOCABULARY, 23), sampling, wanted, make_drafter=Bushy)
 
 
-def _p_value(setting: Setting, samples: int = FEWER) -> float:
-    return chi_square_p(draw_many(setting, samples), exact_joint(setting.target, setting.sampling))
-
-
-def _broken_p_value(setting: Setting) -> float:
-    return p_of_broken(setting, exact_joint(setting.target, setting.sampling), FEWER, BROKEN)
-
-
 @pytest.mark.parametrize(
     "setting",
     [
@@ -72,7 +63,7 @@ def _broken_p_value(setting: Setting) -> float:
 )
 @pytest.mark.parametrize("samples", [SAMPLES, pytest.param(MANY, marks=pytest.mark.soak)])
 def test_the_distribution_is_the_targets(setting: Setting, samples: int) -> None:
-    assert _p_value(setting, samples) >= ENOUGH
+    assert setting.p_value(samples) >= ENOUGH
 
 
 @pytest.mark.soak
@@ -85,7 +76,7 @@ def test_the_distribution_is_the_targets(setting: Setting, samples: int) -> None
     ],
 )
 def test_other_ways_to_propose_trees(setting: Setting) -> None:
-    assert _p_value(setting, MANY) >= ENOUGH
+    assert setting.p_value(MANY) >= ENOUGH
 
 
 # Broken on purpose ----------------------------------------------------------------------------------------------------
@@ -114,7 +105,7 @@ def test_leaving_out_the_residual_fails(
     monkeypatch: pytest.MonkeyPatch, broken: Callable[[Siblings, NDArray[np.float64]], Any]
 ) -> None:
     monkeypatch.setattr("engine.generation.verifier.accept_sibling", broken)
-    assert _broken_p_value(_setting("3x3")) < BROKEN
+    assert _setting("3x3").broken_p_value(FEWER) < BROKEN
 
 
 def test_siblings_of_the_whole_distribution_fail(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +120,7 @@ def test_siblings_of_the_whole_distribution_fail(monkeypatch: pytest.MonkeyPatch
             told = [first.setdefault(parent, probs) for parent, probs in zip(draft.parents, draft.probs, strict=True)]
             return draft._replace(probs=told)
 
-    assert _broken_p_value(replace(_setting("3x3"), make_drafter=Untold)) < BROKEN
+    assert replace(_setting("3x3"), make_drafter=Untold).broken_p_value(FEWER) < BROKEN
 
 
 def test_dropping_unlikely_nodes_fails() -> None:
@@ -147,7 +138,7 @@ def test_dropping_unlikely_nodes_fails() -> None:
                 (-1,) * len(kept) if kept else None,
             )
 
-    assert _broken_p_value(replace(_setting("3x3"), make_drafter=Drops)) < BROKEN
+    assert replace(_setting("3x3"), make_drafter=Drops).broken_p_value(FEWER) < BROKEN
 
 
 # What is proposed -----------------------------------------------------------------------------------------------------

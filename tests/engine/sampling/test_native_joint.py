@@ -11,11 +11,10 @@ from engine.sampling.native_draw import NativeSampler, records_of
 from engine.sampling.rows import Judged
 from helpers.decoding.compiled_rows import compiled_rows
 from helpers.decoding.fake_backend import FakeBackend
-from helpers.decoding.joint import Setting, chi_square_p, draw_many, exact_joint, p_of_broken
+from helpers.decoding.joint import BROKEN, ENOUGH, Setting
 
 SAMPLES, MANY = 1_500, 6_000
 """The breaks show with 100 to 1,200."""
-ENOUGH, BROKEN = 0.001, 1e-6
 RULES = [
     pytest.param(SamplingConfig(1.0), id="t1"),
     pytest.param(SamplingConfig(0.7, top_p=0.9), id="t0.7-top-p0.9"),
@@ -34,20 +33,10 @@ def _setting(sampling: SamplingConfig, **speculation: Any) -> Setting:
     return Setting(FakeBackend(6, 11), FakeBackend(6, 23), sampling, SpeculationConfig(**speculation), rows=rows)
 
 
-def _p_value(sampling: SamplingConfig, samples: int = SAMPLES, **speculation: Any) -> float:
-    setting = _setting(sampling, **speculation)
-    return chi_square_p(draw_many(setting, samples), exact_joint(setting.target, sampling))
-
-
-def _broken_p_value(sampling: SamplingConfig, **speculation: Any) -> float:
-    setting = _setting(sampling, **speculation)
-    return p_of_broken(setting, exact_joint(setting.target, sampling), SAMPLES, BROKEN)
-
-
 @pytest.mark.parametrize("samples", [SAMPLES, pytest.param(MANY, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("sampling", RULES)
 def test_it_is_the_targets_own(sampling: SamplingConfig, samples: int) -> None:
-    assert _p_value(sampling, samples, lookahead=4) >= ENOUGH
+    assert _setting(sampling, lookahead=4).p_value(samples) >= ENOUGH
 
 
 @pytest.mark.parametrize(
@@ -59,7 +48,7 @@ def test_it_is_the_targets_own(sampling: SamplingConfig, samples: int) -> None:
 )
 def test_it_is_with_exact_match_too(sampling: SamplingConfig) -> None:
     """What is cut is the same code; one rule without a history and one with it are quick enough."""
-    assert _p_value(sampling, lookahead=3, acceptance="exact") >= ENOUGH
+    assert _setting(sampling, lookahead=3, acceptance="exact").p_value(SAMPLES) >= ENOUGH
 
 
 @pytest.mark.parametrize(
@@ -71,7 +60,7 @@ def test_it_is_with_exact_match_too(sampling: SamplingConfig) -> None:
     ],
 )
 def test_other_ways_to_speculate(speculation: dict[str, Any]) -> None:
-    assert _p_value(SamplingConfig(1.0), **speculation) >= ENOUGH
+    assert _setting(SamplingConfig(1.0), **speculation).p_value(SAMPLES) >= ENOUGH
 
 
 # Broken on purpose --------------------------------------------------------------------------------------------------
@@ -85,7 +74,7 @@ def test_the_distribution_of_another_position_fails(sampling: SamplingConfig, mo
         return None if records is None else records[size:] + records[:size]
 
     monkeypatch.setattr("engine.generation.verifier.records_of", moved)
-    assert _broken_p_value(sampling, lookahead=4) < BROKEN
+    assert _setting(sampling, lookahead=4).broken_p_value(SAMPLES) < BROKEN
 
 
 @pytest.mark.parametrize("sampling", RULES[:2])
@@ -97,7 +86,7 @@ def test_the_same_numbers_for_all_rounds_fail(sampling: SamplingConfig, monkeypa
         return judge(self, rows, part, proposed, records, 0, history)
 
     monkeypatch.setattr(NativeSampler, "judge", late)
-    assert _broken_p_value(sampling, lookahead=1) < BROKEN
+    assert _setting(sampling, lookahead=1).broken_p_value(SAMPLES) < BROKEN
 
 
 def test_penalties_that_forget_the_round_fail(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,14 +104,14 @@ def test_penalties_that_forget_the_round_fail(monkeypatch: pytest.MonkeyPatch) -
                 break
         return Judged(tokens, kept, logprobs, [])
 
-    assert _p_value(PENALTIES, lookahead=3, acceptance="exact") >= ENOUGH
+    assert _setting(PENALTIES, lookahead=3, acceptance="exact").p_value(SAMPLES) >= ENOUGH
     monkeypatch.setattr(NativeSampler, "judge", forgetful)
-    assert _broken_p_value(PENALTIES, lookahead=3, acceptance="exact") < BROKEN
+    assert _setting(PENALTIES, lookahead=3, acceptance="exact").broken_p_value(SAMPLES) < BROKEN
 
 
 def test_penalties_that_know_only_the_round_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NativeSampler, "_count", lambda *_: 0)
-    assert _broken_p_value(PENALTIES, lookahead=1) < BROKEN
+    assert _setting(PENALTIES, lookahead=1).broken_p_value(SAMPLES) < BROKEN
 
 
 def test_other_tokens_that_leave_the_window_fail(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,4 +119,4 @@ def test_other_tokens_that_leave_the_window_fail(monkeypatch: pytest.MonkeyPatch
     others = array("q", [5, 5])
     place, _ = others.buffer_info()
     monkeypatch.setattr(History, "oldest", property(lambda self: (place, min(self.window, len(self)))))
-    assert _broken_p_value(sampling, lookahead=4) < BROKEN
+    assert _setting(sampling, lookahead=4).broken_p_value(SAMPLES) < BROKEN

@@ -35,6 +35,8 @@ from helpers.decoding.loop_plans import plan_of
 PROMPT = (1, 2)
 LENGTH = 3
 LEAST_EXPECTED = 5.0
+ENOUGH, BROKEN = 0.001, 1e-6
+"""A p-value of what is right, and one of what is broken on purpose."""
 PIECE = 100
 """After so many replies each it is asked whether they are enough."""
 
@@ -77,6 +79,14 @@ class Setting:
                     tokens.append(event.token)
         return tuple(tokens)
 
+    def p_value(self, samples: int) -> float:
+        """Return the p-value of so many draws having the target's own distribution."""
+        return chi_square_p(draw_many(self, samples), exact_joint(self.target, self.sampling))
+
+    def broken_p_value(self, most: int) -> float:
+        """Return the same of as few draws as leave no doubt that something is broken, at most so many."""
+        return p_of_broken(self, exact_joint(self.target, self.sampling), most)
+
     def _shape(self, size: TreeWish) -> TreeShape:
         assert size != "auto"
         return TreeShape(*size, self.target.context_length)
@@ -102,7 +112,7 @@ def draw_many(setting: Setting, samples: int, first_seed: int = 0) -> Counter[Pr
         return Counter(setting.draw(first_seed + seed) for seed in range(samples))
 
 
-def p_of_broken(setting: Setting, joint: Mapping[Prefix, float], most: int, enough: float = 1e-6) -> float:
+def p_of_broken(setting: Setting, joint: Mapping[Prefix, float], most: int, enough: float = BROKEN) -> float:
     """The p-value of something that is broken on purpose, of as few replies as leave no doubt: below `enough`.
 
     `most`: of so many it is told in any case.
@@ -114,6 +124,23 @@ def p_of_broken(setting: Setting, joint: Mapping[Prefix, float], most: int, enou
             if (seed + 1) % PIECE == 0 and (p := chi_square_p(counts, joint)) < enough:
                 return p
     return chi_square_p(counts, joint)
+
+
+class KeepsRejected(FakeBackend):
+    """A cache that is rewound one token short, so that the rejected token stays in it."""
+
+    def truncate(self, length: int) -> None:
+        """Go back, nearly."""
+        super().truncate(length if length < len(PROMPT) else min(length + 1, self.length))
+
+
+class OneRowLate(FakeBackend):
+    """The rows of a verification moved by one: the probability of a token is read a position late."""
+
+    def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
+        """Compute, and move the rows."""
+        rows = super().forward(tokens, n_outputs)
+        return np.concatenate([rows[1:], rows[-1:]]) if n_outputs > 1 else rows
 
 
 @contextmanager
