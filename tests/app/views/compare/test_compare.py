@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractButton
 
 import engine
 from app.state.compare.compare import CompareRequest, CompareRun, CompareSettings
@@ -444,15 +443,6 @@ def test_the_theme_changes_while_they_are_open(open_window: OpenWindow, proof: S
         for dialog in (compare, sweep):
             assert dialog.grab().toImage().pixelColor(3, 3).rgb() == background
         assert sweep.plot.backgroundBrush().color().rgb() == background
-
-
-def test_every_control_of_the_dialogs_says_what_it_is(open_window: OpenWindow, proof: ScriptedCompare) -> None:
-    window = open_window(Script())
-    for dialog in (_compare(window), _sweep(window)):
-        for button in dialog.findChildren(QAbstractButton):
-            assert button.text() or button.accessibleName()
-        for widget in (dialog.prompt, dialog.repeats, dialog.tokens, dialog.sampling, dialog.bar):
-            assert widget.accessibleName()
 
 
 @pytest.mark.parametrize(
