@@ -146,8 +146,7 @@ def pytest_configure():
     from helpers import runs
     from xdist.workermanage import NodeManager
     runs._SILENCE_S, runs._HUNG_S = {silence}, 1.0
-    if runs._SILENCE_S < 10:
-        NodeManager.EXIT_TIMEOUT = 1  # So long a stopped worker is asked before it is killed.
+    NodeManager.EXIT_TIMEOUT = 1  # So long a worker is asked to end before it is killed.
 """
 
 

@@ -142,10 +142,10 @@ class LeftOut:
         self.seen = 0
         self._checked: set[str] = set()
 
-    def look(self) -> None:
-        """At everything that there is in all windows now, whether it is on screen or not."""
+    def look(self, *, shown: bool = False) -> None:
+        """Look at everything that there is in all windows now, whether it is on screen or not, or only what is."""
         for widget in QApplication.allWidgets():
-            if _of_pyqtgraph(widget):
+            if (shown and not widget.isVisible()) or _of_pyqtgraph(widget):
                 continue
             for where, text in texts_of(widget):
                 if text in self._checked:

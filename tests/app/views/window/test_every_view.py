@@ -150,9 +150,15 @@ class Views:
     def told(self, name: str) -> None:
         """Look whether all texts that there are were translated."""
         if self._left_out is not None:
+            self._left_out.look(shown=True)
+            assert not self._left_out.found, f"{name}: not translated:\n{self._left_out}"
+
+    def end(self) -> None:
+        """Look at everything once more, on screen or not."""
+        if self._left_out is not None:
             self._left_out.look()
             assert self._left_out.seen > 100
-            assert not self._left_out.found, f"{name}: not translated:\n{self._left_out}"
+            assert not self._left_out.found, f"not translated:\n{self._left_out}"
 
     def dialog(self, command: str) -> Any:
         """Open the dialog of a command."""
@@ -194,7 +200,9 @@ def views(
         install(qapp, "en")
         return
     with speaking_pseudo(qapp):
-        yield Views(open_window, LeftOut(data_of(tmp_path)), settings, size, tmp_path)
+        opened = Views(open_window, LeftOut(data_of(tmp_path)), settings, size, tmp_path)
+        yield opened
+        opened.end()
 
 
 @pytest.mark.soak

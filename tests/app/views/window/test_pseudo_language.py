@@ -86,11 +86,11 @@ def test_what_every_command_opens(
             continue
         window.main.commands.run(key)
         window.qtbot.wait(5)
-        open_menus(window.main)
-        left_out.look()
+        left_out.look(shown=True)
         for each in QApplication.topLevelWidgets():
             if each is not window.main and each.isVisible():
                 each.close()
+    open_menus(window.main)
     _nothing(left_out)
 
 
