@@ -44,7 +44,7 @@ class Runs:
     def __call__(self, *arguments: str, soak: bool = True) -> tuple[int, dict[str, int]]:
         """Give the exit code, and how many passed, failed and were passed over."""
         marked = ["-m", "soak"] if soak else []
-        done = self._pytester.runpytest_subprocess(f"--soak-summary={self.summary}", *marked, *arguments)
+        done = self._pytester.runpytest_inprocess(f"--soak-summary={self.summary}", *marked, *arguments)
         return int(done.ret), done.parseoutcomes()
 
     def lines(self) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 import ast
 import re
 import tomllib
+from contextlib import redirect_stdout, suppress
 from functools import cache
+from io import StringIO
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import pytest
 
 from benchmarks.suite import PARTS
+from engine.cli.main import main
 from helpers.documents import EXAMPLES, KERNELS, Page, pages
 from helpers.paths import ROOT
 from helpers.processes import run_engine, run_python
@@ -56,7 +59,9 @@ def usage(*command: str) -> str:
     """Return the help of one of our commands."""
     if command[0] == "outrider":
         return run_python("-m", "app", "--help").stdout
-    return run_engine(*command[1:], "--help").stdout
+    with redirect_stdout(StringIO()) as said, suppress(SystemExit):
+        main([*command[1:], "--help"])
+    return said.getvalue()
 
 
 # Python ---------------------------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """The wheel: everything that runs is in it, nothing else, and it works away from the sources."""
 
 import ast
-import json
 import os
 import re
 import shutil
@@ -18,18 +17,7 @@ import pytest
 from helpers.documents import EXAMPLES
 from helpers.paths import ROOT
 
-WHERE = "import outrider, outrider.resources; print(outrider.__file__, outrider.resources.__file__)"
 OF_A_USER = "raise ImportError('this is another program')"
-PROGRAM = """
-from outrider import bundled_pair, load
-
-with load(*bundled_pair(), context_length=256) as decoder:
-    print(decoder.generate("Hello!", max_tokens=8).stats.emitted)
-try:
-    import engine
-except ImportError:
-    print("own_module")
-"""
 
 
 @pytest.fixture(scope="module")
@@ -242,33 +230,3 @@ def test_a_stock_build_is_told_with_its_cure(user: Path) -> None:
     said = run_there(user, "-c", STOCK, LLAMA_CPP_LIB_PATH=os.environ[OTHER_LLAMA])
     assert said.startswith("This llama.cpp was compiled without Outrider's kernels")
     assert said.split()[-3:] == ["outrider-engine", "compile", "8"]
-
-
-def test_replies_away_from_the_sources_without_qt(wheel: Path, tmp_path: Path) -> None:
-    """A user's own modules of the names that the checkout has disturb nothing."""
-    installed, work = tmp_path / "installed", tmp_path / "work"
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(installed)
-    work.mkdir()
-    for name in ("engine.py", "app.py", "resources.py", "PySide6.py", "pyqtgraph.py", "qasync.py"):
-        (work / name).write_text(OF_A_USER)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (work, installed)))}
-
-    def run(*arguments: str) -> str:
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            cwd=work,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    assert str(ROOT) not in run("-c", WHERE)
-    reply = json.loads(run("-m", "outrider", "generate", "--json", "--max-tokens", "8", "Hello!"))
-    assert len(reply["tokens"]) > 0
-    (work / "mine.py").write_text(PROGRAM)
-    assert run("mine.py").split() == ["8", "own_module"]
