@@ -73,7 +73,7 @@ def _start_at_once(folder: Path, draw: random.Random, number: int) -> float:
 
 @pytest.mark.timeout(120)
 def test_a_few_starts_at_once(tmp_path: Path) -> None:
-    _start_at_once(tmp_path / "profile", random.Random(5), 5)
+    _start_at_once(tmp_path / "profile", random.Random(5), 3)
 
 
 @pytest.mark.soak

@@ -2,8 +2,6 @@
 
 import json
 import os
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,7 +10,6 @@ import pytest
 
 from engine import __version__
 from helpers import xvfb
-from helpers.paths import ROOT
 from helpers.processes import run_python
 
 
@@ -158,24 +155,3 @@ def test_closing_does_not_wait_for_an_engine_that_hangs() -> None:
     ended = time.monotonic()
     assert (done.returncode, done.stderr) == (0, "")
     assert ended - float(done.stdout) < 2.5, "two seconds, and some for this test's own process"
-
-
-@pytest.mark.skipif(os.name == "nt", reason="about signals")
-def test_a_polite_signal_closes_the_window(tmp_path: Path, isolated_home: Path) -> None:
-    settings = tmp_path / "settings.json"
-    command = [sys.executable, "-m", "app", "--settings", str(settings)]
-    with subprocess.Popen(
-        command, cwd=ROOT, env=offscreen(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
-        try:
-            deadline = time.monotonic() + 30.0
-            while not list(isolated_home.rglob("*.sqlite3")) and time.monotonic() < deadline:
-                time.sleep(0.05)
-            time.sleep(1.5)  # The window is on the screen; now it loads its models.
-            assert process.poll() is None
-            process.send_signal(signal.SIGTERM)
-            out, err = process.communicate(timeout=10)
-        finally:
-            process.kill()
-    assert (process.returncode, out, err) == (0, b"", b"")
-    assert settings.is_file()
