@@ -95,9 +95,9 @@ DIALOGS = (
     *("proof.compare", "proof.sweep", "models.get", "models.server"),
 )
 LOOKS = [
-    pytest.param("pseudo", "light", (1280, 800), id="pseudo"),
+    pytest.param(("pseudo", "light", (1280, 800)), id="pseudo"),
     *(
-        pytest.param(*look, id=f"{look[0]}-{look[1]}-{look[2][0]}", marks=pytest.mark.soak)
+        pytest.param(look, id=f"{look[0]}-{look[1]}-{look[2][0]}", marks=pytest.mark.soak)
         for look in (("en", "dark", SMALLEST), ("en", "light", (1920, 1080)), ("de", "light", SMALLEST))
     ),
 ]
