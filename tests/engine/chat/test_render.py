@@ -12,9 +12,8 @@ from engine.cancel import CancelToken
 from engine.chat import render
 from engine.chat.context_fit import fit_turns
 from engine.decoder import SpeculativeDecoder
-from engine.errors import Cancelled, ChatTemplateFailed, EngineError
+from engine.errors import Cancelled, ChatTemplateFailed
 from engine.messages.message import Message
-from helpers.campaigns import Campaign
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import PieceTokenizer
 from helpers.decoding.rendering import HI, SAID, answers, refuse, rendered
@@ -155,24 +154,3 @@ def test_what_was_cancelled_before_is_not_begun() -> None:
 
 
 # All of them ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(1_800)
-def test_every_hostile_template(campaign: Campaign) -> None:
-    """Each ends in a text or in one clear error within the time, and the next question is answered."""
-    refused, slowest = 0, (0.0, "")
-    for name in campaign.draw(HOSTILE):
-        template = awaiting(HOSTILE[name])
-        began = time.perf_counter()
-        try:
-            rendered(template, SAID)
-        except EngineError as error:
-            words = str(error)
-            assert words.startswith("The model's chat template failed: "), name
-            assert len(words) < 500, name
-            refused += 1
-        slowest = max(slowest, (time.perf_counter() - began, name))
-        assert slowest[0] < _WHOLE_CALL_S, name
-        assert answers(awaiting("")), name
-    campaign.note(refused=refused, slowest=f"{slowest[0]:.1f} s ({slowest[1]})")
