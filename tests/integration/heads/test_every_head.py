@@ -290,7 +290,7 @@ def test_conversations_and_ends(opened: Opened, way: dict[str, Any]) -> None:
     assert decoder.heads is not None
     rules: dict[str, Any] = {"repeat_penalty": 1.3, "frequency_penalty": 0.4, "temperature": 0.0, "max_tokens": 30}
     plain = decoder.generate(PROMPT, lookahead=0, **rules)
-    stops = {"stop_tokens": [plain.tokens[9]]}
+    stops: dict[str, Any] = {"stop_tokens": [plain.tokens[9]]}
     plain = decoder.generate(PROMPT, lookahead=0, **stops, **rules)
     stopped = follow_heads(decoder, **way, **stops, **rules)
     assert (stopped.tokens, stopped.finish_reason) == (plain.tokens, "stop")
@@ -306,7 +306,7 @@ def test_conversations_and_ends(opened: Opened, way: dict[str, Any]) -> None:
         if event.position == 5:
             cancel.cancel()
 
-    asked = {"temperature": 0.0, "method": decoder.heads.method, "on_token": count, "cancel": cancel}
+    asked: dict[str, Any] = {"temperature": 0.0, "method": decoder.heads.method, "on_token": count, "cancel": cancel}
     ended = decoder.generate(PROMPT, **asked, **way)
     assert ended.finish_reason == "cancelled"
     check_caches(decoder, [*PROMPT, *ended.tokens])

@@ -298,7 +298,7 @@ def test_a_reply_while_it_is_written(views: Views) -> None:
     views.told("reading")
     window.wait(lambda: window.controller.activity.work == "writing")
     for _ in range(6):
-        window.type(SAID[:12])
+        window.prompt.edit.insertPlainText(SAID)
         window.key(Qt.Key.Key_Return)
     views.look("writing")
     window.controller.cancel()
@@ -410,7 +410,7 @@ def test_files_beside_a_question_and_those_that_are_not(views: Views, tmp_path: 
         window.qtbot.wait(100)
         views.told("attaching")
     views.look("attachments")
-    window.type(SAID)
+    window.prompt.edit.insertPlainText(SAID)
     window.click(window.prompt.button)
     window.wait(lambda: not window.controller.busy)
     window.view(window.first()).question.files[0].header.click()
