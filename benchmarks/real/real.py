@@ -205,7 +205,8 @@ def _parse() -> argparse.Namespace:
     args.lookaheads = args.lookaheads or list((3, 5) if args.quick else against_server.LOOKAHEADS)
     if args.quick:
         args.temperatures, args.sets = args.temperatures[:1], args.sets[:1]
-    if min(args.prompts or 1, args.tokens, args.sweeps, args.threads, *args.lookaheads, args.turns or 1) < 1:
+    given = [size for size in (args.prompts, args.turns) if size is not None]
+    if min(*given, args.tokens, args.sweeps, args.threads, *args.lookaheads) < 1:
         parser.error("the sizes must be above 0")
     if args.turns == 1 and "auto" in args.only:
         parser.error("auto takes 2 turns at least: the best is chosen on some and compared on the others")

@@ -62,6 +62,7 @@ class GetModelsDialog(Dialog):
     def __init__(self, packaged: Sequence[PackagedModel], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Get models"))
+        self.setObjectName("getModels")
         self.resize(680, 620)
         layout = QVBoxLayout(self)
         layout.setSpacing(12)

@@ -260,6 +260,7 @@ def test_without_models_it_says_so_in_a_sentence(tmp_path: Path, monkeypatch: py
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == f"None of the models is in {tmp_path}: REAL_MODELS names another folder.\n"
+    monkeypatch.setenv("REAL_MODELS", str(tmp_path))
     for wrong in (("--only", "speed"), ("--turns", "0"), ("--turns", "1", "--only", "auto"), ("--pairs", "x")):
         monkeypatch.setattr(sys, "argv", ["real", *wrong])
         with pytest.raises(SystemExit, match="2"):

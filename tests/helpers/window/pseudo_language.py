@@ -65,6 +65,7 @@ _MOST_ROWS = 60
 _UNITS = r"\b(?:[kKMGT]i?B|[KMBT]|px|pt)\b"
 _NAMES = (
     r"xx\w*(?:\.gguf|\.txt)?|\bzz+\b|\bcpu\b|python|Outrider|outrider|RuntimeError|Deutsch|English|Qt|PySide6|https"
+    r"|token␣\d+|thinking: default"
 )
 
 

@@ -389,7 +389,6 @@ def test_side_panels_fold_when_there_is_no_room(open_window: OpenWindow) -> None
     assert main.panel.isVisible()
 
 
-@pytest.mark.logs("builtins.RuntimeError")
 def test_every_picker_has_a_tooltip(open_window: OpenWindow) -> None:
     assert all(picker.toolTip() for picker in open_window(Script()).main.findChildren(QComboBox))
 
