@@ -286,7 +286,7 @@ def test_a_conversation(views: Views) -> None:
     view.question.edit()
     views.look("edit")
     window.controller.carry_out(Regenerate(exchange))
-    window.wait(lambda: not window.controller.busy)
+    window.ended(window.first())
     views.look("versions")
     main.bar.tokens_button.click()
     views.look("tokens")
