@@ -15,10 +15,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast
 
 from engine.backends.base import Backend
+from engine.backends.caches_in_memory import disk_of, keep_on_disk
+from engine.backends.caches_on_disk import MOST_DISK_BYTES, DiskCaches, check_owner
 from engine.backends.heads import HeadBackend
 from engine.backends.identity import describe_cache
-from engine.backends.on_disk import MOST_DISK_BYTES, DiskCaches, check_owner
-from engine.backends.saved import disk_of, keep_on_disk
 from engine.backends.streams import StreamSlot
 from engine.cancel import CancelToken
 from engine.chat.context_fit import PromptFit, measure_turns

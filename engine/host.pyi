@@ -1,8 +1,8 @@
 # What the window alone uses of the engine: as in `__init__.pyi`.
 
 from .backends.base import Embedder as Embedder
-from .backends.on_disk import forget_caches as forget_caches
-from .backends.on_disk import forget_other_caches as forget_other_caches
+from .backends.caches_on_disk import forget_caches as forget_caches
+from .backends.caches_on_disk import forget_other_caches as forget_other_caches
 from .bench.recommended import Recommended as Recommended
 from .bench.recommended import recommended as recommended
 from .chat.context_fit import PromptFit as PromptFit
@@ -53,10 +53,6 @@ from .hub.recommend import Recommendation as Recommendation
 from .hub.transfer import DownloadProgress as DownloadProgress
 from .hub.transfer import SpeedLimit as SpeedLimit
 from .hub.wanted import quantisations_of as quantisations_of
-from .library.forecast import Forecast as Forecast
-from .library.found import FoundPlace as FoundPlace
-from .library.found import chat_folders as chat_folders
-from .library.found import find_elsewhere as find_elsewhere
 from .library.housekeeping import StoredModel as StoredModel
 from .library.housekeeping import delete_model as delete_model
 from .library.housekeeping import note_used as note_used
@@ -64,7 +60,11 @@ from .library.housekeeping import stored_models as stored_models
 from .library.known import download_folder as download_folder
 from .library.memory_needs import gpu_offload as gpu_offload
 from .library.memory_needs import usable_cache_types as usable_cache_types
+from .library.other_programs import FoundPlace as FoundPlace
+from .library.other_programs import chat_folders as chat_folders
+from .library.other_programs import find_elsewhere as find_elsewhere
 from .library.projectors import projector_beside as projector_beside
+from .library.speed_forecast import Forecast as Forecast
 from .loading.open import open_embedder as open_embedder
 from .loading.source import Source as Source
 from .messages.read import parts_from_json as parts_from_json

@@ -10,7 +10,7 @@ import engine
 from app.bridge.job import LoadWay
 from app.state.models.load_options import LoadChoice
 from app.state.models.selection import Loaded
-from app.state.models.servers import Server
+from app.state.models.targets import Server
 from engine import CancelToken, EngineError, LoadConfig, LoadProgress, ThinkingMode, Translatable, host
 
 if TYPE_CHECKING:

@@ -42,12 +42,12 @@ from app.state.chat.said import reply_messages
 from app.state.chat.tool_use import results_in
 from app.state.chat.transcript import Entry, Exchange, Problem, Transcript, answered
 from app.state.conversations.conversation import Conversation
-from app.state.conversations.kept import exchanges
+from app.state.conversations.stored import exchanges
 from app.state.models.selection import Selection
-from app.state.models.servers import Server
+from app.state.models.targets import Server
 from app.state.speculation.metrics import Metrics
-from app.store.brought import Brought
 from app.store.errors import StoreError
+from app.store.other_programs import Brought
 from app.system.translation import say_error
 from app.words.damage import damage_words
 from engine import Message

@@ -19,15 +19,15 @@ from app.control.problems import describe
 from app.state.chat.activity import Activity
 from app.state.chat.attachments import plain_name
 from app.state.chat.transcript import Exchange, Problem
-from app.state.conversations.chats_apart import NotOfOthers
 from app.state.conversations.conversation import Conversation
 from app.state.conversations.files import ConversationRefused, ExportFailed, Note
-from app.state.conversations.kept import exchanges
 from app.state.conversations.markdown import Words
-from app.state.conversations.sources import is_source
-from app.store.brought import Brought
+from app.state.conversations.other_programs.apart import NotOfOthers
+from app.state.conversations.other_programs.find import is_source
+from app.state.conversations.stored import exchanges
 from app.store.conversations import ConversationStore
 from app.store.errors import StoreError
+from app.store.other_programs import Brought
 from app.system.translation import say_error
 from engine import Cancelled, CancelToken
 

@@ -31,7 +31,7 @@ from app.state.compare.compare import (
 )
 from app.state.compare.race import RaceMark
 from app.state.models.selection import Loaded, Lookahead, Selection
-from app.state.models.servers import Server
+from app.state.models.targets import Server
 from engine import Cancelled, ContextFull, EngineError
 from engine.host import full_size_folder
 

@@ -17,7 +17,7 @@ from app.control.replies import PendingReply
 from app.state.chat.context_use import ContextUse, TokenCount, use_of
 from app.state.chat.said import asked_messages
 from app.state.chat.transcript import answered
-from app.state.models.servers import Target
+from app.state.models.targets import Target
 from engine import Cancelled, EngineError, Message
 
 WAIT_MS = 250

@@ -23,10 +23,10 @@ from app.state.conversations.formats import FORMATS
 from app.state.conversations.list import ConversationItem, ConversationList, Heading, around_hit
 from app.state.conversations.markdown import Words
 from app.state.settings.project import ProjectChoice
-from app.store.brought import Brought
 from app.store.conversations import ConversationStore
 from app.store.errors import ChangeRefused, StoreError, StoreRestored
 from app.store.memory import MemoryStore
+from app.store.other_programs import Brought
 from app.store.search import SearchHit
 from app.store.store import Store
 from app.system.log_file import LOGGER

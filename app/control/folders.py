@@ -14,7 +14,7 @@ from app.bridge.tasks import Tasks
 from app.control.problems import describe
 from app.state.chat.transcript import Problem
 from app.state.models.models import ModelList
-from app.state.models.servers import Server, Target
+from app.state.models.targets import Server, Target
 from app.system.folder_watch import FolderWatch
 from app.system.translation import say
 from engine import Cancelled, EngineError, FolderUnreadable

@@ -9,7 +9,7 @@ from app.control.conversations import ConversationController
 from app.state.chat.said import edited
 from app.state.chat.transcript import Exchange
 from app.state.conversations.conversation import Conversation
-from app.state.conversations.kept import models, stats_to_kept
+from app.state.conversations.stored import models, stats_to_kept
 from app.store.conversations import ConversationStore
 
 

@@ -25,7 +25,7 @@ from app.state.models.load_options import LoadChoice
 from app.state.models.models import ModelList
 from app.state.models.names import file_label, shown_name
 from app.state.models.selection import DraftKey, Loaded, Lookahead, Selection
-from app.state.models.servers import Server, Target
+from app.state.models.targets import Server, Target
 from app.system.folder_watch import is_there
 from app.system.translation import say, say_error
 from app.words.models import announcement

@@ -22,7 +22,7 @@ from app.state.chat.trace import TokenTrace
 from app.state.chat.transcript import Exchange, Problem
 from app.state.conversations.conversation import Conversation
 from app.state.models.selection import Loaded, Lookahead, Selection
-from app.state.models.servers import Server, Target
+from app.state.models.targets import Server, Target
 from app.state.settings.generation import GenerationChoice
 from app.state.speculation.metrics import Metrics
 from app.system.translation import number

@@ -8,7 +8,7 @@ from app.settings.settings import Settings
 from app.state.models.load_options import LoadChoice
 from app.state.models.models import ModelList
 from app.state.models.selection import DRAFTINGS, Drafting, Loaded
-from app.state.models.servers import Target, write_target
+from app.state.models.targets import Target, write_target
 from engine import GenerationStats
 
 _RECENT = 20

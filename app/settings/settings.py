@@ -113,7 +113,7 @@ class Settings:
     `drafting`: how the draft was chosen (`Drafting` in app.state.models.selection), "" in old files;
     `models_folders`: in their order; `favourites`, `recent_models`: paths of models, those loaded last first;
     `files_folder`: where a file was opened or saved last;
-    `servers`: those that can be the target (app.state.models.servers), without keys;
+    `servers`: those that can be the target (app.state.models.targets), without keys;
     `measured_speeds`: tokens/s of a target by its path, plain and drafted; `drafts`: what drafted for it last;
     `load_options`: how a model is loaded, `thinking`: how it is to think, `model_choices`: what new conversations with
     it begin with (GenerationChoice.to_mapping), `template_variables`: of its chat template; all by its path;

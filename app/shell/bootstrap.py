@@ -32,10 +32,10 @@ from app.control.context import ContextController
 from app.control.conversations import ConversationController
 from app.control.documents import ChatDocuments
 from app.control.downloads import Downloads
-from app.control.drafts import Drafts
 from app.control.models import ModelController
 from app.control.problems import describe
 from app.control.tools import ToolDesk
+from app.control.unsent import UnsentTexts
 from app.control.vectors import DocumentVectors
 from app.settings.autosave import Autosave
 from app.settings.settings import Settings, SettingsFile
@@ -50,7 +50,7 @@ from app.state.markdown import code_colors
 from app.state.markdown import parser as markdown_parser
 from app.state.models.models import ModelList
 from app.state.models.selection import MODEL_FREE, Selection
-from app.state.models.servers import read_servers, read_target
+from app.state.models.targets import read_servers, read_target
 from app.system.application import Application
 from app.system.call_watcher import CallWatcher
 from app.system.damage_dialog import report
@@ -129,7 +129,7 @@ def build(
     compare = CompareController(loop, bridge, models, controller.last_question)
     attachments = Attachments(loop)
     context = ContextController(loop, bridge, controller, attachments, lambda: window.prompt.question)
-    drafts = Drafts(conversations, attachments, controller.waiting, window.prompt.edit.toPlainText)
+    unsent = UnsentTexts(conversations, attachments, controller.waiting, window.prompt.edit.toPlainText)
     documents = ChatDocuments(loop, conversations, attachments, controller)
     window.prompt.compose = documents.question
     vectors = DocumentVectors(
@@ -149,7 +149,7 @@ def build(
         compare,
         attachments=attachments,
         context=context,
-        drafts=drafts,
+        unsent=unsent,
         documents=documents,
         vectors=vectors,
         downloads=Downloads(loop),
@@ -170,7 +170,7 @@ def _begin_when_painted(program: Program, store: Path | None, problems: list[Pro
     if store is not None:
         window.painted.connect(OwnTexts(program, store).begin)
         window.painted.connect(ChatExports(program).begin)
-    window.painted.connect(program.drafts.begin)
+    window.painted.connect(program.unsent.begin)
     window.painted.connect(program.documents.begin)
     window.painted.connect(lambda: _begin(program, problems))
 

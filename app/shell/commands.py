@@ -12,7 +12,7 @@ from app.shell.projects import ProjectWindows
 from app.shell.windows import Windows
 from app.state.conversations.formats import FORMATS
 from app.state.conversations.list import ConversationItem
-from app.state.models.servers import Server
+from app.state.models.targets import Server
 from app.system.translation import say
 from app.views.commands.commands import CHAT, CONVERSATIONS, MODELS, PROGRAM, SPECULATION, VIEW, Keys
 from engine.host import full_size_folder

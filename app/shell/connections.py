@@ -26,8 +26,8 @@ from app.state.chat.context_use import last_dropped, longer_context
 from app.state.chat.pictures import picture_in, with_pictures
 from app.state.chat.transcript import Problem
 from app.state.compare.compare import CompareKind
-from app.state.models.servers import Server
-from app.store.brought import Brought
+from app.state.models.targets import Server
+from app.store.other_programs import Brought
 from app.system.resources import ResourceDamaged, starter_prompts
 from app.system.single_instance import Call
 from app.system.translation import say
@@ -61,7 +61,7 @@ def connect(program: Program) -> None:
     program.window.closed.connect(windows.get_models.close)
     program.window.bar.server_wanted.connect(windows.servers.open)
     _connect_files(program)
-    _connect_drafts(program)
+    _connect_unsent(program)
     _connect_meter(program)
     _connect_thinking(program)
     _connect_tools(program)
@@ -329,14 +329,14 @@ def _connect_files(program: Program) -> None:
         window.closed.connect(stop)
 
 
-def _connect_drafts(program: Program) -> None:
-    window, drafts = program.window, program.drafts
-    drafts.shown.connect(window.prompt.set_text)
-    window.transcript.intent.connect(drafts.carry_out)
-    window.prompt.edited.connect(drafts.note)
+def _connect_unsent(program: Program) -> None:
+    window, unsent = program.window, program.unsent
+    unsent.shown.connect(window.prompt.set_text)
+    window.transcript.intent.connect(unsent.carry_out)
+    window.prompt.edited.connect(unsent.note)
     # Behind what clears the files: what was sent is no draft.
-    window.prompt.send.connect(drafts.save)
-    window.closed.connect(drafts.save)
+    window.prompt.send.connect(unsent.save)
+    window.closed.connect(unsent.save)
 
 
 def _connect_meter(program: Program) -> None:

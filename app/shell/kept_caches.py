@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject
 
 from app.control.replies import PendingReply
 from app.shell.program import Program
-from app.state.models.servers import Server
+from app.state.models.targets import Server
 from app.system.places import caches_folder
 
 _SETTING = "keep_caches"

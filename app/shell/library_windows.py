@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 from app.control.models import ModelController
 from app.state.chat.activity import Activity
 from app.state.models.load_options import LoadChoice
-from app.state.models.servers import Target
+from app.state.models.targets import Target
 from app.system.translation import say_error
 from app.views.widgets.notices import LoadNotice
 from app.views.widgets.theme import Theme

@@ -13,8 +13,8 @@ from app.control.context import ContextController
 from app.control.conversations import ConversationController
 from app.control.documents import ChatDocuments
 from app.control.downloads import Downloads
-from app.control.drafts import Drafts
 from app.control.models import ModelController
+from app.control.unsent import UnsentTexts
 from app.control.vectors import DocumentVectors
 from app.settings.autosave import Autosave
 from app.settings.settings import Settings, SettingsFile
@@ -47,7 +47,7 @@ class Program:
     compare: CompareController
     attachments: Attachments
     context: ContextController
-    drafts: Drafts
+    unsent: UnsentTexts
     documents: ChatDocuments
     vectors: DocumentVectors
     downloads: Downloads

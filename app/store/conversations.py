@@ -35,10 +35,10 @@ from app.state.conversations.files import (
 )
 from app.state.conversations.formats import FORMATS, ExportFormat, import_file
 from app.state.conversations.markdown import Words
-from app.store.brought import Bringing, Brought
 from app.store.errors import SearchDamaged, TraceDamaged
 from app.store.imports import keep_import
 from app.store.indexes import mend_index, rebuild_search
+from app.store.other_programs import Bringing, Brought
 from app.store.search import SearchHit
 from app.store.store import Store
 from app.store.writer import RETRY_S, Change, OnTrouble, StoreWriter
@@ -492,7 +492,7 @@ class ConversationStore:
         return imported.conversation
 
     def bring(self, path: Path, note: Note, cancel: CancelToken) -> Brought:
-        """Add the chats of another program that a file, an archive or a folder has (app.store.brought).
+        """Add the chats of another program that a file, an archive or a folder has (app.store.other_programs).
 
         For a thread that may wait. Raises ConversationRefused, NotOfOthers, StoreError.
         """

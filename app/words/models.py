@@ -10,7 +10,7 @@ from PySide6.QtCore import QCoreApplication
 
 from app.state.models.names import file_size
 from app.state.models.selection import PickerLine
-from app.state.models.servers import ADD_SERVER
+from app.state.models.targets import ADD_SERVER
 from app.system.translation import fill, number, say
 from app.words.figures import SEPARATOR, speed
 from engine import DRAFT_METHODS

@@ -18,7 +18,7 @@ from statistics import median
 from time import perf_counter
 
 from engine import GenerationRequest, LoadConfig, SpeculativeDecoder, bundled_pair
-from engine.backends.saved import MOST_BYTES
+from engine.backends.caches_in_memory import MOST_BYTES
 from engine.growth.arithmetic import FULL, GrownShape
 from engine.growth.grown import grown_target
 from engine.server.guard import Limits

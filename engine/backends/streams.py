@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.backends.base import Backend, CacheKeeper, Logits
+from engine.backends.caches_in_memory import WORTH, SavedCaches
 from engine.backends.prefix import common_prefix
-from engine.backends.saved import WORTH, SavedCaches
 from engine.errors import BackendFailure
 
 _LEAST_S, _MOST_S = 0.005, 1.0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.cli.models import model_details, model_to_dict, shown
 from engine.formats.model_file import ModelFile
-from engine.library.found import FoundPlace, described, find_elsewhere
+from engine.library.other_programs import FoundPlace, described, find_elsewhere
 from engine.library.pairs import Pair, Pairs, judge_models
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from engine.backends.base import Embedder
-from engine.backends.saved import MOST_BYTES
+from engine.backends.caches_in_memory import MOST_BYTES
 from engine.cancel import CancelToken
 from engine.cli.arguments.models import NamedModels, add_models, add_speculation, load_models, settings_of
 from engine.cli.common import EXIT_DONE, add_sampling_options, read_text

@@ -26,8 +26,8 @@ from engine.formats.gguf.work import forward_work
 from engine.formats.model_file import ModelFile
 from engine.growth.arithmetic import GrownShape, Growth, Kind, Part, SmallModel
 from engine.growth.grown import make_file, writer_of
-from engine.library.forecast import Forecast, MachinePace, forecast
 from engine.library.names import bundled_pair
+from engine.library.speed_forecast import Forecast, MachinePace, forecast
 from engine.loading.open import open_backend
 from engine.system.cache_files import cache_folder, read_json, write_json
 from engine.system.files import private_folder

@@ -21,8 +21,8 @@ from engine.formats.model_file import ModelFile
 from engine.hub.catalogue import catalogue
 from engine.hub.hubs import Hub, first_that_answers
 from engine.hub.wanted import chosen_files, read_wanted
-from engine.library.forecast import MachinePace, forecast
 from engine.library.memory_needs import memory_needs
+from engine.library.speed_forecast import MachinePace, forecast
 
 _MOST = 3
 _KEPT_FREE = 0.2

@@ -46,7 +46,7 @@ from engine.server.interfaces.texts import (
     read_tokens,
     tokens_answer,
 )
-from engine.server.kept import KeptResponses
+from engine.server.kept_responses import KeptResponses
 
 _log = logging.getLogger("outrider.server")
 _Read = Callable[[Mapping[str, Any], Defaults], ParsedRequest]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from engine.backends.base import Tokenizer
-from engine.backends.saved import MOST_BYTES, keep_caches
+from engine.backends.caches_in_memory import MOST_BYTES, keep_caches
 from engine.cancel import CancelToken
 from engine.chat.thinking import EFFORTS
 from engine.config import GenerationRequest, ThinkingMode
@@ -18,7 +18,7 @@ from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, InvalidRequest
 from engine.events import Event, Finished, GenerationResult, PromptProgress, RoundEvent, TokenEvent
 from engine.messages.message import Message
-from engine.server.gathered import GatheredEvents
+from engine.server.event_relay import GatheredEvents
 from engine.server.interfaces.form import ReplyContext
 from engine.server.interfaces.requests import InTokens
 from engine.server.metrics import ServerMetrics

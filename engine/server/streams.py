@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from engine.backends.saved import keep_caches
+from engine.backends.caches_in_memory import keep_caches
 from engine.config import GenerationRequest
 from engine.decoder import SpeculativeDecoder
 from engine.errors import EngineError

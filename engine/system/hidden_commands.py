@@ -30,7 +30,7 @@ _MODULES = {
     TOOL_SERVERS: "engine.tools.mcp_child",
     READING: "engine.documents.reading_child",
     # The window's own, which only a program with the window asks for.
-    READING_CHATS: "app.state.conversations.chats_child",
+    READING_CHATS: "app.state.conversations.other_programs.child",
     DRAWING: "app.system.drawing_child",
 }
 

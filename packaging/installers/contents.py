@@ -79,7 +79,7 @@ def hidden_imports() -> list[str]:
         {
             "resources",
             "pip._internal.models.index",
-            "app.state.conversations.chats_child",
+            "app.state.conversations.other_programs.child",
             "app.system.drawing_child",
             *_modules_of("merm"),
             "ziafont.fonts",

@@ -15,8 +15,8 @@ import pytest
 
 from engine import Cancelled, CancelToken, Finished, LoadConfig, RoundEvent, SpeculativeDecoder
 from engine.backends.base import Backend, CacheCopy
-from engine.backends.on_disk import DiskCaches, KeptPart
-from engine.backends.saved import keep_caches
+from engine.backends.caches_in_memory import keep_caches
+from engine.backends.caches_on_disk import DiskCaches, KeptPart
 from engine.events import GenerationResult
 from engine.host import cache_folder
 from engine.library.names import bundled_pair, resolve_source

@@ -10,7 +10,7 @@ from PySide6.QtCore import QCoreApplication
 from app.bridge.job import Job
 from app.control.problems import describe
 from app.shell.program import Program
-from app.state.models.servers import Server
+from app.state.models.targets import Server
 from engine import Cancelled
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from app.state.compare.race import Race
 from app.state.models.selection import Loaded, Lookahead
-from app.state.models.servers import Server
+from app.state.models.targets import Server
 
 if TYPE_CHECKING:
     from engine import Equality, Spread, WayFigures, WaysReport

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from app.state.conversations.formats import READERS
-from app.state.conversations.sources import has_chats, is_source, zip_directory
+from app.state.conversations.other_programs.find import has_chats, is_source, zip_directory
 from engine.host import first_part, is_proof
 
 Kind = Literal["model", "folder", "conversation", "file", "missing", "proof"]

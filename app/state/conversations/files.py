@@ -30,7 +30,6 @@ from app.state.conversations.conversation import (
     StoredMessage,
     clean,
 )
-from app.state.conversations.foreign import ForeignChat, is_foreign
 from app.state.conversations.json_stream import (
     JsonStream,
     Senseless,
@@ -39,6 +38,7 @@ from app.state.conversations.json_stream import (
     member_value,
     read_members,
 )
+from app.state.conversations.openai_messages import ForeignChat, is_foreign
 from app.state.conversations.values import (
     bytes_of,
     check_values,

@@ -10,7 +10,7 @@ from functools import partial
 from app.state.chat.pictures import number_of, told_pictures
 from app.state.chat.said import further_parts, readable
 from app.state.conversations.conversation import Conversation, StoredMessage
-from app.state.conversations.kept import stats_from_kept
+from app.state.conversations.stored import stats_from_kept
 from engine import (
     FilePart,
     ImagePart,

@@ -18,7 +18,7 @@ from app.state.models.selection import (
     PickerLine,
     Selection,
 )
-from app.state.models.servers import ADD_SERVER, Server, Target, short_model
+from app.state.models.targets import ADD_SERVER, Server, Target, short_model
 from engine import MAX_LOOKAHEAD, ModelFile, Translatable
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from app.state.models.servers import Server, Target
+from app.state.models.targets import Server, Target
 from engine import DRAFT_METHODS, PLAIN
 
 Lookahead = int | Literal["auto"]

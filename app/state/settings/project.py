@@ -9,7 +9,7 @@ from typing import Any
 
 from app.state.conversations.conversation import clean
 from app.state.models.selection import DRAFTINGS, Selection
-from app.state.models.servers import Server, read_target, write_target
+from app.state.models.targets import Server, read_target, write_target
 from app.state.settings.generation import LONGEST_SYSTEM
 from engine import Translatable
 

@@ -8,7 +8,7 @@ from statistics import fmean, median_low
 from typing import Literal
 
 from app.state.models.selection import MODEL_FREE, Selection
-from app.state.models.servers import Server
+from app.state.models.targets import Server
 from engine import RoundEvent
 
 ROUNDS = 8

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from app.state.chat.rounds import RoundRecord
 from app.state.models.selection import Selection
-from app.state.models.servers import Target
+from app.state.models.targets import Target
 from app.state.speculation.figures import Figures, PositionCounts, TimeSplit
 from app.state.speculation.lookahead import LookaheadNote, LookaheadWatch
 from engine import Event, GenerationStats, PromptProgress, RoundEvent, TextEvent, TokenEvent, Untold

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QMenu, QS
 
 from app.state.models.models import ModelList
 from app.state.models.selection import Loaded, Lookahead, PickerLine
-from app.state.models.servers import Server
+from app.state.models.targets import Server
 from app.views.commands.commands import Commands
 from app.views.widgets.icons import icon_button
 from app.views.widgets.keys import settle_hover

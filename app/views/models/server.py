@@ -9,7 +9,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QPushButton, QWidget
 
 from app.state.models.selection import PickerLine
-from app.state.models.servers import Server, short_model
+from app.state.models.targets import Server, short_model
 from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.keys import Dialog
 from app.views.widgets.picker import PATH_ROLE, Picker

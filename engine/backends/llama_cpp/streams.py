@@ -20,12 +20,12 @@ import llama_cpp
 import numpy as np
 
 from engine.backends.base import Backend, CacheCopy, HiddenStates, Logits, Rewind, StateReader
+from engine.backends.caches_in_memory import SavedCaches
 from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.backends.llama_cpp.functions import abort_function, free_all, logits_place, read_sequence, write_sequence
 from engine.backends.llama_cpp.hidden import HiddenRows
 from engine.backends.llama_cpp.library import prepare_library
 from engine.backends.llama_cpp.loading import make_context
-from engine.backends.saved import SavedCaches
 from engine.backends.streams import Feed, StreamBatcher, StreamCaches
 from engine.backends.threads import ThreadFollower
 from engine.cancel import CancelToken

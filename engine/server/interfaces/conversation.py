@@ -10,7 +10,7 @@ from engine.config import freeze_messages
 from engine.errors import InvalidRequest
 from engine.messages.message import Message
 from engine.server.interfaces.bodies import is_deep
-from engine.server.interfaces.left_out import NotDone
+from engine.server.interfaces.unsupported import NotDone
 
 TEXTS = {
     **dict.fromkeys(("text", "input_text", "output_text", "summary_text", "reasoning_text"), "text"),

@@ -10,7 +10,6 @@ from engine.errors import InvalidRequest
 from engine.events import Event, Finished, GenerationResult, PromptProgress, TokenEvent
 from engine.server.interfaces.conversation import picture_of, read_messages
 from engine.server.interfaces.form import CUT, Form, ReplyContext, as_event, cached_tokens, call_ids, facts, sayable
-from engine.server.interfaces.left_out import NotDone, tidied
 from engine.server.interfaces.requests import (
     COMMON,
     Defaults,
@@ -21,6 +20,7 @@ from engine.server.interfaces.requests import (
     read_format,
 )
 from engine.server.interfaces.tools import read_tools
+from engine.server.interfaces.unsupported import NotDone, tidied
 
 _KNOWN = COMMON | {
     *("messages", "system", "max_tokens", "stop_sequences", "tools", "tool_choice", "thinking", "output_config"),

@@ -15,9 +15,9 @@ from engine.generation.questions import Infill
 from engine.server.interfaces.bodies import read_flag
 from engine.server.interfaces.conversation import read_messages
 from engine.server.interfaces.form import CUT, Form, ReplyContext, as_json, sayable
-from engine.server.interfaces.left_out import NotDone, tidied
 from engine.server.interfaces.requests import COMMON, Defaults, ParsedRequest, make_parsed, read_common, read_format
 from engine.server.interfaces.tools import read_tools
+from engine.server.interfaces.unsupported import NotDone, tidied
 
 OllamaKind = Literal["chat", "generate"]
 VERSION = {"version": f"0.0.0-outrider-{__version__}"}

@@ -20,9 +20,9 @@ from engine.generation.request import make_request
 from engine.messages.message import Message
 from engine.server.interfaces.bodies import read_flag
 from engine.server.interfaces.conversation import read_messages, text_of
-from engine.server.interfaces.left_out import ANY_SEED, SILENT, NotDone, tidied
 from engine.server.interfaces.texts import in_tokens
 from engine.server.interfaces.tools import OfferedTool, read_tools
+from engine.server.interfaces.unsupported import ANY_SEED, SILENT, NotDone, tidied
 
 _SAMPLING = tuple(each.name for each in fields(SamplingConfig))
 _EFFORTS = {"none": "off", "minimal": "low", "low": "low", "medium": "medium", "high": "high"}

@@ -12,7 +12,6 @@ from engine.events import Event, Finished, GenerationResult, TokenEvent
 from engine.messages.parts import ToolCall
 from engine.server.interfaces.conversation import picture_of, read_messages, text_of
 from engine.server.interfaces.form import CUT, Form, ReplyContext, as_event, cached_tokens, call_ids, facts
-from engine.server.interfaces.left_out import NotDone, tidied
 from engine.server.interfaces.requests import (
     COMMON,
     Defaults,
@@ -24,6 +23,7 @@ from engine.server.interfaces.requests import (
     read_top,
 )
 from engine.server.interfaces.tools import OfferedTool, read_tools, shown_name
+from engine.server.interfaces.unsupported import NotDone, tidied
 
 _KNOWN = COMMON | {
     *("input", "instructions", "max_output_tokens", "text", "tools", "tool_choice", "reasoning", "top_logprobs"),

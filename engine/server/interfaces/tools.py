@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.errors import InvalidRequest
-from engine.server.interfaces.left_out import NotDone
+from engine.server.interfaces.unsupported import NotDone
 
 _TEXT_INPUT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 """The parameters of a tool that takes one text, as a function."""

@@ -12,7 +12,7 @@ import pytest
 from app.shell.chat_exports import ChatExports
 from app.shell.files import imports_menu
 from app.state.conversations.dropped import sort_out
-from app.store.brought import Brought
+from app.store.other_programs import Brought
 from helpers.campaigns import Campaign
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window

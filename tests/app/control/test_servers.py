@@ -8,7 +8,7 @@ import pytest
 
 from app.settings.settings import Settings
 from app.state.compare.compare import CompareSettings, speculative
-from app.state.models.servers import ADD_SERVER, Server, read_servers, read_target, short_model, write_target
+from app.state.models.targets import ADD_SERVER, Server, read_servers, read_target, short_model, write_target
 from app.views.models.server import ServerDialog
 from app.views.widgets.picker import PATH_ROLE
 from helpers.decoding.scripted_decoder import Script

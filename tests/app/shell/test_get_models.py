@@ -16,7 +16,7 @@ from app.views.models.get_models import GetModelsDialog
 from app.views.settings.dialog import PAGES, SettingsDialog
 from app.views.window.first_launch import FirstLaunchView
 from engine.host import Machine, Recommendation, Recommended
-from engine.library.forecast import MachinePace
+from engine.library.speed_forecast import MachinePace
 from helpers.decoding.scripted_decoder import Script
 from helpers.hub import Fault, LocalHub
 from helpers.models.gguf_writer import tiny_draft

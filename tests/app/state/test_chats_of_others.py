@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from app.state.conversations.brought import conversation_of, source_of, what_is_new
-from app.state.conversations.chats_apart import NotOfOthers, chats_apart
 from app.state.conversations.conversation import Conversation, StoredMessage
-from app.state.conversations.documents import DamagedDocument, Documents
 from app.state.conversations.dropped import kind_of
 from app.state.conversations.files import ConversationRefused, from_json, to_json
-from app.state.conversations.sources import Found, chats_in, is_source
+from app.state.conversations.other_programs.apart import NotOfOthers, chats_apart
+from app.state.conversations.other_programs.convert import conversation_of, source_of, what_is_new
+from app.state.conversations.other_programs.find import Found, chats_in, is_source
+from app.state.conversations.other_programs.json_values import DamagedDocument, Documents
 from engine import Cancelled, CancelToken
 
 

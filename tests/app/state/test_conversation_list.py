@@ -7,8 +7,8 @@ import pytest
 
 from app.state.chat.transcript import Exchange
 from app.state.conversations.conversation import Conversation, StoredMessage
-from app.state.conversations.kept import exchanges, stats_from_kept, stats_to_kept
 from app.state.conversations.list import ConversationItem, ConversationList, Heading, around_hit, group_of
+from app.state.conversations.stored import exchanges, stats_from_kept, stats_to_kept
 from engine import GenerationResult, GenerationStats, MethodStats
 
 NOW = datetime(2026, 3, 10, 0, 30, tzinfo=UTC)

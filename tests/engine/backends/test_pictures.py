@@ -27,9 +27,9 @@ from engine import (
     load,
     resolve_source,
 )
-from engine.backends.on_disk import DiskCaches
+from engine.backends.caches_in_memory import keep_caches, keep_on_disk
+from engine.backends.caches_on_disk import DiskCaches
 from engine.backends.pictures import without_pictures
-from engine.backends.saved import keep_caches, keep_on_disk
 from engine.cli.main import main
 from engine.config import GenerationRequest, LoadConfig
 from engine.library.projectors import projector_beside

@@ -7,8 +7,8 @@ import pytest
 
 from engine.formats.gguf.work import ForwardWork, forward_work
 from engine.growth import pace
-from engine.library.forecast import MachinePace, forecast
 from engine.library.names import bundled_pair
+from engine.library.speed_forecast import MachinePace, forecast
 from engine.system.machine import OtherPrograms
 
 

@@ -10,7 +10,7 @@ from engine.hub.catalogue import catalogue
 from engine.hub.hugging_face import HuggingFace
 from engine.hub.recommend import Machine, checked, recommend
 from engine.hub.web import Patience
-from engine.library.forecast import MachinePace
+from engine.library.speed_forecast import MachinePace
 from helpers.hub import LocalHub
 from helpers.paths import ROOT
 

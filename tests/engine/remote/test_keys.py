@@ -8,7 +8,7 @@ import pytest
 
 from app.bridge.bridge import EngineBridge
 from app.state.models.selection import Loaded
-from app.state.models.servers import Server
+from app.state.models.targets import Server
 from engine.errors import InvalidRequest
 from engine.remote import keys
 from engine.remote.connect import connect_server, find_server

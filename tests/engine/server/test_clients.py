@@ -19,11 +19,11 @@ from engine.library.names import bundled_pair
 from engine.messages.parts import ToolCall
 from engine.server.guard import CONTAINER_HOSTS, Limits
 from engine.server.interfaces.form import ReplyContext
-from engine.server.interfaces.left_out import NotDone, tidied
 from engine.server.interfaces.ollama import OllamaForm
 from engine.server.interfaces.responses import ResponsesForm
 from engine.server.interfaces.tools import read_tools
-from engine.server.kept import KeptResponses
+from engine.server.interfaces.unsupported import NotDone, tidied
+from engine.server.kept_responses import KeptResponses
 from engine.server.registry import ModelRegistry
 from engine.stats import GenerationStats
 from helpers.decoding.serving import NAME, asked, posted, served

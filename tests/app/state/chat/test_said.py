@@ -20,8 +20,8 @@ from app.state.chat.said import (
 from app.state.chat.transcript import Transcript
 from app.state.conversations.conversation import Conversation
 from app.state.conversations.files import ConversationRefused, from_json, to_json
-from app.state.conversations.kept import exchanges
 from app.state.conversations.markdown import to_markdown
+from app.state.conversations.stored import exchanges
 from engine import (
     FilePart,
     ImagePart,

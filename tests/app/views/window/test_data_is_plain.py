@@ -30,7 +30,7 @@ from app.shell.notifications import Notifier
 from app.state.chat.transcript import Exchange, Problem
 from app.state.conversations.list import ConversationItem
 from app.state.models.downloads import Download, DownloadState
-from app.state.models.servers import Server
+from app.state.models.targets import Server
 from app.system.damage_dialog import make_dialog
 from app.views.markdown.link_question import LinkQuestion
 from app.views.models.get_models import GetModelsDialog

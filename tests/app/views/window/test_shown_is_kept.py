@@ -12,7 +12,7 @@ from app.control import context
 from app.settings.settings import Settings
 from app.state.chat.intents import Continue, EditReply, Regenerate, ShowVersion
 from app.state.chat.transcript import Exchange
-from app.state.conversations.kept import exchanges
+from app.state.conversations.stored import exchanges
 from app.system.translation import number
 from app.views.chat.exchange import ExchangeView
 from app.words.context import context_words

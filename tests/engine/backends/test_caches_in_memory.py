@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from engine.backends.base import Backend
+from engine.backends.caches_in_memory import WORTH, SavedCaches, keep_caches
 from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.backends.prefix import keep_prefix
-from engine.backends.saved import WORTH, SavedCaches, keep_caches
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import BackendFailure

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.backends import on_disk
+from engine.backends import caches_on_disk
 from engine.backends.base import Backend
+from engine.backends.caches_in_memory import SavedCaches
+from engine.backends.caches_on_disk import DiskCaches
 from engine.backends.llama_cpp.backend import LlamaCppBackend
-from engine.backends.on_disk import DiskCaches
 from engine.backends.prefix import keep_prefix
-from engine.backends.saved import SavedCaches
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
@@ -214,7 +214,7 @@ def test_a_hostile_part_with_a_right_checksum_is_refused(
     state = bytearray(content[begin:])
     HOSTILE[which](state)
     parent = bytes.fromhex(path.name.partition("-")[0])
-    checksum = on_disk._checksum((tmp_path / "key").read_bytes(), parent, FIRST[:256], memoryview(state))
+    checksum = caches_on_disk._checksum((tmp_path / "key").read_bytes(), parent, FIRST[:256], memoryview(state))
     path.write_bytes(content[:16] + checksum + content[48:begin] + state)
     with caplog.at_level(logging.WARNING, "outrider.caches"):
         assert keep_prefix(model, FIRST) == 0
@@ -254,7 +254,7 @@ def test_a_full_disk_costs_one_line(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr(on_disk, "write_whole", full)
+        patch.setattr(caches_on_disk, "write_whole", full)
         kept(tmp_path, model)
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))

@@ -19,7 +19,7 @@ LONGEST = 2**24
 """Characters of a draft that are kept."""
 
 
-class Drafts(QObject):
+class UnsentTexts(QObject):
     """Hand the drafts to the store soon after they change, and show those of the chat that is opened.
 
     `typed` gives what stands in the prompt box. Signal: shown(text) (this is to stand there).

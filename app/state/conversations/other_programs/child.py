@@ -6,10 +6,10 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from app.state.conversations.brought import conversation_of, own_source, source_of
 from app.state.conversations.files import ConversationRefused, to_json
 from app.state.conversations.json_stream import Senseless
-from app.state.conversations.sources import Found, chats_in, is_source
+from app.state.conversations.other_programs.convert import conversation_of, own_source, source_of
+from app.state.conversations.other_programs.find import Found, chats_in, is_source
 from engine.host import Tell, answer_parent, close_doors, packed
 
 _MEMORY_BYTES = 800 * 2**20

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.state.chat.attachments import plain_name
-from app.state.conversations.brought import SOURCE, own_key, what_is_new
-from app.state.conversations.chats_apart import ReadChat, chats_apart
 from app.state.conversations.conversation import Conversation, ConversationSummary, StoredMessage
 from app.state.conversations.files import ConversationRefused, Imported, Note, from_json
+from app.state.conversations.other_programs.apart import ReadChat, chats_apart
+from app.state.conversations.other_programs.convert import SOURCE, own_key, what_is_new
 from app.store.imports import keep_import, keep_more
 from app.store.store import Store
 from app.store.writer import StoreWriter

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from app.state.conversations.conversation import Conversation, Role, StoredMessage, title_from
 from app.state.conversations.files import Imported
 from app.state.conversations.json_stream import Senseless
-from app.state.conversations.layouts import BroughtChat, Node
+from app.state.conversations.other_programs.layouts import BroughtChat, Node
 from engine import Translatable
 
 _CREATED = re.compile(rb'"created": ?(\d{1,12}(?:\.\d{1,12})?)\b')

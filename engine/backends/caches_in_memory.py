@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.backends.base import Backend, CacheCopy, CacheKeeper
-from engine.backends.on_disk import DiskCaches
+from engine.backends.caches_on_disk import DiskCaches
 from engine.backends.prefix import common_prefix
 from engine.errors import BackendFailure
 from engine.system.machine import available_memory

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.cli.main import main
-from engine.library.found import described, find_elsewhere
+from engine.library.other_programs import described, find_elsewhere
 from engine.library.scan import scan_folder
 from helpers.models.gguf_writer import tiny_draft
 
