@@ -90,9 +90,9 @@ class Collected:
             index.write(json.dumps(asdict(reply)).encode() + b"\n")
         self.replies.append(reply)
 
-    def open(self) -> NDArray[Any]:
-        """Return all records, read from the disk where they are looked at."""
-        return np.memmap(self._data, self._type, "r")
+    def rows(self, reply: Reply) -> NDArray[Any]:
+        """Return the records of a reply. They are read: a file that is mapped counts as memory of this program."""
+        return np.fromfile(self._data, self._type, reply.count, offset=reply.first * self._type.itemsize)
 
 
 class _Shown:

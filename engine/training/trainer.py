@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -42,7 +41,7 @@ class Trainer:
     """Hold a head, what it learns from, and how far it is. Attributes: head, step, batches, held (rows of replies)."""
 
     def __init__(self, collected: Collected, target: TargetFile, seed: int, most_tokens: int | None = None) -> None:
-        self._records, self._seed = collected.open(), seed
+        self._rows, self._seed = collected.rows, seed
         learned, self.held = list[Reply](), [each for each in collected.replies if each.held and each.greedy]
         del self.held[_MOST_HELD:]
         left = collected.learned if most_tokens is None else most_tokens
@@ -51,7 +50,7 @@ class Trainer:
                 learned.append(reply)
                 left -= reply.learned
         self.batches = _batches(learned)
-        table, known = self._vocabulary(learned, target.shape.vocab_size)
+        table, known = self._vocabulary(learned, collected.replies, target.shape.vocab_size)
         torch.manual_seed(seed)
         self.head = EagleHead(target.shape, collected.read, table, target.embedding(known))
         target.lend(self.head)
@@ -68,10 +67,13 @@ class Trainer:
         self._rates = _MUON, _ADAM
         self.step = 0
 
-    def _vocabulary(self, replies: Sequence[Reply], size: int) -> tuple[Tensor, NDArray[np.int64]]:
-        """Return the head's vocabulary, and all tokens that occur."""
+    def _vocabulary(
+        self, replies: Sequence[Reply], everything: Sequence[Reply], size: int
+    ) -> tuple[Tensor, NDArray[np.int64]]:
+        """Return the head's vocabulary by what is learned from, and all tokens that occur in everything."""
         often, occurring = np.zeros(size, np.int64), np.zeros(size, np.bool_)
-        occurring[self._records["token"]] = True
+        for reply in everything:
+            occurring[self._rows(reply)["token"]] = True
         for reply in replies:
             rows = self._rows(reply)
             np.add.at(often, rows["tops"][rows["learn"], 0], 1)
@@ -134,9 +136,6 @@ class Trainer:
         with torch.no_grad():
             self.head.fc.weight.mul_(self._scale)
         return self.head
-
-    def _rows(self, reply: Reply) -> NDArray[Any]:
-        return self._records[reply.first : reply.first + reply.count]
 
     def _lesson(self, replies: Sequence[Reply]) -> Lesson:
         """Return replies as rows of one length."""
