@@ -108,7 +108,7 @@ DRAFT_METHODS = (
     ),
     _of_heads("eagle2", "EAGLE-2", Translatable("A head that reads the target's last features proposes.")),
     _of_heads("eagle3", "EAGLE-3", Translatable("A head that reads the target's hidden states proposes.")),
-    _of_heads("mtp", "MTP", Translatable("The target's own layers for later tokens propose.")),
+    _of_heads("mtp", "MTP", Translatable("The target's own MTP layers propose.")),
     # A block costs one pass, however long it is.
     _of_heads("dflash", "DFlash", Translatable("A head proposes a block of tokens at once."), lookahead=8),
     _of_heads(

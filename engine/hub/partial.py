@@ -224,7 +224,7 @@ def trouble(folder: Path, error: OSError) -> DownloadFailed:
     if error.errno in _FULL:
         return DownloadFailed(
             Translatable(
-                "The disk of {folder} is full. What came stays: make room, and ask again to go on.", folder=folder
+                "The disk of {folder} is full. The part that came is kept: free space, then ask again.", folder=folder
             )
         )
     if isinstance(error, BlockingIOError):

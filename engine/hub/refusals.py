@@ -50,7 +50,7 @@ def unreachable(url: str, error: Exception) -> DownloadFailed:
 def broke_off(url: str) -> DownloadFailed:
     """Return the error for an answer that ends early, time and again."""
     return DownloadFailed(
-        Translatable("{server} breaks off in the middle, time and again. Ask again to go on.", server=place(url))
+        Translatable("{server} keeps breaking off. Ask again to resume.", server=place(url))
     )
 
 

@@ -199,7 +199,7 @@ class Transfer:
                     raise _Changed
                 self._start(head, part, facts, changed=True)
             elif head.status == 200:
-                self._say(Translatable("{name} begins anew: the server cannot go on in the middle.",
+                self._say(Translatable("{name} starts again: the server cannot resume.",
                                        name=self.source.name))  # fmt: skip
                 self._start(head, part, facts)
         else:
@@ -255,7 +255,7 @@ class Transfer:
         self._renewed += 1
         if self._renewed > _MOST_CHANGES:
             raise DownloadFailed(
-                Translatable("{name} changes while it is downloaded, time and again. Ask again later.",
+                Translatable("{name} keeps changing during the download. Try again later.",
                              name=self.source.name)
             )  # fmt: skip
         if self.renew is not None:

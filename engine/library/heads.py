@@ -52,7 +52,7 @@ def judge_heads(target: ModelFile, models: Iterable[ModelFile]) -> list[HeadFit]
         if model.head is None:
             continue
         if model.path == target.path:
-            reason = Translatable("Its own layers for later tokens.")
+            reason = Translatable("Its own MTP layers.")
             found.append(HeadFit(model, model.head.method, True, reason))
         elif model.role == "draft-head" and _may_run_with(target, model, model.head):
             found.append(_judged(target, model, model.head))

@@ -61,7 +61,7 @@ def make_body(request: GenerationRequest, model: str, kind: ServerKind) -> Body:
     if kind.plain and isinstance(request.speculation.lookahead, int):
         content["lookahead"] = request.speculation.lookahead
     content |= kind.extras
-    note = Translatable("The server was not told {names}: it has no such setting.", names=", ".join(unasked))
+    note = Translatable("Not sent to the server, which has no such setting: {names}.", names=", ".join(unasked))
     return Body(chat, content, (note,) if unasked else ())
 
 

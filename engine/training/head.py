@@ -215,7 +215,7 @@ class _Run:
         digest = hashlib.sha256(json.dumps(self._questions).encode("utf-8", "surrogatepass")).hexdigest()
         if resume and digest != self._plan.questions:
             raise TrainingError(
-                Translatable("The questions were changed since. Delete {folder} and begin anew.", folder=self._folder)
+                Translatable("The questions were changed since. Delete {folder} and start again.", folder=self._folder)
             )
         self._note(questions=digest)
 
@@ -230,7 +230,7 @@ class _Run:
         mine = self._plan
         if (begun.model, begun.size, begun.changed) != (mine.model, mine.size, mine.changed):
             raise TrainingError(
-                Translatable("The model was changed since. Delete {folder} and begin anew.", folder=self._folder)
+                Translatable("The model was changed since. Delete {folder} and start again.", folder=self._folder)
             )
         self._plan = begun
 

@@ -442,11 +442,11 @@
             <translation>{name}, hier gefunden</translation>
         </message>
         <message>
-            <source>Into {file}; a copy of what is there stays beside it</source>
+            <source>Writes to {file}, and keeps a copy of the old file</source>
             <translation>In {file}; eine Kopie des Bisherigen bleibt daneben</translation>
         </message>
         <message>
-            <source>Enter it by hand: its settings cannot be written by others</source>
+            <source>Enter it by hand: its settings cannot be written automatically</source>
             <translation>Von Hand eingeben: Andere können seine Einstellungen nicht schreiben</translation>
         </message>
     </context>
@@ -1113,7 +1113,7 @@
             <translation>Ein kleines Paar, das Outrider mitbringt und sofort bereit ist</translation>
         </message>
         <message>
-            <source>Grows the demo target on this computer to a large model's cost, in seconds, and lets plain and speculative decoding race. It lies in the cache and can be deleted.</source>
+            <source>Grows the demo target on this computer to a large model's cost, in seconds, and lets plain and speculative decoding race. It is in the cache and can be deleted.</source>
             <translation>Vergrößert das Demo-Zielmodell auf diesem Computer in Sekunden, bis es so viel kostet wie ein großes Modell, und lässt einfaches und spekulatives Dekodieren um die Wette laufen. Es liegt im Zwischenspeicher und kann gelöscht werden.</translation>
         </message>
         <message>
@@ -1275,7 +1275,7 @@
             <translation>Gemessen: {drafted} Tokens/s mit einem Entwurfsmodell.</translation>
         </message>
         <message>
-            <source>never loaded as far as is noted</source>
+            <source>never loaded since this is recorded</source>
             <translation>nie geladen, soweit vermerkt</translation>
         </message>
         <message>
@@ -1290,7 +1290,7 @@
             </translation>
         </message>
         <message>
-            <source>{program} keeps it: delete it there.</source>
+            <source>Managed by {program}: delete it there.</source>
             <translation>{program} verwahrt es: Löschen Sie es dort.</translation>
         </message>
         <message>
@@ -3026,7 +3026,7 @@
             <translation>noch etwa {time}</translation>
         </message>
         <message>
-            <source>The demo target at full size: it writes the demo's words at a large model's cost, {size} GB of weights and about {time} ms a token here. It was made on this computer, and lies in the cache.</source>
+            <source>The demo target at full size: it writes the demo's words at a large model's cost, {size} GB of weights and about {time} ms a token here. It was made on this computer and is in the cache.</source>
             <translation>Das Demo-Zielmodell in voller Größe: Es schreibt die Worte der Demo und kostet so viel wie ein großes Modell, {size} GB Gewichte und hier etwa {time} ms je Token. Es wurde auf diesem Computer gemacht und liegt im Zwischenspeicher.</translation>
         </message>
         <message>
@@ -3644,7 +3644,7 @@
             <translation>Namen</translation>
         </message>
         <message>
-            <source>By which others call this computer, with commas between them</source>
+            <source>Names by which others reach this computer, separated by commas</source>
             <translation>Unter denen andere diesen Rechner ansprechen, durch Kommas getrennt</translation>
         </message>
         <message>
@@ -4410,7 +4410,7 @@
             <translation>Beste Tokens des Zielmodells</translation>
         </message>
         <message>
-            <source>Click or Enter: go on from here</source>
+            <source>Click or Enter: continue from here</source>
             <translation>Klick oder Eingabetaste: ab hier weiter</translation>
         </message>
         <message>
@@ -4619,7 +4619,7 @@
             <translation>Diesen und alle weiteren Aufrufe dieses Werkzeugs ausführen, in allen Chats</translation>
         </message>
         <message>
-            <source>Never run this tool, in no chat; the model is told. The settings change it</source>
+            <source>Never run this tool in any chat; the model is informed. The settings change it</source>
             <translation>Dieses Werkzeug nie ausführen, in keinem Chat; das Modell erfährt es. Die Einstellungen ändern das</translation>
         </message>
     </context>
@@ -4905,7 +4905,7 @@
             <translation>Werden der Reihe nach gesendet, sobald die Antwort geschrieben ist:</translation>
         </message>
         <message>
-            <source>Kept back, since the reply before is not complete:</source>
+            <source>On hold, because the reply before is not complete:</source>
             <translation>Zurückgehalten, da die Antwort davor nicht fertig ist:</translation>
         </message>
     </context>
@@ -5043,26 +5043,6 @@
             <translation>Der Schlüssel lässt sich nicht speichern ({reason}).</translation>
         </message>
         <message>
-            <source>it has more than {count} messages</source>
-            <translation>sie hat mehr als {count} Nachrichten</translation>
-        </message>
-        <message>
-            <source>it has no messages</source>
-            <translation>er hat keine Nachrichten</translation>
-        </message>
-        <message>
-            <source>it is larger than {count} MiB</source>
-            <translation>sie ist größer als {count} MiB</translation>
-        </message>
-        <message>
-            <source>reading it takes too long</source>
-            <translation>sie zu lesen dauert zu lange</translation>
-        </message>
-        <message>
-            <source>the program that reads it crashed</source>
-            <translation>das Programm, das sie liest, ist abgestürzt</translation>
-        </message>
-        <message>
             <source>it is not a chat exported by Outrider</source>
             <translation>sie ist kein von Outrider exportierter Chat</translation>
         </message>
@@ -5079,6 +5059,10 @@
             <translation>{path} kann nicht geschrieben werden: {reason}. Wählen Sie einen anderen Ordner oder schaffen Sie Platz.</translation>
         </message>
         <message>
+            <source>it is larger than {count} MiB</source>
+            <translation>sie ist größer als {count} MiB</translation>
+        </message>
+        <message>
             <source>it is not UTF-8 text</source>
             <translation>sie ist kein UTF-8-Text</translation>
         </message>
@@ -5093,6 +5077,10 @@
         <message>
             <source>it has no list of messages</source>
             <translation>sie hat keine Liste von Nachrichten</translation>
+        </message>
+        <message>
+            <source>it has more than {count} messages</source>
+            <translation>sie hat mehr als {count} Nachrichten</translation>
         </message>
         <message>
             <source>message {place}: {reason}</source>
@@ -5151,14 +5139,6 @@
             <translation>sie kann nicht geschrieben werden</translation>
         </message>
         <message>
-            <source>a turn has more than {count} messages</source>
-            <translation>ein Beitrag hat mehr als {count} Nachrichten</translation>
-        </message>
-        <message>
-            <source>it has no question</source>
-            <translation>sie hat keine Frage</translation>
-        </message>
-        <message>
             <source>Export as Markdown…</source>
             <translation>Als Markdown exportieren…</translation>
         </message>
@@ -5193,6 +5173,26 @@
         <message>
             <source>“{name}” is too large</source>
             <translation>„{name}“ ist zu groß</translation>
+        </message>
+        <message>
+            <source>a turn has more than {count} messages</source>
+            <translation>ein Beitrag hat mehr als {count} Nachrichten</translation>
+        </message>
+        <message>
+            <source>it has no question</source>
+            <translation>sie hat keine Frage</translation>
+        </message>
+        <message>
+            <source>reading it takes too long</source>
+            <translation>sie zu lesen dauert zu lange</translation>
+        </message>
+        <message>
+            <source>the program that reads it crashed</source>
+            <translation>das Programm, das sie liest, ist abgestürzt</translation>
+        </message>
+        <message>
+            <source>it has no messages</source>
+            <translation>er hat keine Nachrichten</translation>
         </message>
         <message>
             <source>it is no ZIP archive that can be read</source>
@@ -5268,13 +5268,13 @@
         </message>
         <message>
             <source>{file}
-It calls itself {name}</source>
+Name in the file: {name}</source>
             <translation>{file}
 Es nennt sich {name}</translation>
         </message>
         <message>
             <source>{file}
-It thinks, so it is sampled as it recommends, unless you choose otherwise: {told}</source>
+A reasoning model, so its recommended sampling applies unless you choose otherwise: {told}</source>
             <translation>{file}
 Es denkt und antwortet deshalb mit dem Sampling, das es empfiehlt, wenn Sie nichts anderes wählen: {told}</translation>
         </message>
@@ -5529,10 +5529,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Projekt mit seinen Chats löschen</translation>
         </message>
         <message>
-            <source>it has no chats that Outrider can read</source>
-            <translation>sie enthält keine Chats, die Outrider lesen kann</translation>
-        </message>
-        <message>
             <source>it is a project: import its whole archive</source>
             <translation>sie ist ein Projekt: Importieren Sie sein ganzes Archiv</translation>
         </message>
@@ -5595,6 +5591,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>it makes no sense to the store</source>
             <translation>sie passt nicht zu den gespeicherten Chats</translation>
+        </message>
+        <message>
+            <source>it has no chats that Outrider can read</source>
+            <translation>sie enthält keine Chats, die Outrider lesen kann</translation>
         </message>
         <message>
             <source>it belongs to another program</source>
@@ -6021,7 +6021,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>transformers kann es nicht laden ({first_line}).</translation>
         </message>
         <message>
-            <source>its layers for later tokens (MTP) cannot be run as {kind} layers ({first_line}).</source>
+            <source>its MTP layers cannot be run as {kind} layers ({first_line}).</source>
             <translation>seine Schichten für spätere Tokens (MTP) lassen sich nicht als Schichten der Art {kind} ausführen ({first_line}).</translation>
         </message>
         <message>
@@ -6137,11 +6137,11 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Die Chatvorlage will Fragen und Antworten im Wechsel; aufeinanderfolgende wurden verbunden.</translation>
         </message>
         <message>
-            <source>This llama.cpp was compiled without Outrider's sources: replies are parted by think tags alone, and tool calls are not recognised. Install Outrider from its sources (make setup) or with an installer.</source>
+            <source>This llama.cpp was compiled without Outrider's sources: replies are parsed by think tags alone, and tool calls are not recognised. Install Outrider from its sources (make setup) or with an installer.</source>
             <translation>Dieses llama.cpp wurde ohne die Quellen von Outrider übersetzt: Antworten werden nur an think-Tags geteilt, und Werkzeugaufrufe werden nicht erkannt. Installieren Sie Outrider aus seinen Quellen (make setup) oder mit einem Installer.</translation>
         </message>
         <message>
-            <source>Replies are parted by think tags alone, because llama.cpp cannot use the chat template: {reason}.</source>
+            <source>Replies are parsed by think tags alone, because llama.cpp cannot use the chat template: {reason}.</source>
             <translation>Antworten werden nur an think-Tags geteilt, denn llama.cpp kann die Chatvorlage nicht verwenden: {reason}.</translation>
         </message>
         <message>
@@ -6849,7 +6849,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>ihr fehlt der Tensor 'token_embd.weight'.</translation>
         </message>
         <message>
-            <source>the tensor {name!r} has the shape {shape}, not {told} as the header says.</source>
+            <source>the tensor {name!r} has the shape {shape}, but its header says {told}.</source>
             <translation>der Tensor {name!r} hat die Form {shape}, nicht {told}, wie der Kopf angibt.</translation>
         </message>
         <message>
@@ -6921,7 +6921,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Es erzeugt Text nicht Token für Token: {why}.</translation>
         </message>
         <message>
-            <source>it lacks the tensor {name!r} of the layers for later tokens (MTP) that its header tells of, and llama.cpp cannot load it without.</source>
+            <source>it lacks the tensor {name!r} of the MTP layers that its header names, and llama.cpp cannot load it without.</source>
             <translation>ihr fehlt der Tensor {name!r} der Schichten für spätere Tokens (MTP), von denen ihr Kopf spricht, und ohne ihn kann llama.cpp sie nicht laden.</translation>
         </message>
         <message>
@@ -7097,11 +7097,11 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Es ist ein {classes} ohne Ausgabeschicht für Text.</translation>
         </message>
         <message>
-            <source>its config.json tells of layers for later tokens (MTP), but its files lack them.</source>
+            <source>its config.json names MTP layers, but its files lack them.</source>
             <translation>seine config.json nennt Schichten für spätere Tokens (MTP), aber in seinen Dateien fehlen sie.</translation>
         </message>
         <message>
-            <source>its layers for later tokens (MTP) are quantised ({dtype}), which cannot be used yet.</source>
+            <source>its MTP layers are quantised ({dtype}), which cannot be used yet.</source>
             <translation>seine Schichten für spätere Tokens (MTP) sind quantisiert ({dtype}); solche können noch nicht verwendet werden.</translation>
         </message>
         <message>
@@ -7293,7 +7293,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>{folder} enthält ein anderes {name}. Verschieben Sie es, oder wählen Sie einen anderen Ordner.</translation>
         </message>
         <message>
-            <source>The certificates that pip is told of cannot be read: {reason}.</source>
+            <source>The certificates in the settings of pip cannot be read: {reason}.</source>
             <translation>Die Zertifikate, die pip genannt sind, können nicht gelesen werden: {reason}.</translation>
         </message>
         <message>
@@ -7313,7 +7313,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>In {folder} ist kein Platz: {needed:.1f} MB werden noch gebraucht, {free:.1f} MB sind frei. Schaffen Sie Platz, oder wählen Sie einen anderen Ordner.</translation>
         </message>
         <message>
-            <source>The disk of {folder} is full. What came stays: make room, and ask again to go on.</source>
+            <source>The disk of {folder} is full. The part that came is kept: free space, then ask again.</source>
             <translation>Der Datenträger von {folder} ist voll. Was schon da ist, bleibt: Schaffen Sie Platz, und beginnen Sie erneut, um fortzufahren.</translation>
         </message>
         <message>
@@ -7345,7 +7345,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Die Verbindung zu {server} scheitert ({reason}). Prüfen Sie das Netzwerk, und versuchen Sie es erneut, um fortzufahren.</translation>
         </message>
         <message>
-            <source>{server} breaks off in the middle, time and again. Ask again to go on.</source>
+            <source>{server} keeps breaking off. Ask again to resume.</source>
             <translation>{server} bricht immer wieder mittendrin ab. Versuchen Sie es erneut, um fortzufahren.</translation>
         </message>
         <message>
@@ -7413,7 +7413,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>{server} verweigert {what} ({status}){words}</translation>
         </message>
         <message>
-            <source>{name} begins anew: the server cannot go on in the middle.</source>
+            <source>{name} starts again: the server cannot resume.</source>
             <translation>{name} beginnt von vorn: Der Server kann nicht in der Mitte fortfahren.</translation>
         </message>
         <message>
@@ -7421,7 +7421,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>{server} sagt Widersprüchliches über {name}: Verzeichnis und Datei stimmen nicht überein. Versuchen Sie es später erneut.</translation>
         </message>
         <message>
-            <source>{name} changes while it is downloaded, time and again. Ask again later.</source>
+            <source>{name} keeps changing during the download. Try again later.</source>
             <translation>{name} ändert sich beim Herunterladen immer wieder. Versuchen Sie es später erneut.</translation>
         </message>
         <message>
@@ -7569,39 +7569,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Das Zielmodell ist {times}-mal so groß wie das Entwurfsmodell: {promise}.</translation>
         </message>
         <message>
-            <source>It cannot be read ({reason}).</source>
-            <translation>Es ist nicht lesbar ({reason}).</translation>
-        </message>
-        <message>
-            <source>Its model.yml cannot be read. Import it again in Jan.</source>
-            <translation>Seine model.yml ist nicht lesbar. Importieren Sie es in Jan erneut.</translation>
-        </message>
-        <message>
-            <source>Its file {file} is missing. Get it again in Jan.</source>
-            <translation>Seine Datei {file} fehlt. Laden Sie es in Jan erneut.</translation>
-        </message>
-        <message>
-            <source>Its settings {file} cannot be read.</source>
-            <translation>Seine Einstellungen {file} sind nicht lesbar.</translation>
-        </message>
-        <message>
-            <source>{file} names it, but there is no such file.</source>
-            <translation>{file} nennt es, aber es gibt keine solche Datei.</translation>
-        </message>
-        <message>
-            <source>Its manifest cannot be read. Get it again: llama-server -hf {name}</source>
-            <translation>Sein Manifest ist nicht lesbar. Laden Sie es erneut: llama-server -hf {name}</translation>
-        </message>
-        <message>
-            <source>Its file is missing. Get it again: llama-server -hf {name}</source>
-            <translation>Seine Datei fehlt. Laden Sie es erneut: llama-server -hf {name}</translation>
-        </message>
-        <message>
-            <source>It is only partly downloaded. Get it again: hf download {name}</source>
-            <translation>Es ist nur teilweise heruntergeladen. Laden Sie es erneut: hf download {name}</translation>
-        </message>
-        <message>
-            <source>Its own layers for later tokens.</source>
+            <source>Its own MTP layers.</source>
             <translation>Seine eigenen Schichten für spätere Tokens.</translation>
         </message>
         <message>
@@ -7703,6 +7671,38 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>Its file is incomplete. Get it again: ollama pull {name}</source>
             <translation>Seine Datei ist unvollständig. Laden Sie es erneut: ollama pull {name}</translation>
+        </message>
+        <message>
+            <source>It cannot be read ({reason}).</source>
+            <translation>Es ist nicht lesbar ({reason}).</translation>
+        </message>
+        <message>
+            <source>Its model.yml cannot be read. Import it again in Jan.</source>
+            <translation>Seine model.yml ist nicht lesbar. Importieren Sie es in Jan erneut.</translation>
+        </message>
+        <message>
+            <source>Its file {file} is missing. Get it again in Jan.</source>
+            <translation>Seine Datei {file} fehlt. Laden Sie es in Jan erneut.</translation>
+        </message>
+        <message>
+            <source>Its settings {file} cannot be read.</source>
+            <translation>Seine Einstellungen {file} sind nicht lesbar.</translation>
+        </message>
+        <message>
+            <source>{file} names it, but there is no such file.</source>
+            <translation>{file} nennt es, aber es gibt keine solche Datei.</translation>
+        </message>
+        <message>
+            <source>Its manifest cannot be read. Get it again: llama-server -hf {name}</source>
+            <translation>Sein Manifest ist nicht lesbar. Laden Sie es erneut: llama-server -hf {name}</translation>
+        </message>
+        <message>
+            <source>Its file is missing. Get it again: llama-server -hf {name}</source>
+            <translation>Seine Datei fehlt. Laden Sie es erneut: llama-server -hf {name}</translation>
+        </message>
+        <message>
+            <source>It is only partly downloaded. Get it again: hf download {name}</source>
+            <translation>Es ist nur teilweise heruntergeladen. Laden Sie es erneut: hf download {name}</translation>
         </message>
         <message>
             <source>it is no projector (mmproj) for pictures.</source>
@@ -7989,7 +7989,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Ein Kopf, der die verborgenen Zustände des Zielmodells liest, schlägt vor.</translation>
         </message>
         <message>
-            <source>The target's own layers for later tokens propose.</source>
+            <source>The target's own MTP layers propose.</source>
             <translation>Die eigenen Schichten des Zielmodells für spätere Tokens schlagen vor.</translation>
         </message>
         <message>
@@ -8129,7 +8129,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>geben Sie stattdessen einen Text als --stop an</translation>
         </message>
         <message>
-            <source>The server was not told {names}: it has no such setting.</source>
+            <source>Not sent to the server, which has no such setting: {names}.</source>
             <translation>Dem Server wurde {names} nicht mitgeteilt: Er hat keine solche Einstellung.</translation>
         </message>
         <message>
@@ -8629,7 +8629,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>In {folder} wurde ein Training begonnen. Setzen Sie es fort (--resume), oder löschen Sie diesen Ordner.</translation>
         </message>
         <message>
-            <source>The questions were changed since. Delete {folder} and begin anew.</source>
+            <source>The questions were changed since. Delete {folder} and start again.</source>
             <translation>Die Fragen wurden seitdem geändert. Löschen Sie {folder}, und beginnen Sie neu.</translation>
         </message>
         <message>
@@ -8637,7 +8637,7 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>In {folder} gibt es kein Training, das fortgesetzt werden kann. Lassen Sie --resume weg.</translation>
         </message>
         <message>
-            <source>The model was changed since. Delete {folder} and begin anew.</source>
+            <source>The model was changed since. Delete {folder} and start again.</source>
             <translation>Das Modell wurde seitdem geändert. Löschen Sie {folder}, und beginnen Sie neu.</translation>
         </message>
         <message>

@@ -81,7 +81,7 @@ def hint(model: ModelFile) -> str:
     file = Translatable("{file} · {size}", file=model.path.name, size=size) if size else model.path.name
     if is_grown(model.path) or _is_no_name(model.name) or model.name.casefold() == shown_name(model).casefold():
         return file
-    return Translatable("{file}\nIt calls itself {name}", file=file, name=model.name)
+    return Translatable("{file}\nName in the file: {name}", file=file, name=model.name)
 
 
 def with_recommendation(model: ModelFile) -> str:
@@ -92,7 +92,7 @@ def with_recommendation(model: ModelFile) -> str:
     file = hint(model)
     if model.thinks:
         return Translatable(
-            "{file}\nIt thinks, so it is sampled as it recommends, unless you choose otherwise: {told}",
+            "{file}\nA reasoning model, so its recommended sampling applies unless you choose otherwise: {told}",
             file=file,
             told=settings,
         )

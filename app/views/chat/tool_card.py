@@ -203,7 +203,7 @@ class ToolCard(QFrame):
             Permission.once: self.tr("Run this call, and ask again for the next one"),
             Permission.chat: self.tr("Run this call and all others of this tool in this chat until the program ends"),
             Permission.always: self.tr("Run this call and all others of this tool, in all chats"),
-            Permission.never: self.tr("Never run this tool, in no chat; the model is told. The settings change it"),
+            Permission.never: self.tr("Never run this tool in any chat; the model is informed. The settings change it"),
         }
         return words[permission]
 

@@ -173,7 +173,7 @@ class WaitingView(QFrame):
         self.title.setText(
             self.tr("Sent in turn once the reply is written:")
             if busy
-            else self.tr("Kept back, since the reply before is not complete:")
+            else self.tr("On hold, because the reply before is not complete:")
         )
         for row in self.rows.values():
             row.show_busy(busy)

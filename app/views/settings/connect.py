@@ -90,8 +90,8 @@ class ConnectPart(QWidget):
         self.note.setText(say(note))
         self.note.setVisible(bool(note))
         self.write.setEnabled(bool(file))
-        tip = self.tr("Into {file}; a copy of what is there stays beside it").format(file=file)
-        self.write.setToolTip(tip if file else self.tr("Enter it by hand: its settings cannot be written by others"))
+        tip = self.tr("Writes to {file}, and keeps a copy of the old file").format(file=file)
+        self.write.setToolTip(tip if file else self.tr("Enter it by hand: its settings cannot be written automatically"))
 
     def say(self, words: str, *, wrong: bool = False) -> None:
         """Show the result of an action; "": nothing."""

@@ -86,7 +86,7 @@ class ServerPage(QWidget):
         rows = (
             (self.tr("Address"), self.hosts, self.tr("Other computers need the key; what they send is not encrypted")),
             (self.tr("Port"), self.port, ""),
-            (self.tr("Names"), self.names, self.tr("By which others call this computer, with commas between them")),
+            (self.tr("Names"), self.names, self.tr("Names by which others reach this computer, separated by commas")),
             (self.tr("Key"), self.key, self.tr("Each request must have it; empty: none is asked for")),
         )
         for place, (name, field, meaning) in enumerate(rows):

@@ -223,7 +223,7 @@ class FirstLaunchView(ColumnPage):
         self.full_size.setToolTip(
             self.tr(
                 "Grows the demo target on this computer to a large model's cost, in seconds, and lets plain and "
-                "speculative decoding race. It lies in the cache and can be deleted."
+                "speculative decoding race. It is in the cache and can be deleted."
             )
         )
         self.folder.setToolTip(self.tr("A folder with GGUF models on this computer"))

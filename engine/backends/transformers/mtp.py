@@ -297,7 +297,7 @@ def _unknown(folder: Path, target: TransformersBackend, error: Exception) -> Mod
     return ModelNotSupported(
         folder,
         Translatable(
-            "its layers for later tokens (MTP) cannot be run as {kind} layers ({first_line}).",
+            "its MTP layers cannot be run as {kind} layers ({first_line}).",
             kind=printable(str(target.model.config.model_type)),
             first_line=first_line(error),
         ),

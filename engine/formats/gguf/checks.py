@@ -371,7 +371,7 @@ class HeaderChecks:
             if tensor.shape != (self._width, tokens):
                 raise self._broken(
                     Translatable(
-                        "the tensor {name!r} has the shape {shape}, not {told} as the header says.",
+                        "the tensor {name!r} has the shape {shape}, but its header says {told}.",
                         name=name,
                         shape=list(tensor.shape),
                         told=[self._width, tokens],

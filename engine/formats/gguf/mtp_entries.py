@@ -71,7 +71,7 @@ def entries_instead(header: GgufFile, tensors: Mapping[str, Tensor]) -> dict[str
     raise ModelFileBroken(
         header.path,
         Translatable(
-            "it lacks the tensor {name!r} of the layers for later tokens (MTP) that its header tells of, and llama.cpp "
+            "it lacks the tensor {name!r} of the MTP layers that its header names, and llama.cpp "
             "cannot load it without.",
             name=lacking,
         ),

@@ -20,7 +20,7 @@ def check_shape(
         raise ModelFileBroken(
             header.path,
             Translatable(
-                "the tensor {name!r} has the shape {shape}, not {told} as the header says.",
+                "the tensor {name!r} has the shape {shape}, but its header says {told}.",
                 name=name,
                 shape=list(tensor.shape),
                 told=list(shape),

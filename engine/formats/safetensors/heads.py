@@ -179,7 +179,7 @@ def _check(folder: Path, shapes: Mapping[str, tuple[int, ...]], wanted: Mapping[
             raise ModelFileBroken(
                 folder,
                 Translatable(
-                    "the tensor {name!r} has the shape {shape}, not {told} as the header says.",
+                    "the tensor {name!r} has the shape {shape}, but its header says {told}.",
                     name=short,
                     shape=list(shapes[short]),
                     told=list(shape),

@@ -118,7 +118,7 @@ def read_mtp(folder: Path) -> MtpLayout:
         if _mtp_layers(config):
             raise ModelFileBroken(
                 folder,
-                Translatable("its config.json tells of layers for later tokens (MTP), but its files lack them."),
+                Translatable("its config.json names MTP layers, but its files lack them."),
             )
         raise ModelNotSupported(folder, Translatable("it has no draft heads."))
     for layer in layers:
@@ -167,7 +167,7 @@ def _check_numbers(folder: Path, tensors: Mapping[str, StoredTensor], layer: Mtp
             raise ModelNotSupported(
                 folder,
                 Translatable(
-                    "its layers for later tokens (MTP) are quantised ({dtype}), which cannot be used yet.",
+                    "its MTP layers are quantised ({dtype}), which cannot be used yet.",
                     dtype=tensors[name].dtype,
                 ),
             )

@@ -92,7 +92,7 @@ def test_what_waits_is_kept_back_behind_a_reply_that_is_stopped(open_window: Ope
     window.controller.cancel()
     window.wait(lambda: first.ended and not window.controller.busy)
     assert waits(window) == ["one"]
-    assert window.main.waiting.title.text().startswith("Kept back")
+    assert window.main.waiting.title.text().startswith("On hold")
     row = next(iter(window.main.waiting.rows.values()))
     row.edit.click()
     assert row.editor is not None

@@ -244,7 +244,7 @@ def room(window: Window, dialog: GetModelsDialog, home: Path, monkeypatch: pytes
     (row,) = (row for row in range(dialog.stored.count()) if "spare" in dialog.stored.item(row).text())
     assert not dialog.remove_button.isEnabled()
     dialog.stored.setCurrentRow(row)
-    assert "never loaded as far as is noted" in dialog.stored.item(row).text()
+    assert "never loaded since this is recorded" in dialog.stored.item(row).text()
     assert dialog.needed.text()
     dialog.remove_button.click()
     window.wait(lambda: not (home / "downloads" / "spare.gguf").exists())

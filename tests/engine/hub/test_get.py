@@ -197,7 +197,7 @@ def test_a_server_without_ranges_begins_anew(hub: LocalHub, folder: Path) -> Non
     hub.faults.extend([Fault(cut=900_000), Fault(whole=True)])
     bring(hub, folder, note=said.append)
     assert (folder / NAME).read_bytes() == MODEL
-    assert "cannot go on in the middle" in said[0]
+    assert "the server cannot resume" in said[0]
 
 
 # What goes wrong ----------------------------------------------------------------------------------------------------

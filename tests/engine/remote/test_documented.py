@@ -112,7 +112,7 @@ def test_what_an_unknown_server_does_not_tell_is_not_guessed() -> None:
     told = result.to_dict()
     assert told["prompt_tokens"] is told["stats"]["emitted"] is told["stats"]["tokens_per_second"] is None
     assert told["stats"]["total_ms"] > 0
-    assert result.notes == ("The server was not told top_k, prediction: it has no such setting.",)
+    assert result.notes == ("Not sent to the server, which has no such setting: top_k, prediction.",)
     assert set(body) == {
         *("model", "stream", "stream_options", "messages", "temperature", "top_p"),
         *("presence_penalty", "frequency_penalty"),

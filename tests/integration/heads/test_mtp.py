@@ -93,7 +93,7 @@ def test_a_target_that_cannot_be_loaded_without(
         write_mtp_target(path, with_head=False, by_layer=True)
     else:
         _cut(target, ".nextn.", path)
-    why = "lacks the tensor 'blk.4.nextn.eh_proj.weight' of the layers for later tokens (MTP)"
+    why = "lacks the tensor 'blk.4.nextn.eh_proj.weight' of the MTP layers"
     (model,) = scan_folder(tmp_path)
     assert not model.usable
     assert why in str(model.problem)

@@ -65,7 +65,7 @@ def test_a_model_that_thinks_is_sampled_as_it_recommends(open_window: OpenWindow
     choose(window, THINKER)
     assert asked(window, script) == (0.6, 20)
     line = next(line for line in window.controller.models.list.targets() if line.path == THINKER.path)
-    assert line.hint.endswith("sampled as it recommends, unless you choose otherwise: temperature 0.6, top_k 20")
+    assert line.hint.endswith("recommended sampling applies unless you choose otherwise: temperature 0.6, top_k 20")
 
 
 def test_what_a_person_chooses_counts(open_window: OpenWindow) -> None:

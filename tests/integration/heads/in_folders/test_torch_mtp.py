@@ -85,7 +85,7 @@ def _spoiled(path: Path, kind: str, change: str) -> Path:
         ("qwen3_5_text", "projection", "the tensor 'mtp.fc.weight' has the shape [32, 48]"),
         ("glm4_moe", "shape", "the tensor 'model.layers.2.self_attn.o_proj.weight' has the shape [32, 24]"),
         ("glm4_moe", "quantised", "quantised (I8), which cannot be used yet"),
-        ("qwen3_5_text", "all", "tells of layers for later tokens (MTP), but its files lack them"),
+        ("qwen3_5_text", "all", "names MTP layers, but its files lack them"),
     ],
 )
 def test_layers_that_are_refused(
