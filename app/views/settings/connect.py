@@ -91,7 +91,8 @@ class ConnectPart(QWidget):
         self.note.setVisible(bool(note))
         self.write.setEnabled(bool(file))
         tip = self.tr("Writes to {file}, and keeps a copy of the old file").format(file=file)
-        self.write.setToolTip(tip if file else self.tr("Enter it by hand: its settings cannot be written automatically"))
+        by_hand = self.tr("Enter it by hand: its settings cannot be written automatically")
+        self.write.setToolTip(tip if file else by_hand)
 
     def say(self, words: str, *, wrong: bool = False) -> None:
         """Show the result of an action; "": nothing."""
