@@ -49,9 +49,7 @@ def unreachable(url: str, error: Exception) -> DownloadFailed:
 
 def broke_off(url: str) -> DownloadFailed:
     """Return the error for an answer that ends early, time and again."""
-    return DownloadFailed(
-        Translatable("{server} keeps breaking off. Ask again to resume.", server=place(url))
-    )
+    return DownloadFailed(Translatable("{server} keeps breaking off. Ask again to resume.", server=place(url)))
 
 
 def untrusted(url: str, reason: str) -> DownloadFailed:
