@@ -118,13 +118,14 @@ class ToolCard(QFrame):
         grid.setVerticalSpacing(4)
         grid.setColumnStretch(1, 1)
         for row, each in enumerate(self.question.fields):
-            name = QLabel(self)
+            value, name = self._value(each), QLabel(self)
             name.setTextFormat(_PLAIN)
             name.setObjectName("hint")
             name.setText(name.fontMetrics().elidedText(each.name, Qt.TextElideMode.ElideRight, 160))
             name.setToolTip("")
+            name.setContentsMargins(0, 7 if each.name in self.fields else 0, 0, 0)  # Beside the words of its field.
             grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(self._value(each), row, 1)
+            grid.addWidget(value, row, 1)
         more = ""
         if self.question.more:
             more = self.tr("and %n more argument(s)", "", self.question.more)

@@ -164,7 +164,10 @@ class MarkdownPage(AutoHeightText):
                 painter = painter or QPainter(self.viewport())
                 for level in range(depth):
                     bottom = layout.blockBoundingRect(block.next()).top() if level < below else place.bottom()
-                    bar = QRect(16 * level + 2, round(place.top()), 3, round(bottom - place.top()))
+                    left = 16 * level + 2
+                    if block.textDirection() == Qt.LayoutDirection.RightToLeft:
+                        left = round(document.textWidth()) - left - 3
+                    bar = QRect(left, round(place.top()), 3, round(bottom - place.top()))
                     painter.fillRect(bar, self._theme.color("border"))
             block = block.next()
         if painter is not None:

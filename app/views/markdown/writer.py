@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from unicodedata import bidirectional
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import (
@@ -242,7 +243,8 @@ class MarkdownWriter(CodeWriter):
             base.setFontWeight(QFont.Weight.DemiBold)
             base.setFontPointSize(self._document.defaultFont().pointSizeF() * _HEADING_SCALE[node.level - 1])
         if node.quotes:
-            target.setLeftMargin(16.0 * node.quotes)
+            set_margin = target.setRightMargin if _is_right_to_left(node) else target.setLeftMargin
+            set_margin(16.0 * node.quotes)
             target.setProperty(QUOTES, node.quotes)
             base.setForeground(QBrush(self._theme.color("muted")))
             if isinstance(after, Paragraph) and after.quotes:
@@ -411,3 +413,9 @@ def _runs_of(nodes: list[Node]) -> Iterator[Run]:
             for row in node.rows:
                 for cell in row:
                     yield from cell
+
+
+def _is_right_to_left(node: Paragraph) -> bool:
+    """Return True if the first letter of a paragraph is of a script that runs from the right, as Qt decides it."""
+    kinds = (bidirectional(sign) for run in node.runs for sign in run.text)
+    return next((kind != "L" for kind in kinds if kind in ("L", "R", "AL")), False)
