@@ -16,7 +16,8 @@ from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
 
 HEBREW = "שלום עולם, זה טקסט."
-REPLY = f"{HEBREW}\n\nAnd English.\n\n```python\nx = 1\n```"
+QUOTED = "ציטוט 1"
+REPLY = f"{HEBREW}\n\nAnd English.\n\n> {QUOTED}\n\n```python\nx = 1\n```"
 
 
 @pytest.fixture
@@ -57,13 +58,15 @@ def test_paragraphs_go_in_their_own_direction(
     qapp.setLayoutDirection(direction)
     window = open_window(Script(REPLY))
     exchange = window.ask("Hi")
-    found = {}
+    found, margins = {}, {}
     for text in window.view(exchange).findChildren(QTextEdit):
         block = text.document().begin()
         while block.isValid():
             found[block.text().strip()] = block.textDirection()
+            margins[block.text()] = block.blockFormat().leftMargin(), block.blockFormat().rightMargin()
             block = block.next()
     assert found[HEBREW] == Qt.LayoutDirection.RightToLeft
+    assert margins[QUOTED] == (0.0, 16.0), "beside its line"
     assert found["And English."] == Qt.LayoutDirection.LeftToRight
     assert found["x = 1"] == Qt.LayoutDirection.LeftToRight
     window.wait(lambda: window.main.findChildren(CodeBar))
