@@ -65,6 +65,7 @@ class GetModelsDialog(Dialog):
         self.setObjectName("getModels")
         self.resize(680, 620)
         layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 16, 16, 16)
         layout.setSpacing(12)
         self.measured: Mapping[str, tuple[float, float]] = {}
         self._packaged, self._folder = tuple(packaged), Path()
