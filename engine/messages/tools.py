@@ -29,9 +29,22 @@ def freeze_tools(tools: object) -> tuple[Tool, ...]:
 
 
 def described(tools: Sequence[Tool]) -> list[Tool]:
-    """Return functions with an empty description and without parameters where they say nothing of them."""
+    """Return functions with an empty description and without parameters where they say nothing of them.
+
+    What can be only some texts is said to be text: some families write other values in another way.
+    """
     nothing = {"description": "", "parameters": {}}
-    return [{**tool, "function": nothing | dict(tool["function"])} for tool in tools]
+    return [{**tool, "function": nothing | _text_typed(tool["function"])} for tool in tools]
+
+
+def _text_typed(value: Any) -> Any:
+    if isinstance(value, list):
+        return list(map(_text_typed, value))
+    if not isinstance(value, Mapping):
+        return value
+    choices = value.get("enum")
+    texts = isinstance(choices, list) and choices and all(isinstance(each, str) for each in choices)
+    return ({"type": "string"} if texts else {}) | {name: _text_typed(each) for name, each in value.items()}
 
 
 def with_single_types(tools: Sequence[Tool]) -> list[Tool]:

@@ -206,6 +206,13 @@ def test_they_are_copied() -> None:
     assert described(freeze_tools([{"name": "f"}]))[0]["function"] == {"name": "f", "description": "", "parameters": {}}
 
 
+def test_what_can_be_some_texts_alone_is_text() -> None:
+    told = {"properties": {"a": {"enum": ["x", "y"]}, "b": {"enum": [1, "x"]}, "enum": {"type": "array"}}}
+    (made,) = described(freeze_tools([{"name": "f", "parameters": told}]))
+    wanted = {**told["properties"], "a": {"type": "string", "enum": ["x", "y"]}}
+    assert made["function"]["parameters"] == {"properties": wanted}
+
+
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "tools.json"
     path.write_text(json.dumps(TOOLS))
