@@ -67,9 +67,10 @@ class Attachments(QObject):
     def add(self, paths: Sequence[Path]) -> None:
         """Attach these files to the question, as far as they can be read as text."""
         self.adding.emit()
-        room = MOST - len(self._files)
+        room, sees = MOST - len(self._files), self.sees()
         for path in paths[:room]:
-            self._read(plain_name(path.name), partial(read_file, path, sees=self.sees()))
+            self._read(plain_name(path.name), partial(read_file, path, sees=sees))
+        self.changed.emit()
         for path in paths[room : room + 1]:
             self.refused.emit(NotAttached(plain_name(path.name), "many", str(MOST)))
 
@@ -78,6 +79,7 @@ class Attachments(QObject):
         self.adding.emit()
         if len(self._files) < MOST:
             self._read(name, partial(read_data, data, name))
+            self.changed.emit()
         else:
             self.refused.emit(NotAttached(name, "many", str(MOST)))
 
@@ -146,7 +148,6 @@ class Attachments(QObject):
         file = _File(name, self._chat)
         self._reading.append(file)
         self._files.append(file)
-        self.changed.emit()
 
         def work() -> None:
             found: Attachment | NotAttached
