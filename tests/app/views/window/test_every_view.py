@@ -133,19 +133,27 @@ class Views:
         main, shown = self.window.main, widget or self.window.main
         if PICTURES:
             shown.grab().save(str(ROOT / PICTURES / f"{name}-{next(self._numbers):02}-{self._folder.name}.png"))
-        wrong = [*cut_parts(shown), *nameless(shown)]
+        wrong = [*self._cut(shown), *nameless(shown)]
         if by_tab:
             shown.activateWindow()
             self.window.wait(shown.isActiveWindow)
             wrong += unreachable(shown, main.commands)
         if shown is main:
             main.resize(*SMALLEST)
-            QApplication.processEvents()
-            wrong += cut_parts(main)
+            wrong += self._cut(main)
             main.resize(*self._size)
             QApplication.processEvents()
         assert not wrong, "\n".join([name, *wrong])
         self.told(name)
+
+    def _cut(self, widget: QWidget) -> list[str]:
+        """Give what is cut, also at a second look: a busy machine lays out late."""
+        QApplication.processEvents()
+        found = list(cut_parts(widget))
+        if found:
+            self.window.qtbot.wait(300)
+            found = list(cut_parts(widget))
+        return found
 
     def told(self, name: str) -> None:
         """Look whether all texts that there are were translated."""
