@@ -112,6 +112,7 @@ train_head(sys.argv[1], sys.argv[2], tokens=1500, resume="--resume" in sys.argv)
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3600)
 def test_killed_at_random_moments_it_is_the_same_head(model: Path, tmp_path: Path, campaign: Campaign) -> None:
     whole, parts, rng = tmp_path / "whole.gguf", tmp_path / "parts.gguf", random.Random(campaign.seed)
     work, began = tmp_path / "parts.gguf.training", perf_counter()
