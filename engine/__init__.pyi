@@ -48,7 +48,6 @@ from .errors import DocumentRefused as DocumentRefused
 from .errors import DownloadFailed as DownloadFailed
 from .errors import EngineError as EngineError
 from .errors import FolderUnreadable as FolderUnreadable
-from .errors import GrowthError as GrowthError
 from .errors import IncompatiblePair as IncompatiblePair
 from .errors import InstallationDamaged as InstallationDamaged
 from .errors import InvalidLookahead as InvalidLookahead
@@ -87,7 +86,6 @@ from .generation.questions import Infill as Infill
 from .generation.questions import ReadPrompt as ReadPrompt
 from .generation.responder import Capabilities as Capabilities
 from .generation.responder import Responder as Responder
-from .growth.transformers_folder import safetensors_copy as safetensors_copy
 from .library.compat import Fit as Fit
 from .library.compat import judge_pair as judge_pair
 from .library.compat import rank_drafts as rank_drafts

@@ -161,10 +161,6 @@ class ToolServerFailed(EngineError):
     """Report a tool server that cannot be started or reached, does not answer, or breaks the protocol."""
 
 
-class GrowthError(EngineError):
-    """Report a model that cannot be grown, or not here; the message gives the reason and a remedy."""
-
-
 class TrainingError(EngineError):
     """Report a head that cannot be trained, or not here; the message gives the reason and a remedy."""
 

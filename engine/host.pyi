@@ -3,6 +3,7 @@
 from .backends.base import Embedder as Embedder
 from .backends.caches_on_disk import forget_caches as forget_caches
 from .backends.caches_on_disk import forget_other_caches as forget_other_caches
+from .bench.pace import expected_speed as expected_speed
 from .bench.recommended import Recommended as Recommended
 from .bench.recommended import recommended as recommended
 from .chat.context_fit import PromptFit as PromptFit
@@ -39,9 +40,6 @@ from .documents.vectors import PartVectors as PartVectors
 from .documents.vectors import vector_of as vector_of
 from .documents.vectors import vectors_of as vectors_of
 from .formats.gguf.parts import first_part as first_part
-from .growth.full_size import FullSize as FullSize
-from .growth.full_size import full_size_target as full_size_target
-from .growth.pace import expected_speed as expected_speed
 from .hub.catalogue import packaged_models as packaged_models
 from .hub.download import download as download
 from .hub.download import search_hub as search_hub
@@ -81,7 +79,6 @@ from .server.metrics import ServerFigures as ServerFigures
 from .server.metrics import ServerLine as ServerLine
 from .system.cache_files import cache_folder as cache_folder
 from .system.cache_files import folder_key as folder_key
-from .system.cache_files import full_size_folder as full_size_folder
 from .system.cache_files import tighten_cache as tighten_cache
 from .system.child_side import Tell as Tell
 from .system.child_side import answer_parent as answer_parent

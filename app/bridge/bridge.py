@@ -333,16 +333,6 @@ class EngineBridge(Responders):
         """Return the record of a reply of the loaded models that stands in no chat. Raises Cancelled."""
         return self._worker.submit(Job(self._loop, lambda cancel: rehearse(self._decoder, prompt, cancel)))
 
-    def grow_demo(self) -> Job[host.FullSize]:
-        """Grow the demo target to full size. Raises GrowthError, LoadFailed, Cancelled."""
-
-        def work(cancel: CancelToken) -> host.FullSize:
-            found = host.full_size_target(cancel=cancel)
-            self._trusted |= {found.path}
-            return found
-
-        return self._worker.submit(Job(self._loop, work))
-
     def measure(self) -> Job[None]:
         """Calibrate the loaded pair, for lookahead auto, in the background. Raises Cancelled.
 

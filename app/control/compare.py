@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -30,13 +30,9 @@ from app.state.compare.compare import (
     ways_to_sweep,
 )
 from app.state.compare.race import RaceMark
-from app.state.models.selection import Loaded, Lookahead, Selection
+from app.state.models.selection import Loaded, Lookahead
 from app.state.models.targets import Server
 from engine import Cancelled, ContextFull, EngineError
-from engine.host import full_size_folder
-
-if TYPE_CHECKING:
-    from engine.host import FullSize
 
 POLL_MS = 20
 """The interval between two checks, within which the window has drawn the news."""
@@ -76,17 +72,15 @@ class _Work:
 class CompareController(QObject):
     """Run measurements one after the other, each with its own dialog.
 
-    Attributes: runs (by kind), full_size (the demo target grown in this run, or None).
-    Signals: changed(kind), pair_changed(), raced() (the race advances), rehearsed(TokenTrace), grown(),
-    deletion_ended(done, problem) (of the grown demo), saved(path, problem) (an animation).
+    Attribute: runs (by kind).
+    Signals: changed(kind), pair_changed(), raced() (the race advances), rehearsed(TokenTrace), saved(path,
+    problem) (an animation).
     """
 
     changed = Signal(str)
     pair_changed = Signal()
     raced = Signal()
     rehearsed = Signal(object)
-    grown = Signal()
-    deletion_ended = Signal(bool, str)
     saved = Signal(object, str)
 
     def __init__(
@@ -99,10 +93,7 @@ class CompareController(QObject):
         super().__init__()
         self.runs: dict[CompareKind, CompareRun] = {kind: CompareRun() for kind in KINDS}
         self.last_question = last_question
-        self.full_size: FullSize | None = None
         self._loop = loop
-        self._growth: Job[FullSize] | None = None
-        self._before: Selection | None = None  # What was chosen before the demo was grown.
         self._marks: deque[RaceMark] = deque()
         self._bridge = bridge
         self._models = models
@@ -134,12 +125,6 @@ class CompareController(QObject):
         there = self._bridge.local
         return there if there.target is not None else self._models.list.bundled_files
 
-    @property
-    def full_size_chosen(self) -> FullSize | None:
-        """Return the demo target at full size if it is the chosen target."""
-        found = self.full_size
-        return found if found is not None and self._models.list.selection.target == found.path else None
-
     # Intents ----------------------------------------------------------------------------------------------------------
 
     def start(self, kind: CompareKind, prompt: str, settings: CompareSettings) -> None:
@@ -161,8 +146,6 @@ class CompareController(QObject):
 
     def cancel(self, kind: CompareKind) -> None:
         """Stop it; its figures so far stay."""
-        if kind == "compare" and self._growth is not None:
-            self._growth.cancel()
         work = self._work.get(kind)
         if work is not None:
             work.cancelled = True
@@ -191,8 +174,6 @@ class CompareController(QObject):
                 await self._race(run, work, request)
             report = await self._wait(work, self._bridge.measure_ways(request, work.mail.post))
         except Cancelled:
-            if run.status == "loading" and self.full_size_chosen is not None:
-                self._choose_as_before()
             run.cancel()
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the dialog
             run.fail(describe(error).text)
@@ -257,72 +238,6 @@ class CompareController(QObject):
             self.rehearsed.emit(await self._bridge.rehearse(prompt).result)
         except (Cancelled, EngineError):
             return
-
-    def grow(self) -> None:
-        """Grow the demo target to full size and choose it, with the demo draft."""
-        if not self.runs["compare"].running:
-            self._tasks.start(self._grow())
-
-    async def _grow(self) -> None:
-        run = self.runs["compare"]
-        run.grow()
-        self.changed.emit("compare")
-        try:
-            found = await self._growth_result()
-            bundled, chosen = self._models.list.bundled, self._models.list.selection
-            if chosen.target != found.path:
-                self._before = chosen
-            self._models.choose_target(found.path)
-            self._models.choose_draft("automatic" if bundled is None else bundled[1])
-            run.grown()
-        except Cancelled:
-            run.cancel()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a message in the dialog
-            run.fail(describe(error).text)
-        else:
-            self.full_size = found
-        finally:
-            self._growth = None
-        self.changed.emit("compare")
-        if run.status == "idle":
-            self.grown.emit()
-
-    async def _growth_result(self) -> FullSize:
-        job = self._growth = self._bridge.grow_demo()
-        found = await job.result
-        if job.cancelled:  # Too late for the engine: it is grown, and not wanted any more.
-            raise Cancelled
-        return found
-
-    def _choose_as_before(self) -> None:
-        """Restore the selection from before the demo was grown, or the bundled target if that is not known."""
-        before, self._before = self._before, None
-        bundled = self._models.list.bundled
-        if before is not None and before.target is not None:
-            self._models.choose_target(before.target)
-            self._models.choose_draft("none" if before.drafting == "none" else before.draft_key)
-        elif bundled is not None:
-            self._models.choose_target(bundled[0])
-
-    def delete_grown(self) -> None:
-        """Delete the grown demo; if it is the target, restore the selection from before."""
-        self._tasks.start(self._delete_grown())
-
-    async def _delete_grown(self) -> None:
-        files = list(full_size_folder().glob("*"))
-        loaded = self._models.list.loaded.target
-        if self._models.list.selection.target in files:
-            self._choose_as_before()
-        if loaded in files:
-            await self._bridge.unload().result
-        try:
-            for path in files:
-                path.unlink(missing_ok=True)
-        except OSError as error:
-            self.deletion_ended.emit(False, error.strerror or str(error))
-            return
-        self.full_size = None
-        self.deletion_ended.emit(True, "")
 
     # Pictures ---------------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ from app.state.conversations.list import ConversationItem
 from app.state.models.targets import Server
 from app.system.translation import say
 from app.views.commands.commands import CHAT, CONVERSATIONS, MODELS, PROGRAM, SPECULATION, VIEW, Keys
-from engine.host import full_size_folder
 
 _LONGEST = 40
 """Characters of a title in the name of a command."""
@@ -23,7 +22,7 @@ _LONGEST = 40
 
 def register(program: Program, windows: Windows) -> None:
     """Register the window's commands."""
-    program.window.commands.destructive = {"conversations.delete", "proof.delete-full-size"}
+    program.window.commands.destructive = {"conversations.delete"}
     _register_chat(program, windows)
     _register_conversations(program)
     _register_projects(program, windows.projects)
@@ -216,16 +215,6 @@ def _register_proof(program: Program, windows: Windows) -> None:
     compare, sweep = tr("Compare plain and speculative decoding…"), tr("Lookahead sweep…")
     add("proof.compare", compare, windows.compare.open_compare, shortcut="Ctrl+Shift+C", section=SPECULATION)
     add("proof.sweep", sweep, windows.compare.open_sweep, shortcut="Ctrl+Shift+L", section=SPECULATION)
-    window.question.accepted.connect(program.compare.delete_grown)
-    full = tr("Try it at full size: grow the demo target and race…")
-    add("proof.full-size", full, windows.compare.open_full_size, section=SPECULATION)
-    add(
-        "proof.delete-full-size",
-        tr("Delete the demo at full size…"),
-        lambda: window.question.announce(tr("Delete the demo at full size? Growing it again takes minutes.")),
-        section=SPECULATION,
-        enabled=lambda: any(full_size_folder().glob("*.gguf")),
-    )
     add(
         "proof.replay",
         tr("Replay the last reply"),

@@ -20,8 +20,6 @@ from app.views.window.file_dialogs import ask_where_to_put_picture
 if TYPE_CHECKING:
     from app.views.compare.compare import CompareDialog
 
-_FULL_SIZE_PROMPT = "Tell me a story about a dragon."
-
 
 class CompareWindows(QObject):
     """Compare and the sweep, each created at its first use. Attribute: dialogs (by kind)."""
@@ -37,10 +35,9 @@ class CompareWindows(QObject):
         controller.changed.connect(self._show_run)
         controller.pair_changed.connect(self._show_pair)
         controller.raced.connect(self._show_race)
-        controller.grown.connect(self._race_at_full_size)
         controller.saved.connect(self._tell_saved)
 
-    def open_compare(self) -> CompareDialog:
+    def open_compare(self) -> None:
         """Show Compare."""
         from app.views.compare.compare import CompareDialog  # noqa: PLC0415 - not before it is asked for
 
@@ -50,12 +47,6 @@ class CompareWindows(QObject):
             dialog.race.animation_wanted.connect(self._save_animation)
             self._connect("compare", dialog)
         self._compare.open_with(self._controller.last_question())
-        return self._compare
-
-    def open_full_size(self) -> None:
-        """Grow the demo target to full size, and let it race with the demo draft."""
-        self.open_compare()
-        self._controller.grow()
 
     def open_sweep(self) -> None:
         """Show the lookahead sweep."""
@@ -88,21 +79,12 @@ class CompareWindows(QObject):
     def _show_pair(self) -> None:
         for dialog in self.dialogs.values():
             dialog.show_pair(self._controller.pair)
-        if self._compare is not None:
-            self._compare.show_full_size(self._controller.full_size_chosen)
 
     # The race ---------------------------------------------------------------------------------------------------------
 
     def _show_race(self) -> None:
         if self._compare is not None:
             self._compare.show_race()
-
-    def _race_at_full_size(self) -> None:
-        dialog = self._compare if self._compare is not None else self.open_compare()
-        if not dialog.prompt.toPlainText().strip():
-            dialog.prompt.setPlainText(_FULL_SIZE_PROMPT)
-        dialog.show_full_size(self._controller.full_size)
-        dialog.start.click()
 
     def _ask(self, dialog: QWidget, name: str, kinds: str, suffix: str) -> Path | None:
         return ask_where_to_put_picture(dialog, self._settings, name, kinds, suffix)

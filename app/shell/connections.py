@@ -218,7 +218,6 @@ def _connect_compare(program: Program, windows: CompareWindows) -> None:
     program.window.closed.connect(windows.close)
     program.window.closed.connect(program.compare.stop)
     program.compare.changed.connect(lambda kind: _note_plain_speed(program, kind))
-    program.compare.deletion_ended.connect(lambda done, why: _tell_deleted(program, why, done=done))
 
 
 def _remember_open(program: Program) -> None:
@@ -414,14 +413,6 @@ def _connect_tools(program: Program) -> None:
     # Not while the window and its models come.
     program.window.painted.connect(lambda: QTimer.singleShot(_SERVERS_MS, program.window, tools.begin))
     show()
-
-
-def _tell_deleted(program: Program, why: str, *, done: bool) -> None:
-    notice, tr = program.window.notice, program.window.tr
-    if done:
-        notice.show_good_news(tr("The demo at full size was deleted."))
-    else:
-        notice.show_trouble(tr("The demo at full size was not deleted: {reason}").format(reason=why))
 
 
 def _note_plain_speed(program: Program, kind: CompareKind) -> None:

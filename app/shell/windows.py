@@ -160,8 +160,8 @@ class ReaderWindows:
 class Introduction:
     """Explain the two models, at the first start and on request; created at its first use."""
 
-    def __init__(self, program: Program, compare: CompareWindows, models: GetModelsWindows) -> None:
-        self._program, self._compare, self._models = program, compare, models
+    def __init__(self, program: Program, models: GetModelsWindows) -> None:
+        self._program, self._models = program, models
         self._view: FirstLaunchView | None = None
         program.compare.rehearsed.connect(self._play)
         program.window.introduction_ended.connect(self._note)
@@ -175,7 +175,6 @@ class Introduction:
         program, window = self._program, self._program.window
         view = FirstLaunchView(program.theme, has_demo=program.models.list.bundled is not None)
         view.demo_wanted.connect(self._try_demo)
-        view.full_size_wanted.connect(self._try_full_size)
         view.folder_wanted.connect(window.ask_for_folder)
         view.small_model_wanted.connect(self._get_small)
         view.closed.connect(self._leave)
@@ -188,10 +187,6 @@ class Introduction:
     def _play(self, trace: TokenTrace) -> None:
         if self._view is not None and len(trace):
             self._view.play(Replay(trace, _SHOWN_PROMPT))
-
-    def _try_full_size(self) -> None:
-        self._leave()
-        self._compare.open_full_size()
 
     def _get_small(self) -> None:
         self._leave()
@@ -290,13 +285,12 @@ class Windows:
     @classmethod
     def of(cls, program: Program) -> Windows:
         """Return those of a program."""
-        compare = CompareWindows(program.compare, program.theme, program.settings, program.window)
         get_models = GetModelsWindows(program.downloads, program.models, program.window)
         return cls(
-            compare,
+            CompareWindows(program.compare, program.theme, program.settings, program.window),
             LibraryWindows(program.models, lambda: program.controller.activity, program.theme, program.window),
             get_models,
-            Introduction(program, compare, get_models),
+            Introduction(program, get_models),
             ReplayWindows(program),
             RewriteWindows(program),
             Proofs(program),

@@ -23,7 +23,6 @@ from app.words.figures import SEPARATOR, UNKNOWN, accepted, percent, speed, time
 
 if TYPE_CHECKING:
     from engine import Spread, WayFigures, WaysReport
-    from engine.host import FullSize
 
 
 def duration(seconds: float) -> str:
@@ -72,7 +71,6 @@ def progress_words(run: CompareRun) -> str:
         "waiting": QCoreApplication.translate("Proof", "Waiting for the current task to finish"),
         "asking": QCoreApplication.translate("Proof", "Confirm in the main window that the models may be loaded"),
         "loading": QCoreApplication.translate("Proof", "Loading the models"),
-        "growing": QCoreApplication.translate("Proof", "Growing the demo target to full size on this computer"),
         "racing": QCoreApplication.translate("Proof", "Racing: plain first, then speculative, each alone"),
         "calibrating": QCoreApplication.translate("Proof", "Measuring this pair (only once)"),
         "warming up": QCoreApplication.translate("Proof", "Warming up"),
@@ -87,22 +85,6 @@ def progress_words(run: CompareRun) -> str:
             left = duration(run.seconds_left)
             word += SEPARATOR + QCoreApplication.translate("Proof", "about {time} left").format(time=left)
     return word
-
-
-def full_size_words(found: FullSize) -> str:
-    """Describe the demo at full size plainly."""
-    words = QCoreApplication.translate(
-        "Proof",
-        "The demo target at full size: it writes the demo's words at a large model's cost, {size} GB of weights and "
-        "about {time} ms a token here. It was made on this computer and is in the cache.",
-    ).format(size=number(found.size / 1e9, 1), time=number(found.expected_ms))
-    if found.limited_by == "memory":
-        words += " " + QCoreApplication.translate("Proof", "It is smaller than it should be, as memory is short.")
-    elif found.limited_by == "disk":
-        words += " " + QCoreApplication.translate(
-            "Proof", "It is smaller than it should be, as the disk is nearly full."
-        )
-    return words
 
 
 def clock_words(seconds: float) -> str:

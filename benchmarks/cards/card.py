@@ -30,14 +30,14 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from benchmarks.cards.card_figures import PLACES_OF_TARGET, SIZES, TESTS, find_musts, show
+from benchmarks.growth.arithmetic import FULL, GrownKind, GrownShape
+from benchmarks.growth.grown import grown_target
 from engine.backends.base import Backend
 from engine.backends.invariance import measure_row_difference
 from engine.backends.llama_cpp import library
 from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.config import LoadConfig
 from engine.errors import EngineError
-from engine.growth.arithmetic import FULL, GrownKind, GrownShape
-from engine.growth.grown import grown_target
 from engine.library.names import bundled_pair
 from engine.lookahead.calibration import calibrate
 from engine.system.installation import gpu_library_installed

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from statistics import median
 from time import perf_counter
 
+from benchmarks.growth.arithmetic import FULL, GrownShape
+from benchmarks.growth.grown import grown_target
 from engine import GenerationRequest, LoadConfig, SpeculativeDecoder, bundled_pair
 from engine.backends.caches_in_memory import MOST_BYTES
-from engine.growth.arithmetic import FULL, GrownShape
-from engine.growth.grown import grown_target
 from engine.server.guard import Limits
 from engine.server.streams import ReplyStreams
 from helpers.decoding.serving import asked, served

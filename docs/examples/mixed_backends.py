@@ -8,7 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from outrider import bundled_pair, load, safetensors_copy
+from outrider import bundled_pair, load
+from transformers import AutoModelForCausalLM, AutoTokenizer
 
 PROMPT = "Tell me a story about a shy dragon."
 
@@ -17,7 +18,9 @@ with tempfile.TemporaryDirectory() as folder:
         target, draft = map(Path, sys.argv[1:3])
     else:
         target, small = bundled_pair()
-        draft = safetensors_copy(small, Path(folder) / "draft")
+        draft = Path(folder)
+        for part in (AutoModelForCausalLM, AutoTokenizer):
+            part.from_pretrained(small.parent, gguf_file=small.name).save_pretrained(draft)
     with load(target) as decoder:
         plain = decoder.generate(PROMPT, lookahead=0, max_tokens=60)
         decoder.attach_draft(draft)

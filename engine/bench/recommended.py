@@ -6,8 +6,8 @@ import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from engine.bench.pace import known_pace, machine_pace
 from engine.cancel import CancelToken
-from engine.growth.pace import known_pace, machine_pace
 from engine.hub.hubs import Hub
 from engine.hub.recommend import Machine, Recommendation, checked, recommend
 from engine.system.machine import available_memory
@@ -32,7 +32,7 @@ def recommended(
     """Recommend pairs for this machine, or another.
 
     `measure`: its speed, in two seconds, where that was not done; `hubs`: which are asked whether all of it is there.
-    Raises LoadFailed, GrowthError, Cancelled.
+    Raises LoadFailed, Cancelled.
     """
     cancel = cancel or CancelToken()
     if machine is None:

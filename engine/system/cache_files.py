@@ -36,11 +36,6 @@ def library_place() -> Path:
     return cache_folder() / "library"
 
 
-def full_size_folder() -> Path:
-    """Return the folder for demo targets that were grown to full size. It may not exist."""
-    return cache_folder() / "full-size"
-
-
 def folder_key(folder: Path) -> str:
     """Return a file name for the data about a folder."""
     return hashlib.blake2b(os.fsencode(folder.absolute()), digest_size=16).hexdigest()

@@ -19,7 +19,6 @@ Status = Literal[
     "waiting",
     "asking",
     "loading",
-    "growing",
     "racing",
     "calibrating",
     "warming up",
@@ -121,15 +120,6 @@ class CompareRun:
         if other:
             self._become(status)
         return other
-
-    def grow(self) -> None:
-        """Begin with the demo target being grown, which is measured afterwards."""
-        self.request, self.report, self.problem, self.race = None, None, "", None
-        self._become("growing")
-
-    def grown(self) -> None:
-        """End the growth: the measurement can begin."""
-        self._become("idle")
 
     def begin_race(self) -> Race:
         """Begin with both ways writing the text once, to be watched."""

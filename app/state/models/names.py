@@ -7,23 +7,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine import ModelFile, Translatable
-from engine.host import full_size_folder
 
 _PART = re.compile(r"-\d{5}-of-\d{5}$")
 _HASH = re.compile(r"(?:sha\d+[-:])?[0-9a-fA-F]{16,}")
 _SHORT = 12
-_GROWN = "demo-target"
 
 
 def shown_name(model: ModelFile) -> str:
     """Return the name of a model: its file's, without quantisation and part.
 
     What a file calls itself is often a hash, a path, or the same for hundreds; it counts where the file's name is a
-    hash. The demo target that was grown to full size is called so.
+    hash.
     """
     path = model.path
-    if is_grown(path):
-        return _grown_name(model.size_bytes)
     name = _PART.sub("", file_label(path))
     if path.parent.name == "snapshots":
         # The cache of Hugging Face: models--owner--name/snapshots/hash.
@@ -33,18 +29,6 @@ def shown_name(model: ModelFile) -> str:
     if model.quantisation:
         name = re.sub(rf"[._-]+{re.escape(model.quantisation)}$", "", name, flags=re.IGNORECASE)
     return name or model.name
-
-
-def is_grown(path: Path) -> bool:
-    """Return True if a file is the demo target as it was grown to full size."""
-    # The name alone first: names are asked for by the thousand, and where the cache is takes a while to find out.
-    return path.name.startswith(_GROWN) and path.parent == full_size_folder()
-
-
-def _grown_name(size: int) -> str:
-    if not size:
-        return Translatable("{name} at full size", name=_GROWN)
-    return Translatable("{name} at full size ({size})", name=_GROWN, size=file_size(size))
 
 
 def _is_no_name(name: str) -> bool:
@@ -79,7 +63,7 @@ def hint(model: ModelFile) -> str:
     """Return more about a model: its file with its size, and the name in its header unless that is a hash."""
     size = file_size(model.size_bytes)
     file = Translatable("{file} · {size}", file=model.path.name, size=size) if size else model.path.name
-    if is_grown(model.path) or _is_no_name(model.name) or model.name.casefold() == shown_name(model).casefold():
+    if _is_no_name(model.name) or model.name.casefold() == shown_name(model).casefold():
         return file
     return Translatable("{file}\nName in the file: {name}", file=file, name=model.name)
 
@@ -101,8 +85,6 @@ def with_recommendation(model: ModelFile) -> str:
 
 def file_label(path: Path) -> str:
     """Name a model before it is read. The dot in a folder's name, as in Qwen2.5-0.5B, begins no suffix."""
-    if is_grown(path):
-        return _grown_name(path.stat().st_size if path.is_file() else 0)
     return path.stem if path.suffix.lower() in (".gguf", ".safetensors") else path.name
 
 

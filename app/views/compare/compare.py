@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QLabel, QWidget
 
@@ -26,7 +24,6 @@ from app.views.widgets.boxes import in_row, wide
 from app.views.widgets.theme import Theme
 from app.words.compare import (
     doubts_words,
-    full_size_words,
     outcome_words,
     rounds_words,
     speedup_words,
@@ -34,9 +31,6 @@ from app.words.compare import (
     verdict_words,
     way_words,
 )
-
-if TYPE_CHECKING:
-    from engine.host import FullSize
 
 _SIZE = QSize(720, 760)
 
@@ -78,18 +72,7 @@ class CompareDialog(RunDialog):
             self.place.addWidget(widget)
         self.place.addStretch(1)
         self.resize(_SIZE.boundedTo(self.screen().availableSize()))
-        self.full_size = QLabel(self)
-        self.full_size.setObjectName("caption")
-        self.full_size.setWordWrap(True)
-        self.full_size.hide()
-        self.place.insertWidget(0, self.full_size)
         self.show_run(self.run)
-
-    def show_full_size(self, found: FullSize | None) -> None:
-        """Show the note on the full-size demo, if that is the target; None: it is not."""
-        words = "" if found is None else full_size_words(found)
-        self.full_size.setText(words)
-        self.full_size.setVisible(bool(words))
 
     def show_pair(self, pair: ComparedModels) -> None:
         """Show the models that would be measured now."""

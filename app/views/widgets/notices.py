@@ -145,24 +145,6 @@ class LoadNotice(NoticeRow):
         self.declined.emit()
 
 
-class DeleteNotice(NoticeRow):
-    """Ask before something is deleted that Undo cannot restore. Signal: accepted()."""
-
-    accepted = Signal()
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.answer, self.close_button = self._lay_out(theme, self.tr("Delete"), self.tr("Keep"))
-        self.answer.clicked.connect(self.hide)
-        self.answer.clicked.connect(self.accepted)
-        self.close_button.clicked.connect(self.hide)
-
-    def announce(self, words: str) -> None:
-        """Show the question, until it is answered."""
-        self._say(words)
-        self.show()
-
-
 class ContextNotice(NoticeRow):
     """Show the reason why a message was not sent, with remedies.
 

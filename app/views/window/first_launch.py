@@ -107,11 +107,10 @@ class TwoModels(QWidget):
 class FirstLaunchView(ColumnPage):
     """Show one screen in place of the chat.
 
-    Signals: demo_wanted(), full_size_wanted(), folder_wanted(), small_model_wanted(), closed().
+    Signals: demo_wanted(), folder_wanted(), small_model_wanted(), closed().
     """
 
     demo_wanted = Signal()
-    full_size_wanted = Signal()
     folder_wanted = Signal()
     small_model_wanted = Signal()
     closed = Signal()
@@ -119,13 +118,11 @@ class FirstLaunchView(ColumnPage):
     def __init__(self, theme: Theme, *, has_demo: bool, parent: QWidget | None = None) -> None:
         super().__init__(_WIDE, (_MARGIN, 8), parent)
         self.demo = QPushButton(self.tr("Try the demo pair"), self)
-        self.full_size = QPushButton(self.tr("Try it at full size"), self)
         self.folder = QPushButton(self.tr("Choose a folder with models…"), self)
         self.small_model = QPushButton(self.tr("Get a small real model (93 MB)"), self)
         self.close_button = QPushButton(self.tr("Go to the chat"), self)
         self._fill(theme, has_demo=has_demo)
         self.demo.clicked.connect(self.demo_wanted)
-        self.full_size.clicked.connect(self.full_size_wanted)
         self.folder.clicked.connect(self.folder_wanted)
         self.small_model.clicked.connect(self.small_model_wanted)
         self.close_button.clicked.connect(self.closed)
@@ -219,13 +216,6 @@ class FirstLaunchView(ColumnPage):
         self.demo.setObjectName("primary")
         self.demo.setEnabled(has_demo)
         self.demo.setToolTip(self.tr("A small pair that comes with Outrider, ready to use"))
-        self.full_size.setEnabled(has_demo)
-        self.full_size.setToolTip(
-            self.tr(
-                "Grows the demo target on this computer to a large model's cost, in seconds, and lets plain and "
-                "speculative decoding race. It is in the cache and can be deleted."
-            )
-        )
         self.folder.setToolTip(self.tr("A folder with GGUF models on this computer"))
         self.small_model.setToolTip(
             self.tr(
@@ -235,7 +225,7 @@ class FirstLaunchView(ColumnPage):
         buttons = self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         buttons.setSpacing(8)
         buttons.addStretch(1)
-        for button in (self.demo, self.full_size, self.folder, self.close_button):
+        for button in (self.demo, self.folder, self.close_button):
             button.setAutoDefault(False)
             buttons.addWidget(button)
         buttons.addStretch(1)
@@ -260,7 +250,7 @@ class FirstLaunchView(ColumnPage):
 
         In a low one all stands closer.
         """
-        hints = [button.sizeHint().width() for button in (self.demo, self.full_size, self.folder, self.close_button)]
+        hints = [button.sizeHint().width() for button in (self.demo, self.folder, self.close_button)]
         wanted = sum(hints) + self._buttons.spacing() * (len(hints) + 1)
         fits = wanted <= min(event.size().width() - 2 * _MARGIN, _WIDE)
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom

@@ -33,7 +33,7 @@ from app.views.prompt.waiting import WaitingView
 from app.views.speculation.panel import SpeculationPanel
 from app.views.widgets.boxes import in_column, wide
 from app.views.widgets.keys import presses_button
-from app.views.widgets.notices import ContextNotice, DeleteNotice, NoticeBar, PairNotice
+from app.views.widgets.notices import ContextNotice, NoticeBar, PairNotice
 from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.progress_strip import ProgressStrip
 from app.views.widgets.theme import Theme
@@ -88,7 +88,6 @@ class MainWindow(QMainWindow):
         self.notice = NoticeBar(theme, self)
         self.context_notice = ContextNotice(theme, self)
         self.pair_notice = PairNotice(theme, self)
-        self.question = DeleteNotice(theme, self)
         self.strip = ProgressStrip(theme, self)
         self.prompt = PromptBox(theme, self)
         self.waiting = WaitingView(theme, self)
@@ -127,7 +126,6 @@ class MainWindow(QMainWindow):
             self.notice,
             self.context_notice,
             self.pair_notice,
-            self.question,
             self.strip,
             self.waiting,
             self.prompt,

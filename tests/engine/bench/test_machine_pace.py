@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from engine.bench import pace
 from engine.formats.gguf.work import ForwardWork, forward_work
-from engine.growth import pace
 from engine.library.names import bundled_pair
 from engine.library.speed_forecast import MachinePace, forecast
 from engine.system.machine import OtherPrograms

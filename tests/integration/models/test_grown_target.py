@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from benchmarks.growth.arithmetic import EXACT, FULL, GrownKind, GrownShape, Growth, Kind, SmallModel
+from benchmarks.growth.grown import grown_target
 from engine.backends.base import Backend
 from engine.decoder import SpeculativeDecoder
-from engine.growth.arithmetic import EXACT, FULL, GrownKind, GrownShape, Growth, Kind, SmallModel
-from engine.growth.grown import grown_target
-from helpers.models.pairs import CLOSE, assert_same_greedy, held_out_prompts, open_files
+from helpers.models.pairs import CLOSE, held_out_prompts, open_files
 from helpers.seldom import often
 
 ITSELF = GrownShape(4, 384, 704)
@@ -230,42 +230,6 @@ def test_everything_that_is_done_is_needed(grown: Grown, tmp_path: Path) -> None
             moved = float(np.abs(_logits(_backend(broken), tokens) - wanted).max())
         print(f"{name}: the logits move by {moved:.3g}")
         assert moved == 0.0 if name == "nothing" else moved > CLOSE, f"{name}: the logits move by {moved:.3g}"
-
-
-# For transformers -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.leaves_threads
-def test_for_transformers(grown: Grown) -> None:
-    """Through transformers itself: the same logits, and llama.cpp's, so nothing was put into another order."""
-    torch = pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers")
-    torch.set_num_threads(1)
-    folders = [grown("transformers", shape) for shape in (ITSELF, ODD)]
-    small, large = (transformers.AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32) for path in folders)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folders[1])
-    with open_files(grown("f16", ODD), None) as decoder, torch.inference_mode():
-        assert _backend(decoder).parameters == sum(weights.numel() for weights in large.parameters())
-        for prompt in held_out_prompts(4):
-            messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
-            chat = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
-            tokens = _text_tokens(decoder, prompt, most=16)
-            prompt_tokens = tokenizer(chat, add_special_tokens=False).input_ids
-            assert prompt_tokens == tokens[: len(prompt_tokens)]
-            rows, others = (model(torch.tensor([tokens])).logits[0].numpy() for model in (small, large))
-            assert np.abs(rows - others).max() < CLOSE
-            assert np.abs(_logits(_backend(decoder), tokens) - others).max() < ROUNDING
-
-
-@pytest.mark.leaves_threads
-@pytest.mark.soak
-def test_for_the_transformers_backend(grown: Grown) -> None:
-    pytest.importorskip("torch")
-    with _both(grown, "transformers", ODD) as (small, large):
-        for prompt in held_out_prompts(4):
-            ours, theirs = (decoder.generate(prompt, max_tokens=12) for decoder in (small, large))
-            tokens = list(_backend(small).tokens)[: ours.prompt_tokens]
-            assert_same_greedy(_backend(small), tokens, ours, theirs)
 
 
 # At full size ---------------------------------------------------------------------------------------------------------

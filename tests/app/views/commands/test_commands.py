@@ -1,8 +1,5 @@
 """Commands: menus, the palette and the shortcut sheet show the same ones, and their keys work."""
 
-from types import SimpleNamespace
-
-import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
@@ -65,27 +62,20 @@ def test_some_letters_and_enter(open_window: OpenWindow) -> None:
     assert not palette.isVisible()
 
 
-def test_what_destroys_is_never_first_and_asks(open_window: OpenWindow, monkeypatch: pytest.MonkeyPatch) -> None:
-    window = open_window(Script())
-    deleted = []
-    monkeypatch.setattr(window.program.compare, "_delete_grown", lambda: deleted.append(1))
-    monkeypatch.setattr(window.program.compare._tasks, "start", lambda _: None)
-    monkeypatch.setattr("app.shell.commands.full_size_folder", lambda: SimpleNamespace(glob=lambda _: [1]))
+def test_what_destroys_is_never_first(open_window: OpenWindow) -> None:
+    window = open_window(Script(ECHO))
+    window.ask("About ravens")
     palette = palette_of(window)
-    for query in ("full size", "demo at full size", "delete"):
+    for query in ("this", "delete"):
         palette.field.setText(query)
         assert palette.rows.lines[-1].destroys
         assert not palette.rows.lines[0].destroys
-    palette.field.setText("delete the demo")
+    palette.field.setText("delete this chat")
     press(window, Qt.Key.Key_Return)
     assert palette.isVisible(), "Enter alone does not choose it"
     press(window, Qt.Key.Key_Down)
     press(window, Qt.Key.Key_Return)
-    assert window.main.question.isVisible()
-    assert not deleted
-    window.click(window.main.question.answer)
-    assert deleted
-    assert window.main.question.isHidden()
+    window.wait(lambda: not questions(window))
 
 
 def test_the_arrows_pass_over_what_is_not_possible(open_window: OpenWindow) -> None:

@@ -1,9 +1,7 @@
 """Compare in the window: what is asked of the engine, what is shown, cancelled, copied."""
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import Qt
@@ -266,61 +264,6 @@ def test_esc_stops_what_runs_and_then_closes(open_window: OpenWindow, proof: Scr
     assert dialog.isVisible()
     window.qtbot.keyClick(dialog, Qt.Key.Key_Escape)  # type: ignore[no-untyped-call]
     assert not dialog.isVisible()
-
-
-def test_a_growth_that_was_cancelled_too_late_changes_nothing(
-    open_window: OpenWindow, proof: ScriptedCompare, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """The engine hears of it when the demo is grown already."""
-    window = open_window(Script())
-    chosen, compare = window.models.list.selection, window.program.compare
-    begun, go_on = threading.Event(), threading.Event()
-
-    def grow(**_options: object) -> SimpleNamespace:
-        begun.set()
-        go_on.wait(10)
-        return SimpleNamespace(path=tmp_path / "grown.gguf")
-
-    monkeypatch.setattr(host, "full_size_target", grow)
-    compare.grow()
-    window.wait(begun.is_set)
-    compare.cancel("compare")
-    go_on.set()
-    assert _until_over(window, "compare").status == "cancelled"
-    assert (window.models.list.selection, compare.full_size) == (chosen, None)
-
-
-def test_what_was_chosen_before_the_demo_grew_is_chosen_again(
-    open_window: OpenWindow, proof: ScriptedCompare, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """On Esc while it loads, and when it is deleted."""
-    script = Script()
-    window = open_window(script)
-    compare, models = window.program.compare, window.models
-    models.choose_draft(None)
-    chosen, grown = models.list.selection, tmp_path / "grown.gguf"
-    full_size = SimpleNamespace(path=grown, size=1, expected_ms=1.0, limited_by="")
-    monkeypatch.setattr(host, "full_size_target", lambda **_: full_size)
-    monkeypatch.setattr("app.control.compare.full_size_folder", lambda: tmp_path)
-
-    def grow() -> None:
-        grown.touch()
-        compare.grow()
-        window.wait(lambda: models.list.selection.target == grown and compare.full_size is not None)
-
-    monkeypatch.setattr(compare, "start", lambda *_: None)
-    grow()
-    compare.delete_grown()
-    window.wait(lambda: models.list.selection == chosen)
-    monkeypatch.undo()
-    compare._before = chosen
-    models.list.choose(target=grown)
-    compare.full_size = SimpleNamespace(path=grown, size=1, expected_ms=1.0, limited_by="")  # type: ignore[assignment]
-    script.load_s = 5.0
-    compare.start("compare", "Hello", CompareSettings())
-    window.wait(lambda: _run(window, "compare").status == "loading")
-    compare.cancel("compare")
-    window.wait(lambda: models.list.selection == chosen)
 
 
 def test_sweep_needs_a_draft(open_window: OpenWindow, proof: ScriptedCompare) -> None:

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import re
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -21,9 +20,6 @@ from app.views.compare.compare import CompareDialog
 from app.views.compare.race import RaceField, RaceView, _head
 from app.views.widgets.theme import Theme
 from app.words.compare import race_words
-from engine import bundled_pair
-from engine.growth import full_size
-from engine.growth.arithmetic import GrownShape
 from helpers.window.app_window import OpenWindow
 
 Pair = tuple[Path, Path]
@@ -168,35 +164,3 @@ def test_the_demo_pair_races(
     monkeypatch.setattr(compare_windows, "ask_where_to_put_picture", lambda *_: nowhere)
     window.click(view.animation)
     window.wait(lambda: "was not saved" in view.result.text(), 60_000)
-
-
-def test_a_demo_at_full_size_is_grown_raced_and_deleted(
-    open_window: OpenWindow, demo_pair: Pair, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """At the demo's own size, so that it is quick on a machine that has other things to do."""
-    monkeypatch.setattr(full_size, "_measured_pace", lambda *_: 1.2e6)
-    monkeypatch.setattr(full_size, "choose_shape", lambda *_: (GrownShape(4, 384, 704), "memory"))
-    window = open_window(pair=demo_pair)
-    window.main.commands.run("proof.full-size")
-    run = window.program.compare.runs["compare"]
-    window.wait(lambda: run.problem or (run.race is not None and run.race.over), 60_000)
-    assert not run.problem
-    dialog = next(each for each in window.main.findChildren(CompareDialog) if each.isVisible())
-    window.click(dialog.start)
-    window.wait(lambda: not run.running, 60_000)
-    chosen = window.models.list.selection
-    assert isinstance(chosen.target, Path)
-    assert chosen.target.is_relative_to(isolated_home / "cache")
-    assert chosen.sources == bundled_pair()[1:]
-    for name in (window.main.bar.target.currentText(), window.models.name_of(chosen.target)):
-        assert re.match(r"demo-target at full size \([\d.]+ MB\)", name), name
-    assert dialog.full_size.isVisible()
-    assert "a large model's cost" in dialog.full_size.text()
-    assert dialog.full_size.text().endswith("It is smaller than it should be, as memory is short.")
-    window.main.commands.run("proof.delete-full-size")
-    path = chosen.target
-    assert path.exists()
-    assert window.main.question.isVisible(), "it asks before it deletes"
-    window.click(window.main.question.answer)
-    window.wait(lambda: not path.exists())
-    window.wait(lambda: window.models.list.selection.target == demo_pair[0])

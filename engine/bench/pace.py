@@ -10,22 +10,21 @@ import hashlib
 import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import gguf
 import numpy as np
-from numpy.typing import NDArray
+from gguf import GGMLQuantizationType as Kind
 
 from engine.backends.threads import Meter
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
+from engine.errors import LoadFailed
 from engine.formats.gguf.work import forward_work
 from engine.formats.model_file import ModelFile
-from engine.growth.arithmetic import GrownShape, Growth, Kind, Part, SmallModel
-from engine.growth.grown import make_file, writer_of
 from engine.library.names import bundled_pair
 from engine.library.speed_forecast import Forecast, MachinePace, forecast
 from engine.loading.open import open_backend
@@ -44,9 +43,9 @@ USUAL = ("Q4_K", "Q6_K", "Q8_0")
 """The most common formats of downloads; others are measured when a model has them."""
 _SIZES = (1, 2, 3, 4, 5, 8, 9)
 _BYTES = 40_000_000
-_WIDTH, _INNER = 1024, 2816
-_FLAT, _FLAT_KIND = GrownShape(24, 384, 704), Kind.Q8_0
-"""As narrow as the demo, with many layers."""
+"""Of a sample's matrices."""
+_HEAD, _WORDS = 64, 4096
+"""Of the demo target, whose tokenizer a sample has."""
 _MEGABYTES = (16, 64, 256)
 """Sizes to read over and over: some that a processor's cache holds, and one that no cache does."""
 _BUDGET_S = 0.18
@@ -55,17 +54,61 @@ _BUDGET_S = 0.18
 Times = dict[int, float]
 
 
-class _Sample(Growth):
-    """Describe a model of zeros, all of whose matrices are of one format."""
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """Describe a llama model of zeros, all of whose matrices are of one format, with the demo target's vocabulary."""
 
-    def __init__(self, small: SmallModel, shape: GrownShape, kind: Kind) -> None:
-        self.kind = kind
-        super().__init__(small, shape, kind)
+    kind: Kind
+    layers: int
+    width: int = 1024
+    inner: int = 2816
 
-    def content(self, part: Part) -> NDArray[Any]:
-        """Return zeros."""
-        rows = max(part.rows, 1)
-        return np.zeros((rows, part.size // rows) if part.rows else part.columns, np.uint8 if part.rows else np.float32)
+    @property
+    def layer(self) -> dict[str, tuple[int, int]]:
+        """Return the matrices of a layer by name: rows and columns. Half of the heads have keys and values."""
+        width, inner = self.width, self.inner
+        return {
+            **dict.fromkeys(("attn_q", "attn_output"), (width, width)),
+            **dict.fromkeys(("attn_k", "attn_v"), (width // 2, width)),
+            **dict.fromkeys(("ffn_gate", "ffn_up"), (inner, width)),
+            "ffn_down": (width, inner),
+        }
+
+    def bytes_of(self, shape: tuple[int, int]) -> int:
+        """Return the size of a matrix."""
+        block, size = map(int, gguf.GGML_QUANT_SIZES[self.kind])
+        return shape[0] * shape[1] // block * size
+
+    @property
+    def read(self) -> int:
+        """Return the bytes that a forward reads."""
+        return self.layers * sum(map(self.bytes_of, self.layer.values())) + self.bytes_of((_WORDS, self.width))
+
+    def write(self, path: Path) -> None:
+        """Write it as a GGUF file."""
+        demo = gguf.GGUFReader(bundled_pair()[0])
+        heads = self.width // _HEAD
+        changed = {"block_count": self.layers, "embedding_length": self.width, "feed_forward_length": self.inner}
+        changed |= {"attention.head_count": heads, "attention.head_count_kv": heads // 2}
+        writer = gguf.GGUFWriter(path, "llama")
+        for key, entry in demo.fields.items():
+            if not key.startswith("GGUF.") and key != "general.architecture":
+                value = changed.get(key.removeprefix("llama."), entry.contents())
+                writer.add_key_value(key, value, entry.types[0], entry.types[-1] if len(entry.types) > 1 else None)
+        matrices = dict.fromkeys(("token_embd", "output"), (_WORDS, self.width))
+        norms = ["output_norm"]
+        for layer in range(self.layers):
+            matrices |= {f"blk.{layer}.{name}": shape for name, shape in self.layer.items()}
+            norms += [f"blk.{layer}.attn_norm", f"blk.{layer}.ffn_norm"]
+        for name, shape in matrices.items():
+            rows = np.zeros((shape[0], self.bytes_of(shape) // shape[0]), np.uint8)
+            writer.add_tensor(f"{name}.weight", rows, raw_dtype=self.kind)
+        for name in norms:
+            writer.add_tensor(f"{name}.weight", np.zeros(self.width, np.float32))
+        with closing(writer):
+            writer.write_header_to_file()
+            writer.write_kv_data_to_file()
+            writer.write_tensors_to_file()
 
 
 def known_pace() -> MachinePace | None:
@@ -77,7 +120,7 @@ def machine_pace(formats: Iterable[str] = (), cancel: CancelToken | None = None)
     """Return this machine's pace; missing formats are measured now, in less than two seconds.
 
     `formats`: of the models that are to be forecast. What was measured beside other programs is not kept. Raises
-    LoadFailed, GrowthError, Cancelled.
+    LoadFailed, Cancelled.
     """
     cancel = cancel or CancelToken()
     known = known_pace()
@@ -88,13 +131,13 @@ def machine_pace(formats: Iterable[str] = (), cancel: CancelToken | None = None)
     private_folder(cache_folder())
     others = OtherPrograms()
     with tempfile.TemporaryDirectory(dir=cache_folder(), prefix="pace-") as folder:
-        small = SmallModel(bundled_pair()[0])
         layer, matrices = (dict(known.layer), dict(known.matrices)) if known is not None else ({}, {})
-        for name in sorted(missing, key=lambda name: name != _FLAT_KIND.name):
-            sample = _Sample(small, _shape(Kind[name]), Kind[name])
+        for name in sorted(missing, key=lambda name: name != Kind.Q8_0.name):
+            one = _Sample(Kind[name], 1)
+            sample = replace(one, layers=max(round(_BYTES / sum(map(one.bytes_of, one.layer.values()))), 4))
             times = _timed(sample, Path(folder), cancel)
             if not layer:
-                flat = _Sample(small, _FLAT, _FLAT_KIND)
+                flat = _Sample(Kind.Q8_0, 24, 384, 704)  # As narrow as the demo, with many layers.
                 layer = _layer(flat, _timed(flat, Path(folder), cancel), sample, times)
             matrices[name] = _matrices(sample, times, layer)
     found = MachinePace(matrices, layer, _memory() if known is None else known.memory)
@@ -110,7 +153,7 @@ def expected_speed(
     """Return tokens a second to expect of a target on the processor here, and with a draft. An estimate.
 
     None if nothing is known: nothing was measured, and `measure` does not ask for it; or a model is no GGUF file.
-    Raises LoadFailed, GrowthError, Cancelled.
+    Raises LoadFailed, Cancelled.
     """
     models = [target] if draft is None else [target, draft]
     if any(model.file_format != "gguf" or not model.usable for model in models):
@@ -125,43 +168,28 @@ def expected_speed(
 
 def _layer(flat: _Sample, flat_ms: Times, sample: _Sample, sample_ms: Times) -> Times:
     """Return the cost of a layer besides its matrices: two samples of one format that have many layers, and few."""
-    read = _read(flat) / _read(sample)
-    layers = flat.shape.layers - read * sample.shape.layers
+    read = flat.read / sample.read
+    layers = flat.layers - read * sample.layers
     return {size: max(flat_ms[size] - read * sample_ms[size], 0.0) / layers for size in _SIZES}
 
 
 def _matrices(sample: _Sample, times: Times, layer: Times) -> Times:
     """Return the milliseconds for a megabyte of a sample's matrices."""
-    own = {size: max(ms - sample.shape.layers * layer[size], ms / 2) for size, ms in times.items()}
-    return {size: ms / (_read(sample) / 1e6) for size, ms in own.items()}
-
-
-def _shape(kind: Kind) -> GrownShape:
-    """Return the shape of a sample of about _BYTES."""
-    block, size = gguf.GGML_QUANT_SIZES[kind]
-    weights = (2.5 * _WIDTH + 3 * _INNER) * _WIDTH
-    return GrownShape(max(round(_BYTES / (weights * size / block)), 4), _WIDTH, _INNER)
-
-
-def _read(sample: _Sample) -> int:
-    """Return the bytes that a forward reads."""
-    return sum(part.size for part in sample.parts if part.rows and not part.name.startswith("token_embd"))
+    own = {size: max(ms - sample.layers * layer[size], ms / 2) for size, ms in times.items()}
+    return {size: ms / (sample.read / 1e6) for size, ms in own.items()}
 
 
 def _timed(sample: _Sample, folder: Path, cancel: CancelToken) -> Times:
     """Return the milliseconds of forwards of each size, low ones of several."""
     path = folder / "sample.gguf"
-    make_file(sample.size, path, writer_of(sample, "q8_0"))
     try:
-        # It was made here, so it need not be tried in a child process first.
-        backend = open_backend(LoadConfig(path, context_length=64, threads=_threads(), trusted=True), cancel=cancel)
-        try:
-            with Meter(backend, cancel, perf_counter) as meter:
-                return _rounds(meter)
-        finally:
-            backend.close()
-    finally:
-        path.unlink(missing_ok=True)
+        sample.write(path)
+    except OSError as error:
+        raise LoadFailed(path, error.strerror or str(error)) from None
+    # It was made here, so it need not be tried in a child process first.
+    config = LoadConfig(path, context_length=64, threads=_threads(), trusted=True)
+    with closing(open_backend(config, cancel=cancel)) as backend, Meter(backend, cancel, perf_counter) as meter:
+        return _rounds(meter)
 
 
 def _memory() -> Times:

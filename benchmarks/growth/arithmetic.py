@@ -24,38 +24,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from math import sqrt
 from pathlib import Path
 from typing import Any, Literal
 
 import gguf
 import numpy as np
+from gguf import GGMLQuantizationType as Kind
 from numpy.typing import NDArray
 
-from engine.errors import GrowthError
-from engine.growth.blocks import BLOCK, Bytes, Kind, pool
+from engine.errors import EngineError
 
 SEED = 2026
+BLOCK = 32
+_POOL_BLOCKS = 65_521
+"""A prime, so that the pool's repetitions fall differently on the rows of every matrix."""
+_STD = 0.02
+"""Of the random weights: that of real models of this size, and the activations stay small."""
+_SCALED = (Kind.Q8_0, Kind.Q4_0)
+"""Kinds whose blocks begin with a float16 scale."""
 _IN_LAYER = ("attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "ffn_norm", "ffn_gate", "ffn_up", "ffn_down")
 _WRITING = ("attn_output", "ffn_down")
 EMBEDDING, LAST_NORM, OUTPUT = "token_embd.weight", "output_norm.weight", "output.weight"
 
-__all__ = [
-    "EXACT",
-    "FULL",
-    "SEED",
-    "Bytes",
-    "Growing",
-    "GrownKind",
-    "GrownShape",
-    "Growth",
-    "Kind",
-    "Part",
-    "SmallFile",
-    "SmallModel",
-]
+GrownKind = Literal["q8_0", "q4_0", "f16"]
+Bytes = NDArray[np.uint8]
 
-GrownKind = Literal["q8_0", "q4_0", "f16", "transformers"]
+
+class GrowthError(EngineError):
+    """Report a model that cannot be grown; the message says why and what to do."""
+
+
+@cache
+def pool(kind: Kind, seed: int) -> tuple[Bytes, Bytes]:
+    """Return blocks of normal values, and blocks that are zero: each of shape (blocks, bytes of 32 values)."""
+    values = np.random.default_rng(seed).normal(0.0, _STD, (_POOL_BLOCKS, BLOCK)).astype(np.float32)
+    blocks: Bytes = gguf.quants.quantize(values, kind).view(np.uint8).reshape(_POOL_BLOCKS, -1)
+    nothing = blocks.copy() if kind in _SCALED else np.zeros_like(blocks)
+    if kind in _SCALED:
+        nothing[:, :2] = 0
+    return blocks, nothing
 
 
 @dataclass(frozen=True)
@@ -75,13 +84,14 @@ EXACT = GrownShape(28, 1536, 8960)
 """A real model's shape too, of 1.4 billion weights, four times as wide as the demo target: the same bits."""
 
 
-class SmallFile:
-    """Read a GGUF file, as far as growing needs it.
+class SmallModel:
+    """Read a GGUF file of the llama architecture, as far as growing needs it.
 
-    Attributes: path; fields and tensors (of the gguf package, by name). Raises GrowthError if it cannot be read.
+    Attributes: path; fields and tensors (of the gguf package, by name); layers, width, feed_forward, heads, kv_heads,
+    head_size, epsilon. Raises GrowthError for a model that cannot be grown.
     """
 
-    def __init__(self, path: Path, architecture: str) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         try:
             reader = gguf.GGUFReader(path)
@@ -89,9 +99,21 @@ class SmallFile:
             raise GrowthError(f"{path} cannot be read as a GGUF file: {error}. Choose another model.") from None
         self.fields: dict[str, Any] = reader.fields
         self.tensors: dict[str, Any] = {str(tensor.name): tensor for tensor in reader.tensors}
-        self.architecture = architecture
-        if self.value("general.architecture") != architecture:
-            raise GrowthError(f"{path.name} is not of the {architecture} architecture. Choose another model.")
+        if self.value("general.architecture") != "llama":
+            raise GrowthError(f"{path.name} is not of the llama architecture. Choose another model.")
+        self.layers = int(self.value("llama.block_count"))
+        self.width = int(self.value("llama.embedding_length"))
+        self.feed_forward = int(self.value("llama.feed_forward_length"))
+        self.heads = int(self.value("llama.attention.head_count"))
+        self.kv_heads = int(self.value("llama.attention.head_count_kv"))
+        self.head_size = int(self.value("llama.attention.key_length", self.width // self.heads))
+        self.epsilon = float(self.value("llama.attention.layer_norm_rms_epsilon"))
+        known = {"token_embd.weight", "output_norm.weight", "output.weight"}
+        known |= {f"blk.{layer}.{name}.weight" for layer in range(self.layers) for name in _IN_LAYER}
+        strange = sorted(self.tensors.keys() - known)
+        if strange or self.head_size * self.heads != self.width:
+            reason = f"has tensors such as {strange[0]}" if strange else "has heads of another size"
+            raise GrowthError(f"{path.name} {reason}: growing knows plain llama models. Choose another model.")
 
     def value(self, key: str, otherwise: Any = None) -> Any:
         """Return a metadata entry. Raises GrowthError if it is missing without a default."""
@@ -116,36 +138,9 @@ class SmallFile:
         return rows
 
 
-class SmallModel(SmallFile):
-    """Read a GGUF file of the llama architecture.
-
-    Attributes: also layers, width, feed_forward, heads, kv_heads,
-    head_size, epsilon. Raises GrowthError for a model that cannot be grown.
-    """
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, "llama")
-        self.layers = int(self.value("llama.block_count"))
-        self.width = int(self.value("llama.embedding_length"))
-        self.feed_forward = int(self.value("llama.feed_forward_length"))
-        self.heads = int(self.value("llama.attention.head_count"))
-        self.kv_heads = int(self.value("llama.attention.head_count_kv"))
-        self.head_size = int(self.value("llama.attention.key_length", self.width // self.heads))
-        self.epsilon = float(self.value("llama.attention.layer_norm_rms_epsilon"))
-        known = {"token_embd.weight", "output_norm.weight", "output.weight"}
-        known |= {f"blk.{layer}.{name}.weight" for layer in range(self.layers) for name in _IN_LAYER}
-        strange = sorted(self.tensors.keys() - known)
-        if strange or self.head_size * self.heads != self.width:
-            reason = f"has tensors such as {strange[0]}" if strange else "has heads of another size"
-            raise GrowthError(f"{path.name} {reason}: growing knows plain llama models. Choose another model.")
-
-
 @dataclass(frozen=True)
 class Part:
-    """Describe a tensor of the large model: `rows` is 0 for a norm; `source`: the small one's tensor inside it.
-
-    `pieces`: columns of the small one, the large one's that take them, and how many; empty: all, at the beginning.
-    """
+    """Describe a tensor of the large model: `rows` is 0 for a norm; `source`: the small one's tensor inside it."""
 
     name: str
     rows: int
@@ -153,7 +148,6 @@ class Part:
     kind: Kind
     source: str | None
     writes: bool = False
-    pieces: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def count(self) -> int:
@@ -167,63 +161,7 @@ class Part:
         return self.count // int(block) * int(block_bytes)
 
 
-class Growing:
-    """Hold the parts of a large model, and compute them from a small one.
-
-    Attributes: small, seed, parts; scale (of the weights of norms).
-    """
-
-    small: SmallFile
-    seed: int
-    scale: float
-    parts: list[Part]
-
-    def changed_metadata(self, file_type: gguf.LlamaFileType) -> dict[str, Any]:
-        """Return the entries of the file that differ from the small one's."""
-        raise NotImplementedError
-
-    def tokenizer(self) -> dict[str, Any]:
-        """Return the entries of the tokenizer that differ from the small one's: none."""
-        return {}
-
-    @property
-    def parameters(self) -> int:
-        """Return the number of weights of the large model."""
-        return sum(part.count for part in self.parts)
-
-    @property
-    def size(self) -> int:
-        """Return the bytes of all weights."""
-        return sum(part.size for part in self.parts)
-
-    def content(self, part: Part) -> NDArray[Any]:
-        """Return float32 of shape (columns,) for a norm, else the bytes of the rows, shape (rows, bytes of a row)."""
-        return self._matrix(part) if part.rows else self._norm(part)
-
-    def _norm(self, part: Part) -> NDArray[np.float32]:
-        rng = np.random.default_rng([self.seed, *part.name.encode()])
-        weights = rng.uniform(0.5, 1.5, part.columns)
-        if part.source is not None:
-            values = self.small.numbers(part.source)
-            weights[: len(values)] = values
-        return (weights * self.scale).astype(np.float32)
-
-    def _matrix(self, part: Part) -> Bytes:
-        blocks_of = pool(part.kind, self.seed)[part.writes]
-        start = int(np.random.default_rng([self.seed, *part.name.encode()]).integers(len(blocks_of)))
-        blocks = part.count // BLOCK
-        repeated = np.resize(np.roll(blocks_of, -start, axis=0), (blocks, blocks_of.shape[1]))
-        matrix: Bytes = repeated.reshape(part.rows, -1)
-        if part.source is not None:
-            block, block_bytes = map(int, gguf.GGML_QUANT_SIZES[part.kind])
-            old = self.small.rows(part.source, part.kind)
-            for first, place, count in part.pieces or [(0, 0, old.shape[1] // block_bytes * block)]:
-                start, to, size = (each // block * block_bytes for each in (first, place, count))
-                matrix[: len(old), to : to + size] = old[:, start : start + size]
-        return matrix
-
-
-class Growth(Growing):
+class Growth:
     """Plan a growth: a small model, the shape to grow it to, and the kind of its matrices; give the parts and contents.
 
     Norms are float32. With Q4_0 the output matrix is Q8_0, as it also is where llama.cpp quantises a model of the demo
@@ -231,7 +169,7 @@ class Growth(Growing):
     """
 
     def __init__(self, small: SmallModel, shape: GrownShape, kind: Kind, seed: int = SEED) -> None:
-        self.small: SmallModel = small
+        self.small = small
         self.shape, self.kind, self.seed = shape, kind, seed
         ratio = small.heads // small.kv_heads
         step = np.lcm(small.head_size * ratio, BLOCK)
@@ -283,7 +221,7 @@ class Growth(Growing):
     def changed_metadata(self, file_type: gguf.LlamaFileType) -> dict[str, Any]:
         """Return the entries of the file that differ from the small model's."""
         small, shape = self.small, self.shape
-        return self.tokenizer() | {
+        return {
             "general.name": f"{small.value('general.name', small.path.stem)}, grown to {shape}",
             "general.size_label": f"{self.parameters / 1e6:.1f}M",
             "general.file_type": int(file_type),
@@ -294,3 +232,36 @@ class Growth(Growing):
             "llama.attention.head_count_kv": self.kv_heads,
             "llama.attention.layer_norm_rms_epsilon": self.epsilon,
         }
+
+    @property
+    def parameters(self) -> int:
+        """Return the number of weights of the large model."""
+        return sum(part.count for part in self.parts)
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of all weights."""
+        return sum(part.size for part in self.parts)
+
+    def content(self, part: Part) -> NDArray[Any]:
+        """Return float32 of shape (columns,) for a norm, else the bytes of the rows, shape (rows, bytes of a row)."""
+        return self._matrix(part) if part.rows else self._norm(part)
+
+    def _norm(self, part: Part) -> NDArray[np.float32]:
+        rng = np.random.default_rng([self.seed, *part.name.encode()])
+        weights = rng.uniform(0.5, 1.5, part.columns)
+        if part.source is not None:
+            values = self.small.numbers(part.source)
+            weights[: len(values)] = values
+        return (weights * self.scale).astype(np.float32)
+
+    def _matrix(self, part: Part) -> Bytes:
+        blocks_of = pool(part.kind, self.seed)[part.writes]
+        start = int(np.random.default_rng([self.seed, *part.name.encode()]).integers(len(blocks_of)))
+        blocks = part.count // BLOCK
+        repeated = np.resize(np.roll(blocks_of, -start, axis=0), (blocks, blocks_of.shape[1]))
+        matrix: Bytes = repeated.reshape(part.rows, -1)
+        if part.source is not None:
+            old = self.small.rows(part.source, part.kind)
+            matrix[: len(old), : old.shape[1]] = old
+        return matrix
