@@ -20,7 +20,6 @@ import engine
 from app.bridge.embedding import Embedding
 from app.bridge.job import AS_ASKED, FolderListing, Job, LoadWay
 from app.bridge.responders import Responders
-from app.bridge.showing import race, rehearse
 from app.bridge.worker import Worker
 from app.state.chat.context_use import TokenCount
 from app.state.chat.road import Pieces
@@ -32,6 +31,7 @@ from app.state.models.selection import Loaded, Lookahead
 from app.state.settings.generation import GenerationChoice
 from app.system.folder_watch import places_to_watch
 from engine import (
+    Cancelled,
     CancelToken,
     EngineError,
     Event,
@@ -40,6 +40,7 @@ from engine import (
     Message,
     ModelFile,
     ModelNotLoaded,
+    PromptProgress,
     RoundEvent,
     SamplingConfig,
     TokenEvent,
@@ -312,7 +313,7 @@ class EngineBridge(Responders):
         return self._worker.submit(job)
 
     def race(self, request: CompareRequest, note: Callable[[RaceMark], None]) -> Job[None]:
-        """Answer a prompt with plain and speculative decoding, one after the other (see app.bridge.showing).
+        """Answer a prompt with plain and speculative decoding, one after the other (see app.bridge.bridge).
 
         `note` is called on the worker thread, for each token. Raises ModelsChanged, Cancelled, what a reply raises.
         """
@@ -534,3 +535,53 @@ class EngineBridge(Responders):
         for token in (*((event.token,) if isinstance(event, TokenEvent) else ()), *(token for token, _ in named)):
             if token not in names:
                 names[token] = self._decoder.token_text(token)
+
+
+_WARM_TOKENS = 8
+_SHOWN_TOKENS, _SHOWN_LOOKAHEAD = 120, 4
+
+
+def race(
+    decoder: SpeculativeDecoder, request: CompareRequest, cancel: CancelToken, note: Callable[[RaceMark], None]
+) -> None:
+    """Answer a prompt with plain decoding, then speculatively, each alone on the machine.
+
+    `note` receives each token as it comes, with the seconds since its way had read the prompt, which the caches hold
+    then. Raises Cancelled, and what a reply raises.
+    """
+    ways: tuple[Lookahead, ...] = (0, request.ways[0])
+    settings, prompt = request.settings, [Message("user", request.prompt)]
+    for lane, lookahead in enumerate(ways):
+        options: dict[str, Any] = {"lookahead": lookahead}
+        sampling = SamplingConfig(temperature=settings.temperature, seed=0)
+        for event in decoder.stream(prompt, max_tokens=_WARM_TOKENS, sampling=sampling, cancel=cancel, **options):
+            if isinstance(event, Finished) and event.result.finish_reason == "cancelled":
+                raise Cancelled
+        began, tokens = perf_counter(), 0
+        for event in decoder.stream(prompt, max_tokens=settings.tokens, sampling=sampling, cancel=cancel, **options):
+            now = perf_counter() - began
+            if isinstance(event, PromptProgress):
+                began = perf_counter()
+            elif isinstance(event, TokenEvent):
+                tokens += 1
+                note(RaceMark(lane, now, event.text, tokens))
+            elif isinstance(event, Finished):
+                if event.result.finish_reason == "cancelled":
+                    raise Cancelled
+                note(RaceMark(lane, now, "", tokens, over=True))
+
+
+def rehearse(decoder: SpeculativeDecoder, prompt: str, cancel: CancelToken) -> TokenTrace:
+    """Return the record of a reply that is written now, to be played as a replay. Raises Cancelled."""
+    trace, names = TokenTrace(), dict[int, str]()
+    asked = [Message("user", prompt)]
+    for event in decoder.stream(asked, lookahead=_SHOWN_LOOKAHEAD, max_tokens=_SHOWN_TOKENS, cancel=cancel):
+        if isinstance(event, TokenEvent):
+            names[event.token] = decoder.token_text(event.token)
+            trace.add(event, names)
+        elif isinstance(event, RoundEvent):
+            names |= {token: decoder.token_text(token) for token, _ in event.rejected}
+            trace.add_round(event, names)
+        elif isinstance(event, Finished) and event.result.finish_reason == "cancelled":
+            raise Cancelled
+    return trace

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QVBoxLayout
 
+from app.control.folder_pairs import FolderPair
 from app.shell.commands import register
 from app.shell.compare_windows import CompareWindows
 from app.shell.files import attach, export, export_all, offer_imports, refuse_dropped, take_dropped
-from app.shell.folder_offer import FolderOffer
 from app.shell.library_windows import LibraryWindows
 from app.shell.notifications import Notifier
 from app.shell.panel_follower import PanelFollower
@@ -26,6 +26,7 @@ from app.state.chat.context_use import last_dropped, longer_context
 from app.state.chat.pictures import picture_in, with_pictures
 from app.state.chat.transcript import Problem
 from app.state.compare.compare import CompareKind
+from app.state.models.names import label
 from app.state.models.targets import Server
 from app.store.other_programs import Brought
 from app.system.resources import ResourceDamaged, starter_prompts
@@ -35,8 +36,9 @@ from app.views.widgets.notices import LoadNotice
 from app.views.window.file_drops import FileDrops
 from app.words.context import blind, refusal, too_long
 from app.words.documents import note_words
+from app.words.get_models import expected
 from app.words.settings import trouble_words
-from engine.host import projector_beside
+from engine.host import download_folder, projector_beside
 
 _LONG = 500
 """Entries of a conversation from which on a garbage collection that looks at all of them would be felt."""
@@ -424,3 +426,36 @@ def _note_plain_speed(program: Program, kind: CompareKind) -> None:
     same = run.request.models.target == program.models.list.selection.target
     if same and plain is not None and plain.tokens_per_second is not None:
         program.controller.replies.note_plain_speed(plain.tokens_per_second.median)
+
+
+class FolderOffer(QObject):
+    """Offer a pair when a folder was added, unless one of its models is in use already."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program.window)
+        self._program = program
+        self._offered: FolderPair | None = None
+        program.models.folder_added.connect(self._offer)
+        program.models.selection_changed.connect(program.window.pair_notice.hide)
+        program.window.pair_notice.accepted.connect(self._use)
+
+    def _offer(self, found: FolderPair) -> None:
+        # What was just downloaded is offered where it was downloaded.
+        own = found.folder.is_relative_to(download_folder())
+        if not found.count or (own and found.target is None):
+            return
+        self._offered = found
+        words = self.tr("%n model(s) can be used here.", "", found.count)
+        if found.target is not None and found.draft is not None:
+            words += " " + self.tr("The best pair: {target} with {draft} as its draft. {expectation}").format(
+                target=say(label(found.target)), draft=say(label(found.draft)), expectation=say(found.expectation)
+            )
+        if found.speed is not None:
+            words += " " + expected(found.speed.plain, found.speed.drafted)
+        self._program.window.pair_notice.announce(words, pair=found.target is not None)
+
+    def _use(self) -> None:
+        found, models = self._offered, self._program.models
+        if found is not None and found.target is not None and found.draft is not None:
+            models.choose_target(found.target.path)
+            models.choose_draft(found.draft.path)

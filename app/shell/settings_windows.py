@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QCoreApplication, QObject
+from PySide6.QtGui import QCursor
+from PySide6.QtWidgets import QFileDialog, QMenu
 
+from app.control.problems import describe
+from app.settings.settings import SETTINGS
 from app.shell.program import Program
 from app.shell.servers.switch import ServerControl
-from app.shell.settings_undo import SettingsUndo
-from app.shell.tools_control import ToolsControl
+from app.state.conversations.conversation import Conversation
 from app.state.settings.generation import PRESET, GenerationChoice
 from app.state.settings.presets import (
     LARGEST_FILE,
@@ -22,12 +30,15 @@ from app.state.settings.presets import (
     prompts,
     with_recommended,
 )
-from engine.host import write_whole
+from engine import EngineError, Permission
+from engine.host import ServerConfig, write_whole
 
 if TYPE_CHECKING:
     from app.views.settings.dialog import PageName, SettingsDialog
     from app.views.settings.generation import GenerationPage
     from app.views.settings.shelf import ShelfBar
+    from app.views.settings.tools import ToolsPage
+    from engine.host import ServersElsewhere
 
 
 class SettingsWindows(QObject):
@@ -214,3 +225,187 @@ class SettingsWindows(QObject):
 def _preset(name: str, choice: GenerationChoice) -> GenerationPreset:
     """Return the part of a choice that a preset holds."""
     return GenerationPreset(" ".join(name.split()), GenerationChoice.from_mapping(choice.to_mapping(PRESET)))
+
+
+_MOST = 100
+_BESIDE = (
+    *("sampling", "next_sampling", "model_choices", "presets", "prompts"),
+    *("server_on", "server_host", "server_port", "server_names"),
+)
+_NAMES = (*(name for name, each in SETTINGS.items() if each.page is not None), *_BESIDE)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """Hold the settings that the dialog can change. `chat`: the one whose `own` settings are among them."""
+
+    values: dict[str, Any]
+    chat: Conversation | None
+    own: dict[str, Any]
+
+
+class SettingsUndo:
+    """Keep the values before each change, for as long as the program runs.
+
+    What was changed again since is left as it is.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._before: tuple[str, _State] | None = None
+        self._done: deque[tuple[str, _State, _State]] = deque(maxlen=_MOST)
+
+    @property
+    def words(self) -> str:
+        """Name the change that would be undone; empty for none."""
+        return self._done[-1][0] if self._done else ""
+
+    def begin(self, words: str) -> None:
+        """Store the values before a change of many."""
+        self._before = (words, self._now())
+
+    def end(self) -> None:
+        """Store the values after the change."""
+        if self._before is not None:
+            (words, before), after = self._before, self._now()
+            self._before = None
+            if before != after:
+                self._done.append((words, before, after))
+
+    def undo(self) -> None:
+        """Restore the values before the last of these changes."""
+        if not self._done:
+            return
+        _, before, after = self._done.pop()
+        settings, conversations = self._program.settings, self._program.conversations
+        for name, value in _merged(before.values, after.values, self._now().values).items():
+            setattr(settings, name, value)
+        if before.chat is not None:
+            conversations.set_settings(before.chat, _merged(before.own, after.own, before.chat.settings))
+
+    def _now(self) -> _State:
+        chat = self._program.conversations.open
+        values = {name: getattr(self._program.settings, name) for name in _NAMES}
+        return _State(values, chat, {} if chat is None else dict(chat.settings))
+
+
+def _merged(before: Mapping[str, Any], after: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the present settings with this change taken back."""
+    merged = dict(now)
+    for name in {*before, *after}:
+        old, new = before.get(name), after.get(name)
+        if old == new:
+            continue
+        if now.get(name) == new:
+            merged[name] = old
+        elif isinstance(old, list) and isinstance(new, list):
+            kept = [each for each in now.get(name, ()) if each in old or each not in new]
+            merged[name] = [*kept, *(each for each in old if each not in new and _name(each) not in map(_name, kept))]
+        elif isinstance(old, Mapping) and isinstance(new, Mapping):
+            merged[name] = _merged(old, new, now.get(name, {}))
+    return {name: value for name, value in merged.items() if value is not None or name in before}
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    return str(item.get("name", "")).casefold()
+
+
+class ToolsControl(QObject):
+    """Connect the page of tools with the desk that has them."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program.window)
+        self._desk = program.controller.tools
+        self._page: ToolsPage | None = None
+
+    def attach(self, page: ToolsPage) -> None:
+        """Show the tools on this page."""
+        self._page, desk = page, self._desk
+        page.builtin_switched.connect(lambda name, on: desk.switch_builtin(name, on=on))
+        page.folders_changed.connect(lambda folders: desk.choose(replace(desk.choice, folders=tuple(folders))))
+        page.folder_wanted.connect(self._ask_for_folder)
+        page.limit_changed.connect(lambda limit: desk.choose(replace(desk.choice, limit=limit)))
+        page.server_switched.connect(lambda name, on: desk.switch_server(name, on=on))
+        page.server_added.connect(self._add)
+        page.pasted.connect(self._paste)
+        page.elsewhere_wanted.connect(lambda: desk.look_elsewhere(self._offer))
+        page.server_removed.connect(desk.remove)
+        page.log_wanted.connect(lambda name: desk.read_log(name, partial(page.show_log, name)))
+        page.tool_switched.connect(lambda key, on: desk.switch_tool(key, on=on))
+        page.permission_chosen.connect(self._choose_permission)
+        page.writing_allowed.connect(lambda key, on: desk.allow_writing_always(key, allowed=on))
+        desk.changed.connect(self.show)
+
+    def show(self) -> None:
+        """Show the choice of tools, and their hosts."""
+        page = self._page
+        if page is not None:
+            page.show_choice(self._desk.choice)
+            page.show_hosts(self._desk.hosts())
+            if self._desk.problem:
+                page.say(self._desk.problem, wrong=True)
+
+    def _ask_for_folder(self) -> None:
+        words = QCoreApplication.translate("Tools", "A folder whose files may be read")
+        page = self._page
+        folder = "" if page is None else QFileDialog.getExistingDirectory(page.window(), words, str(Path.home()))
+        if folder and page is not None:
+            page.add_folder(folder)
+
+    def _add(self, name: str, where: str) -> None:
+        page = self._page
+        if page is None:
+            return
+        try:
+            if where.startswith(("http://", "https://")):
+                config = ServerConfig(name or where.split("/")[2][:64], url=where)
+            else:
+                command, *rest = shlex.split(where)
+                config = ServerConfig(name or Path(command).stem[:64], command, tuple(rest))
+        except ValueError:  # A quotation mark that is not closed.
+            page.say(QCoreApplication.translate("Tools", "Check the quotation marks in the command."), wrong=True)
+        except EngineError as error:
+            page.say(describe(error).text, wrong=True)
+        else:
+            page.clear_fields()
+            page.say("")
+            self._desk.add([config])
+
+    def _paste(self, text: str) -> None:
+        try:
+            added = self._desk.add_text(text)
+        except EngineError as error:
+            self._say(describe(error).text, wrong=True)
+        else:
+            self._tell_added(added)
+
+    def _offer(self, found: tuple[ServersElsewhere, ...]) -> None:
+        """Offer the servers of other programs in a menu."""
+        if self._page is None or not self._page.isVisible():
+            return
+        if not found:
+            self._say(QCoreApplication.translate("Tools", "No other program with tool servers was found."))
+            return
+        menu = QMenu(self._page)
+        for each in found:
+            names = ", ".join(server.name for server in each.servers)
+            words = f"{each.program}: {names}"[:100].replace("&", "&&")
+            action = menu.addAction(words)
+            action.setEnabled(bool(each.servers))
+            action.triggered.connect(lambda _on=False, each=each: self._tell_added(self._desk.add(each.servers)))
+        menu.popup(QCursor.pos())
+
+    def _tell_added(self, names: tuple[str, ...]) -> None:
+        words = QCoreApplication.translate("Tools", "Added, and not started: {names}. Tick those that you want.")
+        self._say(words.format(names=", ".join(names)))
+
+    def _say(self, words: str, *, wrong: bool = False) -> None:
+        if self._page is not None:
+            self._page.say(words, wrong=wrong)
+
+    def _choose_permission(self, key: str, permission: Permission | None) -> None:
+        try:
+            self._desk.set_permission(key, permission)
+        except EngineError as error:
+            self._say(describe(error).text, wrong=True)
+        self.show()

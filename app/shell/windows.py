@@ -7,24 +7,35 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QUrl
+from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QWidget
 
+from app.control.downloads import Downloads
+from app.control.models import ModelController
 from app.control.problems import describe, report
 from app.shell.compare_windows import CompareWindows
-from app.shell.get_models_windows import GetModelsWindows
 from app.shell.library_windows import LibraryWindows
 from app.shell.program import Program
 from app.shell.projects import ProjectWindows
 from app.shell.proofs import Proofs
-from app.shell.replay_windows import ReplayWindows
-from app.shell.rewrite_windows import RewriteWindows
 from app.shell.servers.windows import ServerWindows
 from app.shell.settings_windows import SettingsWindows
 from app.state.chat.attachments import split_question
 from app.state.chat.citations import sources_in
-from app.state.chat.intents import EntryIntent, ReadAloud, ShowDetails, ShowPicture, ShowPrompt, ShowSource
+from app.state.chat.intents import (
+    EditReply,
+    EntryIntent,
+    ReadAloud,
+    ShowDetails,
+    ShowPicture,
+    ShowPrompt,
+    ShowReplay,
+    ShowRewrite,
+    ShowSource,
+)
 from app.state.chat.transcript import Exchange, Problem
+from app.state.models.downloads import Download
 from app.state.replay.timeline import Replay
 from app.system.places import data_folder, flavour
 from app.system.translation import say
@@ -32,11 +43,14 @@ from app.views.chat.aloud import Aloud
 from app.words.documents import given_words, part_words
 from app.words.models import facts_words
 from engine import Cancelled, ReadPrompt
-from engine.host import packaged_models
+from engine.host import download_folder, packaged_models
 
 if TYPE_CHECKING:
     from app.state.chat.trace import TokenTrace
+    from app.views.chat.rewrite import RewriteDialog
     from app.views.commands.palette import CommandPalette, Title
+    from app.views.models.get_models import GetModelsDialog
+    from app.views.replay.dialog import ReplayDialog
     from app.views.window.first_launch import FirstLaunchView
 
 _SHOWN_PROMPT = "Tell me a story about a dragon."
@@ -302,3 +316,174 @@ class Windows:
             ProjectWindows(program),
             HelpWindows(program),
         )
+
+
+class ReplayWindows:
+    """Play kept replies again. Attribute: dialog (the last one that was opened)."""
+
+    def __init__(self, program: Program) -> None:
+        self.dialog: ReplayDialog | None = None
+        self._program = program
+        program.window.transcript.intent.connect(self._take)
+        program.window.closed.connect(self.close)
+
+    def _take(self, intent: EntryIntent) -> None:
+        if isinstance(intent, ShowReplay):
+            self.open(intent.exchange)
+
+    def open_last(self) -> None:
+        """Play the last reply of the chat that is shown."""
+        replies = [each for each in self._program.controller.transcript.entries if isinstance(each, Exchange)]
+        done = [each for each in replies if each.ended and each.reply]
+        if done:
+            self._program.controller.conversations.load_trace(done[-1])
+            self.open(done[-1])
+
+    def open(self, exchange: Exchange) -> None:
+        """Play a reply; one without a record of its tokens says so."""
+        from app.views.replay.dialog import ReplayDialog  # noqa: PLC0415 - not before it is asked for
+
+        window = self._program.window
+        if exchange.trace is None or not len(exchange.trace):
+            window.notice.show_passing_trouble(
+                window.tr("There is no token record for this reply, so it cannot be replayed.")
+            )
+            return
+        self.close()
+        stats = exchange.stats
+        plain = self._program.controller.replies.metrics.plain_speed if stats is None else stats.plain_tokens_per_second
+        replay = Replay(exchange.trace, exchange.question, 1000.0 / plain if plain else None)
+        self.dialog = ReplayDialog(replay, self._program.theme, window)
+        self.dialog.begin()
+
+    def close(self) -> None:
+        """Close it with the window."""
+        if self.dialog is not None:
+            self.dialog.close()
+            self.dialog.deleteLater()
+            self.dialog = None
+
+
+class RewriteWindows:
+    """Rewrite replies. Attribute: dialog (the last one that was opened)."""
+
+    def __init__(self, program: Program) -> None:
+        self.dialog: RewriteDialog | None = None
+        self._program = program
+        self._written: Exchange | None = None
+        program.window.transcript.intent.connect(self._take)
+        program.window.closed.connect(self.close)
+        program.controller.reply_grew.connect(lambda exchange, _text: self._show(exchange))
+        program.controller.any_reply_ended.connect(self._show)
+
+    def _take(self, intent: EntryIntent) -> None:
+        if isinstance(intent, ShowRewrite):
+            self.open(intent.exchange)
+
+    def open(self, exchange: Exchange) -> None:
+        """Open the dialog for rewriting a reply."""
+        from app.views.chat.rewrite import RewriteDialog  # noqa: PLC0415 - not before it is asked for
+
+        self.close()
+        dialog = self.dialog = RewriteDialog(exchange.shown, self._program.theme, self._program.window)
+        dialog.wanted.connect(self._rewrite)
+        dialog.stopped.connect(self._program.controller.cancel)
+        dialog.kept.connect(self._keep)
+        dialog.destroyed.connect(self._forget)
+        dialog.show()
+
+    def _rewrite(self, text: str, what: str) -> None:
+        written, dialog = self._program.controller.rewrite(text, what), self.dialog
+        if written is not None:
+            self._written = written
+        elif dialog is not None:
+            dialog.refuse()
+
+    def _show(self, exchange: Exchange) -> None:
+        if self.dialog is not None and exchange is self._written:
+            self.dialog.show_new(exchange.shown, ended=exchange.ended)
+
+    def _keep(self, text: str) -> None:
+        if self._written is not None:
+            self._program.controller.carry_out(EditReply(self._written, text))
+
+    def _forget(self) -> None:
+        self.dialog = self._written = None
+
+    def close(self) -> None:
+        """Close it with the window."""
+        if self.dialog is not None:
+            self.dialog.destroyed.disconnect(self._forget)
+            self.dialog.close()
+        self._forget()
+
+
+class GetModelsWindows(QObject):
+    """Hold the dialog, which is made on first use. Attributes: downloads, dialog."""
+
+    def __init__(self, downloads: Downloads, models: ModelController, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.dialog: GetModelsDialog | None = None
+        self.downloads = downloads
+        self._models, self._window = models, parent
+        self.downloads.changed.connect(self._show)
+        self.downloads.arrived.connect(self._arrived)
+        self.downloads.removed.connect(models.scan_again)
+
+    def open(self, get: str = "") -> None:
+        """Show it. `get`: a model to download at once."""
+        if self.dialog is None:
+            self.dialog = self._made()
+        self.downloads.look_around()
+        self.downloads.recommend()
+        self._show()
+        self.dialog.open()
+        if get:
+            self.downloads.get(get)
+
+    def close(self) -> None:
+        """End the downloads with the window; their bytes stay."""
+        self.downloads.stop()
+        if self.dialog is not None:
+            self.dialog.close()
+
+    def _made(self) -> GetModelsDialog:
+        from app.views.models.get_models import GetModelsDialog  # noqa: PLC0415 - not before it is asked for
+
+        dialog, downloads = GetModelsDialog(packaged_models(), self._window), self.downloads
+        dialog.folder_wanted.connect(self._models.add_folder)
+        dialog.get_wanted.connect(downloads.get)
+        dialog.pause_wanted.connect(downloads.pause)
+        dialog.cancel_wanted.connect(downloads.cancel)
+        dialog.search_wanted.connect(downloads.search)
+        dialog.pair_wanted.connect(downloads.get_pair)
+        dialog.check_wanted.connect(downloads.check)
+        dialog.remove_wanted.connect(downloads.remove)
+        dialog.token_wanted.connect(downloads.use_token)
+        dialog.limit_wanted.connect(lambda speed: setattr(downloads.limit, "speed", speed))
+        dialog.use_wanted.connect(self._use)
+        return dialog
+
+    def _show(self) -> None:
+        if self.dialog is not None:
+            self.dialog.measured = self._measured()
+            self.dialog.show_state(self.downloads.shown)
+
+    def _measured(self) -> dict[str, tuple[float, float]]:
+        """Return the measured speeds of recommended targets that are here, by name."""
+        found, models = {}, self._models.list.measured
+        for pair in self.downloads.recommended.models if self.downloads.recommended is not None else ():
+            repository, _, quantisation = pair.target.partition(":")
+            for path, speeds in models.items():
+                if path.is_relative_to(download_folder() / repository) and quantisation in path.stem.upper():
+                    found[pair.target] = speeds
+        return found
+
+    def _arrived(self, item: Download) -> None:
+        """Add the downloaded files to the models."""
+        self._models.add_folder(item.files[0].parent)
+
+    def _use(self, item: Download) -> None:
+        if self.dialog is not None:
+            self.dialog.close()
+        self._models.choose_target(item.files[0])

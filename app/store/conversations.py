@@ -37,11 +37,10 @@ from app.state.conversations.formats import FORMATS, ExportFormat, import_file
 from app.state.conversations.markdown import Words
 from app.store.errors import SearchDamaged, TraceDamaged
 from app.store.imports import keep_import
-from app.store.indexes import mend_index, rebuild_search
 from app.store.other_programs import Bringing, Brought
 from app.store.search import SearchHit
 from app.store.store import Store
-from app.store.writer import RETRY_S, Change, OnTrouble, StoreWriter
+from app.store.writer import RETRY_S, Change, OnTrouble, StoreWriter, mend_index, rebuild_search
 from engine import CancelToken, Translatable
 from engine.host import private_file, private_folder
 

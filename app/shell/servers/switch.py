@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from asyncio import Future
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QCoreApplication, QLocale, QObject, QTimer
 
+from app.bridge.job import Job
+from app.control.problems import describe
 from app.shell.program import Program
-from app.shell.servers.connect import ConnectControl
-from engine import Translatable
+from engine import Cancelled, EngineError, Translatable, host
 from engine.host import write_whole
 
 if TYPE_CHECKING:
+    from app.views.settings.connect import ConnectPart
     from app.views.settings.server import ServerPage
+    from engine.host import OtherProgram, RoundTrip, ServerPlace
 
 _LIVE_MS, _LATER_MS = 1_000, 2_500
 _KEY_FILE = "server-key"
@@ -103,3 +108,92 @@ class ServerControl(QObject):
             page.show_key(self.key)
             page.show_state(server.url, self._trouble or server.problem)
             page.show_work(server.figures(), server.lines())
+
+
+_ANY_MODEL = "outrider"
+"""Any name means the model that is loaded."""
+
+
+class ConnectControl(QObject):
+    """Fill the part of the page that connects programs. `key` returns the server's key, '' for none."""
+
+    def __init__(self, program: Program, key: Callable[[], str]) -> None:
+        super().__init__(program.window)
+        self._program, self._key = program, key
+        self._part: ConnectPart | None = None
+        self._test: Job[RoundTrip] | None = None
+
+    def attach(self, part: ConnectPart) -> None:
+        """Show it here."""
+        self._part = part
+        part.chosen.connect(lambda _name: self._show())
+        part.write_wanted.connect(lambda _name: self._write())
+        part.test_wanted.connect(lambda _name: self._ask())
+
+    def follow(self) -> None:
+        """List the programs on this machine."""
+        if self._part is not None:
+            here = [(each.name, each.title, each.found) for each in host.PROGRAMS]
+            self._part.show_programs(
+                [(name, title) for name, title, found in here if found],
+                [(name, title) for name, title, found in here if not found],
+            )
+            self._show()
+
+    @property
+    def _chosen(self) -> OtherProgram:
+        name = "" if self._part is None else self._part.name
+        return next((each for each in host.PROGRAMS if each.name == name), host.PROGRAMS[0])
+
+    @property
+    def _place(self) -> ServerPlace:
+        program = self._program
+        decoder = program.bridge.current_decoder()
+        name = "" if decoder is None or decoder.target is None else decoder.target.name
+        plain = name.isprintable() and not {'"', "'"} & {*name}
+        root = program.server.url.removesuffix("/v1") or f"http://127.0.0.1:{program.settings.server_port}"
+        return host.ServerPlace(root, name if name and plain else _ANY_MODEL, self._key())
+
+    def _show(self, said: str = "", *, wrong: bool = False) -> None:
+        if self._part is not None:
+            program, where = self._chosen, self._chosen.file
+            file = "" if where is None or program.written is None else str(where())
+            self._part.show_text(program.text(self._place), program.note, file)
+            self._part.say(said, wrong=wrong)
+
+    def _write(self) -> None:
+        words = QCoreApplication.translate("Connect", "Written to {path}.")
+        copied = QCoreApplication.translate("Connect", "Written to {path}. What was there is in {copy}.")
+        try:
+            path, copy = self._chosen.write(self._place)
+        except EngineError as error:
+            self._show(describe(error).text, wrong=True)
+        else:
+            self._show((copied if copy else words).format(path=path, copy=copy))
+
+    def _ask(self) -> None:
+        place, interface = self._place, self._chosen.interface
+        if self._test is not None:
+            self._test.cancel()
+        if not self._program.server.url:
+            self._show(QCoreApplication.translate("Connect", "Switch the server on first, above."), wrong=True)
+            return
+        job = self._test = self._program.controller.tools.bench.start(
+            lambda cancel: host.ask_as_program(place, interface, cancel=cancel)
+        )
+        job.result.add_done_callback(lambda done: self._answered(job, done))
+        self._show(QCoreApplication.translate("Connect", "Asking {address}…").format(address=place.root))
+
+    def _answered(self, job: Job[RoundTrip], done: Future[RoundTrip]) -> None:
+        error = done.exception()
+        if job is not self._test or self._part is None or isinstance(error, Cancelled):
+            return
+        self._test = None
+        if error is not None:
+            self._show(describe(error).text, wrong=True)
+            return
+        answer = done.result()
+        words = QCoreApplication.translate("Connect", "{path}: {model} answered in {seconds} s: {text}")
+        seconds = QLocale().toString(answer.seconds, "f", 1)
+        text = " ".join(answer.text.split()) or QCoreApplication.translate("Connect", "(nothing)")
+        self._show(words.format(path=answer.path, model=answer.model, seconds=seconds, text=text))

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from app.state.markdown.footnotes import add_footnotes
 from app.state.markdown.formulas import add_formulas
 from app.state.markdown.places import SourceFinder
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
     from markdown_it.token import Token
 
 MOST_NESTING = 40
@@ -455,3 +455,27 @@ def _with_bare_links(text: str, look: Run) -> list[Run]:
         found += [replace(look, text=text[at : match.start()]), replace(look, text=address, link=_as_host(address))]
         at = end
     return [*found, replace(look, text=text[at:])]
+
+
+_MARK = re.compile(r"\[\^(\d{1,3}|(?:fn|note)[\w-]{0,20})\](:?)")
+
+
+# Of footnotes only numbers and names such as `note2` count: `[^a-z]` is a regular expression far more often.
+
+
+def add_footnotes(parser: MarkdownIt) -> None:
+    """Teach a parser of Markdown the token `footnote`: its content is the number or the name."""
+    parser.inline.ruler.before("link", "footnote", _inline)
+
+
+def _inline(state: StateInline, silent: bool) -> bool:
+    found = _MARK.match(state.src, state.pos)
+    if found is None:
+        return False
+    begins = state.pos == 0 or state.src[state.pos - 1] == "\n"
+    end = found.end() if begins else found.end(1) + 1
+    if not silent:
+        token = state.push("footnote", "", 0)
+        token.content, token.markup = found[1], state.src[state.pos : end]
+    state.pos = end
+    return True

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
 from typing import Any
 
 from app.state.conversations.conversation import clean
 from app.state.models.selection import Lookahead
 from app.state.settings.fields import GenerationField, Option, described, description
-from app.state.settings.reply_format import constraint_of
 from engine import (
     DEFAULT_LOOKAHEAD,
     DRAFT_METHODS,
     PLAIN,
+    Constraint,
     EngineError,
     GenerationRequest,
     Message,
@@ -401,3 +402,15 @@ def _stops(value: object) -> tuple[str, ...] | None:
         return None
     good = all(isinstance(each, str) and each and len(each) <= LONGEST_STOP and clean(each) == each for each in value)
     return tuple(dict.fromkeys(value)) if good else None
+
+
+@lru_cache(maxsize=8)
+def constraint_of(schema: str) -> Constraint | None:
+    """Return the constraint that a format means: a JSON schema, "json" for any object, "" for none.
+
+    Raises InvalidRequest.
+    """
+    typed = schema.strip()
+    if typed in ("", "json"):
+        return Constraint.json() if typed else None
+    return Constraint("json-schema", typed)

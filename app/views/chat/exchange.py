@@ -41,8 +41,7 @@ from app.views.chat.citations import Citations
 from app.views.chat.entry import Ask, DamageLine, EntryView, ProblemView
 from app.views.chat.question import QuestionBox, QuestionEditor
 from app.views.chat.tool_call import ToolCallView
-from app.views.chat.tool_card import ToolCard
-from app.views.chat.tool_picture import ToolPicture, plot_of
+from app.views.chat.tool_card import ToolCard, ToolPicture, plot_of
 from app.views.markdown.reply import ReplyView
 from app.views.tokens.reply import TokenReply
 from app.views.widgets.paint_budget import PaintBudget

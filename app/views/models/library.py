@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QModelIndex, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtGui import QAction, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
+    QFrame,
+    QHBoxLayout,
     QLabel,
     QLineEdit,
+    QListWidget,
+    QListWidgetItem,
     QPushButton,
+    QSizePolicy,
     QStackedWidget,
     QWidget,
 )
 
 from app.state.chat.activity import Activity
-from app.state.models.library import LibraryRow, Narrowing
+from app.state.models.library import LibraryRow, Narrowing, Subset
 from app.state.models.selection import PickerLine
 from app.views.models.details import LibraryDetails
-from app.views.models.folders import FolderList
-from app.views.models.narrowing import NarrowingBar
 from app.views.models.rows import LibraryFilter, LibraryModel
 from app.views.models.table import LibraryTable
 from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.flow_layout import FlowLayout
 from app.views.widgets.icons import icon, icon_button, keep_icon
 from app.views.widgets.keys import Dialog
+from app.views.widgets.labels import ltr
 from app.views.widgets.notices import LoadNotice
 from app.views.widgets.picker import PATH_ROLE, Picker
 from app.views.widgets.progress_strip import ProgressStrip
 from app.views.widgets.theme import Theme
-from app.words.library import COLUMNS, free_words, heading
+from app.words.library import COLUMNS, free_words, heading, size_words, subset_words
 
 _SIZE = QSize(1_040, 680)
 _WIDE = 900
@@ -319,3 +324,168 @@ class LibraryDialog(Dialog):
             self.unload_wanted.emit()
         else:
             self.load_wanted.emit()
+
+
+_SUBSETS: tuple[Subset, ...] = ("", "favourites", "recent")
+
+
+class NarrowingBar(QWidget):
+    """Choose by four pickers; values that no model has are not offered. `free`: stands at the end of the row.
+
+    Signal: changed(Narrowing).
+    Attributes: shelf, family, size_picker, quantisation (the pickers), narrowing.
+    """
+
+    changed = Signal(object)
+
+    def __init__(self, free: QWidget, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.narrowing = Narrowing()
+        self.subset = Picker(self.tr("Show"), self)
+        self.family = Picker(self.tr("Family"), self)
+        self.size_picker = Picker(self.tr("Size"), self)
+        self.quantisation = Picker(self.tr("Quantisation"), self)
+        row = FlowLayout(self)
+        for picker in self.pickers:
+            picker.chosen.connect(lambda _key: self._read())
+            row.addWidget(picker)
+        row.add_stretch()
+        row.addWidget(free)
+        _fill(self.subset, [(each, subset_words(each)) for each in _SUBSETS])
+        self.show_rows(())
+
+    @property
+    def pickers(self) -> tuple[Picker, ...]:
+        """Return the pickers, from left to right."""
+        return self.subset, self.family, self.size_picker, self.quantisation
+
+    def show_rows(self, rows: Sequence[LibraryRow]) -> None:
+        """Offer the values of these rows. A chosen value stays, unless no model has it any more."""
+        families, sizes, quantisations = Narrowing.values(rows)
+        _fill(self.family, [("", self.tr("All families")), *_named(families, str)])
+        _fill(self.size_picker, [(None, self.tr("All sizes")), *_named(sizes, size_words)])
+        _fill(self.quantisation, [("", self.tr("All quantisations")), *_named(quantisations, str)])
+        self._read()
+
+    def clear(self) -> None:
+        """List all models."""
+        for picker in self.pickers:
+            picker.setCurrentIndex(0)
+        self._read()
+
+    def _read(self) -> None:
+        chosen: list[Any] = [picker.currentData(PATH_ROLE) for picker in self.pickers]
+        narrowing = Narrowing(*chosen)
+        if narrowing != self.narrowing:
+            self.narrowing = narrowing
+            self.changed.emit(narrowing)
+
+
+def _named(values: Iterable[Any], words: Callable[[Any], str]) -> list[tuple[Hashable, str]]:
+    return [(value, words(value)) for value in values]
+
+
+def _fill(picker: Picker, choices: Sequence[tuple[Hashable, str]]) -> None:
+    before = picker.currentData(PATH_ROLE)
+    keys = [key for key, _ in choices]
+    if [picker.itemData(row, PATH_ROLE) for row in range(picker.count())] == keys:
+        return
+    picker.fill([PickerLine(None, words) for _, words in choices], None, "")
+    for row, key in enumerate(keys):
+        picker.setItemData(row, key, PATH_ROLE)
+    # That nothing is left out is never cut; a long family's name may be.
+    picker.setMinimumContentsLength(len(choices[0][1]))
+    picker.setCurrentIndex(keys.index(before) if before in keys else 0)
+
+
+_MOST_LINES = 3
+
+
+class _Folders(QListWidget):
+    """Show as many lines as there are, up to three. Signal: delete_pressed()."""
+
+    delete_pressed = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
+        """Delete takes the chosen folder off the list."""
+        if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.delete_pressed.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the size that the lines need."""
+        lines = min(max(self.count(), 1), _MOST_LINES)
+        row = self.sizeHintForRow(0) if self.count() else self.fontMetrics().height() + 6
+        return QSize(200, lines * row + 12)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
+        """Return the same."""
+        return QSize(120, self.sizeHint().height())
+
+
+class FolderList(QFrame):
+    """Show the models folders. Signals: add_wanted(), remove_wanted(Path)."""
+
+    add_wanted = Signal()
+    remove_wanted = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.list = _Folders(self)
+        self.list.setAccessibleName(self.tr("Model folders"))
+        self.list.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.add_button = QPushButton(self.tr("Add folder…"), self)
+        self.add_button.setAutoDefault(False)
+        self.add_button.clicked.connect(self.add_wanted)
+        self.remove_button = QPushButton(self.tr("Remove"), self)
+        self.remove_button.setToolTip(self.tr("Remove the chosen folder from this list; its files are not deleted"))
+        self.remove_button.setAutoDefault(False)
+        self.remove_button.clicked.connect(self._remove)
+        self.list.delete_pressed.connect(self._remove)
+        self.list.currentRowChanged.connect(lambda _row: self._show_button())
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addWidget(self.list, 1, Qt.AlignmentFlag.AlignTop)
+        for button in (self.add_button, self.remove_button):
+            layout.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        self._shown: object = None
+        self.show_folders((), ())
+
+    def show_folders(self, folders: Sequence[Path], away: Iterable[Path]) -> None:
+        """Show these; those that are not there at present say so."""
+        gone = frozenset(away)
+        if self._shown == (tuple(folders), gone):
+            return
+        self._shown = (tuple(folders), gone)
+        kept = self._chosen()
+        self.list.clear()
+        for folder in folders:
+            words = ltr(str(folder))
+            if folder in gone:
+                words = self.tr("{folder} · not available").format(folder=words)
+            item = QListWidgetItem(words, self.list)
+            item.setData(Qt.ItemDataRole.UserRole, folder)
+            item.setToolTip(words)
+            if folder == kept:
+                self.list.setCurrentItem(item)
+        if not folders:
+            item = QListWidgetItem(self.tr("There is no folder yet. Add one with GGUF models."), self.list)
+            item.setFlags(Qt.ItemFlag.NoItemFlags)
+        self.list.updateGeometry()
+        self._show_button()
+
+    def _chosen(self) -> Path | None:
+        folder = self.list.currentIndex().data(Qt.ItemDataRole.UserRole)
+        return folder if isinstance(folder, Path) else None
+
+    def _show_button(self) -> None:
+        self.remove_button.setEnabled(self._chosen() is not None)
+
+    def _remove(self) -> None:
+        folder = self._chosen()
+        if folder is not None:
+            self.remove_wanted.emit(folder)

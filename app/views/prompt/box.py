@@ -8,6 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QByteArray, QElapsedTimer, QEvent, QIODevice, QMimeData, Qt, Signal
 from PySide6.QtGui import (
+    QActionGroup,
     QFocusEvent,
     QGuiApplication,
     QImage,
@@ -22,8 +23,10 @@ from PySide6.QtWidgets import (
     QApplication,
     QFrame,
     QHBoxLayout,
+    QMenu,
     QPlainTextEdit,
     QPushButton,
+    QToolButton,
     QToolTip,
     QVBoxLayout,
     QWidget,
@@ -31,7 +34,6 @@ from PySide6.QtWidgets import (
 
 from app.state.chat.attachments import Attachment, join_question
 from app.views.prompt.chips import ChipRow
-from app.views.prompt.thinking import ThinkingButton
 from app.views.prompt.tools import ToolsButton
 from app.views.widgets.icons import icon_button, keep_icon
 from app.views.widgets.theme import Theme
@@ -441,3 +443,55 @@ def _local(source: QMimeData) -> list[Path]:
 def _polish(widget: QWidget) -> None:
     widget.style().unpolish(widget)
     widget.style().polish(widget)
+
+
+DEFAULT = "default"
+
+
+class ThinkingButton(QToolButton):
+    """Choose one of the ways to think that the model knows; hidden where it knows none. Signal: chosen(mode)."""
+
+    chosen = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("thinking")
+        self.setAutoRaise(True)
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.setFixedSize(36, 36)
+        self.setToolTip(self.tr("Thinking"))
+        self._theme = theme
+        self._shown: tuple[tuple[str, ...], str] = ((), "")
+        self._menu = QMenu(self)
+        self.setMenu(self._menu)
+        self.show_modes((), DEFAULT)
+
+    def show_modes(self, modes: Sequence[str], chosen: str) -> None:
+        """Offer these modes, and the model's default; `chosen` is ticked."""
+        if (tuple(modes), chosen) == self._shown:
+            return
+        self._shown = tuple(modes), chosen
+        self.setVisible(bool(modes))
+        self._menu.clear()
+        group = QActionGroup(self._menu)
+        for mode in (DEFAULT, *modes):
+            action = self._menu.addAction(self._word(mode))
+            action.setCheckable(True)
+            action.setChecked(mode == chosen)
+            action.triggered.connect(lambda _on, mode=mode: self.chosen.emit(mode))
+            group.addAction(action)
+        said = self.tr("Thinking: {mode}").format(mode=self._word(chosen))
+        self.setToolTip(said)
+        self.setAccessibleName(said)
+        keep_icon(self, self._theme, "brain", "muted" if chosen in (DEFAULT, "off") else "accent")
+
+    def _word(self, mode: str) -> str:
+        words = {
+            DEFAULT: self.tr("as the model does"),
+            "off": self.tr("off"),
+            "on": self.tr("on"),
+            "low": self.tr("low"),
+            "medium": self.tr("medium"),
+            "high": self.tr("high"),
+        }
+        return words[mode]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QKeyEvent, QMoveEvent, QPaintEvent, QResizeEvent
+from PySide6.QtCore import QByteArray, QEvent, QPoint, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeyEvent, QMoveEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
     QHBoxLayout,
@@ -38,7 +38,6 @@ from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.progress_strip import ProgressStrip
 from app.views.widgets.theme import Theme
 from app.views.window.file_dialogs import ask_for_models_folder
-from app.views.window.place import place_of, restore
 from app.views.window.side_panels import CHAT_LEAST, SidePanels
 from app.views.window.welcome import WelcomeView
 
@@ -367,3 +366,36 @@ class MainWindow(QMainWindow):
         self.note_layout()
         super().closeEvent(event)
         self.closed.emit()
+
+
+_GRIP = QSize(120, 32)
+"""The part of the top edge that must lie on a screen to be grabbed (pixels)."""
+_LEAST_BYTES = 50
+"""The least length of Qt's data; from less it reads a window without a size."""
+
+
+def place_of(window: QWidget) -> str:
+    """Return position, size, and the maximised state, as text for the settings."""
+    return bytes(window.saveGeometry().toBase64().data()).decode("ascii")
+
+
+def restore(window: QWidget, place: str, usual: QSize) -> None:
+    """Put a window where it was, or where it can be seen; `usual`: its size where nothing is known."""
+    kept = QByteArray.fromBase64(place.encode("ascii", "ignore"))
+    if kept.size() < _LEAST_BYTES or not window.restoreGeometry(kept):
+        window.resize(usual.boundedTo(window.screen().availableSize()))
+    elif not window.isMaximized() and not window.isFullScreen():
+        bring_on_screen(window)
+
+
+def bring_on_screen(window: QWidget) -> None:
+    """Move a window that nobody could take hold of into the middle of the main screen, and no larger than that."""
+    rooms = [screen.availableGeometry() for screen in QGuiApplication.screens()]
+    frame = window.frameGeometry()
+    grip = QRect(frame.center().x() - _GRIP.width() // 2, frame.top(), _GRIP.width(), _GRIP.height())
+    if any(room.contains(grip) for room in rooms) or not rooms:
+        return
+    room = QGuiApplication.primaryScreen().availableGeometry()
+    size = window.size().boundedTo(room.size())
+    window.resize(size)
+    window.move(room.center() - QPoint(size.width() // 2, size.height() // 2))

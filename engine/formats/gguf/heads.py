@@ -13,11 +13,10 @@ import numpy as np
 from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.formats.draft_head import DraftHead
 from engine.formats.gguf import types
-from engine.formats.gguf.assistant import ASSISTANT, check_assistant
+from engine.formats.gguf.assistant import ASSISTANT, check_assistant, check_shape
 from engine.formats.gguf.checks import HeaderChecks, check_model
 from engine.formats.gguf.header import Numbers
 from engine.formats.gguf.reader import GgufFile, Tensor
-from engine.formats.gguf.shapes import check_shape
 from engine.formats.gguf.vocabulary import TOKENS_KEY
 from engine.formats.model_file import printable
 from engine.translatable import Translatable

@@ -25,7 +25,7 @@ from app.state.chat.attachments import (
     split_question,
 )
 from app.state.conversations.conversation import title_from
-from app.views.chat.quoted_file import QuotedFile
+from app.views.chat.question import QuotedFile
 from app.views.window.file_dialogs import ask_what_to_attach, ask_what_to_import
 from app.words.context import refusal
 from helpers.decoding.scripted_decoder import Script

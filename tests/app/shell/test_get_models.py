@@ -10,8 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QLabel
 
 from app.settings.settings import Settings
-from app.shell.get_models_windows import GetModelsWindows
-from app.shell.windows import begin_introduction
+from app.shell.windows import GetModelsWindows, begin_introduction
 from app.views.models.get_models import GetModelsDialog
 from app.views.settings.dialog import PAGES, SettingsDialog
 from app.views.window.first_launch import FirstLaunchView

@@ -8,8 +8,8 @@ import pytest
 
 from app.store.conversations import ConversationStore
 from app.store.errors import SearchDamaged, StoreError
-from app.store.indexes import rebuild_search
 from app.store.store import FILE_NAME, Store
+from app.store.writer import rebuild_search
 from helpers.children.stores import fill
 
 

@@ -15,9 +15,9 @@ from app.store.errors import (
     is_damage,
     writing_error,
 )
-from app.store.indexes import mend_index
 from app.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
 from app.store.store import FILE_NAME, Store
+from app.store.writer import mend_index
 from helpers.children.stores import fill
 
 

@@ -12,9 +12,9 @@ from app.state.chat.said import asked_messages, reply_messages
 from app.state.conversations.conversation import Conversation, StoredMessage
 from app.state.conversations.formats import FORMATS
 from app.store.conversations import ConversationStore
-from app.store.indexes import rebuild_search
 from app.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
 from app.store.store import FILE_NAME, Store
+from app.store.writer import rebuild_search
 from engine import ImagePart, Message, ReasoningPart, TextPart, ToolCall
 from helpers.chats import FIVE_TURNS
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from engine.chat.bare_calls import BareCalls, read_calls
 from engine.chat.reply_grammar import TagGrammar
-from engine.chat.reply_parts import ReplyParser
+from engine.chat.reply_parts import BareCalls, ReplyParser, read_calls
 
 NAMES = ("look", "tell")
 CALL = '{"name": "look", "arguments": {"at": "it"}}'

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from engine.cli.main import main
-from engine.connect.programs import PROGRAMS, ServerPlace
-from engine.connect.settings import json_with, toml_with, yaml_list_with, yaml_with
+from engine.connect.programs import PROGRAMS, ServerPlace, json_with, toml_with, yaml_list_with, yaml_with
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest
 from engine.library.names import bundled_pair

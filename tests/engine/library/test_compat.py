@@ -15,7 +15,7 @@ from engine.formats.gguf import types
 from engine.formats.gguf.reader import read_gguf
 from engine.formats.gguf.vocabulary import vocabulary_of_file
 from engine.formats.model_file import Role
-from engine.formats.safetensors.tokenizer_json import vocabulary_of_tokenizer_json
+from engine.formats.safetensors.model import vocabulary_of_tokenizer_json
 from engine.formats.vocabulary import Vocabulary, vocabulary_from_tokens
 from engine.library.compat import (
     Fit,

@@ -16,7 +16,7 @@ from engine.errors import LoadFailed
 from engine.formats.gguf import types
 from engine.formats.gguf.model import HeaderReader
 from engine.library import scan as library
-from engine.library import scan_cache as library_cache
+from engine.library import scan as library_cache
 from engine.library.scan import ModelFile, scan_folder
 from engine.library.walk import FoundModel, find_models
 from engine.system.cache_files import library_place

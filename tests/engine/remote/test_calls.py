@@ -8,7 +8,7 @@ import pytest
 
 from engine.errors import ServerFailed
 from engine.events import GenerationResult
-from engine.remote.calls import CallPieces
+from engine.remote.assembler import CallPieces
 from engine.remote.connect import connect_server
 from helpers.remote.scripted import Scripted, as_json, piece, stream
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QPushButton, QTreeWidgetItem
 
 from app.state.tools.choice import ToolChoice
-from app.views.chat.tool_picture import plot_of
+from app.views.chat.tool_card import plot_of
 from app.views.settings.tools import ToolsPage
 from engine import CancelToken, Permission
 from engine.host import BuiltinChoice, builtin_host

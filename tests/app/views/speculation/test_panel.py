@@ -17,8 +17,7 @@ from app.state.models.selection import Selection
 from app.state.speculation.figures import Figures, PositionCounts, TimeSplit
 from app.state.speculation.metrics import MAX_POINTS, Metrics
 from app.views.speculation.bars import duration
-from app.views.speculation.counters import CounterGrid
-from app.views.speculation.panel import ROUNDS_SHOWN, SpeculationPanel
+from app.views.speculation.panel import ROUNDS_SHOWN, CounterGrid, SpeculationPanel
 from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme
 from engine import GenerationStats, MethodStats, PromptProgress, RoundEvent, TokenEvent

@@ -16,8 +16,7 @@ from app.state.chat.trace import ORIGINS, TokenTrace
 from app.views.markdown.reply import ReplyView
 from app.views.markdown.text import MarkdownPage
 from app.views.tokens.card import TokenCard, describe_token, probability_words, token_words, wanted_words
-from app.views.tokens.layer import TokenLayer
-from app.views.tokens.places import TokenOffsets
+from app.views.tokens.layer import TokenLayer, TokenOffsets
 from app.views.tokens.reply import TokenLegend, TokenReply
 from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme

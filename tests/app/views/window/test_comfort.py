@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMainWindow, QToolTip, QWidg
 from app.settings.settings import Settings, SettingsFile
 from app.views.widgets.icons import icon
 from app.views.widgets.theme import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Theme, _platform_font, fixed_font
-from app.views.window.place import place_of, restore
+from app.views.window.main_window import place_of, restore
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
 

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.state.chat.attachments import join_question, read_attachment
-from app.views.chat.quoted_file import QuotedFile
+from app.views.chat.question import QuotedFile
 from app.views.commands.palette import CommandPalette
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.access import tab_stops, without_visible_focus
