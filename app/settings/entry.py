@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from app.state.settings.fields import Option
@@ -49,15 +49,17 @@ def kept(read: Read, *, resting: bool = False) -> Mapping[str, Setting]:
 
 
 def shown(
+    default: Any,
     page: Page,
     read: Read,
     label: str,
     options: tuple[Option, ...] | Callable[[], tuple[Option, ...]],
     hint: str = "",
+    *,
     unlisted: Callable[[Any], str] | None = None,
-) -> Mapping[str, Setting]:
-    """Return a setting that a page of the dialog shows, as the metadata of its field."""
-    return {_KEY: Setting(read, page, label, hint, options, unlisted)}
+) -> Any:
+    """Return the field of a setting that a page of the dialog shows."""
+    return field(default=default, metadata={_KEY: Setting(read, page, label, hint, options, unlisted)})
 
 
 def setting(metadata: Mapping[str, Any]) -> Setting | None:

@@ -71,10 +71,11 @@ def _thinking(value: object) -> dict[str, str]:
     raise ValueError(value)
 
 
-def _speculation(name: str) -> Mapping[str, Setting]:
+def _speculation(name: str, default: str) -> Any:
     """Return a setting that is a field of every GenerationChoice."""
     known = GENERATION[name]
-    return shown("speculation", one_of(*(each.value for each in known.options)), known.label, known.options, known.hint)
+    read = one_of(*(each.value for each in known.options))
+    return shown(default, "speculation", read, known.label, known.options, known.hint)
 
 
 _SYSTEM = Translatable("Follow system")
@@ -147,61 +148,48 @@ class Settings:
     drafts: dict[str, dict[str, Any]] = field(default_factory=dict, metadata=kept(options_by_path))
     model_choices: dict[str, dict[str, Any]] = field(default_factory=dict, metadata=kept(options_by_path))
     template_variables: dict[str, dict[str, Any]] = field(default_factory=dict, metadata=kept(options_by_path))
-    theme: str = field(
-        default="system",
-        metadata=shown("general", one_of(*(each.value for each in _THEMES)), Translatable("Theme"), _THEMES),
+    theme: str = shown("system", "general", one_of(*(each.value for each in _THEMES)), Translatable("Theme"), _THEMES)
+    language: str = shown(
+        "",
+        "general",
+        text_like(_LANGUAGE),
+        Translatable("Language"),
+        _LANGUAGES,
+        Translatable("Takes effect after restart"),
     )
-    language: str = field(
-        default="",
-        metadata=shown(
-            "general",
-            text_like(_LANGUAGE),
-            Translatable("Language"),
-            _LANGUAGES,
-            Translatable("Takes effect after restart"),
-        ),
+    font_points: int = shown(
+        0,
+        "general",
+        either(whole(0, 0), whole(*FONT_POINTS)),
+        Translatable("Font size"),
+        _SIZES,
+        Translatable("Also: Ctrl + and Ctrl −"),
+        unlisted=_points,
     )
-    font_points: int = field(
-        default=0,
-        metadata=shown(
-            "general",
-            either(whole(0, 0), whole(*FONT_POINTS)),
-            Translatable("Font size"),
-            _SIZES,
-            Translatable("Also: Ctrl + and Ctrl −"),
-            unlisted=_points,
-        ),
+    notify: bool = shown(True, "general", flag, Translatable("Notifications"), _NOTIFY)
+    keep_caches: bool = shown(
+        True,
+        "general",
+        flag,
+        Translatable("Chat caches"),
+        _CACHES,
+        Translatable("A kept chat answers at once after restart"),
     )
-    notify: bool = field(default=True, metadata=shown("general", flag, Translatable("Notifications"), _NOTIFY))
-    keep_caches: bool = field(
-        default=True,
-        metadata=shown(
-            "general",
-            flag,
-            Translatable("Chat caches"),
-            _CACHES,
-            Translatable("A kept chat answers at once after restart"),
-        ),
+    own_texts: bool = shown(
+        True,
+        "general",
+        flag,
+        Translatable("Your own texts"),
+        _TEXTS,
+        Translatable("What you wrote before comes faster. The index stays on this computer"),
     )
-    own_texts: bool = field(
-        default=True,
-        metadata=shown(
-            "general",
-            flag,
-            Translatable("Your own texts"),
-            _TEXTS,
-            Translatable("What you wrote before comes faster. The index stays on this computer"),
-        ),
-    )
-    chat_exports: str = field(
-        default="off",
-        metadata=shown(
-            "general",
-            one_of(*(each.value for each in _EXPORTS)),
-            Translatable("Export all chats"),
-            _EXPORTS,
-            Translatable("As a ZIP of Markdown and JSON in your documents; the last ten are kept"),
-        ),
+    chat_exports: str = shown(
+        "off",
+        "general",
+        one_of(*(each.value for each in _EXPORTS)),
+        Translatable("Export all chats"),
+        _EXPORTS,
+        Translatable("As a ZIP of Markdown and JSON in your documents; the last ten are kept"),
     )
     first_launch: bool = field(default=True, metadata=kept(flag))
     geometry: str = field(default="", metadata=kept(path_text, resting=True))
@@ -213,9 +201,9 @@ class Settings:
     tokens_colored: bool = field(default=False, metadata=kept(flag))
     tokens_unsure: bool = field(default=False, metadata=kept(flag))
     thinking: dict[str, str] = field(default_factory=dict, metadata=kept(_thinking))
-    method: str = field(default="auto", metadata=_speculation("method"))
-    acceptance: str = field(default="rejection", metadata=_speculation("acceptance"))
-    overlap: str = field(default="auto", metadata=_speculation("overlap"))
+    method: str = _speculation("method", "auto")
+    acceptance: str = _speculation("acceptance", "rejection")
+    overlap: str = _speculation("overlap", "auto")
     sampling: dict[str, Any] = field(default_factory=dict, metadata=kept(_sampling))
     next_sampling: dict[str, Any] = field(default_factory=dict, metadata=kept(_sampling))
     presets: list[dict[str, Any]] = field(default_factory=list, metadata=kept(plain_list))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Kind = Literal["number", "whole", "lines", "text", "option"]
@@ -41,6 +41,7 @@ class GenerationField:
 
 
 def described(
+    default: Any,
     group: Group,
     kind: Kind,
     label: str,
@@ -49,9 +50,9 @@ def described(
     *,
     optional: bool = False,
     options: tuple[Option, ...] = (),
-) -> Mapping[str, GenerationField]:
-    """Return a GenerationField as the metadata of the field of a dataclass that it describes."""
-    return {_KEY: GenerationField(group, kind, label, hint, rule, optional, options)}
+) -> Any:
+    """Return a field of a dataclass, with a GenerationField in its metadata."""
+    return field(default=default, metadata={_KEY: GenerationField(group, kind, label, hint, rule, optional, options)})
 
 
 def description(metadata: Mapping[str, Any]) -> GenerationField | None:

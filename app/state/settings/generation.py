@@ -89,173 +89,138 @@ class GenerationChoice:
     Raises InvalidRequest and its kinds, UnknownMethod.
     """
 
-    temperature: float = field(
-        default=0.0,
-        metadata=described(
-            "sampling",
-            "number",
-            Translatable("Temperature"),
-            Translatable("0 = greedy: always the most likely token"),
-            Translatable("Enter a number from 0 to 100."),
+    temperature: float = described(
+        0.0,
+        "sampling",
+        "number",
+        Translatable("Temperature"),
+        Translatable("0 = greedy: always the most likely token"),
+        Translatable("Enter a number from 0 to 100."),
+    )
+    top_n_sigma: float = described(
+        0.0,
+        "sampling",
+        "number",
+        Translatable("Top-n-sigma"),
+        Translatable("drop tokens this many standard deviations below the best one · 0 = off"),
+        Translatable("Enter a number from 0 to 100."),
+    )
+    top_k: int = described(
+        0,
+        "sampling",
+        "whole",
+        Translatable("Top-k"),
+        Translatable("sample from this many of the most likely tokens · 0 = off"),
+        Translatable("Enter 0 or a whole number above 0."),
+    )
+    typical: float = described(
+        1.0,
+        "sampling",
+        "number",
+        Translatable("Typical"),
+        Translatable("sample from the most typical tokens up to this total probability · 1 = off"),
+        Translatable("Enter a number above 0, at most 1."),
+    )
+    top_p: float = described(
+        1.0,
+        "sampling",
+        "number",
+        Translatable("Top-p"),
+        Translatable("sample from the likeliest tokens up to this total probability · 1 = off"),
+        Translatable("Enter a number above 0, at most 1."),
+    )
+    min_p: float = described(
+        0.0,
+        "sampling",
+        "number",
+        Translatable("Min-p"),
+        Translatable("drop tokens below this share of the best one's probability · 0 = off"),
+        Translatable("Enter a number from 0 to 1."),
+    )
+    repeat_penalty: float = described(
+        1.0,
+        "sampling",
+        "number",
+        Translatable("Repeat penalty"),
+        Translatable("weakens tokens already used by this factor · 1 = off"),
+        Translatable("Enter a number above 0, at most 100."),
+    )
+    presence_penalty: float = described(
+        0.0,
+        "sampling",
+        "number",
+        Translatable("Presence penalty"),
+        Translatable("subtracted once for every token already used · 0 = off"),
+        Translatable("Enter a number from -100 to 100."),
+    )
+    frequency_penalty: float = described(
+        0.0,
+        "sampling",
+        "number",
+        Translatable("Frequency penalty"),
+        Translatable("subtracted for every use of a token · 0 = off"),
+        Translatable("Enter a number from -100 to 100."),
+    )
+    penalty_window: int = described(
+        64,
+        "sampling",
+        "whole",
+        Translatable("Penalty window"),
+        Translatable("number of recent tokens that penalties apply to · 0 = all"),
+        Translatable("Enter 0 or a whole number above 0."),
+    )
+    seed: int | None = described(
+        None,
+        "sampling",
+        "whole",
+        Translatable("Seed"),
+        Translatable("the same seed gives the same reply · empty = a new seed each time"),
+        Translatable("Enter a whole number from 0 to 2⁶⁴ − 1, or leave this empty."),
+        optional=True,
+    )
+    max_tokens: int | None = described(
+        None,
+        "reply",
+        "whole",
+        Translatable("Max tokens"),
+        Translatable("new tokens per reply · empty = until the context is full"),
+        Translatable("Enter a whole number above 0, or leave this empty."),
+        optional=True,
+    )
+    stop: tuple[str, ...] = described(
+        (),
+        "reply",
+        "lines",
+        Translatable("Stop strings"),
+        Translatable("Texts that end a reply, one per line. Write \\n for a line break and \\t for a tab."),
+        Translatable(
+            "Enter at most {count} stop strings of up to {length} characters each.",
+            count=MOST_STOPS,
+            length=_count(LONGEST_STOP),
         ),
     )
-    top_n_sigma: float = field(
-        default=0.0,
-        metadata=described(
-            "sampling",
-            "number",
-            Translatable("Top-n-sigma"),
-            Translatable("drop tokens this many standard deviations below the best one · 0 = off"),
-            Translatable("Enter a number from 0 to 100."),
+    schema: str = described(
+        "",
+        "system",
+        "text",
+        Translatable("Format"),
+        Translatable(
+            "A JSON schema that replies are held to, or the word json for any JSON object. Empty = free text."
         ),
     )
-    top_k: int = field(
-        default=0,
-        metadata=described(
-            "sampling",
-            "whole",
-            Translatable("Top-k"),
-            Translatable("sample from this many of the most likely tokens · 0 = off"),
-            Translatable("Enter 0 or a whole number above 0."),
-        ),
+    system: str = described(
+        "",
+        "system",
+        "text",
+        Translatable("System prompt"),
+        Translatable("Instructions that the model reads before every chat"),
+        Translatable("Enter at most {length} characters.", length=_count(LONGEST_SYSTEM)),
     )
-    typical: float = field(
-        default=1.0,
-        metadata=described(
-            "sampling",
-            "number",
-            Translatable("Typical"),
-            Translatable("sample from the most typical tokens up to this total probability · 1 = off"),
-            Translatable("Enter a number above 0, at most 1."),
-        ),
+    method: str = described("auto", "speculation", "option", Translatable("Method"), options=METHODS)
+    acceptance: str = described(
+        "rejection", "speculation", "option", Translatable("Acceptance rule"), options=ACCEPTANCES
     )
-    top_p: float = field(
-        default=1.0,
-        metadata=described(
-            "sampling",
-            "number",
-            Translatable("Top-p"),
-            Translatable("sample from the likeliest tokens up to this total probability · 1 = off"),
-            Translatable("Enter a number above 0, at most 1."),
-        ),
-    )
-    min_p: float = field(
-        default=0.0,
-        metadata=described(
-            "sampling",
-            "number",
-            Translatable("Min-p"),
-            Translatable("drop tokens below this share of the best one's probability · 0 = off"),
-            Translatable("Enter a number from 0 to 1."),
-        ),
-    )
-    repeat_penalty: float = field(
-        default=1.0,
-        metadata=described(
-            "sampling",
-            "number",
-            Translatable("Repeat penalty"),
-            Translatable("weakens tokens already used by this factor · 1 = off"),
-            Translatable("Enter a number above 0, at most 100."),
-        ),
-    )
-    presence_penalty: float = field(
-        default=0.0,
-        metadata=described(
-            "sampling",
-            "number",
-            Translatable("Presence penalty"),
-            Translatable("subtracted once for every token already used · 0 = off"),
-            Translatable("Enter a number from -100 to 100."),
-        ),
-    )
-    frequency_penalty: float = field(
-        default=0.0,
-        metadata=described(
-            "sampling",
-            "number",
-            Translatable("Frequency penalty"),
-            Translatable("subtracted for every use of a token · 0 = off"),
-            Translatable("Enter a number from -100 to 100."),
-        ),
-    )
-    penalty_window: int = field(
-        default=64,
-        metadata=described(
-            "sampling",
-            "whole",
-            Translatable("Penalty window"),
-            Translatable("number of recent tokens that penalties apply to · 0 = all"),
-            Translatable("Enter 0 or a whole number above 0."),
-        ),
-    )
-    seed: int | None = field(
-        default=None,
-        metadata=described(
-            "sampling",
-            "whole",
-            Translatable("Seed"),
-            Translatable("the same seed gives the same reply · empty = a new seed each time"),
-            Translatable("Enter a whole number from 0 to 2⁶⁴ − 1, or leave this empty."),
-            optional=True,
-        ),
-    )
-    max_tokens: int | None = field(
-        default=None,
-        metadata=described(
-            "reply",
-            "whole",
-            Translatable("Max tokens"),
-            Translatable("new tokens per reply · empty = until the context is full"),
-            Translatable("Enter a whole number above 0, or leave this empty."),
-            optional=True,
-        ),
-    )
-    stop: tuple[str, ...] = field(
-        default=(),
-        metadata=described(
-            "reply",
-            "lines",
-            Translatable("Stop strings"),
-            Translatable("Texts that end a reply, one per line. Write \\n for a line break and \\t for a tab."),
-            Translatable(
-                "Enter at most {count} stop strings of up to {length} characters each.",
-                count=MOST_STOPS,
-                length=_count(LONGEST_STOP),
-            ),
-        ),
-    )
-    schema: str = field(
-        default="",
-        metadata=described(
-            "system",
-            "text",
-            Translatable("Format"),
-            Translatable(
-                "A JSON schema that replies are held to, or the word json for any JSON object. Empty = free text."
-            ),
-        ),
-    )
-    system: str = field(
-        default="",
-        metadata=described(
-            "system",
-            "text",
-            Translatable("System prompt"),
-            Translatable("Instructions that the model reads before every chat"),
-            Translatable("Enter at most {length} characters.", length=_count(LONGEST_SYSTEM)),
-        ),
-    )
-    method: str = field(
-        default="auto", metadata=described("speculation", "option", Translatable("Method"), options=METHODS)
-    )
-    acceptance: str = field(
-        default="rejection",
-        metadata=described("speculation", "option", Translatable("Acceptance rule"), options=ACCEPTANCES),
-    )
-    overlap: str = field(
-        default="auto", metadata=described("speculation", "option", Translatable("Overlap"), options=OVERLAPS)
-    )
+    overlap: str = described("auto", "speculation", "option", Translatable("Overlap"), options=OVERLAPS)
     thinking: ThinkingMode = "default"
     variables: Mapping[str, Any] = field(default_factory=dict, hash=False)
     _sampling: SamplingConfig = field(init=False, repr=False, compare=False)
