@@ -93,12 +93,10 @@ def machine_addresses(value: object) -> tuple[str, ...]:
         if len(ports) == len(addresses) <= MOST_MACHINES and all(0 < port < 2**16 for port in ports):
             return addresses
     raise InvalidRequest(
-        Translatable(
-            "Machines must be addresses such as 192.168.1.20:50052, at most {most} with commas between them, not "
-            "{value!r}.",
-            most=MOST_MACHINES,
-            value=value,
-        )
+        "Machines must be addresses such as 192.168.1.20:50052, at most {most} with commas between them, not "
+        "{value!r}.",
+        most=MOST_MACHINES,
+        value=value,
     )
 
 
@@ -136,12 +134,10 @@ def check_tree(value: object) -> TreeWish | None:
         if is_whole(width) and is_whole(depth) and 1 <= width <= MOST_WIDTH and 1 <= depth <= MOST_DEPTH:
             return int(width), int(depth)
     raise InvalidRequest(
-        Translatable(
-            "A tree must be its width (1 to {width}) and its depth (1 to {depth}), like 3x4, not {value!r}.",
-            width=MOST_WIDTH,
-            depth=MOST_DEPTH,
-            value=value,
-        )
+        "A tree must be its width (1 to {width}) and its depth (1 to {depth}), like 3x4, not {value!r}.",
+        width=MOST_WIDTH,
+        depth=MOST_DEPTH,
+        value=value,
     )
 
 
@@ -151,9 +147,7 @@ def check_length(max_tokens: object, min_tokens: object, max_time: object) -> No
     Raises InvalidRequest.
     """
     if max_tokens is not None and (not is_whole(max_tokens) or max_tokens < 1):  # type: ignore[operator]
-        raise InvalidRequest(
-            Translatable("max_tokens must be a whole number above 0, not {max_tokens!r}.", max_tokens=max_tokens)
-        )
+        raise InvalidRequest("max_tokens must be a whole number above 0, not {max_tokens!r}.", max_tokens=max_tokens)
     if not is_whole(min_tokens) or min_tokens < 0:  # type: ignore[operator]
         raise InvalidRequest(f"min_tokens must be a whole number of 0 or more, not {min_tokens!r}.")
     if max_tokens is not None and min_tokens > max_tokens:  # type: ignore[operator]

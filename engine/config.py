@@ -180,16 +180,12 @@ class SpeculationConfig:
             require("draft_sampling", self.draft_sampling, SamplingConfig)
         object.__setattr__(self, "sources", _sources(self.sources))
         if self.overlap not in ("on", "off", "auto"):
-            raise InvalidRequest(
-                Translatable("Overlap must be 'on', 'off' or 'auto', not {overlap!r}.", overlap=self.overlap)
-            )
+            raise InvalidRequest("Overlap must be 'on', 'off' or 'auto', not {overlap!r}.", overlap=self.overlap)
         if not isinstance(self.method, DraftMethod) and self.method not in METHODS:
             raise UnknownMethod(self.method, METHODS)
         if self.acceptance not in ("rejection", "exact"):
             raise InvalidRequest(
-                Translatable(
-                    "Acceptance must be 'rejection' or 'exact', not {acceptance!r}.", acceptance=self.acceptance
-                )
+                "Acceptance must be 'rejection' or 'exact', not {acceptance!r}.", acceptance=self.acceptance
             )
         if self.draft_temperature is not None:
             check_number("draft_temperature", self.draft_temperature, _RANGES["[0, 100]"], 0.0, 100.0)
@@ -266,49 +262,33 @@ class LoadConfig:
         object.__setattr__(self, "rpc", machine_addresses(self.rpc))
         if self.context_length is not None and (not is_whole(self.context_length) or self.context_length < 8):
             raise InvalidRequest(
-                Translatable(
-                    "The context must be a whole number of 8 tokens or more, not {context_length!r}.",
-                    context_length=self.context_length,
-                )
+                "The context must be a whole number of 8 tokens or more, not {context_length!r}.",
+                context_length=self.context_length,
             )
         if self.threads is not None and (not is_whole(self.threads) or not 1 <= self.threads <= 512):
-            raise InvalidRequest(
-                Translatable("Threads must be a whole number from 1 to 512, not {threads!r}.", threads=self.threads)
-            )
+            raise InvalidRequest("Threads must be a whole number from 1 to 512, not {threads!r}.", threads=self.threads)
         if self.gpu_layers is not None and (not is_whole(self.gpu_layers) or self.gpu_layers < -1):
             raise InvalidRequest(
-                Translatable(
-                    "GPU layers must be a whole number, -1 for all, not {gpu_layers!r}.", gpu_layers=self.gpu_layers
-                )
+                "GPU layers must be a whole number, -1 for all, not {gpu_layers!r}.", gpu_layers=self.gpu_layers
             )
         if self.device is not None and _DEVICE.fullmatch(str(self.device)) is None:
             raise InvalidRequest(
-                Translatable(
-                    "The device must be auto, cpu, cuda, cuda:0 (or another number) or mps, not {device!r}.",
-                    device=self.device,
-                )
+                "The device must be auto, cpu, cuda, cuda:0 (or another number) or mps, not {device!r}.",
+                device=self.device,
             )
         if self.dtype is not None and self.dtype not in DTYPES:
             raise InvalidRequest(
-                Translatable(
-                    "The number format must be one of {dtypes}, not {dtype!r}.",
-                    dtypes=", ".join(DTYPES),
-                    dtype=self.dtype,
-                )
+                "The number format must be one of {dtypes}, not {dtype!r}.", dtypes=", ".join(DTYPES), dtype=self.dtype
             )
         own = self.chat_template
         letters = len(own.strip()) if isinstance(own, str) else 0
         if own is not None and not 0 < letters <= LONGEST_TEMPLATE:
-            raise InvalidRequest(
-                Translatable("A chat template must have 1 to {most:,} characters.", most=LONGEST_TEMPLATE)
-            )
+            raise InvalidRequest("A chat template must have 1 to {most:,} characters.", most=LONGEST_TEMPLATE)
         if self.cache_type is not None and self.cache_type not in CACHE_TYPES:
             raise InvalidRequest(
-                Translatable(
-                    "The cache type must be one of {cache_types}, not {cache_type!r}.",
-                    cache_types=", ".join(CACHE_TYPES),
-                    cache_type=self.cache_type,
-                )
+                "The cache type must be one of {cache_types}, not {cache_type!r}.",
+                cache_types=", ".join(CACHE_TYPES),
+                cache_type=self.cache_type,
             )
 
 
@@ -391,9 +371,7 @@ class GenerationRequest:
             require(name, getattr(self, name), kind)
         if not is_whole(self.top) or not 0 <= self.top <= MAX_TOP:
             raise InvalidRequest(
-                Translatable(
-                    "top must be a whole number from 0 to {max_top}, not {top!r}.", max_top=MAX_TOP, top=self.top
-                )
+                "top must be a whole number from 0 to {max_top}, not {top!r}.", max_top=MAX_TOP, top=self.top
             )
 
 
@@ -402,9 +380,7 @@ def _called(names: object, tools: Sequence[Tool]) -> tuple[str, ...]:
     wanted = (names,) if isinstance(names, str) else names
     there = [tool["function"]["name"] for tool in tools]
     if not isinstance(wanted, Sequence) or any(name not in there for name in wanted):
-        raise InvalidRequest(
-            Translatable("must_call must name tools of this request: {names}.", names=", ".join(there) or "-")
-        )
+        raise InvalidRequest("must_call must name tools of this request: {names}.", names=", ".join(there) or "-")
     return tuple(wanted)
 
 
@@ -428,7 +404,7 @@ def check_thinking(value: object) -> ThinkingMode:
         if value == mode:
             return mode
     raise InvalidRequest(
-        Translatable("Thinking must be one of {modes}, not {value!r}.", modes=", ".join(THINKING_MODES), value=value)
+        "Thinking must be one of {modes}, not {value!r}.", modes=", ".join(THINKING_MODES), value=value
     )
 
 
@@ -480,10 +456,8 @@ def _sources(value: object) -> tuple[str, ...]:
     names = (value,) if isinstance(value, str) else value
     if not isinstance(names, Sequence) or any(name not in SOURCES for name in names) or len(set(names)) < len(names):
         raise InvalidRequest(
-            Translatable(
-                "Sources must be different names out of {sources}, not {value!r}.",
-                sources=", ".join(SOURCES),
-                value=", ".join(map(str, names)) if isinstance(names, list | tuple) else value,
-            )
+            "Sources must be different names out of {sources}, not {value!r}.",
+            sources=", ".join(SOURCES),
+            value=", ".join(map(str, names)) if isinstance(names, list | tuple) else value,
         )
     return tuple(names)

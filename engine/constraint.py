@@ -64,16 +64,12 @@ class Constraint:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS or not isinstance(self.text, str):
-            raise InvalidRequest(
-                Translatable("A constraint must be one of {kinds}, with its text.", kinds=", ".join(KINDS))
-            )
+            raise InvalidRequest("A constraint must be one of {kinds}, with its text.", kinds=", ".join(KINDS))
         if self.blanks not in BLANKS:
             raise InvalidRequest(f"Blanks must be one of {', '.join(BLANKS)}, not {self.blanks!r}.")
         if len(self.text) > _MOST_CHARACTERS:
             raise InvalidRequest(
-                Translatable(
-                    "{what} is too long: the limit is {most:,} characters.", what=_NAMES[self.kind], most=2**20
-                )
+                "{what} is too long: the limit is {most:,} characters.", what=_NAMES[self.kind], most=2**20
             )
         object.__setattr__(self, "grammar", self._checked())
 
@@ -149,16 +145,12 @@ def lark_of_gbnf(grammar: str) -> str:
     """Return a grammar of llama.cpp's notation as a Lark grammar. Raises InvalidRequest if it is invalid."""
     library: Any = importlib.import_module("llguidance.gbnf_to_lark")
     if len(grammar) > _MOST_CHARACTERS:
-        raise InvalidRequest(
-            Translatable("{what} is too long: the limit is {most:,} characters.", what=_NAMES["lark"], most=2**20)
-        )
+        raise InvalidRequest("{what} is too long: the limit is {most:,} characters.", what=_NAMES["lark"], most=2**20)
     try:
         return str(on_constraint_stack(lambda: library.gbnf_to_lark(grammar), grammar))
     except (library.GbnfToLarkError, ValueError, KeyError, IndexError, RecursionError) as error:
         reason = " ".join(str(error).split())[:200].rstrip(".") or "it is not complete"
-        raise InvalidRequest(
-            Translatable("{what} cannot be used: {reason}.", what=_NAMES["lark"], reason=reason)
-        ) from None
+        raise InvalidRequest("{what} cannot be used: {reason}.", what=_NAMES["lark"], reason=reason) from None
 
 
 def as_constraint(value: object) -> Constraint | None:
@@ -208,9 +200,7 @@ def _refuse_lowest(numbers: Iterable[int]) -> None:
     """Raise InvalidRequest for a value at which llguidance calls itself without end, which ends the process."""
     found = next((number for number in numbers if -(2**63) <= number <= -(2**63) + 512), None)
     if found is not None:
-        raise InvalidRequest(
-            Translatable("A constraint cannot have the value {number}. Choose one nearer to 0.", number=str(found))
-        )
+        raise InvalidRequest("A constraint cannot have the value {number}. Choose one nearer to 0.", number=str(found))
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

@@ -10,11 +10,17 @@ import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.translatable import Translatable, sendable
+from engine.translatable import Translatable, filled, sendable
 
 
 class EngineError(Exception):
-    """Report any error of the engine. `str()` of it is one sentence or two for a person."""
+    """Report any error of the engine. `str()` of it is one sentence or two for a person.
+
+    A message with fields is the template of a Translatable.
+    """
+
+    def __init__(self, message: str = "", /, **fields: object) -> None:
+        super().__init__(filled(message, fields))
 
     @property
     def message(self) -> str:
@@ -50,10 +56,10 @@ class ModelNotLoaded(EngineError):
 class LoadFailed(EngineError):
     """Report a model that could not be loaded. Attributes: path (the file), reason (in words)."""
 
-    def __init__(self, path: str | Path, reason: str) -> None:
+    def __init__(self, path: str | Path, reason: str, /, **fields: object) -> None:
         self.path = Path(path)
-        self.reason = reason
-        super().__init__(Translatable("Cannot load {name}: {reason}", name=self.path.name, reason=reason))
+        self.reason = filled(reason, fields)
+        super().__init__("Cannot load {name}: {reason}", name=self.path.name, reason=self.reason)
 
 
 class ModelFileBroken(LoadFailed):
@@ -111,9 +117,7 @@ class FolderUnreadable(EngineError):
         self.path = Path(path)
         self.reason = reason
         super().__init__(
-            Translatable(
-                "Cannot read the folder {path}: {reason}. Choose another folder.", path=self.path, reason=reason
-            )
+            "Cannot read the folder {path}: {reason}. Choose another folder.", path=self.path, reason=reason
         )
 
 
@@ -122,9 +126,7 @@ class IncompatiblePair(EngineError):
 
     def __init__(self, target: str, draft: str, reason: str) -> None:
         self.reason = reason
-        super().__init__(
-            Translatable("{draft} cannot draft for {target}: {reason}", draft=draft, target=target, reason=reason)
-        )
+        super().__init__("{draft} cannot draft for {target}: {reason}", draft=draft, target=target, reason=reason)
 
 
 class VocabularyMismatch(IncompatiblePair):
@@ -136,9 +138,7 @@ class UnknownMethod(EngineError):
 
     def __init__(self, method: str, known: Sequence[str]) -> None:
         self.method = method
-        super().__init__(
-            Translatable("Unknown method {method!r}. Known: {known}.", method=method, known=", ".join(known))
-        )
+        super().__init__("Unknown method {method!r}. Known: {known}.", method=method, known=", ".join(known))
 
 
 class UnknownPreset(EngineError):
@@ -153,8 +153,8 @@ class UnknownPreset(EngineError):
 class NotAvailable(EngineError):
     """Report a feature that this version names but does not have yet, or that the loaded models lack."""
 
-    def __init__(self, what: str, advice: str) -> None:
-        super().__init__(Translatable("{what} is not available: {advice}", what=what, advice=advice))
+    def __init__(self, what: str, advice: str, /, **fields: object) -> None:
+        super().__init__("{what} is not available: {advice}", what=what, advice=filled(advice, fields))
 
 
 class ToolServerFailed(EngineError):
@@ -201,9 +201,7 @@ class InvalidLookahead(InvalidRequest):
 
     def __init__(self, value: object) -> None:
         super().__init__(
-            Translatable(
-                "Lookahead must be a whole number from 0 to 32, 'adaptive' or 'auto', not {value!r}.", value=value
-            )
+            "Lookahead must be a whole number from 0 to 32, 'adaptive' or 'auto', not {value!r}.", value=value
         )
 
 
@@ -213,9 +211,7 @@ class InvalidSampling(InvalidRequest):
     def __init__(self, parameter: str, value: object, allowed: str) -> None:
         self.parameter = parameter
         super().__init__(
-            Translatable(
-                "{parameter} must be {allowed}, not {value!r}.", parameter=parameter, allowed=allowed, value=value
-            )
+            "{parameter} must be {allowed}, not {value!r}.", parameter=parameter, allowed=allowed, value=value
         )
 
 
@@ -226,12 +222,10 @@ class ContextFull(EngineError):
         self.needed = needed
         self.available = available
         super().__init__(
-            Translatable(
-                "The prompt has {needed} tokens, but the context holds only {available}. Shorten it, start a new "
-                "chat, or load the model with a longer context.",
-                needed=needed,
-                available=available,
-            )
+            "The prompt has {needed} tokens, but the context holds only {available}. Shorten it, start a new "
+            "chat, or load the model with a longer context.",
+            needed=needed,
+            available=available,
         )
 
 
@@ -241,9 +235,7 @@ class TokenOutOfRange(InvalidRequest):
     def __init__(self, token: int, vocab_size: int) -> None:
         self.token = token
         self.vocab_size = vocab_size
-        super().__init__(
-            Translatable("Token id {token} is not in the vocabulary (0 to {last}).", token=token, last=vocab_size - 1)
-        )
+        super().__init__("Token id {token} is not in the vocabulary (0 to {last}).", token=token, last=vocab_size - 1)
 
 
 class TextNotEncodable(EngineError):
@@ -253,25 +245,21 @@ class TextNotEncodable(EngineError):
         self.character = character
         name = f"U+{ord(character):04X}" if len(character) == 1 else Translatable("more than one character")
         super().__init__(
-            Translatable(
-                "This model's vocabulary has no token for {character!r} ({name}). "
-                "Leave it out of the prompt, or choose another model.",
-                character=character,
-                name=name,
-            )
+            "This model's vocabulary has no token for {character!r} ({name}). "
+            "Leave it out of the prompt, or choose another model.",
+            character=character,
+            name=name,
         )
 
 
 class ChatTemplateFailed(EngineError):
     """Report a chat template of the model that refused the conversation or is broken. Attribute: reason."""
 
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
+    def __init__(self, reason: str, /, **fields: object) -> None:
+        self.reason = filled(reason, fields)
         super().__init__(
-            Translatable(
-                "The model's chat template failed: {reason}. Send plain text (--raw) or choose another model.",
-                reason=reason,
-            )
+            "The model's chat template failed: {reason}. Send plain text (--raw) or choose another model.",
+            reason=self.reason,
         )
 
 
@@ -289,11 +277,9 @@ class DegenerateDistribution(EngineError):
         self.position = position
         where = "" if position is None else Translatable(" at position {position}", position=position)
         super().__init__(
-            Translatable(
-                "The model returned no usable distribution{where}: {reason}. The file may be damaged.",
-                where=where,
-                reason=reason,
-            )
+            "The model returned no usable distribution{where}: {reason}. The file may be damaged.",
+            where=where,
+            reason=reason,
         )
 
 
@@ -302,21 +288,17 @@ class RewindNotSupported(EngineError):
 
     def __init__(self, length: int, current: int) -> None:
         super().__init__(
-            Translatable(
-                "This model's cache cannot be rewound from {current} to {length} tokens.",
-                current=current,
-                length=length,
-            )
+            "This model's cache cannot be rewound from {current} to {length} tokens.", current=current, length=length
         )
 
 
 class BackendFailure(EngineError):
     """Report that the library below failed. Attribute: position (tokens in the cache at the time), where known."""
 
-    def __init__(self, what: str, position: int | None = None) -> None:
+    def __init__(self, what: str, position: int | None = None, /, **fields: object) -> None:
         self.position = position
         where = "" if position is None else Translatable(" at position {position}", position=position)
-        super().__init__(Translatable("The model could not be run{where}: {what}.", where=where, what=what))
+        super().__init__("The model could not be run{where}: {what}.", where=where, what=filled(what, fields))
 
 
 class BackendClosed(BackendFailure):
@@ -332,10 +314,10 @@ class ServerFailed(EngineError):
     Attributes: address; status (the HTTP status, None if there was no answer).
     """
 
-    def __init__(self, address: str, message: str, status: int | None = None) -> None:
+    def __init__(self, address: str, message: str, status: int | None = None, /, **fields: object) -> None:
         self.address = address
         self.status = status
-        super().__init__(message)
+        super().__init__(message, **fields)
 
 
 class DocumentRefused(EngineError):
@@ -348,15 +330,15 @@ class DocumentRefused(EngineError):
         self.name = name
         self.reason = reason
         self.scanned = tuple(scanned)
-        super().__init__(Translatable("Cannot read {name}: {reason}.", name=name or "the document", reason=reason))
+        super().__init__("Cannot read {name}: {reason}.", name=name or "the document", reason=reason)
 
 
 class DownloadFailed(EngineError):
     """Report models that cannot be listed or brought here. Attribute: status (the HTTP status, None: another cause)."""
 
-    def __init__(self, message: str, status: int | None = None) -> None:
+    def __init__(self, message: str, status: int | None = None, /, **fields: object) -> None:
         self.status = status
-        super().__init__(message)
+        super().__init__(message, **fields)
 
 
 class OtherFileHere(DownloadFailed):
@@ -365,12 +347,10 @@ class OtherFileHere(DownloadFailed):
     def __init__(self, folder: Path, name: str) -> None:
         self.name = name
         super().__init__(
-            Translatable(
-                "{folder} has another {name}: there is a newer file at the hub, or it is a different one. "
-                "Take the hub's in its place, or choose another folder.",
-                folder=folder,
-                name=name,
-            )
+            "{folder} has another {name}: there is a newer file at the hub, or it is a different one. "
+            "Take the hub's in its place, or choose another folder.",
+            folder=folder,
+            name=name,
         )
 
 
@@ -378,7 +358,7 @@ class Cancelled(EngineError):
     """Report that the work was cancelled before there was anything to return."""
 
     def __init__(self, what: str = Translatable("The request")) -> None:
-        super().__init__(Translatable("{what} was cancelled.", what=what))
+        super().__init__("{what} was cancelled.", what=what)
 
 
 class PairWarning(UserWarning):

@@ -122,5 +122,6 @@ from .tools.servers import servers_file as servers_file
 from .tools.servers import servers_in as servers_in
 from .tools.servers import write_servers as write_servers
 from .translatable import Phrase as Phrase
+from .translatable import filled as filled
 from .translatable import packed as packed
 from .translatable import unpacked as unpacked

@@ -92,6 +92,11 @@ def _with_initial(phrase: Translatable, capital: bool | None) -> Translatable:
     return phrase.as_sentence() if capital else phrase.as_clause()
 
 
+def filled(text: str, fields: Mapping[str, object]) -> str:
+    """Return a text as it is; with fields it is a template, which they fill."""
+    return Translatable(text, **fields) if fields else text
+
+
 def with_initial(text: str, *, capital: bool | None) -> str:
     """Return a text with a capital or a small letter at its beginning."""
     if capital is None:

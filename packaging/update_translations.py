@@ -8,12 +8,14 @@ The texts are found here and not by lupdate, which sees neither plural forms nor
 
 import ast
 import json
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import Formatter
 
 from app.system.translation import LANGUAGES
 
@@ -45,17 +47,13 @@ class Found:
     mistakes: list[str] = field(default_factory=list)
 
 
-_MARKS = ("tr(", "translate(", "Translatable(", "Phrase(", "TRANSLATE_NOOP")
-
-
 def find_texts(root: Path = ROOT) -> Found:
     """Every text that the program can show and that goes through translation."""
     found = Found()
     for package in ("app", "engine"):
         for path in sorted((root / package).rglob("*.py")):
-            source = path.read_text(encoding="utf-8")
-            if any(mark in source for mark in _MARKS):
-                _Reader(found, path.relative_to(root).as_posix()).visit(ast.parse(source))
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            _Reader(found, path.relative_to(root).as_posix()).visit(tree)
     for name in ("starter_prompts.json", "general_prompts.json"):
         for prompt in json.loads((root / "resources" / name).read_text(encoding="utf-8")):
             found.texts[Text("Starters", prompt["title"])] = None
@@ -114,6 +112,8 @@ class _Reader(ast.NodeVisitor):
                 self._take(node, context, node.args[1:2], plural=len(node.args) > 3)
         elif called in {"Translatable", "Phrase"} and node.args and self._name != "engine/translatable.py":
             self._take(node, _ENGINE, node.args[:1], plural=False)
+        else:  # An error, whose words are a template that its keywords fill.
+            self._take(node, _ENGINE, [each for each in node.args if _is_filled(each, node)], plural=False)
         self.generic_visit(node)
 
     def _owner(self, owner: ast.expr) -> str | None:
@@ -135,6 +135,17 @@ class _Reader(ast.NodeVisitor):
 
     def _mistake(self, node: ast.AST, why: str) -> None:
         self._found.mistakes.append(f"{self._name}:{getattr(node, 'lineno', 0)}: {why}")
+
+
+def _is_filled(text: ast.expr, call: ast.Call) -> bool:
+    """Return True if a text has fields, and the call has a keyword for each of them."""
+    if not call.keywords or not isinstance(text, ast.Constant) or not isinstance(text.value, str):
+        return False
+    try:
+        fields = {re.split(r"[.\[]", name)[0] for _, name, _, _ in Formatter().parse(text.value) if name}
+    except ValueError:
+        return False
+    return bool(fields) and fields <= {each.arg for each in call.keywords}
 
 
 def _strings(node: ast.expr) -> Iterator[str | None]:

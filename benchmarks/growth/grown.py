@@ -13,8 +13,9 @@ from pathlib import Path
 
 import gguf
 import numpy as np
+from gguf import GGMLQuantizationType as Kind
 
-from benchmarks.growth.arithmetic import FULL, SEED, GrownKind, GrownShape, Growth, Kind, SmallModel
+from benchmarks.growth.arithmetic import FULL, SEED, GrownKind, GrownShape, Growth, SmallModel
 from engine.library.names import bundled_pair
 from engine.system.cache_files import cache_folder
 

@@ -224,9 +224,7 @@ class Backend(ABC):
         (tokens, vocab_size), as of `forward`. The tree is not part of the cache: `keep_path` keeps one path of it, and
         any other call drops all of it. Raises as `forward` does.
         """
-        raise NotAvailable(
-            Translatable("Drafting trees"), Translatable("{name} can only verify chains.", name=self.name)
-        )
+        raise NotAvailable(Translatable("Drafting trees"), "{name} can only verify chains.", name=self.name)
 
     def keep_path(self, path: Sequence[int]) -> None:  # noqa: B027 - only where there are trees
         """Append a path of the last tree to the cache: indices of tokens, from the first one on. Forget the rest.
@@ -246,9 +244,7 @@ class Backend(ABC):
         Raises NotAvailable if they cannot be shown.
         """
         if reader is not None:
-            raise NotAvailable(
-                Translatable("Drafting with heads"), Translatable("{name} shows no hidden states.", name=self.name)
-            )
+            raise NotAvailable(Translatable("Drafting with heads"), "{name} shows no hidden states.", name=self.name)
 
     def want_rows(self, bits: NDArray[np.uint64] | None) -> bool:
         """Compute only wanted logits from now on, the others being minus infinity; return False if not supported.
@@ -303,7 +299,7 @@ class Backend(ABC):
         Feed each piece's positions to `forward` separately, without outputs. Raises NotAvailable if the
         model has no vision, InvalidRequest.
         """
-        raise NotAvailable(Translatable("Reading pictures"), Translatable("{name} cannot see.", name=self.name))
+        raise NotAvailable(Translatable("Reading pictures"), "{name} cannot see.", name=self.name)
 
     def set_threads(self, n: int) -> None:  # noqa: B027 - not every backend can
         """Compute with `n` threads (1 or more) from the next forward on. Does nothing unless threads_adjustable.

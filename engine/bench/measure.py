@@ -291,7 +291,7 @@ def _way(way: int | str, decoder: SpeculativeDecoder) -> Way:
     if way == NGRAM:
         return Way(NGRAM, {"method": NGRAM, "lookahead": "default"})
     if isinstance(way, str):
-        raise InvalidRequest(Translatable("Only a lookahead, 'auto' or 'ngram' can be measured, not {way!r}.", way=way))
+        raise InvalidRequest("Only a lookahead, 'auto' or 'ngram' can be measured, not {way!r}.", way=way)
     return Way(str(check_lookahead(way)), {"method": drafting_method(decoder) or DRAFT_MODEL.name, "lookahead": way})
 
 

@@ -178,13 +178,11 @@ def prepare(
         prepared.append(PreparedPrompt(each.category, each.number, tokens, most, each.prompt))
     if not prepared and len(left_out) == 1:
         raise InvalidRequest(
-            Translatable("{name} cannot answer this prompt: {why}.", name=target.name, why=left_out[0].why.rstrip("."))
+            "{name} cannot answer this prompt: {why}.", name=target.name, why=left_out[0].why.rstrip(".")
         )
     if not prepared:
         raise InvalidRequest(
-            Translatable(
-                "{name} can answer none of the prompts. The first: {why}", name=target.name, why=left_out[0].why
-            )
+            "{name} can answer none of the prompts. The first: {why}", name=target.name, why=left_out[0].why
         )
     return prepared, left_out
 

@@ -179,7 +179,7 @@ def _deliver(work: Callable[[], bytes | None], done: SimpleQueue[bytes | None]) 
 
 
 def _unavailable(reason: str) -> ChatTemplateFailed:
-    return ChatTemplateFailed(Translatable("the process that renders it cannot be started ({reason})", reason=reason))
+    return ChatTemplateFailed("the process that renders it cannot be started ({reason})", reason=reason)
 
 
 class ChildPool:

@@ -36,7 +36,8 @@ def run(args: argparse.Namespace) -> int:
     if importlib.util.find_spec("pip") is None:
         raise NotAvailable(
             Translatable("Compiling llama.cpp"),
-            Translatable("{python} has no pip. Run: {python} -m ensurepip", python=sys.executable),
+            "{python} has no pip. Run: {python} -m ensurepip",
+            python=sys.executable,
         )
     print(f"Compiling llama.cpp {_version()} with Outrider's kernels: about five minutes on two cores.", flush=True)
     return subprocess.run(command, check=False).returncode

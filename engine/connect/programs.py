@@ -72,7 +72,7 @@ class OtherProgram:
         Raises InvalidRequest, also where they are in no file that others may write.
         """
         if self.file is None or self.written is None:
-            raise InvalidRequest(Translatable("{title}: nothing was written, enter it by hand.", title=self.title))
+            raise InvalidRequest("{title}: nothing was written, enter it by hand.", title=self.title)
         path = self.file()
         return path, write_settings(path, self.written(path, place))
 
@@ -268,9 +268,7 @@ def write_settings(path: Path, text: str) -> Path | None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text.encode())
     except OSError as error:
-        raise InvalidRequest(
-            Translatable("Cannot write {path}: {reason}.", path=path, reason=error.strerror or str(error))
-        ) from None
+        raise InvalidRequest("Cannot write {path}: {reason}.", path=path, reason=error.strerror or str(error)) from None
     return copy
 
 
@@ -286,17 +284,13 @@ def read_settings(path: Path) -> str:
             return ""
         if path.stat().st_size > _MOST_BYTES:
             raise InvalidRequest(
-                Translatable("{path} is too large for settings. Look at it, and copy what to set by hand.", path=path)
+                "{path} is too large for settings. Look at it, and copy what to set by hand.", path=path
             )
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise InvalidRequest(
-            Translatable("{path} is no text. Look at it, and copy what to set by hand.", path=path)
-        ) from None
+        raise InvalidRequest("{path} is no text. Look at it, and copy what to set by hand.", path=path) from None
     except OSError as error:
-        raise InvalidRequest(
-            Translatable("Cannot read {path}: {reason}.", path=path, reason=error.strerror or str(error))
-        ) from None
+        raise InvalidRequest("Cannot read {path}: {reason}.", path=path, reason=error.strerror or str(error)) from None
 
 
 def _not_readable(path: Path, kind: str) -> InvalidRequest:

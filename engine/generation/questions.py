@@ -10,7 +10,6 @@ from engine.backends.base import Backend
 from engine.documents.picture import decode_picture
 from engine.errors import InvalidRequest
 from engine.messages.picture import Picture
-from engine.translatable import Translatable
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +62,7 @@ def infill_tokens(target: Backend, gap: Infill) -> list[int]:
     named = next((marks for marks in _GAP_TOKENS if all(mark in added for mark in marks)), None)
     marks = target.gap_tokens if named is None else tuple(added[each] for each in named)
     if marks is None:
-        raise InvalidRequest(
-            Translatable("The model {name} cannot fill gaps: it has no tokens for them. Choose another.", name=name)
-        )
+        raise InvalidRequest("The model {name} cannot fill gaps: it has no tokens for them. Choose another.", name=name)
 
     def read(text: str) -> list[int]:
         return tokenizer.encode(text, add_special=False, parse_special=False)

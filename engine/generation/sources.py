@@ -120,11 +120,9 @@ def choose_sources(speculation: SpeculationConfig, loaded: Sequence[Source]) -> 
         )
     if methods and name != AUTO and named not in methods:
         raise InvalidRequest(
-            Translatable(
-                "The method {method} cannot be combined with the sources {sources}. Omit one of them.",
-                method=name,
-                sources=", ".join(each.name for each in methods),
-            )
+            "The method {method} cannot be combined with the sources {sources}. Omit one of them.",
+            method=name,
+            sources=", ".join(each.name for each in methods),
         )
     if methods:
         sources = tuple(_source(each, loaded) for each in methods)
@@ -148,12 +146,10 @@ def _source(method: DraftMethod, loaded: Sequence[Source]) -> Source:
         raise ModelNotLoaded(method.needs)
     if found.reads_states and method.name != found.method.name:
         raise InvalidRequest(
-            Translatable(
-                "The method {method} needs other heads: those of {name} are for {theirs}.",
-                method=method.name,
-                name=found.name,
-                theirs=found.method.name,
-            )
+            "The method {method} needs other heads: those of {name} are for {theirs}.",
+            method=method.name,
+            name=found.name,
+            theirs=found.method.name,
         )
     return replace(found, method=method)
 

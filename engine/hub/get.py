@@ -16,7 +16,6 @@ from engine.hub.names import path_inside
 from engine.hub.partial import bytes_here, check_room, trouble
 from engine.hub.transfer import DownloadProgress, Note, Origin, SpeedLimit, Transfer
 from engine.hub.wanted import Wanted, chosen_files
-from engine.translatable import Translatable
 
 _SPARE = 2**24
 """Bytes that stay free on a disk."""
@@ -98,9 +97,7 @@ def _transfer(
         again = hub.repository(repository.name, cancel)
         found = next((each for each in again.files if each.path == file.path), None)
         if found is None:
-            raise DownloadFailed(
-                Translatable("{repository} has no {name} any more.", repository=again.name, name=file.path)
-            )
+            raise DownloadFailed("{repository} has no {name} any more.", repository=again.name, name=file.path)
         return source(again, found)
 
     return Transfer(

@@ -100,7 +100,7 @@ class ModelScope:
         place = (address or os.environ.get("MODELSCOPE_DOMAIN") or _PUBLIC).strip().rstrip("/")
         self.address = place if "://" in place else f"https://{place}"
         if not re.fullmatch(r"https?://[^\s?#]+", self.address):
-            raise InvalidRequest(Translatable("MODELSCOPE_DOMAIN is no address: {address!r}.", address=place))
+            raise InvalidRequest("MODELSCOPE_DOMAIN is no address: {address!r}.", address=place)
         token = (os.environ.get("MODELSCOPE_API_TOKEN") or "").strip()
         bearer = f"Bearer {token}" if token.isascii() and token.isprintable() and token else None
         self.web = Web(origin(self.address), bearer, patience or Patience())

@@ -69,7 +69,7 @@ def hub_address() -> str:
     """Return the address of the hub. Raises InvalidRequest where HF_ENDPOINT is none."""
     address = (os.environ.get("HF_ENDPOINT") or _PUBLIC).strip().rstrip("/")
     if not re.fullmatch(r"https?://[^\s?#]+", address):
-        raise InvalidRequest(Translatable("HF_ENDPOINT is no address: {address!r}.", address=address))
+        raise InvalidRequest("HF_ENDPOINT is no address: {address!r}.", address=address)
     return address
 
 
@@ -112,7 +112,7 @@ class HuggingFace:
         """Return a repository and all of its files, at one commit. Raises InvalidRequest, DownloadFailed, Cancelled."""
         check_name(name)
         if not _REVISION.fullmatch(revision) or ".." in revision:
-            raise InvalidRequest(Translatable("{revision!r} is no revision.", revision=revision))
+            raise InvalidRequest("{revision!r} is no revision.", revision=revision)
         base = f"{self.address}/api/models/{name}"
         url = f"{base}/revision/{quote(revision, safe='')}?blobs=true"
         data = self._one_of((url, f"{base}?blobs=true") if revision == "main" else (url,), cancel, name)
@@ -182,9 +182,7 @@ def check_name(name: str) -> None:
     """Raise InvalidRequest for anything but a name of a repository."""
     if not _NAME.fullmatch(name) or ".." in name:
         raise InvalidRequest(
-            Translatable(
-                "{name!r} is no name of a repository. Write it like OWNER/NAME or OWNER/NAME:Q4_K_M.", name=name
-            )
+            "{name!r} is no name of a repository. Write it like OWNER/NAME or OWNER/NAME:Q4_K_M.", name=name
         )
 
 

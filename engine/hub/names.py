@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 from engine.errors import DownloadFailed
-from engine.translatable import Translatable
 
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 _FORBIDDEN = frozenset('\\:*?"<>|')
@@ -24,9 +23,7 @@ def path_inside(folder: Path, name: str) -> Path:
     if len(parts) > _MOST_PARTS or not all(map(_is_plain, parts)):
         shown = "".join(letter if letter.isprintable() else "?" for letter in name[:200])
         raise DownloadFailed(
-            Translatable(
-                "The server names a file {name!r}, which is no name for a file here. It is left out.", name=shown
-            )
+            "The server names a file {name!r}, which is no name for a file here. It is left out.", name=shown
         )
     return folder.joinpath(*parts)
 

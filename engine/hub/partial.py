@@ -19,7 +19,6 @@ from engine.cancel import CancelToken
 from engine.errors import DownloadFailed
 from engine.system.cache_files import read_json
 from engine.system.files import lock_alone, write_whole
-from engine.translatable import Translatable
 
 PARTIAL: Final = ".outrider-partial"
 _PIECE = 2**20
@@ -209,13 +208,11 @@ def check_room(folder: Path, needed: int) -> None:
         raise trouble(folder, error) from None
     if needed > free:
         raise DownloadFailed(
-            Translatable(
-                "{folder} has no room: {needed:.1f} MB more are needed, and {free:.1f} MB are free. Make room, or "
-                "choose another folder.",
-                folder=folder.parent if folder.name == PARTIAL else folder,
-                needed=needed / 1e6,
-                free=free / 1e6,
-            )
+            "{folder} has no room: {needed:.1f} MB more are needed, and {free:.1f} MB are free. Make room, or "
+            "choose another folder.",
+            folder=folder.parent if folder.name == PARTIAL else folder,
+            needed=needed / 1e6,
+            free=free / 1e6,
         )
 
 
@@ -223,29 +220,23 @@ def trouble(folder: Path, error: OSError) -> DownloadFailed:
     """Return the error for a folder that cannot be written to."""
     if error.errno in _FULL:
         return DownloadFailed(
-            Translatable(
-                "The disk of {folder} is full. The part that came is kept: free space, then ask again.", folder=folder
-            )
+            "The disk of {folder} is full. The part that came is kept: free space, then ask again.", folder=folder
         )
     if isinstance(error, BlockingIOError):
-        return DownloadFailed(
-            Translatable("This file is being downloaded into {folder} already, by another program.", folder=folder)
-        )
+        return DownloadFailed("This file is being downloaded into {folder} already, by another program.", folder=folder)
     if isinstance(error, FileNotFoundError):
         return gone(folder)
     return DownloadFailed(
-        Translatable(
-            "Cannot write to {folder}: {reason}. Choose another folder.",
-            folder=folder,
-            reason=error.strerror or type(error).__name__,
-        )
+        "Cannot write to {folder}: {reason}. Choose another folder.",
+        folder=folder,
+        reason=error.strerror or type(error).__name__,
     )
 
 
 def gone(folder: Path) -> DownloadFailed:
     """Return the error for a folder that is not there any more."""
     return DownloadFailed(
-        Translatable("The folder {folder} is gone. Choose another one, or ask again when it is back.", folder=folder)
+        "The folder {folder} is gone. Choose another one, or ask again when it is back.", folder=folder
     )
 
 

@@ -23,43 +23,36 @@ def unreachable(url: str, error: Exception) -> DownloadFailed:
     """Return the error for a server that gives no answer, or ends one in the middle."""
     if isinstance(error, socket.gaierror):
         return DownloadFailed(
-            Translatable(
-                "There is no connection to {server}: its name is not known. Check the network; everything that is on "
-                "this machine works without it.",
-                server=place(url),
-            )
+            "There is no connection to {server}: its name is not known. Check the network; everything that is on "
+            "this machine works without it.",
+            server=place(url),
         )
     if isinstance(error, TimeoutError):
-        return DownloadFailed(
-            Translatable("{server} does not answer. Check the network, and ask again to go on.", server=place(url))
-        )
+        return DownloadFailed("{server} does not answer. Check the network, and ask again to go on.", server=place(url))
     if isinstance(error, OSError) and str(error).startswith("Tunnel connection failed"):
         return DownloadFailed(
-            Translatable("The proxy refuses the connection to {server} ({reason}). Check the proxy of this system.",
-                         server=place(url), reason=str(error).partition(": ")[2][:_LONGEST])
-        )  # fmt: skip
-    return DownloadFailed(
-        Translatable(
-            "The connection to {server} fails ({reason}). Check the network, and ask again to go on.",
+            "The proxy refuses the connection to {server} ({reason}). Check the proxy of this system.",
             server=place(url),
-            reason=getattr(error, "strerror", None) or type(error).__name__,
+            reason=str(error).partition(": ")[2][:_LONGEST],
         )
+    return DownloadFailed(
+        "The connection to {server} fails ({reason}). Check the network, and ask again to go on.",
+        server=place(url),
+        reason=getattr(error, "strerror", None) or type(error).__name__,
     )
 
 
 def broke_off(url: str) -> DownloadFailed:
     """Return the error for an answer that ends early, time and again."""
-    return DownloadFailed(Translatable("{server} keeps breaking off. Ask again to resume.", server=place(url)))
+    return DownloadFailed("{server} keeps breaking off. Ask again to resume.", server=place(url))
 
 
 def untrusted(url: str, reason: str) -> DownloadFailed:
     """Return the error for a certificate that is not trusted."""
     return DownloadFailed(
-        Translatable(
-            "Cannot trust {server}: {reason}. Check the address, or name its certificates in SSL_CERT_FILE.",
-            server=place(url),
-            reason=reason.rstrip("."),
-        )
+        "Cannot trust {server}: {reason}. Check the address, or name its certificates in SSL_CERT_FILE.",
+        server=place(url),
+        reason=reason.rstrip("."),
     )
 
 
@@ -67,75 +60,60 @@ def busy(url: str, status: int, after: float | None) -> DownloadFailed:
     """Return the error for a server that takes no requests for now."""
     if after is None:
         return DownloadFailed(
-            Translatable(
-                "{server} is busy ({status}). Ask again later; what came stays.", server=place(url), status=status
-            ),
-            status,
+            "{server} is busy ({status}). Ask again later; what came stays.", status, server=place(url), status=status
         )
     return DownloadFailed(
-        Translatable(
-            "{server} is busy ({status}). Ask again in {seconds:.0f} s; what came stays.",
-            server=place(url),
-            status=status,
-            seconds=after,
-        ),
+        "{server} is busy ({status}). Ask again in {seconds:.0f} s; what came stays.",
         status,
+        server=place(url),
+        status=status,
+        seconds=after,
     )
 
 
 def endless(url: str) -> DownloadFailed:
     """Return the error for redirects without an end."""
-    return DownloadFailed(Translatable("{server} leads from one address to another without end.", server=place(url)))
+    return DownloadFailed("{server} leads from one address to another without end.", server=place(url))
 
 
 def leads_nowhere(url: str) -> DownloadFailed:
     """Return the error for an address that is none."""
-    return DownloadFailed(Translatable("{server} leads to an address that is none.", server=place(url)))
+    return DownloadFailed("{server} leads to an address that is none.", server=place(url))
 
 
 def unencrypted(url: str) -> DownloadFailed:
     """Return the error for a redirect that would give up encryption."""
-    return DownloadFailed(
-        Translatable("{server} leads to an address without encryption, which is not followed.", server=place(url))
-    )
+    return DownloadFailed("{server} leads to an address without encryption, which is not followed.", server=place(url))
 
 
 def strange_proxy(kind: str) -> DownloadFailed:
     """Return the error for a proxy of a kind that cannot be used."""
-    return DownloadFailed(
-        Translatable("A proxy of the kind {kind} cannot be used. Name an HTTP proxy in HTTPS_PROXY.", kind=kind)
-    )
+    return DownloadFailed("A proxy of the kind {kind} cannot be used. Name an HTTP proxy in HTTPS_PROXY.", kind=kind)
 
 
 def compressed(url: str) -> DownloadFailed:
     """Return the error for an answer that is compressed though that was not asked for."""
     return DownloadFailed(
-        Translatable("The answer of {server} cannot be read: it is compressed, which was not asked for.",
-                     server=place(url))
-    )  # fmt: skip
+        "The answer of {server} cannot be read: it is compressed, which was not asked for.", server=place(url)
+    )
 
 
 def no_parts(url: str) -> DownloadFailed:
     """Return the error for a server that gives files only whole where a part was asked for."""
     return DownloadFailed(
-        Translatable("{server} gives no parts of files, so this one cannot be read out of its package.",
-                     server=place(url))
-    )  # fmt: skip
+        "{server} gives no parts of files, so this one cannot be read out of its package.", server=place(url)
+    )
 
 
 def too_long(url: str) -> DownloadFailed:
     """Return the error for a small answer that is none."""
-    return DownloadFailed(
-        Translatable("The answer of {server} cannot be read: it is longer than any should be.", server=place(url))
-    )
+    return DownloadFailed("The answer of {server} cannot be read: it is longer than any should be.", server=place(url))
 
 
 def not_understood(url: str) -> DownloadFailed:
     """Return the error for a listing that is none."""
     return DownloadFailed(
-        Translatable(
-            "The answer of {server} cannot be read: it is no listing of models. Check the address.", server=place(url)
-        )
+        "The answer of {server} cannot be read: it is no listing of models. Check the address.", server=place(url)
     )
 
 

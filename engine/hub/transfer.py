@@ -225,11 +225,9 @@ class Transfer:
         if other or (None not in (size, source.size) and size != source.size):
             if self._contradicted:
                 raise DownloadFailed(
-                    Translatable(
-                        "{server} says two things of {name}: its listing and the file itself differ. Ask again later.",
-                        server=refusals.place(source.url),
-                        name=source.name,
-                    )
+                    "{server} says two things of {name}: its listing and the file itself differ. Ask again later.",
+                    server=refusals.place(source.url),
+                    name=source.name,
                 )
             # It may have changed between two questions; then the next answers agree.
             self._contradicted = True
@@ -254,10 +252,7 @@ class Transfer:
         """Ask for the file's current identity. Raises DownloadFailed if it changes all the time."""
         self._renewed += 1
         if self._renewed > _MOST_CHANGES:
-            raise DownloadFailed(
-                Translatable("{name} keeps changing during the download. Try again later.",
-                             name=self.source.name)
-            )  # fmt: skip
+            raise DownloadFailed("{name} keeps changing during the download. Try again later.", name=self.source.name)
         if self.renew is not None:
             self.source = self.renew()
 
@@ -294,9 +289,11 @@ class Transfer:
         if why is not None:
             part.discard()
             raise DownloadFailed(
-                Translatable("What {server} sends as {name} is {why}. Nothing was kept.",
-                             server=refusals.place(head.url), name=self.source.name, why=why)
-            )  # fmt: skip
+                "What {server} sends as {name} is {why}. Nothing was kept.",
+                server=refusals.place(head.url),
+                name=self.source.name,
+                why=why,
+            )
 
     def _check(self, part: PartialFile) -> None:
         """Check the whole file. Raises DownloadFailed, and keeps nothing of a wrong one."""
@@ -307,12 +304,10 @@ class Transfer:
         if wrong:
             part.discard()
             raise DownloadFailed(
-                Translatable(
-                    "{name} came with a wrong checksum and was thrown away. Ask again; if it is wrong again, the file "
-                    "at {server} is damaged.",
-                    name=source.name,
-                    server=refusals.place(source.url),
-                )
+                "{name} came with a wrong checksum and was thrown away. Ask again; if it is wrong again, the file "
+                "at {server} is damaged.",
+                name=source.name,
+                server=refusals.place(source.url),
             )
 
     def _say_changed(self) -> None:

@@ -12,7 +12,6 @@ from engine.errors import DownloadFailed, InvalidRequest
 from engine.formats.gguf.parts import part_name, title_stem
 from engine.hub.hugging_face import FoundRepository, HubFile, Repository, check_name
 from engine.library.names import QUANTISATIONS
-from engine.translatable import Translatable
 
 _PROJECTOR = re.compile(r"(^|[-_.])mmproj([-_.]|$)", re.IGNORECASE)
 _OTHER = re.compile(r"imatrix|ggml-vocab", re.IGNORECASE)
@@ -38,7 +37,7 @@ def read_wanted(text: str, files: Sequence[str] = ()) -> Wanted:
     name, _, quantisation = text.removeprefix("hf:").partition(":")
     check_name(name)
     if quantisation and not re.fullmatch(r"[\w.-]{1,40}", quantisation):
-        raise InvalidRequest(Translatable("{name!r} is no quantisation.", name=quantisation))
+        raise InvalidRequest("{name!r} is no quantisation.", name=quantisation)
     return Wanted(name, quantisation or None, tuple(files))
 
 
@@ -110,12 +109,10 @@ def _of_quantisation(
         return models[min(models)]
     there = sorted({name or PurePosixPath(path).name for path, name in quantisations.items()})
     raise DownloadFailed(
-        Translatable(
-            "{repository} has no {quantisation}. It has: {there}.",
-            repository=repository.name,
-            quantisation=quantisation,
-            there=_names(there),
-        )
+        "{repository} has no {quantisation}. It has: {there}.",
+        repository=repository.name,
+        quantisation=quantisation,
+        there=_names(there),
     )
 
 
@@ -149,10 +146,8 @@ def _safetensors(repository: Repository) -> tuple[HubFile, ...]:
     names = {file.path for file in repository.files}
     if "config.json" not in names or not any(name.endswith(".safetensors") for name in names):
         raise DownloadFailed(
-            Translatable(
-                "{repository} has no model that can be used here: neither GGUF files nor safetensors.",
-                repository=repository.name,
-            )
+            "{repository} has no model that can be used here: neither GGUF files nor safetensors.",
+            repository=repository.name,
         )
     return tuple(file for file in repository.files if "/" not in file.path and file.path.endswith(_BESIDE_SAFETENSORS))
 
@@ -170,12 +165,10 @@ def _named(repository: Repository, wanted: Sequence[str]) -> tuple[HubFile, ...]
         if not matching:
             there = sorted(path for path in by_path if path.lower().endswith((".gguf", ".safetensors")))
             raise DownloadFailed(
-                Translatable(
-                    "{repository} has no file {name}. It has: {there}.",
-                    repository=repository.name,
-                    name=name,
-                    there=_names(there or sorted(by_path)),
-                )
+                "{repository} has no file {name}. It has: {there}.",
+                repository=repository.name,
+                name=name,
+                there=_names(there or sorted(by_path)),
             )
         for file in matching:
             found |= {part.path: part for part in (*_parts(file, by_path), file)}

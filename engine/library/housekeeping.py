@@ -20,7 +20,6 @@ from engine.library.ollama import FOLDERS
 from engine.library.pairs import judge_models
 from engine.library.scan import scan_folder
 from engine.system.cache_files import cache_folder, read_json, write_json
-from engine.translatable import Translatable
 
 _MOST_ENTRIES = 1000
 
@@ -85,12 +84,10 @@ def delete_model(stored: StoredModel) -> None:
     """Move all files of a model to the system's bin. Raises InvalidRequest, EngineError."""
     if stored.kept_by:
         raise InvalidRequest(
-            Translatable(
-                "{name} is kept by {program}. Delete it there.", name=stored.model.name, program=stored.kept_by
-            )
+            "{name} is kept by {program}. Delete it there.", name=stored.model.name, program=stored.kept_by
         )
     if stored.model.path in bundled_pair():
-        raise InvalidRequest(Translatable("{name} is a part of Outrider.", name=stored.model.name))
+        raise InvalidRequest("{name} is a part of Outrider.", name=stored.model.name)
     to_bin = importlib.import_module("send2trash").send2trash  # It brings what a desktop has, for one call.
     for file in stored.files:
         try:
@@ -98,7 +95,7 @@ def delete_model(stored: StoredModel) -> None:
         except Exception as error:  # noqa: BLE001 - each system's bin fails in its own ways
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise EngineError(
-                Translatable("{file} cannot be moved to the bin: {reason}.", file=file, reason=str(reason).rstrip("."))
+                "{file} cannot be moved to the bin: {reason}.", file=file, reason=str(reason).rstrip(".")
             ) from None
     with suppress(OSError):
         stored.files[0].parent.rmdir()  # Only an empty one goes.

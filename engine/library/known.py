@@ -21,7 +21,6 @@ from engine.library.names import chosen_quantisation, hub_cache, no_target, with
 from engine.library.walk import FoundModel, find_models
 from engine.system.cache_files import read_json
 from engine.system.files import expanded, private_folder, write_whole
-from engine.translatable import Translatable
 
 DEFAULT = "default"
 """The alias of the model that is meant where none is named."""
@@ -62,10 +61,10 @@ def meant_by(text: str) -> str:
 def keep_alias(name: str, meant: str | None) -> None:
     """Keep an alias; None forgets it. Raises InvalidRequest, OSError."""
     if not _ALIAS.fullmatch(name) or name.casefold().startswith("demo"):
-        raise InvalidRequest(Translatable("{name!r} is no alias: write letters, digits, dots and lines.", name=name))
+        raise InvalidRequest("{name!r} is no alias: write letters, digits, dots and lines.", name=name)
     known = aliases()
     if meant is None and name not in known:
-        raise InvalidRequest(Translatable("There is no alias {name!r}.", name=name))
+        raise InvalidRequest("There is no alias {name!r}.", name=name)
     known.pop(name, None)
     if meant is not None:
         known[name] = meant
@@ -99,10 +98,8 @@ def called(text: str) -> Path | None:
         more = f" … (+{len(there) - _MOST_NAMES})" if len(there) > _MOST_NAMES else ""
         raise ModelFileBroken(
             text,
-            Translatable(
-                "several models are called like this: {there}. Write more of the name.",
-                there=", ".join(there[:_MOST_NAMES]) + more,
-            ),
+            "several models are called like this: {there}. Write more of the name.",
+            there=", ".join(there[:_MOST_NAMES]) + more,
         )
     if not meant:
         return None

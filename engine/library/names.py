@@ -115,12 +115,10 @@ def _in_cache(path: Path, match: re.Match[str]) -> Path:
             raise ModelFileBroken(path, Translatable("there is no such file."))
         raise ModelFileBroken(
             path,
-            Translatable(
-                "there is no such file, and no {repository} in the Hugging Face cache ({cache}). "
-                "Download it first: hf download {repository}",
-                repository=repository,
-                cache=cache,
-            ),
+            "there is no such file, and no {repository} in the Hugging Face cache ({cache}). "
+            "Download it first: hf download {repository}",
+            repository=repository,
+            cache=cache,
         )
     return _in_repository(path, place, repository, match["quantisation"], match["file"])
 
@@ -175,11 +173,9 @@ def _snapshot(place: Path) -> Path | None:
 def _incomplete(path: Path, repository: str, what: str) -> ModelFileBroken:
     return ModelFileBroken(
         path,
-        Translatable(
-            "{repository} in the Hugging Face cache {what}. Download it again: hf download {repository}",
-            repository=repository,
-            what=what,
-        ),
+        "{repository} in the Hugging Face cache {what}. Download it again: hf download {repository}",
+        repository=repository,
+        what=what,
     )
 
 
@@ -216,7 +212,7 @@ def _in_local_folder(folder: Path, quantisation: str | None = None) -> Path:
         names = {entry.name for entry in folder.iterdir()}
     except OSError as error:
         raise ModelFileBroken(
-            folder, Translatable("this folder cannot be read ({reason}).", reason=error.strerror or error)
+            folder, "this folder cannot be read ({reason}).", reason=error.strerror or error
         ) from None
     if {"snapshots", "refs"} <= names and folder.name.startswith("models--"):
         return _in_repository(folder, folder, folder.name[8:].replace("--", "/"), None, None)
@@ -226,7 +222,7 @@ def _in_local_folder(folder: Path, quantisation: str | None = None) -> Path:
     if quantisation is None and len({without_quantisation(file) for file in files}) > 1:
         there = ", ".join(file.name for file in files[:10])
         raise ModelFileBroken(
-            folder, Translatable("this folder contains several models. Choose one of its files: {there}.", there=there)
+            folder, "this folder contains several models. Choose one of its files: {there}.", there=there
         )
     return chosen_quantisation(folder, files, quantisation) if files else folder
 
@@ -256,8 +252,7 @@ def chosen_quantisation(path: Path, files: list[Path], quantisation: str | None)
     if found is None:
         there = ", ".join(file.name for file in files[:20])
         raise ModelFileBroken(
-            path,
-            Translatable("it has no {quantisation} file. Available: {there}.", quantisation=quantisation, there=there),
+            path, "it has no {quantisation} file. Available: {there}.", quantisation=quantisation, there=there
         )
     return found
 
@@ -287,11 +282,9 @@ def _named_file(path: Path, snapshot: Path, repository: str, file: str) -> Path:
     if not wanted.is_symlink() and not wanted.exists():
         raise ModelFileBroken(
             path,
-            Translatable(
-                "{repository} in the Hugging Face cache has no {file}. Download it: hf download {repository} {file}",
-                repository=repository,
-                file=file,
-            ),
+            "{repository} in the Hugging Face cache has no {file}. Download it: hf download {repository} {file}",
+            repository=repository,
+            file=file,
         )
     return wanted
 

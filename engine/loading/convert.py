@@ -26,9 +26,9 @@ def convert_pickled(source: Path, out: Path, cancel: CancelToken) -> int:
     ModelFileBroken, LoadFailed, NotAvailable, Cancelled. `out` is written whole or not at all.
     """
     if out.suffix.lower() != ".safetensors":
-        raise InvalidRequest(Translatable("The new file must end in .safetensors, not {name}.", name=out.name))
+        raise InvalidRequest("The new file must end in .safetensors, not {name}.", name=out.name)
     if out.exists():
-        raise InvalidRequest(Translatable("{path} is there already. Choose another name.", path=out))
+        raise InvalidRequest("{path} is there already. Choose another name.", path=out)
     if not all(map(importlib.util.find_spec, ("torch", "safetensors"))):
         raise NotAvailable(Translatable("Converting pickled weights"), extra_advice())
     if not source.is_file():

@@ -62,9 +62,7 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
         layers = 0 if target.hidden_states is None else target.hidden_states.layers
         head, whole = (_head_in_folder(folder, layers), False) if folder else _head_in_file(path)
     except OSError as error:
-        raise LoadFailed(
-            config.path, Translatable("it cannot be read ({error}).", error=error.strerror or error)
-        ) from None
+        raise LoadFailed(config.path, "it cannot be read ({error}).", error=error.strerror or error) from None
     states = target.hidden_states
     if states is None:
         raise _no_fit(path, target, Translatable("its hidden states cannot be read"))
@@ -153,9 +151,7 @@ def _module(name: str) -> Any:
 def _no_fit(path: Path, target: Backend, reason: str) -> ModelNotSupported:
     return ModelNotSupported(
         path,
-        Translatable(
-            "it is not a head for {target}: {reason}. Choose a head that was trained for this target.",
-            target=target.name,
-            reason=reason,
-        ),
+        "it is not a head for {target}: {reason}. Choose a head that was trained for this target.",
+        target=target.name,
+        reason=reason,
     )

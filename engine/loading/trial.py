@@ -147,12 +147,10 @@ def _check_cache_type(config: LoadConfig, model: ModelFile) -> None:
     if config.cache_type is not None and usable and config.cache_type not in usable:
         raise ModelNotSupported(
             config.path,
-            Translatable(
-                "its cache cannot be {cache_type}: {count} of its numbers lie together, not a multiple of 32. Choose "
-                "the cache type f16.",
-                cache_type=config.cache_type,
-                count=model.row_elements,
-            ),
+            "its cache cannot be {cache_type}: {count} of its numbers lie together, not a multiple of 32. Choose "
+            "the cache type f16.",
+            cache_type=config.cache_type,
+            count=model.row_elements,
         )
 
 
@@ -263,11 +261,9 @@ def library_missing(complaint: str) -> NotAvailable:
     """Return the error for llama.cpp's library that cannot be loaded; `complaint` is the loader's reason."""
     return NotAvailable(
         Translatable("Running GGUF models"),
-        Translatable(
-            "llama.cpp cannot be loaded ({reason}). A build for graphics cards needs the card's driver; install "
-            "that, or Outrider again.",
-            reason=" ".join(complaint.rsplit("': ", maxsplit=1)[-1].split()),
-        ),
+        "llama.cpp cannot be loaded ({reason}). A build for graphics cards needs the card's driver; install "
+        "that, or Outrider again.",
+        reason=" ".join(complaint.rsplit("': ", maxsplit=1)[-1].split()),
     )
 
 
@@ -291,22 +287,19 @@ def _death(config: LoadConfig, code: int, noise: _Noise, *, begun: bool) -> Load
         return library_missing(noise.last())
     if noise.traceback or not begun:
         last = noise.last()[:200] if noise.traceback else f"it ended with {code}"
-        return LoadFailed(path, Translatable("the process that tests it failed ({noise}).", noise=last))
+        return LoadFailed(path, "the process that tests it failed ({noise}).", noise=last)
     words = ("GGML_ASSERT", "GGML_ABORT", "what():")
     complaints = [line for line in noise.lines if any(word in line for word in words)]
     if code in _CRASHED and not complaints and _uses_card(config):
         return LoadFailed(
             path,
-            Translatable(
-                "the process that tests it crashed (signal {signal}), perhaps in the graphics driver. Update the "
-                "driver, or compute on the processor (GPU layers: 0).",
-                signal=-code,
-            ),
+            "the process that tests it crashed (signal {signal}), perhaps in the graphics driver. Update the "
+            "driver, or compute on the processor (GPU layers: 0).",
+            signal=-code,
         )
     detail = complaints[-1][:200] if complaints else f"it ended with {code}"
     return ModelFileBroken(
-        path,
-        Translatable("llama.cpp cannot run this file ({detail}). Download or convert the model again.", detail=detail),
+        path, "llama.cpp cannot run this file ({detail}). Download or convert the model again.", detail=detail
     )
 
 

@@ -237,7 +237,7 @@ def _unusable(said: str) -> InvalidRequest:
             Translatable("The constraint cannot be used: what it demands has no end, or more than 50,000 letters.")
         )
     reason = " ".join(said.partition("<state>")[0].split()).rstrip(".")
-    return InvalidRequest(Translatable("The constraint cannot be used: {reason}.", reason=reason))
+    return InvalidRequest("The constraint cannot be used: {reason}.", reason=reason)
 
 
 def thought_of(

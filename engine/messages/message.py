@@ -50,9 +50,7 @@ class Message:
         """Make a message of a text or of parts. Raises InvalidRequest."""
         if role not in ROLES:
             raise InvalidRequest(
-                Translatable(
-                    "A message's role must be system, developer, user, assistant or tool, not {role!r}.", role=role
-                )
+                "A message's role must be system, developer, user, assistant or tool, not {role!r}.", role=role
             )
         if isinstance(content, str):
             parts: tuple[Part, ...] = (ToolResult("", "", content) if role == "tool" else TextPart(content),)
@@ -164,11 +162,9 @@ def _check_parts(role: str, parts: tuple[Part, ...]) -> None:
     for part in parts:
         if not isinstance(part, allowed):
             raise InvalidRequest(
-                Translatable(
-                    "A message of the role {role} cannot hold a part of the kind {name}.",
-                    role=role,
-                    name=type(part).__name__,
-                )
+                "A message of the role {role} cannot hold a part of the kind {name}.",
+                role=role,
+                name=type(part).__name__,
             )
     if role == "tool" and sum(isinstance(part, ToolResult) for part in parts) != 1:
         raise InvalidRequest(Translatable("A message of a tool must hold one result."))
@@ -228,10 +224,8 @@ def parts_from_json(data: object) -> tuple[Part, ...]:
 def refuse_content(content: object) -> NoReturn:
     """Raise InvalidRequest for contents that are neither text nor a list of parts."""
     raise InvalidRequest(
-        Translatable(
-            "A message's content must be text or a list of parts, not {name}.",
-            name="null" if content is None else type(content).__name__,
-        )
+        "A message's content must be text or a list of parts, not {name}.",
+        name="null" if content is None else type(content).__name__,
     )
 
 
@@ -244,7 +238,7 @@ def _part(data: object) -> Part:
     except (KeyError, TypeError, AttributeError):
         part = None
     if part is None:
-        raise InvalidRequest(Translatable("A part of type {kind!r} is incomplete or malformed.", kind=data["type"]))
+        raise InvalidRequest("A part of type {kind!r} is incomplete or malformed.", kind=data["type"])
     return part
 
 
@@ -311,7 +305,7 @@ def _reasoning(data: Mapping[str, Any]) -> Iterator[ReasoningPart]:
         if data.get(name) is None:
             continue
         if not isinstance(data[name], str):
-            raise InvalidRequest(Translatable("A message's {name} must be text.", name=name))
+            raise InvalidRequest("A message's {name} must be text.", name=name)
         yield ReasoningPart(data[name])
         return
 

@@ -199,9 +199,7 @@ def _check_texts(part: object, *names: str) -> None:
     for name in names:
         value = getattr(part, name)
         if not isinstance(value, str):
-            raise InvalidRequest(
-                Translatable("A part's {field} must be text, not {name}.", field=name, name=type(value).__name__)
-            )
+            raise InvalidRequest("A part's {field} must be text, not {name}.", field=name, name=type(value).__name__)
 
 
 def _cannot_keep(name: object) -> Translatable:

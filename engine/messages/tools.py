@@ -78,17 +78,17 @@ def _tool(given: object) -> Tool:
     if not isinstance(function, Mapping) or not isinstance(name := function.get("name"), str) or not name:
         raise InvalidRequest(Translatable('Each function needs a "name", a "description" and "parameters".'))
     if whole.get("type", "function") != "function":
-        raise InvalidRequest(Translatable('The tool {name} must be of the type "function".', name=name))
+        raise InvalidRequest('The tool {name} must be of the type "function".', name=name)
     if not isinstance(function.get("description", ""), str):
-        raise InvalidRequest(Translatable('The "description" of {name} must be text.', name=name))
+        raise InvalidRequest('The "description" of {name} must be text.', name=name)
     if not isinstance(function.get("parameters", {}), Mapping):
-        raise InvalidRequest(Translatable('The "parameters" of {name} must be a JSON schema (an object).', name=name))
+        raise InvalidRequest('The "parameters" of {name} must be a JSON schema (an object).', name=name)
     try:
         copied: dict[str, Any] = json.loads(json.dumps({"type": "function", **whole}, allow_nan=False))
     except (TypeError, ValueError, RecursionError):
-        raise InvalidRequest(Translatable("The function {name} is not plain JSON.", name=name)) from None
+        raise InvalidRequest("The function {name} is not plain JSON.", name=name) from None
     if _depth(copied) > _DEEPEST:
-        raise InvalidRequest(Translatable("The function {name} is nested too deeply.", name=name))
+        raise InvalidRequest("The function {name} is nested too deeply.", name=name)
     return copied
 
 

@@ -217,13 +217,11 @@ def _with_files(model: dict[str, Any]) -> dict[str, Any]:
     try:
         now = [list(stamp) for stamp in stamp_files(Path(path))] if path else []
         if not now or now != stamps:
-            raise NoProof(
-                Translatable("The model {name} was changed or removed since: there is no proof.", name=model["name"])
-            )
+            raise NoProof("The model {name} was changed or removed since: there is no proof.", name=model["name"])
         return model | {"files": checksums(Path(path))}
     except OSError as error:
         raise NoProof(
-            Translatable("The model {name} cannot be read: {reason}.", name=model["name"], reason=error.strerror or "")
+            "The model {name} cannot be read: {reason}.", name=model["name"], reason=error.strerror or ""
         ) from None
 
 
@@ -279,7 +277,7 @@ def _by_target_alone(request: GenerationRequest, sources: Iterable[str]) -> bool
 def read_proof(data: bytes) -> Proof:
     """Read a file, which anybody may have written. Raises NoProof."""
     if len(data) > MOST_BYTES:
-        raise NoProof(Translatable("This file is too large for a proof: {most} MB at most.", most=MOST_BYTES // 2**20))
+        raise NoProof("This file is too large for a proof: {most} MB at most.", most=MOST_BYTES // 2**20)
     version, proof = None, Proof({})
     try:
         content = json.loads(data)
@@ -312,9 +310,7 @@ def load_proof(path: Path) -> Proof:
         with path.expanduser().open("rb") as file:
             return read_proof(file.read(MOST_BYTES + 1))
     except OSError as error:
-        raise NoProof(
-            Translatable("Cannot read {path}: {reason}.", path=path, reason=error.strerror or str(error))
-        ) from None
+        raise NoProof("Cannot read {path}: {reason}.", path=path, reason=error.strerror or str(error)) from None
 
 
 def _check(content: Mapping[str, Any]) -> None:

@@ -183,11 +183,9 @@ def _require(proof: Proof, part: str, path: Path | None, cancel: CancelToken) ->
     wanted = proof.model(part)
     name = "" if wanted is None else str(wanted["name"])
     if path is None:
-        raise NoProof(Translatable("The proof needs the model {name}, which is not here.", name=name))
+        raise NoProof("The proof needs the model {name}, which is not here.", name=name)
     if part not in find_models(proof, [path], cancel):
-        raise NoProof(
-            Translatable("{path} is not the file of which the proof speaks ({name}).", path=path.name, name=name)
-        )
+        raise NoProof("{path} is not the file of which the proof speaks ({name}).", path=path.name, name=name)
 
 
 def _has(decoder: SpeculativeDecoder, proof: Proof, models: Mapping[str, Path]) -> bool:
@@ -239,7 +237,7 @@ def _compare(decoder: SpeculativeDecoder, proof: Proof, cancel: CancelToken) -> 
     except Cancelled:
         raise
     except EngineError as error:
-        raise NoProof(Translatable("The reply cannot be computed again: {reason}", reason=str(error))) from error
+        raise NoProof("The reply cannot be computed again: {reason}", reason=str(error)) from error
     if other is None and same < len(wanted):
         other = _other(decoder, proof, same, None)
     if other is None and not _fits(proof, text):

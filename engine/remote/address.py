@@ -39,7 +39,7 @@ def read_address(text: str) -> Address:
         host, parts = "", urlsplit("")
     if parts.scheme not in ("http", "https") or not host or any(letter.isspace() for letter in written):
         raise InvalidRequest(
-            Translatable("{address!r} is no address of a server. Write it like http://localhost:8080.", address=text)
+            "{address!r} is no address of a server. Write it like http://localhost:8080.", address=text
         )
     if parts.username or parts.password:
         raise InvalidRequest(

@@ -65,24 +65,17 @@ def connect_server(
     if model is None and len(names) != 1:
         if not names:
             raise ServerFailed(
-                address,
-                Translatable("The server at {address} names no model. Say which with --model.", address=str(place)),
+                address, "The server at {address} names no model. Say which with --model.", address=str(place)
             )
         raise InvalidRequest(
-            Translatable(
-                "The server at {address} has several models. Choose one: {names}.",
-                address=str(place),
-                names=_listed(names),
-            )
+            "The server at {address} has several models. Choose one: {names}.", address=str(place), names=_listed(names)
         )
     if model is not None and names and model not in names:
         raise InvalidRequest(
-            Translatable(
-                "The server at {address} has no model {model!r}. It has: {names}.",
-                address=str(place),
-                model=model,
-                names=_listed(names),
-            )
+            "The server at {address} has no model {model!r}. It has: {names}.",
+            address=str(place),
+            model=model,
+            names=_listed(names),
         )
     return RemoteDecoder(connection, model if model is not None else names[0], names, kind, sampling)
 

@@ -38,11 +38,9 @@ def check_processor() -> None:
         return
     raise NotAvailable(
         Translatable("Running GGUF models"),
-        Translatable(
-            "llama.cpp was compiled on another computer, for a processor with instructions that this one lacks "
-            "({names}). Install Outrider again on this computer (from its sources: make setup).",
-            names=", ".join([*lacking[:_SHOWN], *["…"] * (len(lacking) > _SHOWN)]),
-        ),
+        "llama.cpp was compiled on another computer, for a processor with instructions that this one lacks "
+        "({names}). Install Outrider again on this computer (from its sources: make setup).",
+        names=", ".join([*lacking[:_SHOWN], *["…"] * (len(lacking) > _SHOWN)]),
     )
 
 

@@ -12,7 +12,6 @@ from engine.errors import InvalidRequest
 from engine.system.cache_files import read_json
 from engine.system.files import private_folder, write_whole
 from engine.tools.tool import Tool
-from engine.translatable import Translatable
 
 
 class Permission(Enum):
@@ -72,10 +71,8 @@ class Permissions:
         """
         if permission is Permission.always and not self.may_be_always(tool):
             raise InvalidRequest(
-                Translatable(
-                    "{name} may change something or start a program: allow it always on its own page first.",
-                    name=tool.title,
-                )
+                "{name} may change something or start a program: allow it always on its own page first.",
+                name=tool.title,
             )
         if permission is Permission.chat:
             self._chats[tool.key] = tool.digest
@@ -125,7 +122,7 @@ class Permissions:
             write_whole(self._path, (json.dumps(self._kept, indent=1) + "\n").encode(), private=True)
         except OSError as error:
             raise InvalidRequest(
-                Translatable("Cannot write {path}: {said}.", path=self._path, said=error.strerror or str(error))
+                "Cannot write {path}: {said}.", path=self._path, said=error.strerror or str(error)
             ) from None
 
 

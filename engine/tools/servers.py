@@ -48,26 +48,18 @@ class ServerConfig:
 
     def __post_init__(self) -> None:
         if self.name.casefold() == _OURS:
-            raise InvalidRequest(Translatable("No tool server can have our own name, {name}.", name=self.name))
+            raise InvalidRequest("No tool server can have our own name, {name}.", name=self.name)
         if not self.name or "/" in self.name or one_line(self.name, _LONGEST_NAME) != self.name:
             raise InvalidRequest(
-                Translatable(
-                    "{name!r} cannot be the name of a tool server: up to 64 characters, no / in them.",
-                    name=one_line(self.name, 64),
-                )
+                "{name!r} cannot be the name of a tool server: up to 64 characters, no / in them.",
+                name=one_line(self.name, 64),
             )
         if re.sub(r"\W|_", "", self.name).casefold() == "outrider":
-            raise InvalidRequest(
-                Translatable("A tool server cannot be called {name}, as our own tools are.", name=self.name)
-            )
+            raise InvalidRequest("A tool server cannot be called {name}, as our own tools are.", name=self.name)
         if bool(self.command) == bool(self.url):
-            raise InvalidRequest(
-                Translatable("The tool server {name} needs either a command or an address.", name=self.name)
-            )
+            raise InvalidRequest("The tool server {name} needs either a command or an address.", name=self.name)
         if self.url and not re.match(r"https?://[^\s/]", self.url):
-            raise InvalidRequest(
-                Translatable("The address of the tool server {name} must begin with https://.", name=self.name)
-            )
+            raise InvalidRequest("The address of the tool server {name} must begin with https://.", name=self.name)
 
     @property
     def where(self) -> str:
@@ -128,7 +120,7 @@ def read_servers(path: Path | None = None) -> tuple[ServerConfig, ...]:
         return ()
     found, problems = usable_servers(path)
     if problems:
-        raise InvalidRequest(Translatable("{path}: {problem}", path=path, problem=problems[0]))
+        raise InvalidRequest("{path}: {problem}", path=path, problem=problems[0])
     return found
 
 
@@ -163,9 +155,9 @@ def _usable(data: object, path: object) -> tuple[tuple[ServerConfig, ...], tuple
     if within is None and isinstance(listed.get("mcp"), Mapping):  # VS Code's settings.json.
         within = listed["mcp"].get("servers")
     if not isinstance(within, Mapping):
-        raise InvalidRequest(Translatable('{path} lists no servers under "mcpServers".', path=path))
+        raise InvalidRequest('{path} lists no servers under "mcpServers".', path=path)
     if len(within) > _MOST_SERVERS:
-        raise InvalidRequest(Translatable("{path} lists too many servers.", path=path))
+        raise InvalidRequest("{path} lists too many servers.", path=path)
     found, problems = [], []
     for name, value in within.items():
         try:
@@ -178,14 +170,12 @@ def _usable(data: object, path: object) -> tuple[tuple[ServerConfig, ...], tuple
 def _read_json(path: Path) -> object:
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise InvalidRequest(Translatable("{path} is too large for a list of servers.", path=path))
+            raise InvalidRequest("{path} is too large for a list of servers.", path=path)
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidRequest(Translatable("{path} is not UTF-8 text.", path=path)) from None
+        raise InvalidRequest("{path} is not UTF-8 text.", path=path) from None
     except OSError as error:
-        raise InvalidRequest(
-            Translatable("Cannot read {path}: {reason}.", path=path, reason=error.strerror or str(error))
-        ) from None
+        raise InvalidRequest("Cannot read {path}: {reason}.", path=path, reason=error.strerror or str(error)) from None
     return _json(text, path)
 
 
@@ -195,7 +185,7 @@ def _json(text: str, path: object) -> object:
     try:
         return json.loads(_without_comments(text))
     except (ValueError, RecursionError) as error:
-        raise InvalidRequest(Translatable("{path} is not JSON: {error}.", path=path, error=error)) from None
+        raise InvalidRequest("{path} is not JSON: {error}.", path=path, error=error) from None
 
 
 _COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
@@ -211,18 +201,16 @@ def _without_comments(text: str) -> str:
 
 def _server(name: str, data: object) -> ServerConfig:
     if not isinstance(data, Mapping):
-        raise InvalidRequest(Translatable("The tool server {name} must be an object.", name=one_line(name, 64)))
+        raise InvalidRequest("The tool server {name} must be an object.", name=one_line(name, 64))
     kind, command = data.get("type") or data.get("transport") or "", data.get("command") or ""
     if isinstance(command, Mapping):  # Zed's way: the command with its arguments.
         data, command = {**data, **command}, command.get("path") or command.get("command") or ""
     url = "" if command else data.get("url") or data.get("serverUrl") or data.get("httpUrl") or ""
     if kind == "sse":
         raise InvalidRequest(
-            Translatable(
-                "The tool server {name} has the old SSE transport, which is not spoken here. Use its address for "
-                "streamable HTTP.",
-                name=one_line(name, 64),
-            )
+            "The tool server {name} has the old SSE transport, which is not spoken here. Use its address for "
+            "streamable HTTP.",
+            name=one_line(name, 64),
         )
     return ServerConfig(
         name,
@@ -241,9 +229,7 @@ def _server(name: str, data: object) -> ServerConfig:
 
 def _wrong(server: str, member: str) -> InvalidRequest:
     return InvalidRequest(
-        Translatable(
-            '"{member}" of the tool server {name} is not what it must be.', member=member, name=one_line(server)
-        )
+        '"{member}" of the tool server {name} is not what it must be.', member=member, name=one_line(server)
     )
 
 
@@ -280,6 +266,4 @@ def write_servers(servers: Iterable[ServerConfig], path: Path | None = None) -> 
         private_folder(path.parent)
         write_whole(path, (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode(), private=True)
     except OSError as error:
-        raise InvalidRequest(
-            Translatable("Cannot write {path}: {reason}.", path=path, reason=error.strerror or str(error))
-        ) from None
+        raise InvalidRequest("Cannot write {path}: {reason}.", path=path, reason=error.strerror or str(error)) from None

@@ -29,7 +29,6 @@ from engine.errors import (
     UnknownMethod,
     VocabularyMismatch,
 )
-from engine.translatable import Translatable
 
 EXAMPLES = [
     (ModelNotLoaded(), "No target model is loaded. Choose one first."),
@@ -94,10 +93,11 @@ def _kinds(base: type[EngineError] = EngineError) -> list[type[EngineError]]:
 
 def _made(kind: type[EngineError]) -> EngineError:
     """One of a class, from its own parameters."""
-    if kind.__init__ in (Exception.__init__, BaseException.__init__):
-        return kind(Translatable("It has {count:,} words for {value!r}.", count=4096, value=threading.Lock()))
-    names = [name for name in inspect.signature(kind.__init__).parameters if name != "self"]
-    return kind(*(_SAMPLES.get(name, f"{name} of it") for name in names))
+    if kind.__init__ is EngineError.__init__:
+        return kind("It has {count:,} words for {value!r}.", count=4096, value=threading.Lock())
+    names = [name for name in inspect.signature(kind.__init__).parameters if name not in ("self", "fields")]
+    values: Any = (_SAMPLES.get(name, f"{name} of it") for name in names)
+    return kind(*values)
 
 
 def _pickled(error: EngineError) -> Any:

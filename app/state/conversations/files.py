@@ -181,7 +181,7 @@ def note_nothing(share: float) -> None:
 def _from_stream(file: BinaryIO, size: int, new_id: Callable[[], int], name: str, note: Note) -> Imported:
     def note_bytes(done: int) -> None:
         if max(done, size) > LARGEST_FILE:
-            raise Senseless(Translatable("it is larger than {count} MiB", count=LARGEST_FILE // 2**20))
+            raise Senseless("it is larger than {count} MiB", count=LARGEST_FILE // 2**20)
         note(min(done / max(size, 1), 1.0))
 
     try:
@@ -263,7 +263,7 @@ class _Reader:
     def _read_messages(self, stream: JsonStream, *, may_be_ours: bool = True, may_be_foreign: bool = True) -> None:
         for place in stream.items():
             if place > _MOST_MESSAGES:
-                raise Senseless(Translatable("it has more than {count} messages", count=_MOST_MESSAGES))
+                raise Senseless("it has more than {count} messages", count=_MOST_MESSAGES)
             try:
                 data = _read_message(stream)
                 if place == 1 and may_be_foreign and is_foreign(data):
@@ -276,12 +276,12 @@ class _Reader:
             except Senseless as error:
                 if error.args[0] is _NOT_OURS:
                     raise
-                raise Senseless(Translatable("message {place}: {reason}", place=place, reason=error.args[0])) from error
+                raise Senseless("message {place}: {reason}", place=place, reason=error.args[0]) from error
             try:
                 self._conversation.add(message)
             except (ValueError, KeyError) as error:
                 raise Senseless(
-                    Translatable("message {place} cannot follow the message that it names as its parent", place=place)
+                    "message {place} cannot follow the message that it names as its parent", place=place
                 ) from error
 
     def _message(self, data: object) -> StoredMessage:

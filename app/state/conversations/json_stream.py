@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from engine import Translatable
+from engine.host import filled
 
 CHUNK = 2**18
 """Bytes that are read at a time."""
@@ -31,7 +32,10 @@ _PIECE = re.compile(r'(?:[^"\\]+|\\u[0-9a-fA-F]{4}|\\[^u])*+', re.DOTALL)
 
 
 class Senseless(ValueError):
-    """Report an invalid part of a file."""
+    """Report an invalid part of a file, in words. A message with fields is the template of a Translatable."""
+
+    def __init__(self, message: str, /, **fields: object) -> None:
+        super().__init__(filled(message, fields))
 
 
 class ValueTooLarge(Senseless):
@@ -176,7 +180,7 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(constant: str) -> None:
-    raise Senseless(Translatable("{constant} is not a number", constant=constant))
+    raise Senseless("{constant} is not a number", constant=constant)
 
 
 def read_members(stream: JsonStream) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -222,4 +226,4 @@ def member_value(stream: JsonStream, name: str, longest: int) -> Any:
     except ValueTooLarge as error:
         if not name.isidentifier() or len(name) > _LONGEST_NAME:
             raise
-        raise ValueTooLarge(Translatable("“{name}” is too large", name=name)) from error
+        raise ValueTooLarge("“{name}” is too large", name=name) from error

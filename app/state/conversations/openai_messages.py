@@ -56,7 +56,7 @@ class ForeignChat:
         if role != self._role:
             self._keep()
         if len(self._group) == _MOST_IN_A_TURN:
-            raise Senseless(Translatable("a turn has more than {count} messages", count=_MOST_IN_A_TURN))
+            raise Senseless("a turn has more than {count} messages", count=_MOST_IN_A_TURN)
         self._role = role
         self._group.append(message)
 

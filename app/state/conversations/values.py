@@ -27,7 +27,7 @@ def time_in(data: Mapping[str, Any], name: str) -> float:
     """Return a time, in seconds since 1970. Raises Senseless."""
     value = data.get(name)
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= _LAST_DAY:
-        raise Senseless(Translatable("“{name}” is not a valid time", name=name))
+        raise Senseless("“{name}” is not a valid time", name=name)
     return float(value)
 
 
@@ -35,7 +35,7 @@ def flag_in(data: Mapping[str, Any], name: str) -> bool:
     """Return true or false, false if it is missing. Raises Senseless."""
     value = data.get(name, False)
     if not isinstance(value, bool):
-        raise Senseless(Translatable("“{name}” must be true or false", name=name))
+        raise Senseless("“{name}” must be true or false", name=name)
     return value
 
 
@@ -43,7 +43,7 @@ def text_in(data: Mapping[str, Any], name: str, default: str | None = None) -> s
     """Return a text; `default`: if it is missing. Raises Senseless."""
     value = data.get(name, default)
     if not isinstance(value, str) or clean(value) != value:
-        raise Senseless(Translatable("“{name}” is not text", name=name))
+        raise Senseless("“{name}” is not text", name=name)
     return value
 
 
@@ -58,7 +58,7 @@ def values_in(data: Mapping[str, Any], name: str) -> dict[str, Any] | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise Senseless(Translatable("“{name}” is not an object", name=name))
+        raise Senseless("“{name}” is not an object", name=name)
     check_values(value, name)
     return value
 
@@ -85,12 +85,12 @@ def check_values(value: object, name: str) -> None:
             elif isinstance(each, list):
                 inner += each
             elif isinstance(each, float) and not math.isfinite(each):
-                raise Senseless(Translatable("a number in “{name}” is too large", name=name))
+                raise Senseless("a number in “{name}” is too large", name=name)
             elif isinstance(each, str) and clean(each) != each:
-                raise Senseless(Translatable("a text in “{name}” contains invalid characters", name=name))
+                raise Senseless("a text in “{name}” contains invalid characters", name=name)
         level = inner
     if level:
-        raise Senseless(Translatable("“{name}” is nested too deeply", name=name))
+        raise Senseless("“{name}” is nested too deeply", name=name)
 
 
 def bytes_of(value: object) -> bytes:

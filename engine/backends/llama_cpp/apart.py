@@ -158,10 +158,10 @@ class ApartBackend(Backend):
         count = len(tokens)
         if not count or not 0 <= n_outputs <= min(count, MAX_LOOKAHEAD + 1):
             raise BackendFailure(
-                Translatable(
-                    "{n_outputs} rows of logits were requested for {count} tokens", n_outputs=n_outputs, count=count
-                ),
+                "{n_outputs} rows of logits were requested for {count} tokens",
                 self.length,
+                n_outputs=n_outputs,
+                count=count,
             )
         wrong = next((token for token in tokens if not 0 <= token < self.vocab_size), None)
         if wrong is not None:
@@ -200,17 +200,15 @@ class ApartBackend(Backend):
             raise RewindNotSupported(int(what["length"]), self.length)
         if "failed" in answer:
             reason = unpacked(answer["failed"])
-            raise BackendFailure(Translatable("its process failed ({reason})", reason=reason), self.length)
+            raise BackendFailure("its process failed ({reason})", self.length, reason=reason)
 
     def check_open(self) -> None:
         if self._lost:
             machines = ", ".join(self.config.rpc)
             raise BackendFailure(
-                Translatable(
-                    "the connection to {machines} was lost. See that rpc-server runs there and load the model again, "
-                    "or choose another one",
-                    machines=machines,
-                )
+                "the connection to {machines} was lost. See that rpc-server runs there and load the model again, "
+                "or choose another one",
+                machines=machines,
             )
         super().check_open()
 
@@ -347,11 +345,9 @@ def _check_reachable(path: Path, address: str, cancel: CancelToken | None) -> No
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise LoadFailed(
             path,
-            Translatable(
-                "{address} does not answer ({reason}). Start rpc-server there, or see whether the address is right.",
-                address=address,
-                reason=reason,
-            ),
+            "{address} does not answer ({reason}). Start rpc-server there, or see whether the address is right.",
+            address=address,
+            reason=reason,
         ) from None
 
 

@@ -232,10 +232,7 @@ class LlamaCppBackend(Backend):
             raise BackendClosed
         if not count or not 0 <= n_outputs <= min(count, MAX_LOOKAHEAD + 1):
             raise BackendFailure(
-                Translatable(
-                    "{n_outputs} rows of logits were requested for {count} tokens", n_outputs=n_outputs, count=count
-                ),
-                held,
+                "{n_outputs} rows of logits were requested for {count} tokens", held, n_outputs=n_outputs, count=count
             )
         self._check(tokens)
         start = held - len(self._replay)

@@ -72,11 +72,9 @@ def _find(
             return kind((symbol, library))
     raise NotAvailable(
         Translatable("Drafting with heads"),
-        Translatable(
-            "this build of llama.cpp lacks its function {name}. Install Outrider from its sources (make setup) or "
-            "with an installer.",
-            name=plain,
-        ),
+        "this build of llama.cpp lacks its function {name}. Install Outrider from its sources (make setup) or "
+        "with an installer.",
+        name=plain,
     )
 
 

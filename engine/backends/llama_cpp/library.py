@@ -118,9 +118,8 @@ def _load_modules() -> None:
     if ggml.ggml_backend_reg_count() == 0:
         raise NotAvailable(
             Translatable("Running GGUF models"),
-            Translatable(
-                "{folder} has no llama.cpp library that runs on this computer. Reinstall Outrider.", folder=folder
-            ),
+            "{folder} has no llama.cpp library that runs on this computer. Reinstall Outrider.",
+            folder=folder,
         )
 
 

@@ -39,9 +39,7 @@ def machine_devices(config: LoadConfig) -> Any:
         machine = add(address.encode())
         count = ggml.ggml_backend_reg_dev_count(machine) if machine else 0
         if not count:
-            raise LoadFailed(
-                config.path, Translatable("{address} is no rpc-server of this version of llama.cpp.", address=address)
-            )
+            raise LoadFailed(config.path, "{address} is no rpc-server of this version of llama.cpp.", address=address)
         found += [ggml.ggml_backend_reg_dev_get(machine, index) for index in range(count)]
     return _pointers([*found, None])
 

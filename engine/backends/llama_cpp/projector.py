@@ -124,11 +124,9 @@ class Projector:
         if status != 0:
             mtmd.mtmd_input_chunks_free(chunks)
             raise InvalidRequest(
-                Translatable(
-                    "The model cannot read a picture of {width} × {height} pixels. Choose another size.",
-                    width=pixels.width,
-                    height=pixels.height,
-                )
+                "The model cannot read a picture of {width} × {height} pixels. Choose another size.",
+                width=pixels.width,
+                height=pixels.height,
             )
         return chunks
 

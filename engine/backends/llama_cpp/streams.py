@@ -228,12 +228,10 @@ class LlamaCppStream(Backend):
         held = len(self._tokens)
         if not tokens or not 0 <= n_outputs <= min(len(tokens), _ROUND):
             raise BackendFailure(
-                Translatable(
-                    "{n_outputs} rows of logits were requested for {count} tokens",
-                    n_outputs=n_outputs,
-                    count=len(tokens),
-                ),
+                "{n_outputs} rows of logits were requested for {count} tokens",
                 held,
+                n_outputs=n_outputs,
+                count=len(tokens),
             )
         if min(tokens) < 0 or max(tokens) >= self.vocab_size:
             raise TokenOutOfRange(next(t for t in tokens if not 0 <= t < self.vocab_size), self.vocab_size)

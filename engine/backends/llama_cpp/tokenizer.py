@@ -271,10 +271,8 @@ def _with_deep_stack(work: Callable[[], list[int]], characters: int) -> list[int
     """Run `work` on a thread whose stack is deep enough for a text of so many characters."""
     if characters > _LONGEST_TEXT:
         raise InvalidRequest(
-            Translatable(
-                "The prompt has {characters:,} characters; the limit is {longest_text:,}. Shorten it.",
-                characters=characters,
-                longest_text=_LONGEST_TEXT,
-            )
+            "The prompt has {characters:,} characters; the limit is {longest_text:,}. Shorten it.",
+            characters=characters,
+            longest_text=_LONGEST_TEXT,
         )
     return with_deep_stack(work, characters * _STACK_A_CHARACTER)

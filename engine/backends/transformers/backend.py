@@ -133,12 +133,10 @@ class TransformersBackend(Backend):
         self._check(tokens)
         if not tokens or not 0 <= n_outputs <= min(len(tokens), MAX_LOOKAHEAD + 1):
             raise BackendFailure(
-                Translatable(
-                    "{n_outputs} rows of logits were requested for {tokens} tokens",
-                    n_outputs=n_outputs,
-                    tokens=len(tokens),
-                ),
+                "{n_outputs} rows of logits were requested for {tokens} tokens",
                 self.length,
+                n_outputs=n_outputs,
+                tokens=len(tokens),
             )
         with self._computing():
             rows = self._feed([*self._replay, *tokens], n_outputs)
@@ -169,9 +167,7 @@ class TransformersBackend(Backend):
             raise
         except torch.OutOfMemoryError as error:
             self._recover()
-            raise BackendFailure(
-                Translatable("the memory of {device} is full", device=self.device), self.length
-            ) from error
+            raise BackendFailure("the memory of {device} is full", self.length, device=self.device) from error
         except Exception as error:
             position = self.length
             self._recover()
@@ -381,11 +377,11 @@ def _try(loaded: LoadedModel) -> CacheUse:
         ) from None
     except torch.OutOfMemoryError as error:
         raise LoadFailed(
-            loaded.folder, Translatable("the memory of {device} is full. Choose a smaller model.", device=loaded.device)
+            loaded.folder, "the memory of {device} is full. Choose a smaller model.", device=loaded.device
         ) from error
     except Exception as error:
         raise LoadFailed(
-            loaded.folder, Translatable("transformers cannot run it ({first_line}).", first_line=first_line(error))
+            loaded.folder, "transformers cannot run it ({first_line}).", first_line=first_line(error)
         ) from error
 
 

@@ -60,15 +60,13 @@ def read_config(folder: Path) -> Any:
                 kind=kind[:60],
                 version=transformers.__version__,
             )
-        raise ModelNotSupported(
-            folder, Translatable("{reason}. Choose another model, or convert it to GGUF.", reason=reason)
-        )
+        raise ModelNotSupported(folder, "{reason}. Choose another model, or convert it to GGUF.", reason=reason)
     try:
         config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         parts = [config, *(getattr(config, name, None) for name in config.sub_configs)]
     except Exception as error:
         raise ModelFileBroken(
-            folder, Translatable("its config.json cannot be used ({first_line}).", first_line=first_line(error))
+            folder, "its config.json cannot be used ({first_line}).", first_line=first_line(error)
         ) from error
     for part in filter(None, parts):
         for name in _CODE:
@@ -86,16 +84,13 @@ def model_class_of(folder: Path, config: Any) -> tuple[Any, Any]:
         )
     if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
         raise ModelNotSupported(
-            folder,
-            Translatable("{model_type} models do not generate text token by token.", model_type=config.model_type),
+            folder, "{model_type} models do not generate text token by token.", model_type=config.model_type
         )
     found: Any = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)]
     if isinstance(found, tuple | list):
         found = next((kind for kind in found if kind.__name__ in names), found[0])
     if names and found.__name__ not in names and not any(map(_WRITES.fullmatch, names)):
-        raise ModelNotSupported(
-            folder, Translatable("its files contain a {kind}, which does not generate text.", kind=names[0])
-        )
+        raise ModelNotSupported(folder, "its files contain a {kind}, which does not generate text.", kind=names[0])
     text = config.sub_configs.get("text_config")
     if text is not None and found.config_class is text:
         outer, config = config, config.get_text_config()
@@ -137,9 +132,9 @@ def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> N
         if ("layer" in name or "expert" in name) and value > limit:
             raise ModelFileBroken(
                 folder,
-                Translatable(
-                    "its config.json gives {value} for {name!r}, but its files do not match.", value=value, name=name
-                ),
+                "its config.json gives {value} for {name!r}, but its files do not match.",
+                value=value,
+                name=name,
             )
     library: Any = transformers.AutoModelForCausalLM
     try:
@@ -147,7 +142,7 @@ def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> N
             outline = library.from_config(copy.deepcopy(config), **OWN_KERNELS)
     except Exception as error:
         raise ModelFileBroken(
-            folder, Translatable("its config.json cannot be used ({first_line}).", first_line=first_line(error))
+            folder, "its config.json cannot be used ({first_line}).", first_line=first_line(error)
         ) from error
     claimed = {name: tuple(tensor.shape) for name, tensor in outline.state_dict().items()}
     for name, shape in claimed.items():
@@ -155,12 +150,10 @@ def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> N
         if stored is not None and stored.shape != shape:
             raise ModelFileBroken(
                 folder,
-                Translatable(
-                    "the tensor {name!r} has the shape {shape}, but config.json requires {asked}.",
-                    name=name,
-                    shape=list(stored.shape),
-                    asked=list(shape),
-                ),
+                "the tensor {name!r} has the shape {shape}, but config.json requires {asked}.",
+                name=name,
+                shape=list(stored.shape),
+                asked=list(shape),
             )
     elements = sum(parameter.numel() for parameter in outline.parameters())
     lacking = sorted(name for name, _ in outline.named_parameters() if name not in files.tensors)
@@ -170,12 +163,10 @@ def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> N
     if elements > 1.02 * files.parameters + 1024:
         raise ModelFileBroken(
             folder,
-            Translatable(
-                "its config.json describes {elements:,} weights, but its files contain {parameters:,}: part of "
-                "the model is missing.",
-                elements=elements,
-                parameters=files.parameters,
-            ),
+            "its config.json describes {elements:,} weights, but its files contain {parameters:,}: part of "
+            "the model is missing.",
+            elements=elements,
+            parameters=files.parameters,
         )
 
 
@@ -194,16 +185,12 @@ def check_found(folder: Path, files: SafetensorsModel, found: dict[str, Any]) ->
         # Layers for other purposes, such as predicting several tokens, have tensors of their own.
         if match is not None and layers.get((match[1], int(match[2]))) == layers.get((match[1], 0), set()):
             raise ModelFileBroken(
-                folder,
-                Translatable(
-                    "its files contain the layer of {name!r}, which config.json does not describe.", name=name
-                ),
+                folder, "its files contain the layer of {name!r}, which config.json does not describe.", name=name
             )
 
 
 def _lacking(folder: Path, names: list[str]) -> ModelFileBroken:
     more = Translatable(" and {count} more", count=len(names) - 1) if len(names) > 1 else ""
     return ModelFileBroken(
-        folder,
-        Translatable("its files lack the tensor {name!r}{more}. Download the model again.", name=names[0], more=more),
+        folder, "its files lack the tensor {name!r}{more}. Download the model again.", name=names[0], more=more
     )

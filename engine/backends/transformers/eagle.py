@@ -281,9 +281,9 @@ _WHOLE = (torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64)
 
 def _check(path: Path, layout: EagleLayout, tensors: dict[str, torch.Tensor], target: TransformersBackend) -> None:
     if "embed_tokens.weight" not in tensors and target.embeddings.shape[1] != layout.width:
-        raise ModelFileBroken(path, Translatable("it lacks the tensor {name!r}.", name="embed_tokens.weight"))
+        raise ModelFileBroken(path, "it lacks the tensor {name!r}.", name="embed_tokens.weight")
     if "lm_head.weight" not in tensors and output_layer(target.model) is None:
-        raise ModelFileBroken(path, Translatable("it lacks the tensor {name!r}.", name="lm_head.weight"))
+        raise ModelFileBroken(path, "it lacks the tensor {name!r}.", name="lm_head.weight")
     table = tensors.get("d2t")
     if table is None:
         fits = layout.drafted == target.vocab_size

@@ -50,18 +50,16 @@ def read_tensors(
             if name in names
         }
     except (OSError, RuntimeError, ValueError, safetensors.SafetensorError) as error:
-        raise LoadFailed(path, Translatable("it cannot be read ({error}).", error=error)) from error
+        raise LoadFailed(path, "it cannot be read ({error}).", error=error) from error
 
 
 def other_vocabulary(path: Path, target: Backend) -> ModelNotSupported:
     """Return the refusal of a head that was made for another vocabulary."""
     return ModelNotSupported(
         path,
-        Translatable(
-            "it is not a head for {target}: {reason}. Choose a head that was trained for this target.",
-            target=target.name,
-            reason=Translatable("it has another vocabulary"),
-        ),
+        "it is not a head for {target}: {reason}. Choose a head that was trained for this target.",
+        target=target.name,
+        reason=Translatable("it has another vocabulary"),
     )
 
 
@@ -75,7 +73,7 @@ def read_some(path: Path, files: Sequence[Path], wanted: Collection[str]) -> dic
                 there: Sequence[str] = file.keys()
                 found |= {name: file.get_tensor(name) for name in there if name in wanted}
     except (OSError, RuntimeError, ValueError, safetensors.SafetensorError) as error:
-        raise LoadFailed(path, Translatable("it cannot be read ({error}).", error=error)) from error
+        raise LoadFailed(path, "it cannot be read ({error}).", error=error) from error
     return found
 
 

@@ -82,7 +82,7 @@ def load_model(
         raise
     except Exception as error:
         raise ModelFileBroken(
-            folder, Translatable("its config.json cannot be used ({first_line}).", first_line=first_line(error))
+            folder, "its config.json cannot be used ({first_line}).", first_line=first_line(error)
         ) from error
     slices = _Slices(files, progress, cancel)
     with slices.opened() as tensors:
@@ -92,8 +92,7 @@ def load_model(
         model = model.to(device)
     except (torch.OutOfMemoryError, RuntimeError) as error:
         raise LoadFailed(
-            folder,
-            Translatable("it cannot be moved to {device} ({first_line}).", device=device, first_line=first_line(error)),
+            folder, "it cannot be moved to {device} ({first_line}).", device=device, first_line=first_line(error)
         ) from error
     return LoadedModel(model, config, folder, device, context_length)
 
@@ -169,7 +168,8 @@ def _devices(wanted: LoadConfig) -> list[torch.device]:
     if name not in known:
         raise NotAvailable(
             Translatable("The device {name}", name=name),
-            Translatable("this computer has {known}. Choose one of these, or auto.", known=", ".join(known)),
+            "this computer has {known}. Choose one of these, or auto.",
+            known=", ".join(known),
         )
     return [torch.device(name)]
 
@@ -295,8 +295,7 @@ def _build(
         raise
     except (ImportError, NotImplementedError) as error:
         raise ModelNotSupported(
-            folder,
-            Translatable("it needs a package that is not installed ({first_line}).", first_line=first_line(error)),
+            folder, "it needs a package that is not installed ({first_line}).", first_line=first_line(error)
         ) from error
     except (torch.OutOfMemoryError, MemoryError) as error:
         raise LoadFailed(
@@ -305,7 +304,7 @@ def _build(
     except Exception as error:
         slices.check()
         raise ModelFileBroken(
-            folder, Translatable("transformers cannot load it ({first_line}).", first_line=first_line(error))
+            folder, "transformers cannot load it ({first_line}).", first_line=first_line(error)
         ) from error
     slices.check()
     return model.eval(), found

@@ -36,7 +36,6 @@ from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.formats.draft_head import DraftHead
 from engine.formats.model_file import printable
 from engine.formats.safetensors.mtp import MtpLayer, MtpLayout, check_shape, read_mtp
-from engine.translatable import Translatable
 
 _SAME = {torch.float32: 1e-5}
 _COARSE = 1e-2
@@ -258,7 +257,7 @@ def _build(folder: Path, layer: MtpLayer, stored: Tensors, target: TransformersB
     for name, like in wanted.items():
         tensor = gathered(name, tensors)
         if tensor is None:
-            raise ModelFileBroken(folder, Translatable("it lacks the tensor {name!r}.", name=layer.prefix + name))
+            raise ModelFileBroken(folder, "it lacks the tensor {name!r}.", name=layer.prefix + name)
         check_shape(folder, layer.prefix + name, tuple(tensor.shape), tuple(like.shape))
         found[name] = tensor.to(like.dtype).to(target.embeddings.device)
     parts = {short: _placed(stored[name], target) for short, name in layer.parts.items()}
@@ -296,11 +295,9 @@ def _settle(folder: Path, layer: LayerForLater, target: TransformersBackend) -> 
 def _unknown(folder: Path, target: TransformersBackend, error: Exception) -> ModelNotSupported:
     return ModelNotSupported(
         folder,
-        Translatable(
-            "its MTP layers cannot be run as {kind} layers ({first_line}).",
-            kind=printable(str(target.model.config.model_type)),
-            first_line=first_line(error),
-        ),
+        "its MTP layers cannot be run as {kind} layers ({first_line}).",
+        kind=printable(str(target.model.config.model_type)),
+        first_line=first_line(error),
     )
 
 

@@ -61,7 +61,7 @@ def open_tokenizer(folder: Path, config: Any, vocab_size: int, template: str | N
         )
     except Exception as error:
         raise ModelFileBroken(
-            folder, Translatable("its tokenizer cannot be read ({first_line}).", first_line=_first_line(error))
+            folder, "its tokenizer cannot be read ({first_line}).", first_line=_first_line(error)
         ) from error
     except BaseException as error:
         # The tokenizers library panics at some damaged files, with an exception that is none.

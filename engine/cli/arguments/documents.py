@@ -20,7 +20,6 @@ from engine.library.names import resolve_source
 from engine.loading.open import open_embedder
 from engine.messages.message import Message
 from engine.messages.parts import ImagePart, TextPart
-from engine.translatable import Translatable
 
 _ROOM = 4_096
 """The assumed tokens of a context of unknown size."""
@@ -78,10 +77,8 @@ def asked_of(documents: GivenDocuments, question: str, decoder: Responder, image
     target = decoder.target if isinstance(decoder, SpeculativeDecoder) else None
     if images and target is not None and not target.sees:
         raise InvalidRequest(
-            Translatable(
-                "The model {name} cannot see pictures. Choose one with its projector (mmproj-….gguf) beside it.",
-                name=target.name,
-            )
+            "The model {name} cannot see pictures. Choose one with its projector (mmproj-….gguf) beside it.",
+            name=target.name,
         )
     files = documents.files(question, _ROOM if target is None else target.context_length)
     return Message("user", [*images, *files, TextPart(question)] if files or images else question)

@@ -129,7 +129,7 @@ def _per_layer(header: GgufFile, key: str, layers: int) -> list[int]:
 def _wrong(header: GgufFile, key: str, content: int) -> ModelFileBroken:
     return ModelFileBroken(
         header.path,
-        Translatable(
-            "the header entry {name!r} has the invalid value {content}.", name=f"{ASSISTANT}.{key}", content=content
-        ),
+        "the header entry {name!r} has the invalid value {content}.",
+        name=f"{ASSISTANT}.{key}",
+        content=content,
     )

@@ -79,8 +79,8 @@ class HeaderChecks:
         self._layers = 0
         self._width = 0
 
-    def _broken(self, reason: str) -> ModelFileBroken:
-        return ModelFileBroken(self._header.path, reason)
+    def _broken(self, reason: str, /, **fields: object) -> ModelFileBroken:
+        return ModelFileBroken(self._header.path, reason, **fields)
 
     def _key(self, key: str) -> str:
         return f"{self._architecture}.{key}"
@@ -91,17 +91,15 @@ class HeaderChecks:
         value = self._header.metadata.get(name)
         if value is None:
             if required:
-                raise self._broken(Translatable("its header lacks {name!r}.", name=name))
+                raise self._broken("its header lacks {name!r}.", name=name)
             return None
         if value.is_array:
             return None
         if value.kind != types.UINT32 or not isinstance(value.content, int):
-            raise self._broken(Translatable("the header entry {name!r} must be a number.", name=name))
+            raise self._broken("the header entry {name!r} must be a number.", name=name)
         if not least <= value.content <= most:
             raise self._broken(
-                Translatable(
-                    "the header entry {name!r} has the invalid value {content}.", name=name, content=value.content
-                )
+                "the header entry {name!r} has the invalid value {content}.", name=name, content=value.content
             )
         return value.content
 
@@ -113,12 +111,12 @@ class HeaderChecks:
             return None
         numbers = self._header.numbers(name)
         if numbers is None or value.kind not in (types.UINT32, types.INT32):
-            raise self._broken(Translatable("the header entry {name!r} is not a list of numbers.", name=name))
+            raise self._broken("the header entry {name!r} is not a list of numbers.", name=name)
         if value.length < self._layers or value.length > MAX_LAYERS:
-            raise self._broken(Translatable("the header entry {name!r} must have one number per layer.", name=name))
+            raise self._broken("the header entry {name!r} must have one number per layer.", name=name)
         found = [int(number) for number in numbers]
         if found and not (min(found) >= 0 and max(found) <= most):
-            raise self._broken(Translatable("the header entry {name!r} has invalid numbers.", name=name))
+            raise self._broken("the header entry {name!r} has invalid numbers.", name=name)
         return found
 
     def types(self) -> None:
@@ -132,10 +130,10 @@ class HeaderChecks:
         ):
             value = header.metadata.get(key)
             if value is not None and (value.is_array or value.kind != kind):
-                raise self._broken(Translatable("the header entry {key!r} has the wrong type.", key=key))
+                raise self._broken("the header entry {key!r} has the wrong type.", key=key)
         for name, value in header.metadata.items():
             if isinstance(value.content, float) and not math.isfinite(value.content):
-                raise self._broken(Translatable("the header entry {name!r} is not a number.", name=name))
+                raise self._broken("the header entry {name!r} is not a number.", name=name)
 
     def sizes(self) -> None:
         """Check layers, width and context."""
@@ -145,9 +143,7 @@ class HeaderChecks:
         head = self._whole("wkv.head_size", 1, _MAX_WIDTH)
         if head is not None and self._width % head:
             raise self._broken(
-                Translatable(
-                    "its width of {width} is not a multiple of its head size {head}.", width=self._width, head=head
-                )
+                "its width of {width} is not a multiple of its head size {head}.", width=self._width, head=head
             )
         self._whole("nextn_predict_layers", 0, self._layers)
         self._whole("feed_forward_length", 0, 2**24)
@@ -157,14 +153,12 @@ class HeaderChecks:
             if value is None:
                 continue
             if value.kind != types.FLOAT32 or not isinstance(value.content, float):
-                raise self._broken(Translatable("the header entry {key!r} is not a number.", key=self._key(key)))
+                raise self._broken("the header entry {key!r} is not a number.", key=self._key(key))
             if not 0 <= value.content < 1:
                 raise self._broken(
-                    Translatable(
-                        "the header entry {key!r} has the invalid value {content:g}.",
-                        key=self._key(key),
-                        content=value.content,
-                    )
+                    "the header entry {key!r} has the invalid value {content:g}.",
+                    key=self._key(key),
+                    content=value.content,
                 )
 
     def attention(self) -> None:
@@ -174,9 +168,7 @@ class HeaderChecks:
         for ours, theirs in zip(heads, shared, strict=False):
             if ours and theirs and (ours % theirs or theirs > ours):
                 raise self._broken(
-                    Translatable(
-                        "its {ours} attention heads cannot share {theirs} key-value heads.", ours=ours, theirs=theirs
-                    )
+                    "its {ours} attention heads cannot share {theirs} key-value heads.", ours=ours, theirs=theirs
                 )
         most = 2**16
         key_width = self._whole("attention.key_length", 1, most)
@@ -184,44 +176,36 @@ class HeaderChecks:
         first = next((count for count in heads if count), 0)
         if first and key_width is None and self._width // first < 1:
             raise self._broken(
-                Translatable(
-                    "its width of {width} cannot be divided among {first} heads.", first=first, width=self._width
-                )
+                "its width of {width} cannot be divided among {first} heads.", first=first, width=self._width
             )
         rotated = self._whole("rope.dimension_count", 0, most)
         if rotated is not None and first:
             width = key_width or self._width // first
             if rotated > width or rotated % 2:
                 raise self._broken(
-                    Translatable(
-                        "its heads are {width} wide, but RoPE would rotate {rotated} dimensions.",
-                        width=width,
-                        rotated=rotated,
-                    )
+                    "its heads are {width} wide, but RoPE would rotate {rotated} dimensions.",
+                    width=width,
+                    rotated=rotated,
                 )
             if self._architecture in _STRICT_ROPE and rotated != width:
                 raise self._broken(
-                    Translatable(
-                        "its heads are {width} wide, but RoPE would rotate {rotated} dimensions.",
-                        width=width,
-                        rotated=rotated,
-                    )
+                    "its heads are {width} wide, but RoPE would rotate {rotated} dimensions.",
+                    width=width,
+                    rotated=rotated,
                 )
         self._rope()
 
     def _rope(self) -> None:
         scaling = self._header.metadata.get(self._key("rope.scaling.type"))
         if scaling is not None and scaling.content not in _ROPE_SCALINGS:
-            raise self._broken(Translatable("its RoPE scaling {content!r} is unknown.", content=scaling.content))
+            raise self._broken("its RoPE scaling {content!r} is unknown.", content=scaling.content)
         base = self._header.metadata.get(self._key("rope.freq_base"))
         if base is not None and (not isinstance(base.content, float) or base.content <= 0):
-            raise self._broken(Translatable("its RoPE base {content!r} is invalid.", content=base.content))
+            raise self._broken("its RoPE base {content!r} is invalid.", content=base.content)
         for key in ("rope.scaling.factor", "rope.scale_linear"):
             factor = self._header.metadata.get(self._key(key))
             if factor is not None and (not isinstance(factor.content, float) or not 0 <= factor.content < 1e6):
-                raise self._broken(
-                    Translatable("its RoPE scaling factor {content!r} is invalid.", content=factor.content)
-                )
+                raise self._broken("its RoPE scaling factor {content!r} is invalid.", content=factor.content)
 
     def _per_layer(self, key: str, most: int) -> list[int]:
         single = self._whole(key, 0, most)
@@ -234,20 +218,16 @@ class HeaderChecks:
         count = self._whole("expert_count", 0, _MAX_EXPERTS) or 0
         used = max(self._per_layer("expert_used_count", _MAX_EXPERTS), default=0)
         if used > count or (count and not used):
-            raise self._broken(Translatable("it claims to use {used} of {count} experts.", used=used, count=count))
+            raise self._broken("it claims to use {used} of {count} experts.", used=used, count=count)
         groups = self._whole("expert_group_count", 0, _MAX_EXPERTS) or 0
         used_groups = self._whole("expert_group_used_count", 0, _MAX_EXPERTS) or 0
         if groups and (groups >= max(count, 1) or count % groups):
             raise self._broken(
-                Translatable("its {count} experts cannot be divided into {groups} groups.", count=count, groups=groups)
+                "its {count} experts cannot be divided into {groups} groups.", count=count, groups=groups
             )
         if groups > 1 and not 0 < used_groups < groups:
             raise self._broken(
-                Translatable(
-                    "it claims to use {used_groups} of {groups} groups of experts.",
-                    used_groups=used_groups,
-                    groups=groups,
-                )
+                "it claims to use {used_groups} of {groups} groups of experts.", used_groups=used_groups, groups=groups
             )
 
     def vocabulary(self) -> None:
@@ -263,9 +243,7 @@ class HeaderChecks:
                 header.path, Translatable("it is an embedding model, which does not generate text.")
             )
         if tokenizer not in _TOKENIZERS:
-            raise ModelNotSupported(
-                header.path, Translatable("its tokenizer {tokenizer!r} is unknown.", tokenizer=tokenizer[:60])
-            )
+            raise ModelNotSupported(header.path, "its tokenizer {tokenizer!r} is unknown.", tokenizer=tokenizer[:60])
         value = header.metadata.get(TOKENS_KEY)
         if value is None or value.kind != types.STRING or not value.is_array or not value.length:
             raise self._broken(Translatable("its vocabulary is missing."))
@@ -293,15 +271,13 @@ class HeaderChecks:
                 continue
             if not value.is_array or value.kind not in kinds or value.length < count:
                 raise self._broken(
-                    Translatable(
-                        "the header entry {key!r} does not match the {count} tokens of the vocabulary.",
-                        key=key,
-                        count=count,
-                    )
+                    "the header entry {key!r} does not match the {count} tokens of the vocabulary.",
+                    key=key,
+                    count=count,
                 )
             numbers = header.numbers(key)
             if numbers is not None and np.any(np.isnan(numbers.astype(np.float64))):
-                raise self._broken(Translatable("the header entry {key!r} is damaged.", key=key))
+                raise self._broken("the header entry {key!r} is damaged.", key=key)
 
     def _merges(self) -> None:
         key = "tokenizer.ggml.merges"
@@ -311,7 +287,7 @@ class HeaderChecks:
                 raise self._broken(Translatable("its vocabulary lacks the merges that its tokenizer needs."))
             return
         if not value.is_array or value.kind != types.STRING:
-            raise self._broken(Translatable("the header entry {key!r} is not a list of strings.", key=key))
+            raise self._broken("the header entry {key!r} is not a list of strings.", key=key)
         texts = self._header.texts(key)
         if texts is not None and not _is_text(texts):
             raise self._broken(Translatable("the merges of its vocabulary are not valid text."))
@@ -338,15 +314,13 @@ class HeaderChecks:
             if value is None:
                 continue
             if value.is_array or value.kind != types.UINT32 or not isinstance(value.content, int):
-                raise self._broken(Translatable("the header entry {key!r} is not a token id.", key=key))
+                raise self._broken("the header entry {key!r} is not a token id.", key=key)
             if name in _IDS_IN_USE and count <= value.content < 2**32 - 1:
                 raise self._broken(
-                    Translatable(
-                        "{key!r} is {content}, but the vocabulary has {count} tokens.",
-                        key=key,
-                        content=value.content,
-                        count=count,
-                    )
+                    "{key!r} is {content}, but the vocabulary has {count} tokens.",
+                    key=key,
+                    content=value.content,
+                    count=count,
                 )
 
     def formats(self) -> None:
@@ -355,9 +329,7 @@ class HeaderChecks:
             name = types.TENSOR_TYPES[tensor.kind].name
             wrong = name != "F32" if len(tensor.shape) <= 1 else name in _NOT_IN_MATRICES
             if wrong and not any(table in tensor.name for table in _TABLES):
-                raise self._broken(
-                    Translatable("the tensor {name!r} cannot be stored as {stored}.", name=tensor.name, stored=name)
-                )
+                raise self._broken("the tensor {name!r} cannot be stored as {stored}.", name=tensor.name, stored=name)
 
     def shapes(self) -> None:
         """Check the tensors that every text model has, against the numbers in the header."""
@@ -370,18 +342,14 @@ class HeaderChecks:
                 continue
             if tensor.shape != (self._width, tokens):
                 raise self._broken(
-                    Translatable(
-                        "the tensor {name!r} has the shape {shape}, but its header says {told}.",
-                        name=name,
-                        shape=list(tensor.shape),
-                        told=[self._width, tokens],
-                    )
+                    "the tensor {name!r} has the shape {shape}, but its header says {told}.",
+                    name=name,
+                    shape=list(tensor.shape),
+                    told=[self._width, tokens],
                 )
         norm = self._tensors.get("output_norm.weight")
         if norm is not None and norm.elements != self._width:
-            raise self._broken(
-                Translatable("the tensor 'output_norm.weight' does not have {width} elements.", width=self._width)
-            )
+            raise self._broken("the tensor 'output_norm.weight' does not have {width} elements.", width=self._width)
 
 
 def _is_text(texts: TextTable) -> bool:

@@ -13,10 +13,11 @@ import numpy as np
 from engine.errors import ModelFileBroken, ModelNotSupported
 from engine.formats.draft_head import DraftHead
 from engine.formats.gguf import types
-from engine.formats.gguf.assistant import ASSISTANT, check_assistant, check_shape
+from engine.formats.gguf.assistant import ASSISTANT, check_assistant
 from engine.formats.gguf.checks import HeaderChecks, check_model
 from engine.formats.gguf.header import Numbers
 from engine.formats.gguf.reader import GgufFile, Tensor
+from engine.formats.gguf.shapes import check_shape
 from engine.formats.gguf.vocabulary import TOKENS_KEY
 from engine.formats.model_file import printable
 from engine.translatable import Translatable
@@ -62,15 +63,13 @@ class _Eagle:
     def checked(self) -> DraftHead:
         header = self._header
         if self._number("block_count") != 1:
-            raise self._broken(
-                Translatable("an EAGLE-3 head has one layer, this one {count}.", count=self._number("block_count"))
-            )
+            raise self._broken("an EAGLE-3 head has one layer, this one {count}.", count=self._number("block_count"))
         layers = header.numbers(f"{EAGLE3}.target_layers")
         if layers is None or layers.dtype.kind not in "iu" or len(layers) != 3 or int(layers.min()) < 0:
             raise self._broken(Translatable("its header does not name the three layers of the target that it reads."))
         for name in ("norm_before_residual", "norm_before_fc"):
             if f"{EAGLE3}.{name}" in header.metadata and header.flag(f"{EAGLE3}.{name}") is None:
-                raise self._broken(Translatable("the header entry {key!r} has the wrong type.", key=f"{EAGLE3}.{name}"))
+                raise self._broken("the header entry {key!r} has the wrong type.", key=f"{EAGLE3}.{name}")
         self._shapes()
         check_table(self._header)
         return DraftHead(EAGLE3, tuple(int(layer) for layer in layers), self._target)
@@ -80,7 +79,7 @@ class _Eagle:
         key = self._number("attention.key_length", width // max(heads, 1))
         value = self._number("attention.value_length", width // max(heads, 1))
         if key != value:
-            raise self._broken(Translatable("its keys are {key} wide and its values {value}.", key=key, value=value))
+            raise self._broken("its keys are {key} wide and its values {value}.", key=key, value=value)
         shared, inner = self._number("attention.head_count_kv", heads), self._number("feed_forward_length")
         tokens = self._header.count(TOKENS_KEY) or 0
         table = self._tensors.get("d2t")
@@ -106,13 +105,13 @@ class _Eagle:
             check_shape(self._header, self._tensors, name, shape, required=name in wanted)
         borrowed = [name for name in optional if name not in self._tensors]
         if borrowed and (width != self._target or ("output.weight" in borrowed and drafted != tokens)):
-            raise self._broken(Translatable("it lacks the tensor {name!r}.", name=borrowed[-1]))
+            raise self._broken("it lacks the tensor {name!r}.", name=borrowed[-1])
 
     def _number(self, key: str, otherwise: int = 0) -> int:
         return max(self._header.number(f"{EAGLE3}.{key}") or otherwise, 0)
 
-    def _broken(self, reason: str) -> ModelFileBroken:
-        return ModelFileBroken(self._header.path, reason)
+    def _broken(self, reason: str, /, **fields: object) -> ModelFileBroken:
+        return ModelFileBroken(self._header.path, reason, **fields)
 
 
 class _Block:
@@ -127,13 +126,11 @@ class _Block:
         header, number = self._header, self._number
         if number("hyper_connection_count"):
             raise ModelNotSupported(
-                header.path,
-                Translatable("heads of the kind {kind} cannot be used yet.", kind="DSpark for DeepSeek V4"),
+                header.path, "heads of the kind {kind} cannot be used yet.", kind="DSpark for DeepSeek V4"
             )
         if header.metadata.get(f"{DFLASH}.attention.sliding_window"):
             raise ModelNotSupported(
-                header.path,
-                Translatable("heads of the kind {kind} cannot be used yet.", kind="DFlash with a sliding window"),
+                header.path, "heads of the kind {kind} cannot be used yet.", kind="DFlash with a sliding window"
             )
         layers = header.numbers(f"{DFLASH}.target_layers")
         if layers is None or layers.dtype.kind not in "iu" or not len(layers) or int(layers.min()) < 0:
@@ -141,11 +138,7 @@ class _Block:
         tokens, block = header.count(TOKENS_KEY) or 0, number("block_size")
         if not 2 <= block <= _MOST_BLOCK:
             raise self._broken(
-                Translatable(
-                    "the header entry {name!r} has the invalid value {content}.",
-                    name=f"{DFLASH}.block_size",
-                    content=block,
-                )
+                "the header entry {name!r} has the invalid value {content}.", name=f"{DFLASH}.block_size", content=block
             )
         mask = header.number("tokenizer.ggml.mask_token_id")
         if mask is None or not 0 <= mask < tokens:
@@ -161,7 +154,7 @@ class _Block:
         key = number("attention.key_length") or width // max(heads, 1)
         value = number("attention.value_length") or width // max(heads, 1)
         if key != value:
-            raise self._broken(Translatable("its keys are {key} wide and its values {value}.", key=key, value=value))
+            raise self._broken("its keys are {key} wide and its values {value}.", key=key, value=value)
         shared, table = number("attention.head_count_kv") or heads, self._tensors.get("d2t")
         drafted = tokens if table is None else table.elements
         wanted: dict[str, tuple[int, ...]] = {
@@ -208,11 +201,9 @@ class _Block:
         for name, each in zip(names, good, strict=True):
             if not each:
                 raise self._broken(
-                    Translatable(
-                        "the header entry {name!r} has the invalid value {content}.",
-                        name=f"{DFLASH}.{name}",
-                        content=self._number(name),
-                    )
+                    "the header entry {name!r} has the invalid value {content}.",
+                    name=f"{DFLASH}.{name}",
+                    content=self._number(name),
                 )
         found: dict[str, tuple[int, ...]] = {
             "selector_predecessor.weight": (rank, tokens),
@@ -228,13 +219,11 @@ class _Block:
                 }
                 if base in self._tensors and types.TENSOR_TYPES[self._tensors[base].kind].name != "F32":
                     stored = types.TENSOR_TYPES[self._tensors[base].kind].name
-                    raise self._broken(
-                        Translatable("the tensor {name!r} cannot be stored as {stored}.", name=base, stored=stored)
-                    )
+                    raise self._broken("the tensor {name!r} cannot be stored as {stored}.", name=base, stored=stored)
         return found
 
-    def _broken(self, reason: str) -> ModelFileBroken:
-        return ModelFileBroken(self._header.path, reason)
+    def _broken(self, reason: str, /, **fields: object) -> ModelFileBroken:
+        return ModelFileBroken(self._header.path, reason, **fields)
 
 
 def check_table(header: GgufFile) -> None:

@@ -13,7 +13,6 @@ from engine.errors import LoadFailed, ModelFileBroken
 from engine.formats.gguf.header import GgufFile, Numbers, Tensor
 from engine.formats.gguf.parts import split_parts
 from engine.formats.gguf.reader import read_gguf
-from engine.translatable import Translatable
 
 _KEY = "nextn_predict_layers"
 _BEGINNING = 2**20
@@ -70,11 +69,8 @@ def entries_instead(header: GgufFile, tensors: Mapping[str, Tensor]) -> dict[str
         return {f"{architecture}.block_count": layers - count, f"{architecture}.{_KEY}": 0}
     raise ModelFileBroken(
         header.path,
-        Translatable(
-            "it lacks the tensor {name!r} of the MTP layers that its header names, and llama.cpp "
-            "cannot load it without.",
-            name=lacking,
-        ),
+        "it lacks the tensor {name!r} of the MTP layers that its header names, and llama.cpp cannot load it without.",
+        name=lacking,
     )
 
 

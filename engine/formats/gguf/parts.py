@@ -81,12 +81,10 @@ def check_parts(header: GgufFile, others: Sequence[GgufFile], tensors: int) -> N
     if number or parts != len(others) + 1:
         raise ModelFileBroken(
             header.path,
-            Translatable(
-                "it is part {part} of {parts}, but its name does not say so, so the other parts cannot be found. "
-                "Give all parts their original names.",
-                part=number + 1,
-                parts=parts,
-            ),
+            "it is part {part} of {parts}, but its name does not say so, so the other parts cannot be found. "
+            "Give all parts their original names.",
+            part=number + 1,
+            parts=parts,
         )
     numbers = [part.number("split.no") for part in others]
     expected = header.number("split.tensors.count")

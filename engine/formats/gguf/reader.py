@@ -68,7 +68,7 @@ def read_gguf(path: str | Path, known: KnownPieces | None = None) -> GgufFile:
         ) from None
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise ModelFileBroken(path, Translatable("it cannot be read ({reason}).", reason=reason)) from None
+        raise ModelFileBroken(path, "it cannot be read ({reason}).", reason=reason) from None
 
 
 def _open(path: str, flags: int) -> int:
@@ -118,17 +118,15 @@ class _Reader:
         tensor_count, value_count = self._u64(), self._u64()
         if max(tensor_count, value_count) > _MAX_ENTRIES:
             raise self._broken(
-                Translatable(
-                    "its header claims an impossible number of tensors ({tensor_count}) or entries ({value_count}).",
-                    tensor_count=tensor_count,
-                    value_count=value_count,
-                )
+                "its header claims an impossible number of tensors ({tensor_count}) or entries ({value_count}).",
+                tensor_count=tensor_count,
+                value_count=value_count,
             )
         metadata: dict[str, Value] = {}
         for _ in range(value_count):
             key = self._name("an entry")
             if key in metadata:
-                raise self._broken(Translatable("the header entry {key!r} occurs twice.", key=_shown(key)))
+                raise self._broken("the header entry {key!r} occurs twice.", key=_shown(key))
             metadata[key] = self._value(key)
         table = self._tensors(tensor_count)
         alignment = self._alignment(metadata)
@@ -159,14 +157,12 @@ class _Reader:
                 self._path, Translatable("it was written for big-endian machines. Convert the model again.")
             )
         raise self._broken(
-            Translatable(
-                "its header claims version {version} of the GGUF format, which this version of Outrider does not know.",
-                version=version,
-            )
+            "its header claims version {version} of the GGUF format, which this version of Outrider does not know.",
+            version=version,
         )
 
-    def _broken(self, reason: str) -> ModelFileBroken:
-        return ModelFileBroken(self._path, reason)
+    def _broken(self, reason: str, /, **fields: object) -> ModelFileBroken:
+        return ModelFileBroken(self._path, reason, **fields)
 
     def _take(self, count: int) -> int:
         """Advance by `count` bytes; return the place where they begin."""
@@ -216,11 +212,11 @@ class _Reader:
     def _name(self, what: str) -> str:
         length = self._u64()
         if not 0 < length <= _MAX_NAME:
-            raise self._broken(Translatable("the name of {what} in its header is damaged.", what=what))
+            raise self._broken("the name of {what} in its header is damaged.", what=what)
         try:
             return self._bytes(length).decode()
         except UnicodeDecodeError:
-            raise self._broken(Translatable("the name of {what} in its header is damaged.", what=what)) from None
+            raise self._broken("the name of {what} in its header is damaged.", what=what) from None
 
     def _value(self, key: str) -> Value:
         kind = self._u32()
@@ -228,16 +224,12 @@ class _Reader:
             try:
                 return Value(kind, self._string().decode())
             except UnicodeDecodeError:
-                raise self._broken(
-                    Translatable("the header entry {key!r} is not valid text.", key=_shown(key))
-                ) from None
+                raise self._broken("the header entry {key!r} is not valid text.", key=_shown(key)) from None
         if kind == types.ARRAY:
             return self._array(key)
         number = _SCALARS.get(kind)
         if number is None:
-            raise self._broken(
-                Translatable("the header entry {key!r} has the unknown type {kind}.", key=_shown(key), kind=kind)
-            )
+            raise self._broken("the header entry {key!r} has the unknown type {kind}.", key=_shown(key), kind=kind)
         content: int | float = self._unpack(number)[0]
         return Value(kind, content != 0 if kind == types.BOOL else content)
 
@@ -250,20 +242,16 @@ class _Reader:
             self._texts += count
             if self._texts > _MAX_STRINGS:
                 raise self._broken(
-                    Translatable(
-                        "the header entry {key!r} claims an impossible number of strings ({count}).",
-                        key=_shown(key),
-                        count=count,
-                    )
+                    "the header entry {key!r} claims an impossible number of strings ({count}).",
+                    key=_shown(key),
+                    count=count,
                 )
             places = self._skip_texts(count) - start
             piece = self._remember((kind, count), start, places)
         elif piece is None:
             if kind not in types.VALUE_SIZES:
                 raise self._broken(
-                    Translatable(
-                        "the header entry {key!r} is a list of the unknown type {kind}.", key=_shown(key), kind=kind
-                    )
+                    "the header entry {key!r} is a list of the unknown type {kind}.", key=_shown(key), kind=kind
                 )
             self._take(count * types.VALUE_SIZES[kind])
             piece = self._remember((kind, count), start, None)
@@ -341,32 +329,26 @@ class _Reader:
     def _tensor(self) -> Tensor:
         name = self._name("a tensor")
         if len(name) > _MAX_TENSOR_NAME or len(name.encode()) > _MAX_TENSOR_NAME:
-            raise self._broken(Translatable("the name of the tensor {name!r} is too long.", name=name[:80]))
+            raise self._broken("the name of the tensor {name!r} is too long.", name=name[:80])
         dimensions = self._u32()
         if dimensions > _MAX_DIMENSIONS:
             raise self._broken(
-                Translatable(
-                    "the tensor {name!r} claims an impossible number of dimensions ({dimensions}).",
-                    name=name,
-                    dimensions=dimensions,
-                )
+                "the tensor {name!r} claims an impossible number of dimensions ({dimensions}).",
+                name=name,
+                dimensions=dimensions,
             )
         *shape, kind, offset = self._unpack(_TENSORS[dimensions])
         layout = types.TENSOR_TYPES.get(kind)
         if layout is None:
-            raise self._broken(Translatable("the tensor {name!r} has the unknown type {kind}.", name=name, kind=kind))
+            raise self._broken("the tensor {name!r} has the unknown type {kind}.", name=name, kind=kind)
         elements = math.prod(shape)
         if not 0 < elements < 2**62:
-            raise self._broken(
-                Translatable("the tensor {name!r} claims the impossible shape {shape}.", name=name, shape=shape)
-            )
+            raise self._broken("the tensor {name!r} claims the impossible shape {shape}.", name=name, shape=shape)
         if (shape and shape[0] % layout.block) or (layout.block > 1 and not shape):
             raise self._broken(
-                Translatable(
-                    "the rows of the tensor {name!r} do not divide into whole {layout} blocks.",
-                    name=name,
-                    layout=layout.name,
-                )
+                "the rows of the tensor {name!r} do not divide into whole {layout} blocks.",
+                name=name,
+                layout=layout.name,
             )
         return Tensor(name, tuple(shape), kind, offset, elements, elements // layout.block * layout.size)
 
@@ -378,9 +360,7 @@ class _Reader:
         if value.kind != types.UINT32 or not isinstance(alignment, int):
             raise self._broken(Translatable("its alignment is not a number."))
         if not 0 < alignment <= _MAX_ALIGNMENT or alignment & (alignment - 1):
-            raise self._broken(
-                Translatable("its alignment is {alignment}, which is not a power of two.", alignment=alignment)
-            )
+            raise self._broken("its alignment is {alignment}, which is not a power of two.", alignment=alignment)
         return alignment
 
     def _placed(self, tensors: list[Tensor], alignment: int, start: int) -> _Placed:
@@ -389,9 +369,9 @@ class _Reader:
         expected = end = 0
         for tensor in tensors:
             if tensor.name in by_name:
-                raise self._broken(Translatable("the tensor {name!r} occurs twice.", name=tensor.name))
+                raise self._broken("the tensor {name!r} occurs twice.", name=tensor.name)
             if tensor.offset != expected:
-                raise self._broken(Translatable("the tensor {name!r} has the wrong offset.", name=tensor.name))
+                raise self._broken("the tensor {name!r} has the wrong offset.", name=tensor.name)
             end = expected + tensor.size
             if start + end > self._size:
                 whole = sum(_padded(each.size, alignment) for each in tensors[:-1]) + tensors[-1].size

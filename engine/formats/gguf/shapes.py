@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from engine.errors import ModelFileBroken
 from engine.formats.gguf.reader import GgufFile, Tensor
-from engine.translatable import Translatable
 
 
 def check_shape(
@@ -15,14 +14,12 @@ def check_shape(
     """Raise ModelFileBroken if a tensor is missing, if it is required, or has another shape."""
     tensor = tensors.get(name)
     if tensor is None and required:
-        raise ModelFileBroken(header.path, Translatable("it lacks the tensor {name!r}.", name=name))
+        raise ModelFileBroken(header.path, "it lacks the tensor {name!r}.", name=name)
     if tensor is not None and tensor.shape != shape:
         raise ModelFileBroken(
             header.path,
-            Translatable(
-                "the tensor {name!r} has the shape {shape}, but its header says {told}.",
-                name=name,
-                shape=list(tensor.shape),
-                told=list(shape),
-            ),
+            "the tensor {name!r} has the shape {shape}, but its header says {told}.",
+            name=name,
+            shape=list(tensor.shape),
+            told=list(shape),
         )

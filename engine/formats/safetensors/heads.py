@@ -124,12 +124,10 @@ def pickled_head(path: Path) -> ModelNotSupported:
     name = "medusa_lm_head" if "medusa" in path.name.lower() else "model"
     return ModelNotSupported(
         path,
-        Translatable(
-            "it is pickled, and reading such files can run code. Convert it: outrider-engine convert-head {file} "
-            "{name}.safetensors",
-            file=path.name,
-            name=name,
-        ),
+        "it is pickled, and reading such files can run code. Convert it: outrider-engine convert-head {file} "
+        "{name}.safetensors",
+        file=path.name,
+        name=name,
     )
 
 
@@ -174,16 +172,14 @@ def _check(folder: Path, shapes: Mapping[str, tuple[int, ...]], wanted: Mapping[
     """Raise ModelFileBroken if a tensor is missing or has another shape."""
     for short, shape in wanted.items():
         if short not in shapes:
-            raise ModelFileBroken(folder, Translatable("it lacks the tensor {name!r}.", name=short))
+            raise ModelFileBroken(folder, "it lacks the tensor {name!r}.", name=short)
         if shapes[short] != shape:
             raise ModelFileBroken(
                 folder,
-                Translatable(
-                    "the tensor {name!r} has the shape {shape}, but its header says {told}.",
-                    name=short,
-                    shape=list(shapes[short]),
-                    told=list(shape),
-                ),
+                "the tensor {name!r} has the shape {shape}, but its header says {told}.",
+                name=short,
+                shape=list(shapes[short]),
+                told=list(shape),
             )
 
 
@@ -247,13 +243,11 @@ def read_features(folder: Path) -> EagleLayout:
     activation = settings.get("hidden_act", "silu")
     if activation != "silu":
         raise ModelNotSupported(
-            folder, Translatable("heads with the activation {name!r} cannot be used yet.", name=str(activation)[:40])
+            folder, "heads with the activation {name!r} cannot be used yet.", name=str(activation)[:40]
         )
     other = sorted(shapes.keys() - _check_features(folder, shapes, sizes, depth, vocabulary))
     if other:
-        raise ModelNotSupported(
-            folder, Translatable("it has the tensor {name!r}, which is in no EAGLE-2 head.", name=other[0][:80])
-        )
+        raise ModelNotSupported(folder, "it has the tensor {name!r}, which is in no EAGLE-2 head.", name=other[0][:80])
     return EagleLayout(
         name=folder_name(folder),
         head=DraftHead("eagle2", (), sizes.width, vocabulary),
@@ -337,7 +331,7 @@ class _Numbers:
         value = self.settings.get(key, otherwise)
         value = otherwise if value is None else value
         if type(value) is not int or not 0 < value < 2**24:
-            raise ModelFileBroken(self.folder, Translatable("its config.json has no valid {key!r}.", key=key))
+            raise ModelFileBroken(self.folder, "its config.json has no valid {key!r}.", key=key)
         return value
 
 
@@ -373,9 +367,9 @@ def _sizes(number: _Numbers) -> _Sizes:
     if key % 2 or heads % shared:
         raise ModelFileBroken(
             number.folder,
-            Translatable(
-                "its {ours} attention heads cannot share {theirs} key-value heads.", ours=heads, theirs=shared
-            ),
+            "its {ours} attention heads cannot share {theirs} key-value heads.",
+            ours=heads,
+            theirs=shared,
         )
     return _Sizes(width, heads, shared, key, number("intermediate_size"))
 
@@ -405,9 +399,7 @@ def read_rope(folder: Path, settings: Mapping[str, Any]) -> Rope:
     values: Mapping[str, Any] = inner if isinstance(inner, dict) else {}
     kind = str(values.get("rope_type") or values.get("type") or "default")
     if kind not in _NEEDED:
-        raise ModelNotSupported(
-            folder, Translatable("heads with RoPE scaling {kind!r} cannot be used yet.", kind=kind[:40])
-        )
+        raise ModelNotSupported(folder, "heads with RoPE scaling {kind!r} cannot be used yet.", kind=kind[:40])
     theta = values.get("rope_theta", settings.get("rope_theta"))
     found: dict[str, float] = {}
     for name in (*_NEEDED[kind], *(_OPTIONAL if kind == "yarn" else ())):
@@ -429,4 +421,4 @@ def read_rope(folder: Path, settings: Mapping[str, Any]) -> Rope:
 
 def _broken(folder: Path, entry: Mapping[str, Any]) -> ModelFileBroken:
     content = ", ".join(f"{name}={str(value)[:40]}" for name, value in entry.items())
-    return ModelFileBroken(folder, Translatable("its RoPE scaling factor {content!r} is invalid.", content=content))
+    return ModelFileBroken(folder, "its RoPE scaling factor {content!r} is invalid.", content=content)

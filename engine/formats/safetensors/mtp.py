@@ -165,11 +165,7 @@ def _check_numbers(folder: Path, tensors: Mapping[str, StoredTensor], layer: Mtp
     for name in (*layer.parts.values(), *layer.block.values()):
         if tensors[name].dtype not in _PLAIN:
             raise ModelNotSupported(
-                folder,
-                Translatable(
-                    "its MTP layers are quantised ({dtype}), which cannot be used yet.",
-                    dtype=tensors[name].dtype,
-                ),
+                folder, "its MTP layers are quantised ({dtype}), which cannot be used yet.", dtype=tensors[name].dtype
             )
 
 
@@ -214,7 +210,7 @@ def _count_name(layer: MtpLayer, part: str) -> str:
 
 
 def _lacking(folder: Path, name: str) -> ModelFileBroken:
-    return ModelFileBroken(folder, Translatable("it lacks the tensor {name!r}.", name=name))
+    return ModelFileBroken(folder, "it lacks the tensor {name!r}.", name=name)
 
 
 def check_shape(folder: Path, name: str, shape: tuple[int, ...], required: tuple[int, ...]) -> None:
@@ -222,12 +218,10 @@ def check_shape(folder: Path, name: str, shape: tuple[int, ...], required: tuple
     if shape != required:
         raise ModelFileBroken(
             folder,
-            Translatable(
-                "the tensor {name!r} has the shape {shape}, but config.json requires {asked}.",
-                name=name,
-                shape=list(shape),
-                asked=list(required),
-            ),
+            "the tensor {name!r} has the shape {shape}, but config.json requires {asked}.",
+            name=name,
+            shape=list(shape),
+            asked=list(required),
         )
 
 

@@ -152,10 +152,7 @@ def read_safetensors_model(folder: str | Path) -> SafetensorsModel:
     for name, part in (weight_map or {}).items():
         if name not in tensors:
             raise ModelFileBroken(
-                folder,
-                Translatable(
-                    "its part {part} lacks the tensor {name!r}. Download the model again.", part=part, name=name
-                ),
+                folder, "its part {part} lacks the tensor {name!r}. Download the model again.", part=part, name=name
             )
     if not tensors:
         raise ModelFileBroken(folder, Translatable("its files have no tensors."))
@@ -180,7 +177,7 @@ def read_safetensors(path: str | Path) -> SafetensorsFile:
     except (OSError, ValueError) as error:
         # An index may name what is no name of a file at all.
         reason = error.strerror if isinstance(error, OSError) else None
-        raise ModelFileBroken(path, Translatable("it cannot be read ({reason}).", reason=reason or error)) from None
+        raise ModelFileBroken(path, "it cannot be read ({reason}).", reason=reason or error) from None
 
 
 def read_json(path: Path, most: int = _MAX_INDEX) -> dict[str, Any]:
@@ -192,9 +189,7 @@ def read_json(path: Path, most: int = _MAX_INDEX) -> dict[str, Any]:
     except FileNotFoundError:
         raise ModelFileBroken(path, Translatable("there is no such file.")) from None
     except OSError as error:
-        raise ModelFileBroken(
-            path, Translatable("it cannot be read ({reason}).", reason=error.strerror or error)
-        ) from None
+        raise ModelFileBroken(path, "it cannot be read ({reason}).", reason=error.strerror or error) from None
     except (ValueError, RecursionError):
         raise ModelFileBroken(path, Translatable("it is not valid JSON. Download or copy it again.")) from None
     if not isinstance(loaded, dict):
@@ -273,8 +268,7 @@ def _weight_map(path: Path) -> dict[str, str]:
     for name in found.values():
         if not isinstance(name, str) or Path(name).name != name or not name.endswith(".safetensors"):
             raise ModelFileBroken(
-                path,
-                Translatable("it names {name!r}, which is not a safetensors file in the folder.", name=str(name)[:80]),
+                path, "it names {name!r}, which is not a safetensors file in the folder.", name=str(name)[:80]
             )
     if len(set(found.values())) > _MAX_PARTS or len(found) > _MAX_TENSORS:
         raise ModelFileBroken(path, Translatable("it names more files and tensors than any model has."))
@@ -301,9 +295,7 @@ def _read(path: Path, file: BinaryIO, size: int) -> SafetensorsFile:
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
         raise ModelFileBroken(path, Translatable("its header is damaged. Download or copy it again."))
     if len(header) > _MAX_TENSORS:
-        raise ModelFileBroken(
-            path, Translatable("its header claims an impossible number of tensors ({header}).", header=len(header))
-        )
+        raise ModelFileBroken(path, "its header claims an impossible number of tensors ({header}).", header=len(header))
     tensors = {name: _tensor(path, name, entry, start) for name, entry in header.items()}
     _check_places(path, tensors, start, size)
     return SafetensorsFile(path, size, tensors, metadata)
@@ -319,34 +311,26 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _tensor(path: Path, name: str, entry: object, start: int) -> StoredTensor:
     if not isinstance(entry, dict):
         raise ModelFileBroken(
-            path,
-            Translatable("its header is damaged at the tensor {name!r}. Download or copy it again.", name=name[:80]),
+            path, "its header is damaged at the tensor {name!r}. Download or copy it again.", name=name[:80]
         )
     dtype, shape, offsets = entry.get("dtype"), _sizes(entry.get("shape")), _sizes(entry.get("data_offsets"))
     if not isinstance(dtype, str) or shape is None or offsets is None or len(offsets) != 2:
         raise ModelFileBroken(
-            path,
-            Translatable("its header is damaged at the tensor {name!r}. Download or copy it again.", name=name[:80]),
+            path, "its header is damaged at the tensor {name!r}. Download or copy it again.", name=name[:80]
         )
     if dtype not in BITS:
         raise ModelNotSupported(
-            path,
-            Translatable(
-                "its tensor {name!r} has the unknown number format {dtype!r}.", name=name[:80], dtype=dtype[:20]
-            ),
+            path, "its tensor {name!r} has the unknown number format {dtype!r}.", name=name[:80], dtype=dtype[:20]
         )
     begin, end = offsets
     bits = math.prod(shape) * BITS[dtype]
     if end < begin or bits != 8 * (end - begin):
         raise ModelFileBroken(
             path,
-            Translatable(
-                "the tensor {name!r} has {count} bytes, which does not match its shape {shape}. Download or copy "
-                "it again.",
-                name=name[:80],
-                count=end - begin,
-                shape=list(shape),
-            ),
+            "the tensor {name!r} has {count} bytes, which does not match its shape {shape}. Download or copy it again.",
+            name=name[:80],
+            count=end - begin,
+            shape=list(shape),
         )
     return StoredTensor(name, dtype, shape, start + begin, end - begin)
 
@@ -365,18 +349,12 @@ def _check_places(path: Path, tensors: dict[str, StoredTensor], start: int, size
     for tensor in sorted(tensors.values(), key=lambda tensor: (tensor.offset, tensor.size)):
         if tensor.offset != expected:
             raise ModelFileBroken(
-                path,
-                Translatable(
-                    "the tensor {name!r} has the wrong offset. Download or copy it again.", name=tensor.name[:80]
-                ),
+                path, "the tensor {name!r} has the wrong offset. Download or copy it again.", name=tensor.name[:80]
             )
         expected += tensor.size
     if expected > size:
         raise ModelFileBroken(path, incomplete(expected - size))
     if expected < size:
         raise ModelFileBroken(
-            path,
-            Translatable(
-                "it has {count} extra bytes after its tensors. Download or copy it again.", count=size - expected
-            ),
+            path, "it has {count} extra bytes after its tensors. Download or copy it again.", count=size - expected
         )

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from engine.errors import ModelFileBroken, ModelNotSupported, incomplete
 from engine.formats.safetensors.reader import StoredTensor
-from engine.translatable import Translatable
 
 _TYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
@@ -46,11 +45,9 @@ def read_rows(path: Path, tensor: StoredTensor, first: int, count: int) -> NDArr
     if kind is None:
         raise ModelNotSupported(
             path,
-            Translatable(
-                "its tensor {name!r} is stored as {dtype}, which cannot be used here.",
-                name=tensor.name,
-                dtype=tensor.dtype,
-            ),
+            "its tensor {name!r} is stored as {dtype}, which cannot be used here.",
+            name=tensor.name,
+            dtype=tensor.dtype,
         )
     columns = tensor.shape[-1]
     size = count * columns * kind.itemsize

@@ -15,9 +15,10 @@ from typing import Any
 import gguf
 import numpy as np
 import pytest
+from gguf import GGMLQuantizationType as Kind
 from numpy.typing import NDArray
 
-from benchmarks.growth.arithmetic import EXACT, FULL, GrownKind, GrownShape, Growth, Kind, SmallModel
+from benchmarks.growth.arithmetic import EXACT, FULL, GrownKind, GrownShape, Growth, SmallModel
 from benchmarks.growth.grown import grown_target
 from engine.backends.base import Backend
 from engine.decoder import SpeculativeDecoder

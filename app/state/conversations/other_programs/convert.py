@@ -70,7 +70,7 @@ def what_is_new(old: Conversation, new: Conversation, source: str) -> list[Store
 def conversation_of(chat: BroughtChat, source: str, new_id: Callable[[], int]) -> Imported:
     """Return a chat as a conversation. Raises Senseless if it has no message."""
     if len(chat.nodes) > _MOST_NODES:
-        raise Senseless(Translatable("it has more than {count} messages", count=_MOST_NODES))
+        raise Senseless("it has more than {count} messages", count=_MOST_NODES)
     return _Tree(chat, source, new_id).grow()
 
 
@@ -151,7 +151,7 @@ class _Tree:
     def _add(self, parent: int | None, role: Role, text: str, created: float | None, model: str) -> int:
         self._size += len(text)
         if self._size > _LARGEST:
-            raise Senseless(Translatable("it is larger than {count} MiB", count=_LARGEST // 2**20))
+            raise Senseless("it is larger than {count} MiB", count=_LARGEST // 2**20)
         if created is None:
             created = self._created if parent is None else self._conversation[parent].created
         message = StoredMessage(self._new_id(), parent, role, text, created, "done", model[:_LONGEST_TITLE])

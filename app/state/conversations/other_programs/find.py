@@ -166,7 +166,7 @@ def _of_folder(folder: Path) -> list[Opened]:
     for where, _, names in os.walk(folder):
         walked += 1 + len(names)
         if walked > _MOST_FILES:
-            raise Senseless(Translatable("it has more than {count} files", count=_MOST_FILES))
+            raise Senseless("it has more than {count} files", count=_MOST_FILES)
         for each in names:
             path = Path(where, each)
             with contextlib.suppress(OSError):
@@ -189,7 +189,7 @@ def _order(opened: Opened) -> tuple[str, bool, str]:
 def _of_archive(archive: zipfile.ZipFile) -> list[Opened]:
     entries = archive.infolist()
     if len(entries) > _MOST_FILES:
-        raise Senseless(Translatable("it has more than {count} files", count=_MOST_FILES))
+        raise Senseless("it has more than {count} files", count=_MOST_FILES)
     if any(_leads_out(each.filename) for each in entries):
         raise Senseless(Translatable("it names a file outside of its own folder"))
     wanted = [each for each in entries if each.filename.lower().endswith(_SUFFIXES)]
@@ -224,7 +224,7 @@ def zip_directory(file: BinaryIO) -> bytes:
         at = locator - _ZIP64_END_SIZE
         count, directory = struct.unpack_from("<QQ", tail, at + 32)
     if count > _MOST_FILES or directory > _LARGEST_DIRECTORY:
-        raise Senseless(Translatable("it has more than {count} files", count=_MOST_FILES))
+        raise Senseless("it has more than {count} files", count=_MOST_FILES)
     file.seek(max(begin + at - directory, 0))
     return file.read(directory)
 
