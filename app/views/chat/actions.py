@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QSizePolicy, QToolButton, QWidget
 
+from app.views.widgets.boxes import in_row
 from app.views.widgets.icons import keep_icon
 from app.views.widgets.theme import Theme
 
@@ -53,9 +54,7 @@ class BranchPicker(QWidget):
         self.on.setObjectName("on")
         self.place = QLabel(self)
         self.place.setObjectName("branchPlace")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
+        row = in_row(spacing=0, margins=(0, 0, 0, 0), parent=self)
         for part in (self.back, self.place, self.on):
             row.addWidget(part)
         self.back.clicked.connect(self._step_back)
@@ -122,9 +121,7 @@ class ActionRow(QWidget):
         self._branch = (1, 1)
         self._picker: BranchPicker | None = None
         self._buttons: dict[str, HoverButton] = {}
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(0)
+        self._row = in_row(spacing=0, margins=(0, 0, 0, 0), parent=self)
 
     @property
     def is_built(self) -> bool:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePol
 from app.state.chat.intents import Act, EntryIntent, ShowDetails
 from app.state.chat.transcript import Action, Problem
 from app.views.markdown.auto_height_text import AutoHeightText
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.icons import icon
 from app.views.widgets.theme import Theme
 from app.words.damage import damage_note
@@ -24,10 +25,7 @@ class DroppedLine(QWidget):
         words.setObjectName("caption")
         words.setToolTip(self.tr("They do not fit in the context. The system prompt and your message are always sent."))
         self.setAccessibleName(words.text())
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 8, 0, 4)
-        row.setSpacing(12)
-        row.addWidget(self._rule(), 1)
+        row = in_row(wide(self._rule()), spacing=12, margins=(0, 8, 0, 4), parent=self)
         row.addWidget(words, 0, Qt.AlignmentFlag.AlignCenter)
         row.addWidget(self._rule(), 1)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -149,10 +147,7 @@ class ProblemView(EntryView):
         row.setSpacing(8)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self.text, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 12, 12, 12)
-        layout.setSpacing(8)
-        layout.addLayout(row)
+        layout = in_column(row, spacing=8, margins=(12, 12, 12, 12), parent=self)
         self._add_buttons(layout)
         theme.changed.connect(self._draw_icon)
         self._draw_icon()
@@ -162,9 +157,7 @@ class ProblemView(EntryView):
             "choose-folder": self.tr("Choose a folder…"),
             "longer-context": self.tr("Longer context…"),
         }
-        row = QHBoxLayout()
-        row.setContentsMargins(26, 0, 0, 0)
-        row.setSpacing(8)
+        row = in_row(spacing=8, margins=(26, 0, 0, 0))
         action = self.problem.action
         if action is not None:
             button = QPushButton(words[action], self)

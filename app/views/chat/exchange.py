@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QEvent, QRect, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QTextEdit, QVBoxLayout, QWidget
 
 from app.state.chat.intents import (
     AnswerCall,
@@ -44,6 +44,7 @@ from app.views.chat.tool_call import ToolCallView
 from app.views.chat.tool_card import ToolCard, ToolPicture, plot_of
 from app.views.markdown.reply import ReplyView
 from app.views.tokens.reply import TokenReply
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.paint_budget import PaintBudget
 from app.views.widgets.theme import Theme
 from app.words.figures import summary
@@ -103,9 +104,7 @@ class ExchangeView(EntryView):
     # Building ---------------------------------------------------------------------------------------------------------
 
     def _lay_out(self) -> QVBoxLayout:
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
+        layout = in_column(spacing=4, margins=(0, 0, 0, 0), parent=self)
         layout.addWidget(self.question, 0, Qt.AlignmentFlag.AlignRight)
         if "question" in self._damaged:
             layout.addWidget(DamageLine(self))
@@ -140,16 +139,10 @@ class ExchangeView(EntryView):
         self.again_button.clicked.connect(self._ask_again)
         for button in (self.continue_button, self.again_button):
             button.hide()
-        line = QHBoxLayout()
-        line.setSpacing(12)
-        line.addWidget(self.summary, 1)
+        line = in_row(wide(self.summary), spacing=12)
         for button in (self.continue_button, self.again_button):
             line.addWidget(button, 0, Qt.AlignmentFlag.AlignTrailing)
-        rows = QVBoxLayout(footer)
-        rows.setContentsMargins(0, 4, 0, 0)
-        rows.setSpacing(0)
-        rows.addLayout(line)
-        rows.addWidget(self.reply_actions)
+        in_column(line, self.reply_actions, spacing=0, margins=(0, 4, 0, 0), parent=footer)
         footer.hide()
         return footer
 

@@ -6,7 +6,7 @@ import math
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QTextOption
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.state.chat.attachments import Attachment, join_question, split_question
 from app.state.chat.pictures import picture_in
@@ -16,6 +16,7 @@ from app.views.markdown.auto_height_text import AutoHeightText
 from app.views.markdown.text import MarkdownPage
 from app.views.prompt.box import PromptEdit
 from app.views.prompt.chips import ChipRow
+from app.views.widgets.boxes import in_column, in_row
 from app.views.widgets.icons import keep_icon
 from app.views.widgets.keys import keeps_escape
 from app.views.widgets.theme import Theme, fixed_font
@@ -208,11 +209,7 @@ class QuestionEditor(QWidget):
             self.tr("Keep this beside the reply (Enter)") if is_reply else self.tr("Send the edited message (Enter)")
         )
         self.send_button.setToolTip(help_text)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        buttons.addStretch(1)
-        buttons.addWidget(self.cancel_button)
-        buttons.addWidget(self.send_button)
+        buttons = in_row(..., self.cancel_button, self.send_button, spacing=8)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         if is_reply:
@@ -296,9 +293,7 @@ class QuotedFile(QWidget):
         )
         self.header.setToolTip(attachment.name)
         self.header.clicked.connect(self._turn)
-        self._rows = QVBoxLayout(self)
-        self._rows.setContentsMargins(0, 0, 0, 0)
-        self._rows.setSpacing(4)
+        self._rows = in_column(spacing=4, margins=(0, 0, 0, 0), parent=self)
         self._rows.addWidget(self.header, 0, Qt.AlignmentFlag.AlignLeading)
         self._show_state()
 

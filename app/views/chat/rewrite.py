@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor, QTextFormat
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QTextEdit, QWidget
 
 from app.state.chat.changes import Piece, compare, put_together
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.keys import Dialog
 from app.views.widgets.theme import Theme, keep_fixed
 
@@ -76,25 +77,9 @@ class RewriteDialog(Dialog):
         self.close_button.clicked.connect(self.close)
 
     def _lay_out(self) -> None:
-        asking = QHBoxLayout()
-        asking.setSpacing(8)
-        asking.addWidget(self.what, 1)
-        asking.addWidget(self.rewrite_button)
-        asking.addWidget(self.stop_button)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(self.next_button)
-        row.addWidget(self.undo_button)
-        row.addStretch(1)
-        row.addWidget(self.keep_button)
-        row.addWidget(self.close_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 16, 16, 16)
-        layout.setSpacing(12)
-        layout.addLayout(asking)
-        layout.addWidget(self.text, 1)
-        layout.addWidget(self.state)
-        layout.addLayout(row)
+        asking = in_row(wide(self.what), self.rewrite_button, self.stop_button, spacing=8)
+        row = in_row(self.next_button, self.undo_button, ..., self.keep_button, self.close_button, spacing=8)
+        in_column(asking, wide(self.text), self.state, row, spacing=12, margins=(16, 16, 16, 16), parent=self)
 
     # What comes -------------------------------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
 
 from app.state.chat.tool_use import ToolField, ToolQuestion
 from app.views.markdown.auto_height_text import AutoHeightText
+from app.views.widgets.boxes import in_column
 from app.views.widgets.flow_layout import FlowLayout
 from app.views.widgets.icons import icon
 from app.views.widgets.theme import Theme, fixed_font
@@ -93,10 +94,7 @@ class ToolCard(QFrame):
         head.setSpacing(8)
         head.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         head.addWidget(self.title, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 12, 12, 12)
-        column.setSpacing(8)
-        column.addLayout(head)
+        column = in_column(head, spacing=8, margins=(12, 12, 12, 12), parent=self)
         if question.stage in ("asking", "running"):
             self._add_form(column)
         self._add_buttons(column)

@@ -14,13 +14,13 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QListView,
-    QVBoxLayout,
     QWidget,
 )
 from shiboken6 import isValid
 
 from app.views.commands.commands import Commands
 from app.views.commands.palette_rows import LINE_ROLE, CommandPainter, Line, PaletteRows
+from app.views.widgets.boxes import in_column
 from app.views.widgets.keys import keeps_escape
 from app.views.widgets.theme import Theme
 
@@ -70,9 +70,7 @@ class CommandPalette(QWidget):
         self.nothing = QLabel(self.tr("Nothing found"), self.card)
         self.nothing.setObjectName("hint")
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        layout = self._column = QVBoxLayout(self.card)
-        layout.setContentsMargins(8, 8, 8, 8)
-        layout.setSpacing(8)
+        layout = self._column = in_column(spacing=8, margins=(8, 8, 8, 8), parent=self.card)
         for widget in (self.field, self.list, self.nothing):
             layout.addWidget(widget)
         self.field.textChanged.connect(self._find)

@@ -9,7 +9,6 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QScrollArea,
@@ -91,9 +90,7 @@ class ShortcutSheet(Dialog):
     def _make_page(self) -> QWidget:
         page = QWidget()
         page.setObjectName("page")
-        columns = QHBoxLayout(page)
-        columns.setContentsMargins(0, 0, 12, 0)
-        columns.setSpacing(32)
+        columns = in_row(spacing=32, margins=(0, 0, 12, 0), parent=page)
         for groups in _halves(self.groups):
             column = QVBoxLayout()
             column.setSpacing(16)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from app.state.compare.compare import (
     AUTO,
@@ -20,7 +20,7 @@ from app.state.compare.compare import (
 from app.state.compare.text import compare_text
 from app.views.compare.dialog import RunDialog
 from app.views.compare.race import RaceView
-from app.views.widgets.boxes import in_row, wide
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.theme import Theme
 from app.words.compare import (
     between,
@@ -184,9 +184,7 @@ class SpeedColumn(QWidget):
         self.bar = SpeedBar(theme, color, self)
         self.spread = QLabel(self)
         self.spread.setObjectName("caption")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
+        layout = in_column(spacing=4, margins=(0, 0, 0, 0), parent=self)
         for widget in (self.name, self.figure, self.bar, self.spread):
             layout.addWidget(widget)
 

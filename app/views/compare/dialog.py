@@ -137,9 +137,7 @@ class RunDialog(Dialog):
         page = QWidget(area)
         page.setObjectName("page")
         area.setWidget(page)
-        self.place = QVBoxLayout(page)
-        self.place.setContentsMargins(0, 0, 0, 0)
-        self.place.setSpacing(8)
+        self.place = in_column(spacing=8, margins=(0, 0, 0, 0), parent=page)
         self.buttons = in_row(self.copy_button, ..., self.close_button)
         in_column(
             top,

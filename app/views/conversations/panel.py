@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QListView,
@@ -37,6 +36,7 @@ from app.state.conversations.list import ConversationItem, ConversationList, Hea
 from app.state.settings.project import PROJECT_ACTIONS
 from app.system.translation import say
 from app.views.conversations.rows import CHATS, ROW_ROLE, ConversationPainter, ConversationRows
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.flow_layout import FlowLayout
 from app.views.widgets.icons import icon, icon_button, keep_icon
 from app.views.widgets.keys import keeps_escape
@@ -263,19 +263,17 @@ class ConversationPanel(QFrame):
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.nothing.setWordWrap(True)
         self.nothing.hide()
-        top = QHBoxLayout()
-        top.setSpacing(4)
-        top.addWidget(self.new_chat_button, 1)
-        top.addWidget(self.project_button)
-        top.addWidget(self.import_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 8, 8, 8)
-        layout.setSpacing(8)
-        layout.addLayout(top)
-        layout.addWidget(self.search)
-        layout.addWidget(self.nothing)
-        layout.addWidget(self.list, 1)
-        layout.addWidget(self._make_undo())
+        top = in_row(wide(self.new_chat_button), self.project_button, self.import_button, spacing=4)
+        in_column(
+            top,
+            self.search,
+            self.nothing,
+            wide(self.list),
+            self._make_undo(),
+            spacing=8,
+            margins=(8, 8, 8, 8),
+            parent=self,
+        )
 
     def _make_undo(self) -> QWidget:
         self.undo_bar = QFrame(self)

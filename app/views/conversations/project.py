@@ -13,11 +13,11 @@ from PySide6.QtWidgets import (
     QListWidget,
     QPlainTextEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.state.settings.project import ProjectChoice
+from app.views.widgets.boxes import in_column
 from app.views.widgets.keys import Dialog
 
 _SIZE = QSize(560, 600)
@@ -71,9 +71,7 @@ class ProjectDialog(Dialog):
         self.title.setFocus()
 
     def _lay_out(self) -> None:
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 16, 16, 16)
-        layout.setSpacing(8)
+        layout = in_column(spacing=8, margins=(16, 16, 16, 16), parent=self)
         for words, field in (
             (self.tr("Name"), self.title),
             (self.tr("Instructions"), self.instructions),

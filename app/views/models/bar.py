@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QMenu, QSizePolicy, QToolButton, QWidget
 
 from app.state.models.models import ModelList
 from app.state.models.selection import Loaded, Lookahead, PickerLine
 from app.state.models.targets import Server
 from app.views.commands.commands import Commands
+from app.views.widgets.boxes import in_row
 from app.views.widgets.icons import icon_button
 from app.views.widgets.keys import settle_hover
 from app.views.widgets.picker import PATH_ROLE, Picker
@@ -113,10 +114,7 @@ class ModelBar(QFrame):
         commands.put_into(self._menu, [key for key in _MENU if not key or key in commands])
 
     def _lay_out(self) -> None:
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(8, 8, 8, 8)
-        layout.setSpacing(8)
-        layout.addWidget(self.left_button)
+        layout = in_row(self.left_button, spacing=8, margins=(8, 8, 8, 8), parent=self)
         self._fields: list[tuple[QBoxLayout, QLabel]] = []
         for word, picker, stretch in (
             (self.tr("Target"), self.target, 3),

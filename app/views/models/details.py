@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QPushButt
 from app.state.models.library import LibraryRow
 from app.state.models.names import shown_name
 from app.system.translation import say
+from app.views.widgets.boxes import in_column
 from app.views.widgets.icons import icon_button, keep_icon
 from app.views.widgets.labels import ElidedLabel
 from app.views.widgets.theme import Theme
@@ -51,9 +52,7 @@ class LibraryDetails(QFrame):
         self.show_row(None)
 
     def _lay_out(self) -> None:
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
+        layout = in_column(spacing=4, margins=(0, 0, 0, 0), parent=self)
         title, place = QHBoxLayout(), QHBoxLayout()
         self._head = QVBoxLayout()
         layout.addLayout(title)

@@ -98,9 +98,7 @@ class GetModelsDialog(Dialog):
 
     def _page(self, *parts: QWidget) -> QWidget:
         page = QWidget(self)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 12, 0, 0)
-        column.setSpacing(12)
+        column = in_column(spacing=12, margins=(0, 12, 0, 0), parent=page)
         for part in parts:
             column.addWidget(part)
         if not isinstance(parts[0].layout(), QVBoxLayout) or len(parts) > 1:

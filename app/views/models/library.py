@@ -11,7 +11,6 @@ from PySide6.QtGui import QAction, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QListWidget,
@@ -446,9 +445,7 @@ class FolderList(QFrame):
         self.remove_button.clicked.connect(self._remove)
         self.list.delete_pressed.connect(self._remove)
         self.list.currentRowChanged.connect(lambda _row: self._show_button())
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
+        layout = in_row(spacing=8, margins=(0, 0, 0, 0), parent=self)
         layout.addWidget(self.list, 1, Qt.AlignmentFlag.AlignTop)
         for button in (self.add_button, self.remove_button):
             layout.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)

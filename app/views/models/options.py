@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -301,9 +300,7 @@ class TemplateForm(QWidget):
             label.setWordWrap(True)
         self.edits: dict[str, QLineEdit] = {}
         self._form = QFormLayout()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
+        layout = in_column(spacing=4, margins=(0, 0, 0, 0), parent=self)
         for widget in (self.template, self.problem, hint):
             layout.addWidget(widget)
         layout.addWidget(self.fill_button, 0, Qt.AlignmentFlag.AlignLeading)

@@ -28,13 +28,13 @@ from PySide6.QtWidgets import (
     QPushButton,
     QToolButton,
     QToolTip,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.state.chat.attachments import Attachment, join_question
 from app.views.prompt.chips import ChipRow
 from app.views.prompt.tools import ToolsButton
+from app.views.widgets.boxes import in_column
 from app.views.widgets.icons import icon_button, keep_icon
 from app.views.widgets.theme import Theme
 
@@ -254,11 +254,7 @@ class PromptBox(QFrame):
         row.addWidget(self.steer_button, 0, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(self.queue_button, 0, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignBottom)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(6, 6, 6, 6)
-        layout.setSpacing(6)
-        layout.addWidget(self.chips)
-        layout.addLayout(row)
+        in_column(self.chips, row, spacing=6, margins=(6, 6, 6, 6), parent=self)
 
     def _connect(self) -> None:
         self.button.pressed.connect(self._note_press)

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QToolButton, QWidget
 
 from app.state.chat.attachments import split_question
 from app.system.translation import number
 from app.views.prompt.box import PromptEdit
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.icons import icon_button
 from app.views.widgets.keys import keeps_escape
 from app.views.widgets.theme import Theme
@@ -62,10 +63,7 @@ class WaitingRow(QWidget):
         self.drop = icon_button(theme, "x", self.tr("Drop this message"), self)
         self.up.setEnabled(not first)
         self.down.setEnabled(not last)
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(8, 0, 0, 0)
-        self._row.setSpacing(0)
-        self._row.addWidget(self.words, 1)
+        self._row = in_row(wide(self.words), spacing=0, margins=(8, 0, 0, 0), parent=self)
         for button in (self.send, self.edit, self.up, self.down, self.drop):
             button.setFixedSize(_ROW, _ROW)
             button.setIconSize(QSize(16, 16))
@@ -134,11 +132,7 @@ class WaitingView(QFrame):
         self.title.setWordWrap(True)
         self.more = QLabel(self)
         self.more.setObjectName("caption")
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(8, 6, 4, 6)
-        self._column.setSpacing(2)
-        self._column.addWidget(self.title)
-        self._column.addWidget(self.more)
+        self._column = in_column(self.title, self.more, spacing=2, margins=(8, 6, 4, 6), parent=self)
         self.hide()
 
     def show_messages(self, messages: Sequence[tuple[int, str]]) -> None:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSlider, QStyle, QToolButton,
 
 from app.state.replay.timeline import PACES, Pace, Replay
 from app.views.replay.text import ReplayText
-from app.views.widgets.boxes import in_column, wide
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.icons import keep_icon
 from app.views.widgets.theme import Theme
 from app.words.replay import pace_words, place_words, round_words
@@ -103,9 +103,7 @@ class ReplayPlayer(QWidget):
         controls.addSpacing(4)
         for button in self.paces:
             controls.addWidget(button)
-        under = QHBoxLayout()
-        under.setSpacing(12)
-        under.addWidget(self.sentence, 1)
+        under = in_row(wide(self.sentence), spacing=12)
         under.addWidget(self.place, 0, Qt.AlignmentFlag.AlignTop)
         in_column(wide(self.text), controls, under, self.note, margins=(0, 0, 0, 0), spacing=8, parent=self)
 

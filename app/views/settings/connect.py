@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QComboBox, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QPlainTextEdit, QPushButton, QWidget
 
 from app.system.translation import say
 from app.views.settings.fields import mark
+from app.views.widgets.boxes import in_column
 from app.views.widgets.flow_layout import FlowLayout
 from app.views.widgets.theme import fixed_font
 
@@ -57,10 +58,7 @@ class ConnectPart(QWidget):
         for button in (copy, self.write, self.test):
             button.setAutoDefault(False)
             buttons.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addWidget(title)
+        column = in_column(title, spacing=8, margins=(0, 0, 0, 0), parent=self)
         column.addWidget(self.programs, 0, Qt.AlignmentFlag.AlignLeading)
         column.addWidget(self.text)
         column.addWidget(self.note)

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QPushButton,
     QTabWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -158,9 +157,7 @@ class OptionPage(QWidget):
             field.put_into(grid, _ROWS * place)
             grid.setRowMinimumHeight(_ROWS * place + 2, 4)
             field.changed.connect(self.changed)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 12, 12, 12)
-        column.setSpacing(16)
+        column = in_column(spacing=16, margins=(0, 12, 12, 12), parent=self)
         if introduction:
             said = QLabel(introduction, self)
             said.setObjectName("hint")

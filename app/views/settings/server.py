@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPlainTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -19,6 +18,7 @@ from app.settings.settings import Settings
 from app.system.translation import say
 from app.views.settings.connect import ConnectPart
 from app.views.settings.fields import mark
+from app.views.widgets.boxes import in_column
 from engine.host import ServerFigures, ServerLine
 
 _LABELS = 140
@@ -104,10 +104,7 @@ class ServerPage(QWidget):
         requests = QLabel(self.tr("Requests"), self)
         requests.setBuddy(self.log)
         self.log.setAccessibleName(self.tr("Requests"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 12, 12, 12)
-        column.setSpacing(12)
-        column.addWidget(self._said)
+        column = in_column(self._said, spacing=12, margins=(0, 12, 12, 12), parent=self)
         column.addWidget(self.switch, 0, Qt.AlignmentFlag.AlignLeading)
         column.addWidget(self.state)
         column.addLayout(grid)

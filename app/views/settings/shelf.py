@@ -6,12 +6,12 @@ from typing import Any
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from app.state.models.selection import PickerLine
 from app.state.settings.presets import SavedItems
 from app.views.settings.fields import mark
-from app.views.widgets.boxes import in_column
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.icons import icon_button
 from app.views.widgets.keys import keeps_escape
 from app.views.widgets.picker import PATH_ROLE, Picker
@@ -91,17 +91,13 @@ class ShelfBar(QWidget):
         self.back = QPushButton(self.tr("Cancel"), self.naming)
         self.back.setAutoDefault(False)
         self.back.clicked.connect(self._leave_naming)
-        row = QHBoxLayout(self.naming)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
+        row = in_row(spacing=8, margins=(0, 0, 0, 0), parent=self.naming)
         for widget in (self.name, self.use, self.back):
             row.addWidget(widget, 1 if widget is self.name else 0)
         self.naming.hide()
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(self.picker, 1)
+        row = in_row(wide(self.picker), spacing=8)
         for button in (self.save, self.rename, self.delete, self.take, self.give):
             row.addWidget(button)
         in_column(row, self.naming, self.said, margins=(0, 0, 0, 0), spacing=4, parent=self)

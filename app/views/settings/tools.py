@@ -30,6 +30,7 @@ from PySide6.QtWidgets import (
 from app.state.tools.choice import BUILTINS, Builtin, ToolChoice
 from app.state.tools.shown import HostShown, ToolShown
 from app.views.settings.fields import mark
+from app.views.widgets.boxes import in_column, in_row, wide
 from app.views.widgets.flow_layout import FlowLayout
 from app.views.widgets.theme import fixed_font
 from engine import Permission
@@ -67,9 +68,7 @@ class ToolsPage(QWidget):
         super().__init__(parent)
         self._hosts: Sequence[HostShown] = ()
         self.switches: dict[Builtin, QCheckBox] = {}
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 12, 12, 12)
-        column.setSpacing(8)
+        column = in_column(spacing=8, margins=(0, 12, 12, 12), parent=self)
         promise = self.tr(
             "A model can call the tools that you switch on here, and you are asked about each call first. Nothing runs "
             "and nothing is connected to before that."
@@ -116,17 +115,8 @@ class ToolsPage(QWidget):
         self.folders.setFixedHeight(_FOLDER_LINES * (self.fontMetrics().lineSpacing() + 4) + 12)
         add = self._button(self.tr("Add a folder…"), self.folder_wanted.emit)
         remove = self._button(self.tr("Remove"), self._remove_folder)
-        buttons = QVBoxLayout()
-        buttons.setSpacing(4)
-        buttons.addWidget(add)
-        buttons.addWidget(remove)
-        buttons.addStretch(1)
-        row = QHBoxLayout()
-        row.setContentsMargins(26, 0, 0, 0)
-        row.setSpacing(8)
-        row.addWidget(self.folders, 1)
-        row.addLayout(buttons)
-        return row
+        buttons = in_column(add, remove, ..., spacing=4)
+        return in_row(wide(self.folders), buttons, spacing=8, margins=(26, 0, 0, 0))
 
     def _put_servers(self, column: QVBoxLayout) -> None:
         title = QLabel(self.tr("Tools, by who has them"), self)
@@ -155,9 +145,7 @@ class ToolsPage(QWidget):
         for field, words in ((self.name, self.tr("Name")), (self.where, self.where.placeholderText())):
             field.setAccessibleName(words)
             field.returnPressed.connect(self._add)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(self.name, 1)
+        row = in_row(wide(self.name), spacing=8)
         row.addWidget(self.where, 3)
         row.addWidget(self._button(self.tr("Add"), self._add))
         column.addLayout(row)

@@ -95,9 +95,7 @@ class SpeculationPanel(ScrollPage):
     def _build(self) -> None:
         page = QWidget()
         page.setObjectName("page")
-        layout = QVBoxLayout(page)
-        layout.setContentsMargins(16, 12, 16, 16)
-        layout.setSpacing(4)
+        layout = in_column(spacing=4, margins=(16, 12, 16, 16), parent=page)
         self.tools = PanelTools(self._theme, self._picture, self._table, page)
         self.tools.paused.connect(self._pause)
         layout.addWidget(self.tools)
@@ -160,9 +158,7 @@ class SpeculationPanel(ScrollPage):
     def _section(layout: QVBoxLayout, stretch: int = 0) -> QVBoxLayout:
         """Return the layout of a part that can be folded."""
         holder = QWidget()
-        inside = QVBoxLayout(holder)
-        inside.setContentsMargins(0, 0, 0, 0)
-        inside.setSpacing(4)
+        inside = in_column(spacing=4, margins=(0, 0, 0, 0), parent=holder)
         layout.addWidget(holder, stretch)
         return inside
 

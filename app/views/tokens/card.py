@@ -6,11 +6,12 @@ from math import exp
 
 from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QGridLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QGridLayout, QLabel, QWidget
 
 from app.state.chat.rounds import Guess
 from app.state.chat.trace import TOP, Alternative, TokenRecord
 from app.system.translation import number
+from app.views.widgets.boxes import in_column
 from app.views.widgets.theme import RADIUS, Theme, keep_fixed
 from app.words.figures import SEPARATOR, UNKNOWN
 from engine import Origin
@@ -161,11 +162,7 @@ class TokenCard(QFrame):
         self.name.setObjectName("tokenName")
         self.whence = QLabel(self)
         self.whence.setObjectName("caption")
-        layout = self._rows = QVBoxLayout(self)
-        layout.setContentsMargins(12, 8, 12, 12)
-        layout.setSpacing(4)
-        layout.addWidget(self.name)
-        layout.addWidget(self.whence)
+        layout = self._rows = in_column(self.name, self.whence, spacing=4, margins=(12, 8, 12, 12), parent=self)
         layout.addSpacing(4)
         layout.addLayout(self._make_models())
         self.wanted = QLabel(self)

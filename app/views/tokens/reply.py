@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QStyle, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QStyle, QToolButton, QWidget
 
 from app.state.chat.trace import ORIGINS, TokenTrace
 from app.state.chat.unsure import BOUNDS, Doubt, doubt_of, least_sure
@@ -17,6 +17,7 @@ from app.views.markdown.reply import ReplyView
 from app.views.tokens.card import probability_words, token_words
 from app.views.tokens.layer import TokenLayer
 from app.views.tokens.painter import DOUBT_LOOKS, ORIGIN_LOOKS, Look, paint_token
+from app.views.widgets.boxes import in_column, in_row
 from app.views.widgets.icons import icon_button
 from app.views.widgets.theme import Theme
 from engine import Origin
@@ -154,9 +155,7 @@ class UnsurePlaces(QWidget):
         self.list.setMenu(self._menu)
         self.back.clicked.connect(lambda: self.step(-1))
         self.on.clicked.connect(lambda: self.step(1))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(4)
+        row = in_row(spacing=4, margins=(0, 0, 0, 0), parent=self)
         for part in (self.list, self.back, self.on):
             row.addWidget(part)
         row.addStretch(1)
@@ -218,10 +217,7 @@ class TokenReply(QWidget):
         self.note = QLabel(self.tr("There is no token record for this reply."), self)
         self.note.setObjectName("summary")
         self.note.hide()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 4, 0, 0)
-        layout.setSpacing(8)
-        layout.addWidget(self.note)
+        layout = in_column(self.note, spacing=8, margins=(0, 4, 0, 0), parent=self)
         row = QHBoxLayout()
         row.setSpacing(8)
         row.addWidget(self.legend, 1, Qt.AlignmentFlag.AlignVCenter)

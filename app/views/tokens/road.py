@@ -15,12 +15,12 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPushButton,
     QRadioButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.state.chat.trace import TokenRecord
 from app.views.tokens.card import ShareBar, place_card, probability_words, token_words
+from app.views.widgets.boxes import in_column
 from app.views.widgets.keys import keeps_escape
 from app.views.widgets.theme import RADIUS, Theme, keep_fixed
 
@@ -72,9 +72,7 @@ class RoadCard(QFrame):
         self.go = QPushButton(self.tr("Go on from here"), self)
         self.go.setObjectName("primary")
         self.go.clicked.connect(self._go)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 8, 12, 12)
-        layout.setSpacing(8)
+        layout = in_column(spacing=8, margins=(12, 8, 12, 12), parent=self)
         for part in (title, caption):
             layout.addWidget(part)
         layout.addLayout(self._make_choices(record))

@@ -6,6 +6,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
 from app.system.translation import number
+from app.views.widgets.boxes import in_row, wide
 from app.views.widgets.icons import icon_button
 from app.views.widgets.theme import Theme
 
@@ -25,12 +26,7 @@ class NoticeRow(QFrame):
         button = QPushButton(answer, self)
         button.setObjectName("undoButton")
         cross = icon_button(theme, "x", close, self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 4, 4, 4)
-        row.setSpacing(8)
-        row.addWidget(self.text, 1)
-        row.addWidget(button)
-        row.addWidget(cross)
+        in_row(wide(self.text), button, cross, spacing=8, margins=(12, 4, 4, 4), parent=self)
         self.hide()
         return button, cross
 

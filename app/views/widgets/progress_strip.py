@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QWidget
 
 from app.state.chat.activity import Activity
+from app.views.widgets.boxes import in_row, wide
 from app.views.widgets.icons import icon_button
 from app.views.widgets.theme import Theme
 from app.words.figures import activity_word
@@ -29,12 +30,7 @@ class ProgressStrip(QFrame):
         self.bar.setAccessibleName(self.tr("Progress"))
         self.button = icon_button(theme, "x", self.tr("Cancel (Esc)"), self)
         self.button.clicked.connect(self.cancel)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(4, 0, 4, 0)
-        layout.setSpacing(8)
-        layout.addWidget(self.word)
-        layout.addWidget(self.bar, 1)
-        layout.addWidget(self.button)
+        in_row(self.word, wide(self.bar), self.button, spacing=8, margins=(4, 0, 4, 0), parent=self)
         self._patience = QTimer(self)
         self._patience.setSingleShot(True)
         self._patience.timeout.connect(self.show)

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, QObject, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
-from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from app.state.conversations.dropped import sort_out
 from app.views.prompt.box import picture_of
+from app.views.widgets.boxes import in_column
 
 
 class FileDrops(QObject):
@@ -86,10 +87,7 @@ class DropVeil(QFrame):
         )
         text.setObjectName("hint")
         text.setWordWrap(True)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(32, 32, 32, 32)
-        layout.setSpacing(8)
-        layout.addStretch(1)
+        layout = in_column(..., spacing=8, margins=(32, 32, 32, 32), parent=self)
         for label in (title, text):
             label.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             layout.addWidget(label)

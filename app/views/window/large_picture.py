@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPixmap
-from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea, QWidget
 
+from app.views.widgets.boxes import in_column, wide
 from app.views.widgets.keys import Dialog
 
 _SIZE = QSize(900, 680)
@@ -29,10 +30,7 @@ class LargePicture(Dialog):
         self.area.setWidget(self.picture)
         close = QPushButton(self.tr("Close"), self)
         close.clicked.connect(self.close)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 16, 16, 16)
-        layout.setSpacing(12)
-        layout.addWidget(self.area, 1)
+        layout = in_column(wide(self.area), spacing=12, margins=(16, 16, 16, 16), parent=self)
         layout.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
         self.resize(_SIZE)
 

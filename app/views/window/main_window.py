@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QSplitter,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -133,10 +132,7 @@ class MainWindow(QMainWindow):
             parent=below,
         )
         column.addWidget(self.meter, 0, Qt.AlignmentFlag.AlignTrailing)
-        layout = QVBoxLayout(chat)
-        layout.setContentsMargins(12, 0, 12, 12)
-        layout.setSpacing(4)
-        layout.addWidget(self._pages, 1)
+        layout = in_column(wide(self._pages), spacing=4, margins=(12, 0, 12, 12), parent=chat)
         row = QHBoxLayout()
         row.addStretch(1)
         row.addWidget(below, 1_000)

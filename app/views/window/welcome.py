@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from app.system.resources import StarterPrompt
 from app.views.chat.transcript import COLUMN
@@ -35,11 +35,7 @@ class StarterCard(QPushButton):
         self._text.setObjectName("cardText")
         for label in (title, self._text):
             label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        layout = self._rows = QVBoxLayout(self)
-        layout.setContentsMargins(12, 8, 12, 8)
-        layout.setSpacing(4)
-        layout.addWidget(title)
-        layout.addWidget(self._text)
+        self._rows = in_column(title, self._text, spacing=4, margins=(12, 8, 12, 8), parent=self)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
         """Return a size as tall as its two lines."""
