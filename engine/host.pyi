@@ -65,7 +65,7 @@ from .library.projectors import projector_beside as projector_beside
 from .library.speed_forecast import Forecast as Forecast
 from .loading.open import open_embedder as open_embedder
 from .loading.source import Source as Source
-from .messages.message import parts_from_json as parts_from_json
+from .messages.read import parts_from_json as parts_from_json
 from .proof.content import describe_reply as describe_reply
 from .proof.content import find_models as find_models
 from .proof.content import is_proof as is_proof
