@@ -789,17 +789,6 @@
         </message>
     </context>
     <context>
-        <name>DeleteNotice</name>
-        <message>
-            <source>Delete</source>
-            <translation>Löschen</translation>
-        </message>
-        <message>
-            <source>Keep</source>
-            <translation>Behalten</translation>
-        </message>
-    </context>
-    <context>
         <name>Documents</name>
         <message numerus="yes">
             <source>%n page(s)</source>
@@ -1065,10 +1054,6 @@
             <translation>Demopaar ausprobieren</translation>
         </message>
         <message>
-            <source>Try it at full size</source>
-            <translation>In voller Größe</translation>
-        </message>
-        <message>
             <source>Choose a folder with models…</source>
             <translation>Ordner mit Modellen wählen…</translation>
         </message>
@@ -1111,10 +1096,6 @@
         <message>
             <source>A small pair that comes with Outrider, ready to use</source>
             <translation>Ein kleines Paar, das Outrider mitbringt und sofort bereit ist</translation>
-        </message>
-        <message>
-            <source>Grows the demo target on this computer to a large model's cost, in seconds, and lets plain and speculative decoding race. It is in the cache and can be deleted.</source>
-            <translation>Vergrößert das Demo-Zielmodell auf diesem Computer in Sekunden, bis es so viel kostet wie ein großes Modell, und lässt einfaches und spekulatives Dekodieren um die Wette laufen. Es liegt im Zwischenspeicher und kann gelöscht werden.</translation>
         </message>
         <message>
             <source>A folder with GGUF models on this computer</source>
@@ -1982,18 +1963,6 @@
             <translation>Vorausschau durchprobieren…</translation>
         </message>
         <message>
-            <source>Try it at full size: grow the demo target and race…</source>
-            <translation>In voller Größe ausprobieren: Demo-Zielmodell vergrößern und Wettlauf…</translation>
-        </message>
-        <message>
-            <source>Delete the demo at full size…</source>
-            <translation>Demo in voller Größe löschen…</translation>
-        </message>
-        <message>
-            <source>Delete the demo at full size? Growing it again takes minutes.</source>
-            <translation>Die Demo in voller Größe löschen? Sie neu zu vergrößern dauert Minuten.</translation>
-        </message>
-        <message>
             <source>Replay the last reply</source>
             <translation>Letzte Antwort wiederholen</translation>
         </message>
@@ -2118,14 +2087,6 @@
             </translation>
         </message>
         <message>
-            <source>The demo at full size was deleted.</source>
-            <translation>Die Demo in voller Größe wurde gelöscht.</translation>
-        </message>
-        <message>
-            <source>The demo at full size was not deleted: {reason}</source>
-            <translation>Die Demo in voller Größe wurde nicht gelöscht: {reason}</translation>
-        </message>
-        <message>
             <source>Export all chats</source>
             <translation>Alle Chats exportieren</translation>
         </message>
@@ -2174,10 +2135,6 @@
             <translation>Die Antwort von {name} wird noch einmal berechnet …</translation>
         </message>
         <message>
-            <source>There is no token record for this reply, so it cannot be replayed.</source>
-            <translation>Zu dieser Antwort gibt es keine Tokenaufzeichnung; sie kann nicht wiederholt werden.</translation>
-        </message>
-        <message>
             <source>The log is in {folder}.</source>
             <translation>Das Protokoll liegt in {folder}.</translation>
         </message>
@@ -2188,6 +2145,10 @@
         <message>
             <source>It is shown as soon as the reply in another chat is written.</source>
             <translation>Es wird gezeigt, sobald die Antwort in einem anderen Chat geschrieben ist.</translation>
+        </message>
+        <message>
+            <source>There is no token record for this reply, so it cannot be replayed.</source>
+            <translation>Zu dieser Antwort gibt es keine Tokenaufzeichnung; sie kann nicht wiederholt werden.</translation>
         </message>
     </context>
     <context>
@@ -2998,10 +2959,6 @@
             <translation>Die Modelle werden geladen</translation>
         </message>
         <message>
-            <source>Growing the demo target to full size on this computer</source>
-            <translation>Das Demo-Zielmodell wird auf diesem Computer auf volle Größe gebracht</translation>
-        </message>
-        <message>
             <source>Racing: plain first, then speculative, each alone</source>
             <translation>Wettlauf: erst einfach, dann spekulativ, jeder für sich</translation>
         </message>
@@ -3024,18 +2981,6 @@
         <message>
             <source>about {time} left</source>
             <translation>noch etwa {time}</translation>
-        </message>
-        <message>
-            <source>The demo target at full size: it writes the demo's words at a large model's cost, {size} GB of weights and about {time} ms a token here. It was made on this computer and is in the cache.</source>
-            <translation>Das Demo-Zielmodell in voller Größe: Es schreibt die Worte der Demo und kostet so viel wie ein großes Modell, {size} GB Gewichte und hier etwa {time} ms je Token. Es wurde auf diesem Computer gemacht und liegt im Zwischenspeicher.</translation>
-        </message>
-        <message>
-            <source>It is smaller than it should be, as memory is short.</source>
-            <translation>Es ist kleiner als vorgesehen, weil der Arbeitsspeicher knapp ist.</translation>
-        </message>
-        <message>
-            <source>It is smaller than it should be, as the disk is nearly full.</source>
-            <translation>Es ist kleiner als vorgesehen, weil der Datenträger fast voll ist.</translation>
         </message>
         <message>
             <source>{seconds} s</source>
@@ -5259,14 +5204,6 @@
             <translation>Kopf {name}</translation>
         </message>
         <message>
-            <source>{name} at full size</source>
-            <translation>{name} in voller Größe</translation>
-        </message>
-        <message>
-            <source>{name} at full size ({size})</source>
-            <translation>{name} in voller Größe ({size})</translation>
-        </message>
-        <message>
             <source>{file}
 Name in the file: {name}</source>
             <translation>{file}
@@ -5709,32 +5646,32 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Zustand</translation>
         </message>
         <message>
-            <source>Drafting trees</source>
-            <translation>Vorschlagen von Bäumen</translation>
-        </message>
-        <message>
             <source>{name} can only verify chains.</source>
             <translation>{name} kann nur Ketten prüfen.</translation>
         </message>
         <message>
-            <source>Drafting with heads</source>
-            <translation>Entwerfen mit Köpfen</translation>
+            <source>Drafting trees</source>
+            <translation>Vorschlagen von Bäumen</translation>
         </message>
         <message>
             <source>{name} shows no hidden states.</source>
             <translation>{name} zeigt keine verborgenen Zustände.</translation>
         </message>
         <message>
+            <source>Drafting with heads</source>
+            <translation>Entwerfen mit Köpfen</translation>
+        </message>
+        <message>
             <source>its cache cannot be restored</source>
             <translation>sein Cache lässt sich nicht wiederherstellen</translation>
         </message>
         <message>
-            <source>Reading pictures</source>
-            <translation>Bilder zu lesen</translation>
-        </message>
-        <message>
             <source>{name} cannot see.</source>
             <translation>{name} kann nicht sehen.</translation>
+        </message>
+        <message>
+            <source>Reading pictures</source>
+            <translation>Bilder zu lesen</translation>
         </message>
         <message>
             <source>a block of the head ends here</source>
@@ -5825,12 +5762,12 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>dieser Fassung von llama.cpp fehlt die Funktion {name}. Installieren Sie Outrider aus den Quellen (make setup) oder mit einem Installationsprogramm.</translation>
         </message>
         <message>
-            <source>Running GGUF models</source>
-            <translation>Das Ausführen von GGUF-Modellen</translation>
-        </message>
-        <message>
             <source>{folder} has no llama.cpp library that runs on this computer. Reinstall Outrider.</source>
             <translation>{folder} enthält keine llama.cpp-Bibliothek, die auf diesem Computer läuft. Installieren Sie Outrider neu.</translation>
+        </message>
+        <message>
+            <source>Running GGUF models</source>
+            <translation>Das Ausführen von GGUF-Modellen</translation>
         </message>
         <message>
             <source>it does not generate text token by token. Choose a chat or text model.</source>
@@ -6001,12 +5938,12 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>es kann nicht auf {device} verschoben werden ({first_line}).</translation>
         </message>
         <message>
-            <source>The device {name}</source>
-            <translation>Das Gerät {name}</translation>
-        </message>
-        <message>
             <source>this computer has {known}. Choose one of these, or auto.</source>
             <translation>dieser Computer hat {known}. Wählen Sie eines davon oder auto.</translation>
+        </message>
+        <message>
+            <source>The device {name}</source>
+            <translation>Das Gerät {name}</translation>
         </message>
         <message>
             <source>it needs a package that is not installed ({first_line}).</source>
@@ -6337,10 +6274,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Danach: llm -m outrider 'Hallo'. Wo der Server einen Schlüssel will: llm keys set openai</translation>
         </message>
         <message>
-            <source>the answer is not of the form that was asked for</source>
-            <translation>die Antwort hat nicht die verlangte Form</translation>
-        </message>
-        <message>
             <source>Cannot write {path}: {reason}.</source>
             <translation>{path} kann nicht geschrieben werden: {reason}.</translation>
         </message>
@@ -6359,6 +6292,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>{path} is no plain {kind}, or has it in a form of its own. Copy what to set by hand.</source>
             <translation>{path} ist kein einfaches {kind}, oder hat eine eigene Form davon. Übertragen Sie von Hand, was einzustellen ist.</translation>
+        </message>
+        <message>
+            <source>the answer is not of the form that was asked for</source>
+            <translation>die Antwort hat nicht die verlangte Form</translation>
         </message>
         <message>
             <source>The constraint</source>
@@ -7245,18 +7182,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Die Methode {method} braucht andere Köpfe: die von {name} sind für {theirs}.</translation>
         </message>
         <message>
-            <source>The demo at full size needs at least {needed:.1f} GB of memory and disk. Free some, and try again.</source>
-            <translation>Die Demo in voller Größe braucht mindestens {needed:.1f} GB Arbeitsspeicher und Platz auf dem Datenträger. Schaffen Sie Platz, und versuchen Sie es noch einmal.</translation>
-        </message>
-        <message>
-            <source>The grown model needs {needed:.2f} GB and there are {free:.2f} GB free in {folder}. Make room.</source>
-            <translation>Das vergrößerte Modell braucht {needed:.2f} GB, und in {folder} sind {free:.2f} GB frei. Schaffen Sie Platz.</translation>
-        </message>
-        <message>
-            <source>{path} cannot be written: {reason}.</source>
-            <translation>{path} kann nicht geschrieben werden: {reason}.</translation>
-        </message>
-        <message>
             <source>{repository} has no {name} any more.</source>
             <translation>{repository} enthält {name} nicht mehr.</translation>
         </message>
@@ -7265,12 +7190,16 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>{first} ist nicht zu erreichen; {second} wurde gefragt.</translation>
         </message>
         <message>
-            <source>HF_ENDPOINT is no address: {address!r}.</source>
-            <translation>HF_ENDPOINT ist keine Adresse: {address!r}.</translation>
+            <source>MODELSCOPE_DOMAIN is no address: {address!r}.</source>
+            <translation>MODELSCOPE_DOMAIN ist keine Adresse: {address!r}.</translation>
         </message>
         <message>
             <source>search</source>
             <translation>Suche</translation>
+        </message>
+        <message>
+            <source>HF_ENDPOINT is no address: {address!r}.</source>
+            <translation>HF_ENDPOINT ist keine Adresse: {address!r}.</translation>
         </message>
         <message>
             <source>{revision!r} is no revision.</source>
@@ -7279,10 +7208,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>{name!r} is no name of a repository. Write it like OWNER/NAME or OWNER/NAME:Q4_K_M.</source>
             <translation>{name!r} ist kein Name eines Repositorys. Schreiben Sie ihn wie OWNER/NAME oder OWNER/NAME:Q4_K_M.</translation>
-        </message>
-        <message>
-            <source>MODELSCOPE_DOMAIN is no address: {address!r}.</source>
-            <translation>MODELSCOPE_DOMAIN ist keine Adresse: {address!r}.</translation>
         </message>
         <message>
             <source>The server names a file {name!r}, which is no name for a file here. It is left out.</source>
@@ -8105,6 +8030,18 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Die Adresse eines Servers hat kein ? und kein #. Schreiben Sie sie ohne diese.</translation>
         </message>
         <message>
+            <source>A call of {names} was left out: it is not complete.</source>
+            <translation>Ein Aufruf von {names} wurde weggelassen: Er ist nicht vollständig.</translation>
+        </message>
+        <message>
+            <source>a tool call is malformed</source>
+            <translation>ein Werkzeugaufruf hat eine falsche Form</translation>
+        </message>
+        <message>
+            <source>"tool_calls" is no list</source>
+            <translation>„tool_calls“ ist keine Liste</translation>
+        </message>
+        <message>
             <source>a piece of it is no JSON object</source>
             <translation>ein Teil davon ist kein JSON-Objekt</translation>
         </message>
@@ -8119,6 +8056,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>"delta" is no object</source>
             <translation>„delta“ ist kein Objekt</translation>
+        </message>
+        <message>
+            <source>a text in it is something else</source>
+            <translation>ein Text darin ist etwas anderes</translation>
         </message>
         <message>
             <source>Ending a reply at a token</source>
@@ -8175,18 +8116,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>{what}, with a server as the target,</source>
             <translation>{what}, mit einem Server als Zielmodell,</translation>
-        </message>
-        <message>
-            <source>A call of {names} was left out: it is not complete.</source>
-            <translation>Ein Aufruf von {names} wurde weggelassen: Er ist nicht vollständig.</translation>
-        </message>
-        <message>
-            <source>a tool call is malformed</source>
-            <translation>ein Werkzeugaufruf hat eine falsche Form</translation>
-        </message>
-        <message>
-            <source>"tool_calls" is no list</source>
-            <translation>„tool_calls“ ist keine Liste</translation>
         </message>
         <message>
             <source>This server is already asked for a reply. Wait for it, or cancel it.</source>
@@ -8347,10 +8276,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>The server withheld the rest of this reply (content_filter).</source>
             <translation>Der Server hat den Rest dieser Antwort zurückgehalten (content_filter).</translation>
-        </message>
-        <message>
-            <source>a text in it is something else</source>
-            <translation>ein Text darin ist etwas anderes</translation>
         </message>
         <message>
             <source>a probability is not a finite number</source>
