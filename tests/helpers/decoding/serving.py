@@ -10,10 +10,11 @@ from typing import Any
 from engine.config import SamplingConfig
 from engine.decoder import SpeculativeDecoder
 from engine.server.app import make_app
+from engine.server.connection import ConnectionLimits
 from engine.server.engine_thread import EngineThread
 from engine.server.guard import Limits
 from engine.server.interfaces.requests import Defaults
-from engine.server.listen import ConnectionLimits, Listener
+from engine.server.listen import Listener
 from engine.server.registry import ModelRegistry
 from engine.server.streams import ReplyStreams
 
