@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -214,11 +215,12 @@ def test_fifty_thousand_chats_come_beside_a_chat(open_window: OpenWindow, tmp_pa
     used, chat = GapProbe(), window.program.conversations.open
     assert chat is not None
     used.start()
-    for act in (
+    steps: tuple[Callable[[], None], ...] = (
         window.controller.new_chat,
         lambda: window.controller.send("One"),
         lambda: window.controller.open(chat.id),
-    ):
+    )
+    for act in steps:
         act()
         window.qtbot.wait(300)
     campaign.note(chats=count, imported=imported, used=used.report(), memory=f"{_peak() - before} MB more")
