@@ -109,11 +109,9 @@ def build(
     """
     settings = _read_settings(settings_file, models_folder)
     install(app, settings.language)
-    trouble = settings_file.trouble
-    problems = [] if trouble is None else [Problem(trouble_words(trouble))]
+    problems = [Problem(trouble_words(each)) for each in (settings_file.trouble,) if each is not None]
     autosave = Autosave(settings, settings_file)
-    bundled = _or_none(bundled_pair, problems)
-    starters = _or_none(starter_prompts, problems)
+    bundled, starters = _or_none(bundled_pair, problems), _or_none(starter_prompts, problems)
     theme = _build_theme(app, settings, problems)
     autosave.changed.connect(theme.refresh)
     bridge = EngineBridge(loop, trusted=bundled or (), make_decoder=make_decoder)
@@ -131,10 +129,8 @@ def build(
     context = ContextController(loop, bridge, controller, attachments, lambda: window.prompt.question)
     unsent = UnsentTexts(conversations, attachments, controller.waiting, window.prompt.edit.toPlainText)
     documents = ChatDocuments(loop, conversations, attachments, controller)
-    window.prompt.compose = documents.question
-    vectors = DocumentVectors(
-        loop, bridge.embedding, documents, lambda: models.list.models, window.prompt.edit.toPlainText
-    )
+    window.prompt.compose, typed = documents.question, window.prompt.edit.toPlainText
+    vectors = DocumentVectors(loop, bridge.embedding, documents, lambda: models.list.models, typed)
     program = Program(
         settings,
         settings_file,

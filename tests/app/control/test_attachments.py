@@ -259,6 +259,7 @@ def test_pasted_files_are_attached_and_models_are_not(open_window: OpenWindow, n
     data.setUrls([QUrl.fromLocalFile(str(notes))])
     QGuiApplication.clipboard().setMimeData(data)
     window.prompt.edit.paste()
+    QGuiApplication.clipboard().clear()  # Off the screen Qt deletes its contents after Python has ended.
     window.wait(lambda: window.program.attachments.attachments)
     assert window.prompt.edit.toPlainText() == ""
     model = QMimeData()

@@ -82,7 +82,7 @@ def test_what_must_hold_is_seen_and_shown() -> None:
     [
         ("on the card", {"device": "cpu"}, "the card computes"),
         ("on the card", {"own_kernels": True}, "the card computes"),
-        ("on the card", {"noted_difference": 0.0}, "is noted"),
+        ("on the card", {"noted_difference": 0.0}, "is detected"),
         ("on the processor", {"device": "cuda0"}, "beside the card the processor"),
     ],
 )
