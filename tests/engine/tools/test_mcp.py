@@ -223,7 +223,7 @@ def test_nothing_is_started_before_a_tool_is_asked_for() -> None:
 
 KILLED = """
 import os, signal, sys
-from engine import ServerConfig, ToolServers
+from engine.host import ServerConfig, ToolServers
 host = ToolServers().host(ServerConfig("stay", sys.executable, (sys.argv[1], "stay")))
 host.tools()
 print(host.log(), flush=True)

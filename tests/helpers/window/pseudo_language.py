@@ -107,11 +107,13 @@ def speaking_pseudo(app: QApplication) -> Iterator[None]:
     """Speak it, whatever the settings say."""
     translator = PseudoTranslator(app)
     assert app.installTranslator(translator)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bootstrap, "install", lambda *_arguments: None)
-        yield
-    app.removeTranslator(translator)
-    install(app, "en")
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bootstrap, "install", lambda *_arguments: None)
+            yield
+    finally:
+        app.removeTranslator(translator)
+        install(app, "en")
 
 
 def data_of(folder: Path) -> list[str]:

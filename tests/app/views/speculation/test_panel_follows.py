@@ -65,7 +65,7 @@ def test_it_tells_of_the_last_reply_of_a_chat_that_is_opened_again(open_window: 
 
 
 def test_a_chat_without_a_reply_shows_none_while_another_one_is_written(open_window: OpenWindow) -> None:
-    window = open_window(Script("word " * 2_000), settings=FOUR)
+    window = open_window(Script("word " * 250, round_s=0.02), settings=FOUR)
     window.send("One")
     panel, replies = window.main.panel, window.controller.replies
     window.wait(lambda: replies.metrics.rounds > 3)
