@@ -164,6 +164,7 @@ def test_inter_where_no_desktop_has_chosen_a_font(qapp: QApplication) -> None:
 
 
 def test_a_choice_of_theme_is_kept_when_the_system_changes(open_window: OpenWindow) -> None:
+    gc.collect()  # Themes of windows that are gone would hear of it too.
     window = open_window(Script(), settings=Settings(theme="light"))
     QGuiApplication.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Dark)
     assert window.program.theme.tokens == LIGHT
