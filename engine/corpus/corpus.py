@@ -21,6 +21,8 @@ from engine.system.files import private_folder
 
 MOST_BYTES = 256 * 2**20
 """The size of tokens and index together, in memory and on disk; a token takes 12 bytes."""
+LONGEST_TEXT = 2**22
+"""Letters that are read of a text: encoding cannot be cancelled, and takes a second for a million of them."""
 _SUFFIX = ".own"
 _BYTES_A_TOKEN = 12
 _ENOUGH = 2**18
@@ -147,7 +149,7 @@ class Corpus:
                         room -= have[key][1].length + 1
                     else:
                         try:
-                            tokens = encode(read())
+                            tokens = encode(read()[:LONGEST_TEXT])
                         except (OSError, ValueError):
                             continue
                         if len(tokens) + 1 > room:
@@ -173,7 +175,7 @@ class Corpus:
         """
         with self._changing:
             for key, version, read in texts:
-                tokens = encode(read())
+                tokens = encode(read()[:LONGEST_TEXT])
                 if len(tokens) >= self._most:
                     continue
                 wanted = {each: doc for part in self._segments for each, doc in part.documents.items() if each != key}

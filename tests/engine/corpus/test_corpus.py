@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.cancel import CancelToken
-from engine.corpus.corpus import Corpus, files_of
+from engine.corpus.corpus import LONGEST_TEXT, Corpus, files_of
 from engine.errors import Cancelled
 
 
@@ -101,6 +101,19 @@ def test_its_size_is_bounded_and_the_latest_come_first() -> None:
     _hold(corpus, {"new": "n" * 60, "middle": "m" * 30, "old": "o" * 60})
     assert corpus.documents == 2
     assert corpus.tokens == 90
+
+
+def test_of_a_very_long_text_the_beginning_is_read() -> None:
+    lengths: list[int] = []
+
+    def encode(text: str) -> Sequence[int]:
+        lengths.append(len(text))
+        return _encode(text[:10])
+
+    corpus, texts = Corpus(), [("long", "1", lambda: "x" * (LONGEST_TEXT + 1))]
+    corpus.update(texts, encode)
+    corpus.put([("long", "2", lambda: "y" * (LONGEST_TEXT + 1))], encode)
+    assert lengths == [LONGEST_TEXT, LONGEST_TEXT]
 
 
 def test_what_cannot_be_read_is_left_out() -> None:
