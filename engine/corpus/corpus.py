@@ -21,7 +21,7 @@ from engine.system.files import private_folder
 
 MOST_BYTES = 256 * 2**20
 """The size of tokens and index together, in memory and on disk; a token takes 12 bytes."""
-LONGEST_TEXT = 2**22
+LONGEST_TEXT = 2**20
 """Letters that are read of a text: encoding cannot be cancelled, and takes a second for a million of them."""
 _SUFFIX = ".own"
 _BYTES_A_TOKEN = 12
