@@ -163,8 +163,8 @@ def test_inter_where_no_desktop_has_chosen_a_font(qapp: QApplication) -> None:
     assert before.families()[0] == "Inter", "as in these tests"
 
 
+@pytest.mark.qt_log_ignore("caret-", extend=True)  # Themes of other tests, one without icons, hear of it too.
 def test_a_choice_of_theme_is_kept_when_the_system_changes(open_window: OpenWindow) -> None:
-    gc.collect()  # Themes of windows that are gone would hear of it too.
     window = open_window(Script(), settings=Settings(theme="light"))
     QGuiApplication.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Dark)
     assert window.program.theme.tokens == LIGHT
