@@ -35,7 +35,7 @@ class _Running:
     conversation: Conversation | None
     job: Job[ToolOutput]
     then: Callable[[], object] = lambda: None
-    """What comes once it was cancelled."""
+    """Called when the cancelled call has ended."""
 
 
 class CallRounds(QObject):

@@ -172,7 +172,7 @@ _VECTORS = """
 ALTER TABLE documents ADD COLUMN vectors BLOB NOT NULL DEFAULT x'';
 ALTER TABLE documents ADD COLUMN vectors_of TEXT NOT NULL DEFAULT '';
 """
-"""What an embedding model, which is named, made of the parts of a document: it can be computed again."""
+"""Vectors of a document's parts, with the embedding model that made them; they can be computed again."""
 _FIRST_CHECKSUMS = (
     ("conversations", "id", "title_checksum = checksum(id, title), settings_checksum = checksum(id, settings)"),
     (

@@ -72,13 +72,13 @@ class Collected:
 
     @property
     def records(self) -> int:
-        """Return how many records there are."""
+        """Return the number of records."""
         last = self.replies[-1] if self.replies else None
         return 0 if last is None else last.first + last.count
 
     @property
     def learned(self) -> int:
-        """Return how many places a head learns from: those of replies that are not held out."""
+        """Return the number of places that a head learns from: those of replies that are not held out."""
         return sum(reply.learned for reply in self.replies if not reply.held)
 
     def add(self, records: NDArray[Any], number: int, *, held: bool, greedy: bool) -> None:

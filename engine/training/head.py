@@ -362,7 +362,7 @@ def layers_read(states: HiddenStates | None, name: str) -> tuple[int, ...]:
 
 
 def _describe(head: TrainedHead, name: str, own: str | None) -> str:
-    """Return what the file says of its head."""
+    """Describe a head for its file's metadata: data, tokens, steps, hours, acceptance by depth."""
     shares = ", ".join(f"{share:.2f}" for share in head.acceptance)
     asked = "the questions that come with Outrider" if own is None else "a person's own questions"
     return (

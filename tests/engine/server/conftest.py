@@ -11,7 +11,7 @@ from helpers.models.pairs import open_files
 
 @pytest.fixture(scope="module")
 def decoder() -> Iterator[SpeculativeDecoder]:
-    """What a server of these tests has, where a file has no other."""
+    """Load the bundled pair, which these servers have where a file has no other."""
     with open_files(*bundled_pair()) as loaded:
         yield loaded
 

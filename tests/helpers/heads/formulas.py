@@ -1,4 +1,4 @@
-"""What heads and models are made of, in plain float32 numpy and without a cache."""
+"""Formulas of heads and models, in plain float32 numpy and without a cache."""
 
 from collections.abc import Sequence
 from pathlib import Path

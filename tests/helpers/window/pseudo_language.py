@@ -117,7 +117,7 @@ def speaking_pseudo(app: QApplication) -> Iterator[None]:
 
 
 def data_of(folder: Path) -> list[str]:
-    """Return what is no text of ours, as regular expressions: names, data of the program, a folder of tests."""
+    """Return regular expressions for texts that are not ours: names, data of the program, a folder of tests."""
     # What a model is asked to begin with is in the language of the bundled pair, and may be cut.
     prompts = [re.escape(starter.prompt) for starter in starter_prompts()]
     cut = r"(?:" + "|".join(re.escape(starter.prompt[:12]) for starter in starter_prompts()) + r").*…"

@@ -1,4 +1,4 @@
-"""What every kind of draft head does: chains and trees of the target's own text, by the formulas of the papers."""
+"""Every kind of draft head proposes chains and trees by its paper's formulas; the text stays the target's own."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

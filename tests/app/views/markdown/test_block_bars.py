@@ -1,4 +1,4 @@
-"""What can be done with a table and with code: sorted, scrolled sideways, numbered, drawn."""
+"""Tables are sorted, copied and scrolled sideways; code is numbered, saved and drawn."""
 
 import pytest
 from PySide6.QtGui import QGuiApplication

@@ -563,7 +563,7 @@ def test_a_program_that_lacks_parts(open_window: OpenWindow) -> None:
 
 @pytest.fixture
 def parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the parts of the program and their licences are called is their own affair; links open nothing."""
+    """Names of components and licences are not translated; links open nothing."""
     part = Component("zz", "1", "zzz", "", ())
     monkeypatch.setattr(app.views.window.about, "components", lambda: (part,))
     monkeypatch.setattr(app.views.window.about, "versions", lambda: [("zz", "1")])
