@@ -29,9 +29,9 @@ from .decoder import SpeculativeDecoder as SpeculativeDecoder
 from .decoder import load as load
 from .documents.document import Document as Document
 from .documents.document import Section as Section
-from .documents.give import GivenDocuments as GivenDocuments
 from .documents.picture import read_picture as read_picture
 from .documents.read import read_document as read_document
+from .documents.retrieval import GivenDocuments as GivenDocuments
 from .drafting.base import Draft as Draft
 from .drafting.base import Drafter as Drafter
 from .drafting.base import DrafterContext as DrafterContext

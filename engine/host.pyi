@@ -24,8 +24,6 @@ from .documents.document import LARGEST_DOCUMENT as LARGEST_DOCUMENT
 from .documents.find import FoundPart as FoundPart
 from .documents.find import PartIndex as PartIndex
 from .documents.find import with_neighbours as with_neighbours
-from .documents.give import ReadyDocument as ReadyDocument
-from .documents.give import ReadyDocuments as ReadyDocuments
 from .documents.parts import parts_of as parts_of
 from .documents.picture import looks_like_picture as looks_like_picture
 from .documents.picture import picture_part as picture_part
@@ -36,6 +34,8 @@ from .documents.quoted import read_quoted as read_quoted
 from .documents.read import page_picture as page_picture
 from .documents.repeated import Repeated as Repeated
 from .documents.repeated import find_repeated as find_repeated
+from .documents.retrieval import ReadyDocument as ReadyDocument
+from .documents.retrieval import ReadyDocuments as ReadyDocuments
 from .documents.vectors import PartVectors as PartVectors
 from .documents.vectors import vector_of as vector_of
 from .documents.vectors import vectors_of as vectors_of

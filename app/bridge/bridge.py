@@ -22,8 +22,8 @@ from app.bridge.job import AS_ASKED, FolderListing, Job, LoadWay
 from app.bridge.responders import Responders
 from app.bridge.worker import Worker
 from app.state.chat.context_use import TokenCount
+from app.state.chat.messages import question_messages
 from app.state.chat.road import Pieces
-from app.state.chat.said import asked_messages
 from app.state.chat.trace import TOP, TokenTrace
 from app.state.compare.compare import CompareProgress, CompareRequest
 from app.state.compare.race import RaceMark
@@ -173,15 +173,15 @@ class EngineBridge(Responders):
         `tools`: those that the model may call; none with a constraint.
         """
         self._events.clear()
-        asked = GenerationChoice() if choice is None else choice
+        choice = GenerationChoice() if choice is None else choice
         extra = {"prefix": prefix, "forced": forced, "prediction": prediction}
         begun = {name: each for name, each in extra.items() if each}
 
         def work(cancel: CancelToken) -> GenerationResult:
-            options = asked.options(lookahead if self._remote is None else "auto") | begun
+            options = choice.options(lookahead if self._remote is None else "auto") | begun
             if tools and "constraint" not in options:
                 options["tools"] = tools
-            return self._reply(messages, options, asked, cancel)
+            return self._reply(messages, options, choice, cancel)
 
         return self._worker.submit(Job(self._loop, work))
 
@@ -380,7 +380,7 @@ class EngineBridge(Responders):
 
         Raises ModelNotLoaded, ChatTemplateFailed, TextNotEncodable, Cancelled.
         """
-        asked = GenerationChoice() if choice is None else choice
+        choice = GenerationChoice() if choice is None else choice
 
         def work(cancel: CancelToken) -> TokenCount:
             if self._now is None:
@@ -389,9 +389,9 @@ class EngineBridge(Responders):
             for text in texts:
                 counts.append(self._size_of(text))
                 cancel.check()
-            pictured, most = self.pictured(asked.messages(messages)), asked.max_tokens
-            offered = () if asked.schema.strip() else tools
-            fit = answering.fit(pictured, max_tokens=most, tools=offered, cancel=cancel, **asked.thinking_options)
+            pictured, most = self.pictured(choice.messages(messages)), choice.max_tokens
+            offered = () if choice.schema.strip() else tools
+            fit = answering.fit(pictured, max_tokens=most, tools=offered, cancel=cancel, **choice.thinking_options)
             return TokenCount(fit, tuple(counts))
 
         return self._counter.submit(Job(self._loop, work))
@@ -523,7 +523,7 @@ class EngineBridge(Responders):
 
     def _size_of(self, text: str) -> int:
         """Return the tokens of a file in a question: of its text, or of the picture that it stands for."""
-        pictures = [part for message in self.pictured(asked_messages(text)) for part in message.pictures]
+        pictures = [part for message in self.pictured(question_messages(text)) for part in message.pictures]
         if pictures and self._remote is None and self._decoder.sees:
             return sum(self._decoder.count_picture(each.url) for each in pictures)
         return int(self._answering.count(text))
@@ -574,8 +574,8 @@ def race(
 def rehearse(decoder: SpeculativeDecoder, prompt: str, cancel: CancelToken) -> TokenTrace:
     """Return the record of a reply that is written now, to be played as a replay. Raises Cancelled."""
     trace, names = TokenTrace(), dict[int, str]()
-    asked = [Message("user", prompt)]
-    for event in decoder.stream(asked, lookahead=_SHOWN_LOOKAHEAD, max_tokens=_SHOWN_TOKENS, cancel=cancel):
+    question = [Message("user", prompt)]
+    for event in decoder.stream(question, lookahead=_SHOWN_LOOKAHEAD, max_tokens=_SHOWN_TOKENS, cancel=cancel):
         if isinstance(event, TokenEvent):
             names[event.token] = decoder.token_text(event.token)
             trace.add(event, names)

@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.state.chat.attachments import MOST, Attachment, NotAttached, plain_name
 from app.state.chat.documents import attached, read_data, read_file
-from app.state.chat.held_document import HeldDocument
+from app.state.chat.stored_documents import ChatDocument
 from app.system.log_file import note_error
 
 
@@ -47,7 +47,7 @@ class Attachments(QObject):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
         self._loop = loop
-        self.own_name: Callable[[object, HeldDocument], HeldDocument] = lambda _chat, held: held
+        self.own_name: Callable[[object, ChatDocument], ChatDocument] = lambda _chat, held: held
         self.sees: Callable[[], bool] = lambda: False
         self._chat: object = None
         self._files: list[_File] = []
@@ -101,7 +101,7 @@ class Attachments(QObject):
         self._files += [each for each in self._reading if each.chat is chat]
         self.changed.emit()
 
-    def hold(self, held: Mapping[str, HeldDocument]) -> None:
+    def hold(self, held: Mapping[str, ChatDocument]) -> None:
         """Hold these documents of the chat where files are known by their names alone: drafts that come back."""
         for each in self._files:
             if each.found is not None and each.found.held is None and each.name in held:

@@ -91,7 +91,7 @@ class CallRounds(QObject):
 
         `fresh`: it has just been written; a call found in a stored chat never runs without a question.
         """
-        calls = open_calls(exchange.said)
+        calls = open_calls(exchange.reply_messages)
         if not calls:
             self._show(exchange, None)
             if exchange.calls and fresh:
@@ -99,7 +99,7 @@ class CallRounds(QObject):
             return
         toolbox = self._desk.toolbox(conversation)
         planned = planned_calls(Message("assistant", [calls[0]]), toolbox, self._before(exchange, conversation))[0]
-        made = self._made(exchange, conversation) + results_in(exchange.said)
+        made = self._made(exchange, conversation) + results_in(exchange.reply_messages)
         limit = self._desk.choice.limit * (1 + self._more.get(exchange.reply_id, 0))
         if planned.tool is None:
             if fresh:
@@ -124,7 +124,7 @@ class CallRounds(QObject):
     ) -> None:
         """Allow the call that waits, or refuse it. `changed`: arguments in place of those that the model gave."""
         question = exchange.tools
-        calls = open_calls(exchange.said)
+        calls = open_calls(exchange.reply_messages)
         if not calls or self.is_running(exchange) or question is None or question.stage != "asking":
             return
         toolbox = self._desk.toolbox(conversation)
@@ -162,7 +162,7 @@ class CallRounds(QObject):
 
     def settle(self, exchange: Exchange, conversation: Conversation | None) -> None:
         """Mark the waiting calls as not run, so that the conversation can go on without them."""
-        waiting = open_calls(exchange.said)
+        waiting = open_calls(exchange.reply_messages)
         for call in waiting:
             self._keep(exchange, conversation, result_message(call, ToolOutput(_NOT_RUN, is_error=True)))
         if waiting:
@@ -228,7 +228,7 @@ class CallRounds(QObject):
         output: ToolOutput,
         pictures: tuple[str, ...] = (),
     ) -> None:
-        text, (made, *_) = output.text, open_calls(exchange.said)
+        text, (made, *_) = output.text, open_calls(exchange.reply_messages)
         if made.arguments != call.arguments:
             text = f"{_CHANGED} {call.arguments_json}\n{text}"
         message = result_message(call, ToolOutput(text, output.is_error, pictures))
@@ -237,7 +237,7 @@ class CallRounds(QObject):
         self.go_on(exchange, conversation)
 
     def _keep(self, exchange: Exchange, conversation: Conversation | None, result: Message) -> None:
-        exchange.said = (*exchange.said, result)
+        exchange.reply_messages = (*exchange.reply_messages, result)
         self._messages.keep_results(conversation, exchange)
         self.changed.emit(exchange)
 

@@ -36,9 +36,9 @@ from app.state.chat.intents import (
     Regenerate,
     ShowVersion,
 )
+from app.state.chat.messages import reply_messages
 from app.state.chat.pictures import told_pictures
 from app.state.chat.road import Pieces, Road, steer, take_road
-from app.state.chat.said import reply_messages
 from app.state.chat.tool_use import results_in
 from app.state.chat.transcript import Entry, Exchange, Problem, Transcript, answered
 from app.state.conversations.conversation import Conversation
@@ -47,7 +47,7 @@ from app.state.models.selection import Selection
 from app.state.models.targets import Server
 from app.state.speculation.metrics import Metrics
 from app.store.errors import StoreError
-from app.store.other_programs import Brought
+from app.store.other_programs import ImportReport
 from app.system.translation import say_error
 from app.words.damage import damage_words
 from engine import Message
@@ -114,7 +114,7 @@ class ChatController(QObject):
         conversations.failed.connect(self.report)
         conversations.removed.connect(self._removed)
         conversations.files.imported.connect(self._show_imported)
-        conversations.files.brought.connect(self._take_brought)
+        conversations.files.chats_imported.connect(self._take_chats)
         conversations.files.activity_changed.connect(self.activity_changed)
 
     @property
@@ -185,14 +185,14 @@ class ChatController(QObject):
         self._show_open_calls()
         self._note_queue()
 
-    def _take_brought(self, brought: Brought) -> None:
+    def _take_chats(self, report: ImportReport) -> None:
         """List chats of another program, and show the only one."""
-        self.conversations.take_brought(brought)
+        self.conversations.take_chats(report)
         shown = self.conversations.open
-        if shown is not None and any(each is shown for each, *_ in brought.in_use):
+        if shown is not None and any(each is shown for each, *_ in report.in_use):
             self._show(shown)
-        if brought.only is not None:
-            self.open(brought.only.id)
+        if report.only is not None:
+            self.open(report.only.id)
 
     def report(self, problem: Problem) -> None:
         """Show a problem that belongs to no question."""
@@ -250,11 +250,11 @@ class ChatController(QObject):
             return None
         entries = [each for each in self.transcript.entries if isinstance(each, Exchange)]
         last = bool(entries) and entries[-1].shown == text
-        asked = self.tr("Rewrite your last answer, all of it. Change only this:") if last else ""
-        asked = asked or self.tr("Write this text again, all of it. Change only this:")
+        wish = self.tr("Rewrite your last answer, all of it. Change only this:") if last else ""
+        wish = wish or self.tr("Write this text again, all of it. Change only this:")
         fence = "~" * max(3, 1 + max(map(len, re.findall("~+", text)), default=0))
         quoted = "" if last else f"\n\n{fence}\n{text.rstrip()}\n{fence}"
-        exchange = self.transcript.ask(f"{asked} {what.strip()}{quoted}")
+        exchange = self.transcript.ask(f"{wish} {what.strip()}{quoted}")
         pending = self._make_pending(exchange, self._keep_question(exchange))
         pending.prediction = text[:_MOST_PREDICTED]
         self.entry_added.emit(exchange)
@@ -420,8 +420,8 @@ class ChatController(QObject):
 
     def last_question(self) -> str:
         """Return the last question of this chat, without its pictures; empty if there is none."""
-        asked = [entry.question for entry in self.transcript if isinstance(entry, Exchange) and entry.question]
-        return told_pictures(asked[-1]) if asked else ""
+        questions = [entry.question for entry in self.transcript if isinstance(entry, Exchange) and entry.question]
+        return told_pictures(questions[-1]) if questions else ""
 
     # A reply ----------------------------------------------------------------------------------------------------------
 
@@ -466,7 +466,7 @@ class ChatController(QObject):
             self.transcript.messages_for(exchange, begun=road is None) if messages is None else messages,
             chosen.lookahead,
             chosen.files,
-            self.choices.asked(chosen),
+            self.choices.for_selection(chosen),
             prefix=() if road is None else road.prefix,
             forced=() if road is None else road.forced,
             ready=self._find_tools,
@@ -537,12 +537,12 @@ class ChatController(QObject):
 
     def _calls_before(self, exchange: Exchange, conversation: Conversation | None) -> int:
         """Count the calls for the question of an exchange, in those before it."""
-        return sum(results_in(each.said) for each in self._goes_on_from(exchange, conversation))
+        return sum(results_in(each.reply_messages) for each in self._goes_on_from(exchange, conversation))
 
     def _said_before(self, exchange: Exchange, conversation: Conversation | None) -> Sequence[Message]:
         """Return the reply that an exchange goes on from, with its calls and results."""
         above = next(self._goes_on_from(exchange, conversation), None)
-        return () if above is None else reply_messages(above.reply, above.said)
+        return () if above is None else reply_messages(above.reply, above.reply_messages)
 
     def _goes_on_from(self, exchange: Exchange, conversation: Conversation | None) -> Iterator[Exchange]:
         """Yield the exchanges with calls for the same question before this one, the last one first."""

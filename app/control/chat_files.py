@@ -27,7 +27,7 @@ from app.state.conversations.other_programs.find import is_source
 from app.state.conversations.stored import exchanges
 from app.store.conversations import ConversationStore
 from app.store.errors import StoreError
-from app.store.other_programs import Brought
+from app.store.other_programs import ImportReport
 from app.system.translation import say_error
 from engine import Cancelled, CancelToken
 
@@ -36,7 +36,7 @@ _STEPS = 100
 _WRITE_S = 10.0
 """The seconds for a file that is being written when the window closes."""
 _Kind = Literal["importing", "exporting"]
-_Found = tuple[Conversation, list[Exchange]] | Brought | Problem | None
+_Found = tuple[Conversation, list[Exchange]] | ImportReport | Problem | None
 """The outcome of a file; None: it was written, or cancelled."""
 
 
@@ -52,13 +52,13 @@ class ChatFiles(QObject):
     """Read files, store their contents and hand them over when complete; write files.
 
     Attribute: activity (the current work on a file).
-    Signals: activity_changed(), imported(Conversation, list[Exchange]) (the path through it), brought(Brought) (chats
-    of another program), exported(name) (of the file), failed(Problem).
+    Signals: activity_changed(), imported(Conversation, list[Exchange]) (the path through it),
+    chats_imported(ImportReport) (chats of another program), exported(name) (of the file), failed(Problem).
     """
 
     activity_changed = Signal()
     imported = Signal(object, object)
-    brought = Signal(object)
+    chats_imported = Signal(object)
     exported = Signal(str)
     failed = Signal(object)
 
@@ -152,8 +152,8 @@ class ChatFiles(QObject):
         self._show(Activity())
         if isinstance(found, Problem):
             self.failed.emit(found)
-        elif isinstance(found, Brought):
-            self.brought.emit(found)
+        elif isinstance(found, ImportReport):
+            self.chats_imported.emit(found)
         elif found is not None:
             self.imported.emit(*found)
         elif job.kind == "exporting" and not self._cancelled.cancelled:
@@ -175,7 +175,7 @@ def _no_collections() -> Iterator[None]:
 def _import(store: ConversationStore, path: Path, note: Note, cancel: CancelToken) -> _Found:
     if is_source(path) is not False:
         with contextlib.suppress(NotOfOthers):
-            return store.bring(path, note, cancel)
+            return store.import_chats(path, note, cancel)
     with _no_collections():
         conversation = store.import_file(path, note)
         return conversation, exchanges(conversation)

@@ -50,7 +50,7 @@ class Choices(QObject):
         self._build()
         conversations.open_changed.connect(self._opened)
 
-    def asked(self, selection: Selection) -> GenerationChoice:
+    def for_selection(self, selection: Selection) -> GenerationChoice:
         """Return `own` with the draft that is chosen: none, or the text so far, decides the method."""
         method = selection.method or self.own.method
         if method in NEEDS_DRAFT and not selection.sources:
@@ -62,7 +62,7 @@ class Choices(QObject):
     def applied(self, selection: Selection) -> Selection:
         """Return the choice with the lookahead that the next reply really uses."""
         has_draft = bool(selection.sources)
-        lookahead = self.asked(selection).lookahead_for(selection.lookahead, has_draft=has_draft)
+        lookahead = self.for_selection(selection).lookahead_for(selection.lookahead, has_draft=has_draft)
         return selection if lookahead == selection.lookahead else replace(selection, lookahead=lookahead)
 
     def choose(self, choice: GenerationChoice) -> None:

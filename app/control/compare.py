@@ -294,5 +294,5 @@ class CompareController(QObject):
                 self._drawn.append(mail[1])
             elif self.runs[kind].status in ("asking", "loading"):
                 # It does not load before the user has answered, elsewhere.
-                asked = self._models.loader.state.stage == "asking"
-                self._note_wait(kind, "asking" if asked else "loading")
+                asking = self._models.loader.state.stage == "asking"
+                self._note_wait(kind, "asking" if asking else "loading")

@@ -15,7 +15,7 @@ from app.control.chat import ChatController
 from app.control.problems import describe
 from app.control.replies import PendingReply
 from app.state.chat.context_use import ContextUse, TokenCount, use_of
-from app.state.chat.said import asked_messages
+from app.state.chat.messages import question_messages
 from app.state.chat.transcript import answered
 from app.state.models.targets import Target
 from engine import Cancelled, EngineError, Message
@@ -157,9 +157,9 @@ class ContextController(QObject):
             if state is not self._state:
                 return
             self._history = history
-            asked = asked_messages(self._typed())
+            typed = question_messages(self._typed())
             # Nothing typed is no question: the chat is as it was said so far.
-            messages, asks = (*history, *asked), any(each.content for each in asked)
+            messages, asks = (*history, *typed), any(each.content for each in typed)
             messages = messages if asks or not history else history
         tools = self._controller.tools.functions() if pending is None else pending.tools
         job = self._job = self._bridge.count_tokens(messages, uncounted, choice, tools)

@@ -26,7 +26,7 @@ from app.state.settings.project import ProjectChoice
 from app.store.conversations import ConversationStore
 from app.store.errors import ChangeRefused, StoreError, StoreRestored
 from app.store.memory import MemoryStore
-from app.store.other_programs import Brought
+from app.store.other_programs import ImportReport
 from app.store.search import SearchHit
 from app.store.store import Store
 from app.system.log_file import LOGGER
@@ -506,11 +506,11 @@ class ConversationController(QObject):
         self._show_list()
         self._mark(found)
 
-    def take_brought(self, brought: Brought) -> None:
+    def take_chats(self, report: ImportReport) -> None:
         """List the chats of another program that were imported, and bring those up to date that are in use."""
-        self._summaries |= {each.id: each for each in (*brought.summaries, *brought.grown)}
-        self.projects |= {each.id: each for each in brought.projects}
-        for conversation, messages, imported in brought.in_use:
+        self._summaries |= {each.id: each for each in (*report.summaries, *report.grown)}
+        self.projects |= {each.id: each for each in report.projects}
+        for conversation, messages, imported in report.in_use:
             self.store.grow(conversation, messages, imported.traces)
             if conversation.id in self._summaries:
                 self._summaries[conversation.id] = conversation.summary()

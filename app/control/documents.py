@@ -17,7 +17,7 @@ from app.control.chat import ChatController
 from app.control.conversations import ConversationController
 from app.state.chat.attachments import Attachment
 from app.state.chat.documents import DEFAULT_ROOM, compose
-from app.state.chat.held_document import HeldDocument
+from app.state.chat.stored_documents import ChatDocument
 from app.state.chat.transcript import Exchange
 from app.state.conversations.conversation import Conversation
 from app.store.conversations import ConversationStore
@@ -50,8 +50,8 @@ class ChatDocuments(QObject):
         controller: ChatController,
     ) -> None:
         super().__init__()
-        self.held: dict[str, HeldDocument] = {}
-        self.shared: dict[str, HeldDocument] = {}
+        self.held: dict[str, ChatDocument] = {}
+        self.shared: dict[str, ChatDocument] = {}
         self.room = DEFAULT_ROOM
         self._loop = loop
         self._conversations = conversations
@@ -86,7 +86,7 @@ class ChatDocuments(QObject):
         given = self._controller.transcript.sources_for(None) if self.held or self.shared else ()
         return compose(typed, files, self.held, given, self.room, self._asked)
 
-    def of(self, name: str) -> HeldDocument | None:
+    def of(self, name: str) -> ChatDocument | None:
         """Return a document of the chat or of its project."""
         return self.held.get(name) or self.shared.get(name)
 
@@ -128,7 +128,7 @@ class ChatDocuments(QObject):
             self._pictures.appendleft((number, found))
         return found
 
-    def keep_vectors(self, held: HeldDocument, vectors: bytes, model: str) -> None:
+    def keep_vectors(self, held: ChatDocument, vectors: bytes, model: str) -> None:
         """Store a document's vectors from an embedding model, if it is still on the screen."""
         for chat, documents in ((self._chat, self.held), (self._project, self.shared)):
             if documents.get(held.document.name) is held:
@@ -140,7 +140,7 @@ class ChatDocuments(QObject):
     def _store(self) -> ConversationStore:
         return self._conversations.store
 
-    def _own_name(self, chat: object, document: HeldDocument) -> HeldDocument:
+    def _own_name(self, chat: object, document: ChatDocument) -> ChatDocument:
         """Return a document under a name that no other document of its chat has; the same document keeps its name."""
         name = PurePath(document.document.name)
         taken = self.shared | self.held if chat is self._chat else {}
@@ -211,12 +211,12 @@ class ChatDocuments(QObject):
         if not self._loading:
             return
 
-        def work() -> tuple[list[HeldDocument], list[HeldDocument], ReadyDocuments | None]:
+        def work() -> tuple[list[ChatDocument], list[ChatDocument], ReadyDocuments | None]:
             shared = _read(store, project) if others else []
-            asked = ReadyDocuments(each.ready for each in shared) if shared else None
-            return _read(store, chat) if own else [], shared, asked
+            ready = ReadyDocuments(each.ready for each in shared) if shared else None
+            return _read(store, chat) if own else [], shared, ready
 
-        def done(found: tuple[list[HeldDocument], list[HeldDocument], ReadyDocuments | None] | None) -> None:
+        def done(found: tuple[list[ChatDocument], list[ChatDocument], ReadyDocuments | None] | None) -> None:
             if token is not self._token:
                 return
             self._loading = ()
@@ -246,9 +246,9 @@ class ChatDocuments(QObject):
         threading.Thread(target=run, name="outrider-documents", daemon=True).start()
 
 
-def _read(store: ConversationStore, conversation: Conversation | None) -> list[HeldDocument]:
+def _read(store: ConversationStore, conversation: Conversation | None) -> list[ChatDocument]:
     found = []
     for kept in store.load_documents(conversation):
         with contextlib.suppress(ValueError):
-            found.append(HeldDocument.of(kept.read(), kept))
+            found.append(ChatDocument.of(kept.read(), kept))
     return found

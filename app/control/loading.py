@@ -23,12 +23,12 @@ class Loader(QObject):
         failed (too large) --accept--> may be loaded all the same
 
     Attributes: state; job (the running load, or None); asks (True if a user is there to be asked).
-    Signals: began() (a load was passed to the engine, or waits for an answer), asked() (the question to the user
-    changed or was withdrawn: see `state`).
+    Signals: began() (a load was passed to the engine, or waits for an answer), question_changed() (the question to the
+    user changed or was withdrawn: see `state`).
     """
 
     began = Signal()
-    asked = Signal()
+    question_changed = Signal()
 
     def __init__(self, bridge: EngineBridge, models: ModelList) -> None:
         super().__init__()
@@ -194,7 +194,7 @@ class Loader(QObject):
     def _enter(self, state: LoadState) -> None:
         before, self.state = self.state, state
         if _question(before) != _question(state):
-            self.asked.emit()
+            self.question_changed.emit()
 
 
 def _question(state: LoadState) -> object:

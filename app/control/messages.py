@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.control.conversations import ConversationController
-from app.state.chat.said import edited
+from app.state.chat.messages import edited
 from app.state.chat.transcript import Exchange
 from app.state.conversations.conversation import Conversation
 from app.state.conversations.stored import models, stats_to_kept
@@ -36,15 +36,17 @@ class KeptMessages:
 
     def ask_in_other_words(self, conversation: Conversation, question: int, text: str) -> int:
         """Keep another version of a question beside it; return its id."""
-        asked, text = conversation[question], text.strip("\n")
-        said = edited(asked.said, text)
-        return self._store.ask(conversation, text, asked.parent, first=asked.parent is None, said=said).id
+        before, text = conversation[question], text.strip("\n")
+        messages = edited(before.messages, text)
+        return self._store.ask(conversation, text, before.parent, first=before.parent is None, messages=messages).id
 
     def show(self, conversation: Conversation, question: int) -> Exchange:
         """Show the branch of a question; return an exchange that is to have its next reply."""
         self._store.choose(conversation, question)
         message = conversation[question]
-        exchange = Exchange(message.text, question_id=question, created=message.created, asked=message.said)
+        exchange = Exchange(
+            message.text, question_id=question, created=message.created, question_messages=message.messages
+        )
         exchange.question_branch = conversation.branch(question)
         if message.damaged:
             exchange.damaged = frozenset({"question"})
@@ -126,5 +128,5 @@ class KeptMessages:
             stats=stats_to_kept(exchange),
             finish_reason=exchange.finish_reason,
             problem=None if exchange.problem is None else exchange.problem.text,
-            said=exchange.said,
+            messages=exchange.reply_messages,
         )

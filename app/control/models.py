@@ -73,7 +73,7 @@ class ModelController(QObject):
         self._folders.found.connect(self._found)
         self.loader = Loader(bridge, models)
         self.loader.began.connect(self.working)
-        self.loader.asked.connect(self._ask)
+        self.loader.question_changed.connect(self._ask)
         self._memory = ModelMemory(models, settings)
         self._bridge = bridge
         self._tasks = Tasks(loop)

@@ -16,7 +16,7 @@ from app.control.documents import ChatDocuments
 from app.control.models import ModelController
 from app.state.chat.attachments import plain_name
 from app.state.chat.documents import TEXTS
-from app.state.chat.kept_document import KeptDocument
+from app.state.chat.stored_documents import StoredDocument
 from app.state.conversations.conversation import Conversation
 from app.state.models.selection import Selection
 from app.state.settings.project import ProjectChoice
@@ -285,7 +285,7 @@ def _read(
         try:
             document = read_document(path, name)
             source = path.read_bytes() if document.kind == "PDF" else b""
-            store.save_document(project, KeptDocument.of(document, source))
+            store.save_document(project, StoredDocument.of(document, source))
         except DocumentRefused as error:
             refused.append((name, error.reason))
         except OSError as error:

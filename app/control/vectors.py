@@ -12,8 +12,8 @@ from PySide6.QtCore import QObject, QTimer
 from app.bridge.embedding import Embedding
 from app.bridge.tasks import Tasks
 from app.control.documents import ChatDocuments
-from app.state.chat.held_document import HeldDocument
 from app.state.chat.pictures import KIND
+from app.state.chat.stored_documents import ChatDocument
 from app.system.log_file import note_error
 from engine import EngineError, ModelFile
 from engine.host import PartVectors
@@ -78,11 +78,11 @@ class DocumentVectors(QObject):
         self._timer.stop()
         self._tasks.cancel()
 
-    def _held(self) -> list[HeldDocument]:
+    def _held(self) -> list[ChatDocument]:
         documents = self._documents
         return [each for each in (*documents.held.values(), *documents.shared.values()) if each.document.kind != KIND]
 
-    async def _compute(self, model: ModelFile, held: HeldDocument) -> None:
+    async def _compute(self, model: ModelFile, held: ChatDocument) -> None:
         name = f"{model.path.name} {model.size_bytes}"
         ready, kept = held.ready, held.kept
         try:

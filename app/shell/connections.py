@@ -28,7 +28,7 @@ from app.state.chat.transcript import Problem
 from app.state.compare.compare import CompareKind
 from app.state.models.names import label
 from app.state.models.targets import Server
-from app.store.other_programs import Brought
+from app.store.other_programs import ImportReport
 from app.system.resources import ResourceDamaged, starter_prompts
 from app.system.single_instance import Call
 from app.system.translation import say
@@ -173,7 +173,7 @@ def _connect_conversations(program: Program) -> None:
     conversations.messages_restored.connect(lambda: _offer_more(program))
     conversations.trouble.connect(lambda problem: window.notice.show_trouble(problem.text))
     conversations.files.failed.connect(lambda problem: _tell_failed_file(program, problem))
-    conversations.files.brought.connect(lambda brought: _tell_brought(program, brought))
+    conversations.files.chats_imported.connect(lambda report: _tell_imported(program, report))
     words = window.tr("Exported as {name}")
     conversations.files.exported.connect(lambda name: window.notice.show_good_news(words.format(name=name)))
     conversations.saving_again.connect(lambda: window.notice.show_good_news(window.tr("All changes are saved again.")))
@@ -185,23 +185,23 @@ def _offer_more(program: Program) -> None:
         program.window.notice.show_offer(program.window.tr("Deleted"), program.window.tr("Undo"))
 
 
-def _tell_brought(program: Program, brought: Brought) -> None:
+def _tell_imported(program: Program, report: ImportReport) -> None:
     """Report the result of an import."""
     window, texts = program.window, list[str]()
-    grown = len(brought.grown) + len(brought.in_use)
-    if brought.summaries or not (brought.known or brought.damaged or grown):
-        texts.append(window.tr("%n chat(s) imported.", "", len(brought.summaries)))
-    texts += [window.tr("Project “{title}” imported.").format(title=each.title) for each in brought.projects]
+    grown = len(report.grown) + len(report.in_use)
+    if report.summaries or not (report.known or report.damaged or grown):
+        texts.append(window.tr("%n chat(s) imported.", "", len(report.summaries)))
+    texts += [window.tr("Project “{title}” imported.").format(title=each.title) for each in report.projects]
     if grown:
         texts.append(window.tr("%n chat(s) brought up to date.", "", grown))
-    if brought.known:
-        texts.append(window.tr("%n chat(s) were here already.", "", brought.known))
-    if not brought.damaged:
+    if report.known:
+        texts.append(window.tr("%n chat(s) were here already.", "", report.known))
+    if not report.damaged:
         window.notice.show_good_news(" ".join(texts))
         return
-    texts.append(window.tr("%n chat(s) could not be read:", "", brought.damaged))
-    named = (f"{name} ({say(reason)})" for name, reason in brought.refused[:_MOST_REFUSED])
-    texts.append("; ".join(named) + (" …" if brought.damaged > _MOST_REFUSED else ""))
+    texts.append(window.tr("%n chat(s) could not be read:", "", report.damaged))
+    named = (f"{name} ({say(reason)})" for name, reason in report.refused[:_MOST_REFUSED])
+    texts.append("; ".join(named) + (" …" if report.damaged > _MOST_REFUSED else ""))
     window.notice.show_trouble(" ".join(texts))
 
 

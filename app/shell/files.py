@@ -52,8 +52,8 @@ def export_everything(program: Program) -> None:
     """Ask for a file, and write all conversations into it."""
     window, tr = program.window, program.window.tr
     day = datetime.now().strftime("%Y-%m-%d")  # noqa: DTZ005 - the name is for people
-    asked = (tr("Export all chats"), f"outrider-chats-{day}.zip", tr("ZIP archive (*.zip)"), ".zip")
-    if (path := ask_where_to_put(window, program.settings, *asked)) is not None:
+    options = (tr("Export all chats"), f"outrider-chats-{day}.zip", tr("ZIP archive (*.zip)"), ".zip")
+    if (path := ask_where_to_put(window, program.settings, *options)) is not None:
         program.conversations.export_everything(path)
 
 

@@ -36,7 +36,7 @@ from engine.host import ServerConfig, write_whole
 if TYPE_CHECKING:
     from app.views.settings.dialog import PageName, SettingsDialog
     from app.views.settings.generation import GenerationPage
-    from app.views.settings.shelf import ShelfBar
+    from app.views.settings.saved_items import SavedItemsBar
     from app.views.settings.tools import ToolsPage
     from engine.host import ServersElsewhere
 
@@ -138,10 +138,10 @@ class SettingsWindows(QObject):
 
     # Presets and prompts ----------------------------------------------------------------------------------------------
 
-    def _save(self, bar: ShelfBar, item: GenerationPreset | SystemPrompt) -> None:
+    def _save(self, bar: SavedItemsBar, item: GenerationPreset | SystemPrompt) -> None:
         self._change(bar, lambda: bar.saved.save(item))
 
-    def _delete(self, bar: ShelfBar, name: str) -> None:
+    def _delete(self, bar: SavedItemsBar, name: str) -> None:
         self._undo.begin(QCoreApplication.translate("Settings", "deleting {name}").format(name=name))
         self._change(bar, lambda: bar.saved.delete(name))
         self._note_replaced()
@@ -164,27 +164,27 @@ class SettingsWindows(QObject):
         self._fill()
         self.dialog.show_undo(self._undo.words)
 
-    def _change(self, bar: ShelfBar, change: Any) -> None:
+    def _change(self, bar: SavedItemsBar, change: Any) -> None:
         change()
         self._keep(bar.saved)
         bar.say("")
 
     def _keep(self, saved: SavedItems[Any]) -> None:
-        """Save the entries of a shelf in the settings."""
+        """Save the saved items in the settings."""
         if self.dialog is None:
             return
         name = "presets" if saved is self.dialog.generation.presets.saved else "prompts"
         setattr(self._program.settings, name, saved.to_list())
         self.dialog.generation.show_saved()
 
-    def _import(self, bar: ShelfBar) -> None:
+    def _import(self, bar: SavedItemsBar) -> None:
         from app.views.window.file_dialogs import ask_what_to_open  # noqa: PLC0415 - not before it is asked for
 
         path = ask_what_to_open(bar.window(), self._program.settings, QCoreApplication.translate("Settings", "Import"))
         if path is not None:
             self.import_(bar, path)
 
-    def import_(self, bar: ShelfBar, path: Path) -> None:
+    def import_(self, bar: SavedItemsBar, path: Path) -> None:
         """Import a file of presets or prompts, and report the result."""
         from app.words.settings import imported_words, refusal_words  # noqa: PLC0415 - with the dialog
 
@@ -200,7 +200,7 @@ class SettingsWindows(QObject):
             self._keep(bar.saved)
             bar.say(imported_words(added, renamed))
 
-    def _export(self, bar: ShelfBar) -> None:
+    def _export(self, bar: SavedItemsBar) -> None:
         from app.views.window.file_dialogs import ask_where_to_put  # noqa: PLC0415 - not before it is asked for
 
         is_presets = self.dialog is not None and bar is self.dialog.generation.presets
@@ -210,7 +210,7 @@ class SettingsWindows(QObject):
         if path is not None:
             self.export(bar, path)
 
-    def export(self, bar: ShelfBar, path: Path) -> None:
+    def export(self, bar: SavedItemsBar, path: Path) -> None:
         """Export the user's own items into a file, and report the result."""
         try:
             write_whole(path, bar.saved.export().encode())

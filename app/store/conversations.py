@@ -15,8 +15,8 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from app.state.chat.attachments import plain_name
-from app.state.chat.kept_document import KeptDocument
-from app.state.chat.said import Said
+from app.state.chat.messages import Messages
+from app.state.chat.stored_documents import StoredDocument
 from app.state.conversations.conversation import (
     Conversation,
     ConversationSummary,
@@ -37,7 +37,7 @@ from app.state.conversations.formats import FORMATS, ExportFormat, import_file
 from app.state.conversations.markdown import Words
 from app.store.errors import SearchDamaged, TraceDamaged
 from app.store.imports import keep_import
-from app.store.other_programs import Bringing, Brought
+from app.store.other_programs import ChatImport, ImportReport
 from app.store.search import SearchHit
 from app.store.store import Store
 from app.store.writer import RETRY_S, Change, OnTrouble, StoreWriter, mend_index, rebuild_search
@@ -222,7 +222,7 @@ class ConversationStore:
         """Return the names of the documents of a conversation (None: of that without a question)."""
         return self.store.document_names(_number(conversation))
 
-    def load_documents(self, conversation: Conversation | None) -> list[KeptDocument]:
+    def load_documents(self, conversation: Conversation | None) -> list[StoredDocument]:
         """Return the documents of a conversation, on a thread that may wait. Raises StoreError."""
         self.writer.flush(_FLUSH_S)
         with contextlib.closing(self.store.another()) as store:
@@ -234,7 +234,7 @@ class ConversationStore:
         with contextlib.closing(self.store.another()) as store:
             return store.source(number)
 
-    def save_document(self, conversation: Conversation | None, document: KeptDocument) -> None:
+    def save_document(self, conversation: Conversation | None, document: StoredDocument) -> None:
         """Keep a document of a conversation."""
         self.writer.submit(lambda store: store.save_document(_number(conversation), document), conversation)
 
@@ -278,18 +278,18 @@ class ConversationStore:
         parent: int | None = None,
         *,
         first: bool = False,
-        said: Said = (),
+        messages: Messages = (),
     ) -> StoredMessage:
         """Add a question and show it: below `parent`, by default the last message shown. `first`: at the beginning.
 
         To edit a question, give the parent that it has, and `first` where that is None. The first question of a
-        conversation without a title gives it one. `said`: what it says beside its text.
+        conversation without a title gives it one. `messages`: what it says beside its text.
         """
         text = clean(text)
         leaf = conversation.leaf
         if parent is None and not first and leaf is not None:
             parent = leaf.id
-        message = StoredMessage(next(self._ids), parent, "user", text, now(), said=said)
+        message = StoredMessage(next(self._ids), parent, "user", text, now(), messages=messages)
         before: list[Change] = []
         if not len(conversation):
             head, settings = conversation.summary(), conversation.settings
@@ -349,16 +349,16 @@ class ConversationStore:
         stats: Mapping[str, Any] | None = None,
         finish_reason: str | None = None,
         problem: str | None = None,
-        said: Said = (),
+        messages: Messages = (),
     ) -> StoredMessage | None:
         """End a reply with its whole text, in place of the appended pieces, and return it. Of a deleted one: None.
 
-        `said`: what it says beside its text.
+        `messages`: what it says beside its text.
         """
         if reply_id not in conversation:
             return None
         reply = conversation[reply_id]
-        reply.text, reply.status, reply.said = clean(text), status, said
+        reply.text, reply.status, reply.messages = clean(text), status, messages
         reply.stats = None if stats is None else _plain(stats)
         reply.finish_reason, reply.problem = finish_reason, problem
         conversation.updated = when = now()
@@ -490,14 +490,14 @@ class ConversationStore:
         imported.conversation.documents = ()
         return imported.conversation
 
-    def bring(self, path: Path, note: Note, cancel: CancelToken) -> Brought:
+    def import_chats(self, path: Path, note: Note, cancel: CancelToken) -> ImportReport:
         """Add the chats of another program that a file, an archive or a folder has (app.store.other_programs).
 
         For a thread that may wait. Raises ConversationRefused, NotOfOthers, StoreError.
         """
         self.writer.flush(_FLUSH_S)
         with contextlib.closing(self.store.another()) as store:
-            return Bringing(store, self.writer, self._ids, self._open.get).bring(path, note, cancel)
+            return ChatImport(store, self.writer, self._ids, self._open.get).import_chats(path, note, cancel)
 
     def grow(self, conversation: Conversation, messages: Sequence[StoredMessage], traces: Mapping[int, bytes]) -> None:
         """Add messages from another copy of a conversation, parents first; the shown branch stays."""

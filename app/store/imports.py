@@ -119,7 +119,9 @@ def _parts(messages: Iterable[StoredMessage], imported: Imported) -> Iterator[li
     for message in messages:
         part.append(message)
         size += (
-            len(message.text) + sum(each.letters for each in message.said) + len(imported.traces.get(message.id, b""))
+            len(message.text)
+            + sum(each.letters for each in message.messages)
+            + len(imported.traces.get(message.id, b""))
         )
         if len(part) == _MOST_MESSAGES or size > _MOST_CHARACTERS:
             yield part

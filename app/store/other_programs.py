@@ -22,7 +22,7 @@ _MOST_NAMED = 100
 
 
 @dataclass(slots=True)
-class Brought:
+class ImportReport:
     """Report the result of an import. `known`: chats already here; `refused`: names of damaged ones, and why.
 
     `only`: the chat, where there was just one; `damaged`: how many there were; `grown`: chats that went on since they
@@ -48,7 +48,7 @@ class Brought:
             self.refused.append((name, reason))
 
 
-class Bringing:
+class ChatImport:
     """Import the chats of one file, archive or folder. `open_ones` returns a conversation that the window has."""
 
     def __init__(
@@ -64,15 +64,15 @@ class Bringing:
         self._open_ones = open_ones
         self._share = 0.0
         self._sources, self._chats = _known(store)
-        self._brought = Brought()
+        self._report = ImportReport()
 
-    def bring(self, path: Path, note: Note, cancel: CancelToken) -> Brought:
+    def import_chats(self, path: Path, note: Note, cancel: CancelToken) -> ImportReport:
         """Import them; each is whole on the disk or not there at all.
 
         `note` may raise Cancelled: what came until then stays. Raises ConversationRefused if there is no chat,
         NotOfOthers.
         """
-        brought = self._brought
+        report = self._report
 
         def note_share(done: float) -> None:
             self._share = max(self._share, done)
@@ -83,39 +83,39 @@ class Bringing:
                 try:
                     self._take(found, lambda _: note(self._share))
                 except ConversationRefused as error:
-                    brought.refuse(found.name, error.reason)
+                    report.refuse(found.name, error.reason)
         except Cancelled:
-            brought.cancelled = True
+            report.cancelled = True
         except ConversationRefused as error:
-            if not (brought.summaries or brought.grown or brought.in_use):
+            if not (report.summaries or report.grown or report.in_use):
                 raise
-            brought.refuse(error.name, error.reason)
-        came = brought.summaries or brought.project or brought.grown or brought.in_use
-        if not (came or brought.known or brought.damaged or brought.cancelled):
+            report.refuse(error.name, error.reason)
+        came = report.summaries or report.project or report.grown or report.in_use
+        if not (came or report.known or report.damaged or report.cancelled):
             raise ConversationRefused(plain_name(path.name), Translatable("it has no chats that Outrider can read"))
-        if len(brought.summaries) != 1 or brought.grown or brought.in_use:
-            brought.only = None
-        return brought
+        if len(report.summaries) != 1 or report.grown or report.in_use:
+            report.only = None
+        return report
 
     def _take(self, found: ReadChat, note: Note) -> None:
-        brought, source = self._brought, found.source
+        report, source = self._report, found.source
         if found.reason:
-            brought.refuse(found.name, found.reason)
+            report.refuse(found.name, found.reason)
             return
         if (project := self._sources.get(source)) is not None:
-            brought.known += not project
-            brought.project = project or brought.project
+            report.known += not project
+            report.project = project or report.project
             return
         imported = from_json(found.data, self._ids.__next__, found.name)
         for first in imported.conversation.children(None):
             imported.conversation[first].settings = {SOURCE: source}
         if imported.conversation.is_project:
             self._begin_project(imported, found, note)
-        elif brought.project or not self._grow(imported, found, note):
-            imported.conversation.project = brought.project
+        elif report.project or not self._grow(imported, found, note):
+            imported.conversation.project = report.project
             keep_import(self._writer, imported, found.name, note)
-            brought.only = imported.conversation
-            brought.summaries.append(imported.conversation.summary())
+            report.only = imported.conversation
+            report.summaries.append(imported.conversation.summary())
             self._chats[_key(source)] = imported.conversation.id
         self._sources.setdefault(source, 0)
 
@@ -124,8 +124,8 @@ class Bringing:
         project.settings[SOURCE] = found.source
         keep_import(self._writer, imported, found.name, note)
         project.documents = ()
-        self._brought.project = self._sources[found.source] = project.id
-        self._brought.projects.append(project)
+        self._report.project = self._sources[found.source] = project.id
+        self._report.projects.append(project)
 
     def _grow(self, imported: Imported, found: ReadChat, note: Note) -> bool:
         """Update an existing chat. False if there is none."""
@@ -137,12 +137,12 @@ class Bringing:
         if old is None or new is None:
             return False
         if new and used is not None:
-            self._brought.in_use.append((used, new, imported))
+            self._report.in_use.append((used, new, imported))
         elif new:
             keep_more(self._writer, old, new, imported, found.name, note)
-            self._brought.grown.append(old.summary())
+            self._report.grown.append(old.summary())
         else:
-            self._brought.known += 1
+            self._report.known += 1
         return True
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
-from app.state.chat.said import Said, further_words, said_from_json, said_to_json
+from app.state.chat.messages import Messages, further_words, messages_from_json, messages_to_json
 from app.state.conversations.conversation import ROLES, STATUSES, StoredMessage, clean
 from engine import EngineError
 
@@ -54,10 +54,10 @@ def row_of(message: StoredMessage) -> tuple[object, ...]:
         None if message.problem is None else clean(message.problem),
         message.chosen,
     )
-    parts = json.dumps(said_to_json(message.said)) if message.said else None
+    parts = json.dumps(messages_to_json(message.messages)) if message.messages else None
     # Status and branch change by themselves: they are checked by what they may be.
     kept = DAMAGED if message.damaged else checksum(*values[:5], *values[6:12], *([] if parts is None else [parts]))
-    return (*values, kept, parts, clean(further_words(message.said, message.text)))
+    return (*values, kept, parts, clean(further_words(message.messages, message.text)))
 
 
 def message_of(row: Sequence[Any]) -> StoredMessage:
@@ -97,7 +97,7 @@ def message_of(row: Sequence[Any]) -> StoredMessage:
         number, parent, role, text, created, status, target, draft, values, figures, reason, problem, chosen
     )
     if parts is not None:
-        message.said = said_of(parts)
+        message.messages = _messages_of(parts)
     return message
 
 
@@ -125,7 +125,7 @@ def _message_of_damaged(row: Sequence[Any]) -> StoredMessage:
         text_of(problem) or None,
         chosen if isinstance(chosen, int) else None,
         damaged=True,
-        said=said_of(parts),
+        messages=_messages_of(parts),
     )
 
 
@@ -143,10 +143,10 @@ def settings_of(value: object) -> dict[str, Any]:
     return settings if isinstance(settings, dict) else {}
 
 
-def said_of(value: object) -> Said:
+def _messages_of(value: object) -> Messages:
     """Return the messages beside a text as stored. Unreadable ones count as none."""
     try:
-        return () if value is None else said_from_json(json.loads(text_of(value)))
+        return () if value is None else messages_from_json(json.loads(text_of(value)))
     except (ValueError, RecursionError, EngineError):
         return ()
 

@@ -131,7 +131,7 @@ def add_pieces(connection: sqlite3.Connection, message: StoredMessage) -> None:
     for text, kept in rows:
         message.text += text_of(text)
         # They were those of the shorter text.
-        message.said = ()
+        message.messages = ()
         message.damaged |= kept != checksum(message.id, text)
 
 

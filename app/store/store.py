@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from app.state.chat.kept_document import KeptDocument
+from app.state.chat.stored_documents import StoredDocument
 from app.state.conversations.conversation import UNFINISHED, Conversation, ConversationSummary, StoredMessage, clean
 from app.store import salvage
 from app.store.connection import FilePlace, connect, log_file, take_lock
@@ -199,9 +199,9 @@ class Store:
             return [str(row[0]) for row in found]
         return []
 
-    def documents(self, conversation_id: int) -> list[KeptDocument]:
+    def documents(self, conversation_id: int) -> list[StoredDocument]:
         """Return the documents of a conversation, without those that are damaged."""
-        found: list[KeptDocument] = []
+        found: list[StoredDocument] = []
         with self._reading():
             for name in self.document_names(conversation_id):
                 with salvage.damage_passed_over():
@@ -211,7 +211,7 @@ class Store:
                         "WHERE conversation = ? AND name = ?",
                         (conversation_id, name),
                     ).fetchone()
-                    document = KeptDocument(name, row[0], row[1], row[3], row[4])
+                    document = StoredDocument(name, row[0], row[1], row[3], row[4])
                     if document.checksum == row[2]:
                         found.append(document)
         return found
@@ -390,7 +390,7 @@ class Store:
             (conversation_id, part, clean(text)),
         )
 
-    def save_document(self, conversation_id: int, document: KeptDocument) -> None:
+    def save_document(self, conversation_id: int, document: StoredDocument) -> None:
         """Keep a document of a conversation, in place of one of its name. A file is kept once for all chats."""
         number = hashlib.sha256(document.source).hexdigest() if document.source else ""
         self.delete_document(conversation_id, document.name)

@@ -29,10 +29,10 @@ class Drawing(QObject):
         super().__init__(parent)
         cancel = CancelToken()
         self.destroyed.connect(cancel.cancel)
-        asked = {"kind": kind, "width": width, "scale": scale, "seconds": _SECONDS}
+        request = {"kind": kind, "width": width, "scale": scale, "seconds": _SECONDS}
 
         def work() -> None:
-            picture, reason = draw(asked, source, cancel)
+            picture, reason = draw(request, source, cancel)
             # Nobody may want it any more.
             with contextlib.suppress(RuntimeError):
                 self.done.emit(picture, reason)
@@ -40,11 +40,11 @@ class Drawing(QObject):
         threading.Thread(target=work, name="outrider-drawing", daemon=True).start()
 
 
-def draw(asked: Mapping[str, object], source: str, cancel: CancelToken | None = None) -> tuple[bytes, str]:
+def draw(request: Mapping[str, object], source: str, cancel: CancelToken | None = None) -> tuple[bytes, str]:
     """Return a PNG picture, or the reason why there is none."""
     try:
         data = source.encode("utf-8", "replace")
-        with contextlib.closing(ask_child(DRAWING, asked, data, _MEMORY_BYTES, cancel)) as answers:
+        with contextlib.closing(ask_child(DRAWING, request, data, _MEMORY_BYTES, cancel)) as answers:
             said = next(answers)
     except OutOfTime:
         return b"", Translatable("drawing it takes too long")

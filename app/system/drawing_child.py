@@ -45,9 +45,9 @@ def run(_argument: str) -> int:
     return answer_parent(_answer, _MEMORY_BYTES)
 
 
-def _answer(asked: dict[str, Any], data: bytes, tell: Tell) -> None:
+def _answer(request: dict[str, Any], data: bytes, tell: Tell) -> None:
     try:
-        picture = _draw(asked["kind"], data.decode("utf-8", "replace"), asked["width"], asked["scale"])
+        picture = _draw(request["kind"], data.decode("utf-8", "replace"), request["width"], request["scale"])
     except NotDrawn as error:
         tell({"reason": packed(error.args[0])})
     except RecursionError:

@@ -132,7 +132,7 @@ def _endings(exchange: Exchange) -> list[str]:
         return [QCoreApplication.translate("Figures", "stopped at the token limit")]
     if exchange.finish_reason == "context":
         return [QCoreApplication.translate("Figures", "the context is full")]
-    if exchange.status == "done" and not (exchange.reply.strip() or exchange.said):
+    if exchange.status == "done" and not (exchange.reply.strip() or exchange.reply_messages):
         return [QCoreApplication.translate("Figures", "empty reply")]
     return []
 

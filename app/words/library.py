@@ -79,7 +79,7 @@ def fact_lines(row: LibraryRow) -> list[str]:
 
 
 def subset_words(subset: Subset) -> str:
-    """Name the models that a shelf lists."""
+    """Name a subset of the models."""
     return {
         "": QCoreApplication.translate("Library", "All models"),
         "favourites": QCoreApplication.translate("Library", "Favourites"),

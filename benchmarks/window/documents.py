@@ -35,8 +35,7 @@ from app.settings.settings import Settings, SettingsFile
 from app.shell.bootstrap import run
 from app.shell.program import Program
 from app.state.chat.documents import attached
-from app.state.chat.held_document import HeldDocument
-from app.state.chat.kept_document import KeptDocument
+from app.state.chat.stored_documents import ChatDocument, StoredDocument
 from app.state.chat.transcript import Exchange
 from app.state.models.selection import Lookahead
 from app.state.settings.generation import CHOSEN
@@ -137,7 +136,7 @@ async def measure_finding(program: Program) -> list[float]:
     pages = [text[at : at + _PAGE_LETTERS] for at in range(0, len(text), _PAGE_LETTERS)]
     sections = tuple(Section(f"{page}\n\nPage {n}.", "page", str(n)) for n, page in enumerate(pages, 1))
     document = Document("book.pdf", "PDF", sections, _PAGES)
-    book = attached(HeldDocument.of(document, KeptDocument.of(document, b"")))
+    book = attached(ChatDocument.of(document, StoredDocument.of(document, b"")))
     draw, took = random.Random(1), []
     program.controller.new_chat()
     for _ in range(_QUESTIONS):

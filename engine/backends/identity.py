@@ -22,8 +22,8 @@ def describe_loaded(backend: Backend, config: LoadConfig | None) -> list[object]
         stamps = stamp_files(Path(config.path))
     except OSError:
         return None
-    asked = config.threads, config.gpu_layers, config.dtype, config.cache_type
-    return [asked, backend.context_length, backend.device, backend.own_kernels, stamps, library_stamp()]
+    settings = config.threads, config.gpu_layers, config.dtype, config.cache_type
+    return [settings, backend.context_length, backend.device, backend.own_kernels, stamps, library_stamp()]
 
 
 def describe_cache(backend: Backend, config: LoadConfig | None) -> str | None:

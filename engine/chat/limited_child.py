@@ -80,10 +80,10 @@ class LimitedChild:
         """
         if seconds <= 0:
             raise OutOfTime
-        asked = request(seconds)
+        task = request(seconds)
 
         def exchange() -> bytes | None:
-            write_message(self._input, asked)
+            write_message(self._input, task)
             return read_message(self._output, _LARGEST_ANSWER)
 
         return self._wait_for(exchange, seconds, cancel)
@@ -153,14 +153,14 @@ class LimitedChild:
 
 
 def ask_child(
-    hidden: str, asked: Mapping[str, object], data: bytes, memory: int, cancel: CancelToken | None
+    hidden: str, task: Mapping[str, object], data: bytes, memory: int, cancel: CancelToken | None
 ) -> Generator[dict[str, Any], None, None]:
     """Yield the parts of the answer of a fresh child (`answer_parent`), which ends with the iterator.
 
     What one request did to it must not reach the next. Raises OutOfTime, ChatTemplateFailed, Cancelled.
     """
-    request = json.dumps(asked).encode() + b"\n" + data
-    seconds = float(str(asked["seconds"]))
+    request = json.dumps(task).encode() + b"\n" + data
+    seconds = float(str(task["seconds"]))
     child = LimitedChild(hidden, memory)
     try:
         child.wait_until_ready(cancel)

@@ -92,11 +92,11 @@ class Renderer:
             self._cancel.check()
         messages = variables["messages"]
         count = len(messages) if isinstance(messages, Sequence) else 0
-        asked = Rendering(template, json.dumps(variables), letters_in(variables), count)
-        key = _kept.key(asked)
+        rendering = Rendering(template, json.dumps(variables), letters_in(variables), count)
+        key = _kept.key(rendering)
         text = _kept.find(key)
         if text is None:
-            text = self._ask(asked)
+            text = self._ask(rendering)
             _kept.keep(key, text)
         return text
 
@@ -108,8 +108,8 @@ class Renderer:
         said = self._said(lambda seconds: json.dumps({"names": template, "seconds": seconds}).encode(), len(template))
         return tuple(name for name in said["names"] if name not in ALWAYS_GIVEN)
 
-    def _ask(self, asked: Rendering) -> str:
-        return str(self._said(asked.request, asked.letters)["text"])
+    def _ask(self, rendering: Rendering) -> str:
+        return str(self._said(rendering.request, rendering.letters)["text"])
 
     def _said(self, request: Callable[[float], bytes], letters: int) -> dict[str, Any]:
         try:
@@ -163,13 +163,13 @@ class _Kept:
         self._lock = threading.Lock()
         self._texts: OrderedDict[_Key, str] = OrderedDict()
 
-    def key(self, asked: Rendering) -> _Key:
+    def key(self, rendering: Rendering) -> _Key:
         """Return the cache key of a text; None: it is too long for that."""
-        if asked.letters + len(asked.template) > _MOST_KEPT_LETTERS:
+        if rendering.letters + len(rendering.template) > _MOST_KEPT_LETTERS:
             return None
         # A template can look at the clock: its text holds for this second.
-        clock = "strftime_now" in asked.template
-        return asked, dt.datetime.now().astimezone().replace(microsecond=0) if clock else None
+        clock = "strftime_now" in rendering.template
+        return rendering, dt.datetime.now().astimezone().replace(microsecond=0) if clock else None
 
     def find(self, key: _Key) -> str | None:
         """Return a text that is kept."""

@@ -11,7 +11,7 @@ import os
 from time import process_time
 from typing import Any
 
-from engine.chat import door_child, sandbox
+from engine.chat import parser_child, sandbox
 from engine.system.child_side import (
     be_harmless,
     limit_memory,
@@ -50,14 +50,14 @@ def run(_argument: str) -> int:
 def _answer(data: bytes) -> dict[str, Any]:
     said: dict[str, Any]
     try:
-        asked = json.loads(data)
-        limit_seconds(asked["seconds"])
-        if "reply" in asked:
-            return door_child.answer(asked)
-        if "names" in asked:
-            return {"names": sandbox.names(asked["names"])}
-        text = sandbox.render(asked["template"], asked["variables"])
-        if len(text) <= asked["letters"]:
+        request = json.loads(data)
+        limit_seconds(request["seconds"])
+        if "reply" in request:
+            return parser_child.answer(request)
+        if "names" in request:
+            return {"names": sandbox.names(request["names"])}
+        text = sandbox.render(request["template"], request["variables"])
+        if len(text) <= request["letters"]:
             return {"text": text}
         said = {"reason": packed(Translatable("its text is far longer than the chat"))}
     except MemoryError:

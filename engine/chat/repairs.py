@@ -34,17 +34,17 @@ class TemplateChat:
 _Repair = Callable[[TemplateChat], TemplateChat]
 
 
-def render_usable(renderer: Renderer, template: str, asked: TemplateChat) -> str:
+def render_usable(renderer: Renderer, template: str, chat: TemplateChat) -> str:
     """Return the text of a conversation, repaired if the template refuses it as it is; the renderer notes the changes.
 
     The fewest changes that the template takes are made. Raises ChatTemplateFailed if it takes none of them, with
     the reason why it refused the conversation as it is; Cancelled.
     """
     try:
-        return _render(renderer, template, asked)
+        return _render(renderer, template, chat)
     except Refused as error:
         first = error
-    for notes, repaired in _variants(asked):
+    for notes, repaired in _variants(chat):
         try:
             text = _render(renderer, template, repaired)
         except Refused:
@@ -54,22 +54,22 @@ def render_usable(renderer: Renderer, template: str, asked: TemplateChat) -> str
     raise first
 
 
-def _render(renderer: Renderer, template: str, asked: TemplateChat) -> str:
+def _render(renderer: Renderer, template: str, chat: TemplateChat) -> str:
     """Return the text of a conversation. Templates that read contents as lists of parts alone are given such."""
 
     def render(messages: Sequence[Mapping[str, Any]]) -> str:
-        variables = asked.given.variables(messages, asked.bos_token, asked.eos_token)
+        variables = chat.given.variables(messages, chat.bos_token, chat.eos_token)
         return renderer.render_variables(template, variables)
 
-    text = render(asked.messages)
-    question = next((each["content"] for each in reversed(asked.messages) if each["role"] == "user"), None)
+    text = render(chat.messages)
+    question = next((each["content"] for each in reversed(chat.messages) if each["role"] == "user"), None)
     if not isinstance(question, str) or question.strip() in text or _PART.search(template) is None:
         return text
     parts = [
         {**each, "content": [{"type": "text", "text": each["content"]}]}
         if isinstance(each.get("content"), str)
         else each
-        for each in asked.messages
+        for each in chat.messages
     ]
     with suppress(Refused):
         in_parts = render(parts)
@@ -77,13 +77,13 @@ def _render(renderer: Renderer, template: str, asked: TemplateChat) -> str:
     return text
 
 
-def _variants(asked: TemplateChat) -> Iterator[tuple[tuple[str, ...], TemplateChat]]:
+def _variants(chat: TemplateChat) -> Iterator[tuple[tuple[str, ...], TemplateChat]]:
     """Yield changed conversations, those with the fewest changes first."""
-    fitting = [(note, repair) for note, repair in _REPAIRS if repair(asked) != asked]
-    tried, seen = 0, [asked]
+    fitting = [(note, repair) for note, repair in _REPAIRS if repair(chat) != chat]
+    tried, seen = 0, [chat]
     for count in range(1, len(_REPAIRS) + 1):
         for chosen in combinations(fitting if count == 1 else _REPAIRS, count):
-            made, notes = asked, []
+            made, notes = chat, []
             for note, repair in chosen:
                 before, made = made, repair(made)
                 notes += [note] if note and made != before else []
@@ -99,20 +99,20 @@ def _variants(asked: TemplateChat) -> Iterator[tuple[tuple[str, ...], TemplateCh
 # Repairs, each of which returns an equal conversation where there is nothing for it to do ---------------------------
 
 
-def _expected_variables(asked: TemplateChat) -> TemplateChat:
+def _expected_variables(chat: TemplateChat) -> TemplateChat:
     """Give an empty list of tools if there are none, and the tools as text under a name that one family reads."""
-    tools = list(asked.given.tools or [])
-    arguments = {"functions": json.dumps(tools, ensure_ascii=False), "datetime": "", **asked.given.arguments}
-    return replace(asked, given=replace(asked.given, tools=tools, arguments=arguments))
+    tools = list(chat.given.tools or [])
+    arguments = {"functions": json.dumps(tools, ensure_ascii=False), "datetime": "", **chat.given.arguments}
+    return replace(chat, given=replace(chat.given, tools=tools, arguments=arguments))
 
 
-def _empty_contents(asked: TemplateChat) -> TemplateChat:
+def _empty_contents(chat: TemplateChat) -> TemplateChat:
     """Give an empty text to messages without one: some templates use it without a check."""
-    return replace(asked, messages=[{**message, "content": message.get("content") or ""} for message in asked.messages])
+    return replace(chat, messages=[{**message, "content": message.get("content") or ""} for message in chat.messages])
 
 
-def _arguments_as_text(asked: TemplateChat) -> TemplateChat:
-    return replace(asked, messages=[_with_text_arguments(message) for message in asked.messages])
+def _arguments_as_text(chat: TemplateChat) -> TemplateChat:
+    return replace(chat, messages=[_with_text_arguments(message) for message in chat.messages])
 
 
 def _with_text_arguments(message: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -127,52 +127,52 @@ def _with_text_arguments(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**message, "tool_calls": calls}
 
 
-def _one_system(asked: TemplateChat) -> TemplateChat:
+def _one_system(chat: TemplateChat) -> TemplateChat:
     """Join all system messages at the beginning."""
-    system = [message for message in asked.messages if message["role"] == "system"]
-    rest = [message for message in asked.messages if message["role"] != "system"]
+    system = [message for message in chat.messages if message["role"] == "system"]
+    rest = [message for message in chat.messages if message["role"] != "system"]
     if not system:
-        return asked
-    return replace(asked, messages=[_joined(system), *rest])
+        return chat
+    return replace(chat, messages=[_joined(system), *rest])
 
 
-def _system_as_question(asked: TemplateChat) -> TemplateChat:
+def _system_as_question(chat: TemplateChat) -> TemplateChat:
     """Turn all system messages into a question if there is none."""
-    system = [message for message in asked.messages if message["role"] == "system"]
-    if not system or any(message["role"] == "user" for message in asked.messages):
-        return asked
-    rest = [message for message in asked.messages if message["role"] != "system"]
-    return replace(asked, messages=[{**_joined(system), "role": "user"}, *rest])
+    system = [message for message in chat.messages if message["role"] == "system"]
+    if not system or any(message["role"] == "user" for message in chat.messages):
+        return chat
+    rest = [message for message in chat.messages if message["role"] != "system"]
+    return replace(chat, messages=[{**_joined(system), "role": "user"}, *rest])
 
 
-def _system_to_user(asked: TemplateChat) -> TemplateChat:
+def _system_to_user(chat: TemplateChat) -> TemplateChat:
     """Put all system messages at the beginning of the first user turn."""
-    system = [message for message in asked.messages if message["role"] == "system"]
-    rest = [message for message in asked.messages if message["role"] != "system"]
+    system = [message for message in chat.messages if message["role"] == "system"]
+    rest = [message for message in chat.messages if message["role"] != "system"]
     place = next((index for index, message in enumerate(rest) if message["role"] == "user"), None)
     if not system or place is None:
-        return asked
+        return chat
     rest[place] = {**_joined([*system, rest[place]]), "role": "user"}
-    return replace(asked, messages=rest)
+    return replace(chat, messages=rest)
 
 
-def _alternating(asked: TemplateChat) -> TemplateChat:
+def _alternating(chat: TemplateChat) -> TemplateChat:
     """Join turns of the same role that follow each other."""
     made: list[Mapping[str, Any]] = []
-    for (role, plain), turns in groupby(asked.messages, lambda each: (each["role"], not each.get("tool_calls"))):
+    for (role, plain), turns in groupby(chat.messages, lambda each: (each["role"], not each.get("tool_calls"))):
         together = list(turns)
         made += [_joined(together)] if plain and role in ("user", "assistant") and len(together) > 1 else together
-    return replace(asked, messages=made)
+    return replace(chat, messages=made)
 
 
-def _without_empty_replies(asked: TemplateChat) -> TemplateChat:
-    kept = [each for each in asked.messages if each["role"] != "assistant" or each.get("content") or len(each) > 2]
-    return replace(asked, messages=kept)
+def _without_empty_replies(chat: TemplateChat) -> TemplateChat:
+    kept = [each for each in chat.messages if each["role"] != "assistant" or each.get("content") or len(each) > 2]
+    return replace(chat, messages=kept)
 
 
-def _calls_as_text(asked: TemplateChat) -> TemplateChat:
+def _calls_as_text(chat: TemplateChat) -> TemplateChat:
     """Write tool calls into the replies that made them, and the results of tools as user turns."""
-    return replace(asked, messages=[_in_words(message) for message in asked.messages])
+    return replace(chat, messages=[_in_words(message) for message in chat.messages])
 
 
 def _in_words(message: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -186,20 +186,20 @@ def _in_words(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**{name: value for name, value in message.items() if name != "tool_calls"}, "content": text}
 
 
-def _single_types(asked: TemplateChat) -> TemplateChat:
+def _single_types(chat: TemplateChat) -> TemplateChat:
     """Give each parameter of a tool one type: some templates print it, and know no list."""
-    tools = list(asked.given.tools or [])
+    tools = list(chat.given.tools or [])
     single = with_single_types(tools)
-    return asked if single == tools else replace(asked, given=replace(asked.given, tools=single))
+    return chat if single == tools else replace(chat, given=replace(chat.given, tools=single))
 
 
-def _tools_as_text(asked: TemplateChat) -> TemplateChat:
+def _tools_as_text(chat: TemplateChat) -> TemplateChat:
     """Describe the tools in the system prompt."""
-    if not asked.given.tools:
-        return asked
-    lines = [json.dumps(tool, ensure_ascii=False) for tool in asked.given.tools]
+    if not chat.given.tools:
+        return chat
+    lines = [json.dumps(tool, ensure_ascii=False) for tool in chat.given.tools]
     words = {"role": "system", "content": "\n".join(["These functions can be called:", *lines])}
-    return _one_system(replace(asked, messages=[words, *asked.messages], given=replace(asked.given, tools=None)))
+    return _one_system(replace(chat, messages=[words, *chat.messages], given=replace(chat.given, tools=None)))
 
 
 def _joined(messages: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:

@@ -1,7 +1,7 @@
 """Parse replies by their chat template: by the grammar that llama.cpp makes of it, or by thought tags.
 
 llama.cpp knows how the families of models mark reasoning, answers and tool calls, and finds it out of the template
-where it does not. It runs the template for that, so it is asked in the child that renders templates (door_child).
+where it does not. It runs the template for that, so it is asked in the child that renders templates (parser_child).
 """
 
 from __future__ import annotations
@@ -113,9 +113,9 @@ class GrammarRequest:
 class TemplateGrammar:
     """Part replies as llama.cpp does for a template (see Grammar)."""
 
-    def __init__(self, asked: dict[str, Any], grammar: Mapping[str, Any], before: Mapping[str, Any]) -> None:
+    def __init__(self, fields: dict[str, Any], grammar: Mapping[str, Any], before: Mapping[str, Any]) -> None:
         """Hold it. `before`: the parts of an empty reply, which are the prompt's: llama.cpp reads its end too."""
-        self._asked, self._before = asked, before
+        self._asked, self._before = fields, before
         self.begun = str(grammar["begun"])
         self.ends: Ends = {place: _markers(grammar[place]) for place in ("reasoning", "content")}
 
@@ -237,19 +237,19 @@ def open_grammar(request: GrammarRequest) -> TemplateGrammar | None:
 
     Raises ChatTemplateFailed where llama.cpp cannot make one.
     """
-    asked = request.to_json()
-    key = json.dumps(asked)
+    fields = request.to_json()
+    key = json.dumps(fields)
     found = _kept.find(key)
     if found is None:
         _kept.refuse(key)
         try:
-            said = _ask(asked, "")
+            said = _ask(fields, "")
         except ChatTemplateFailed as error:
             _kept.keep_failure(key, error)
             raise
         if "lacking" in said:
             return None
-        found = TemplateGrammar(asked, said["grammar"], said["parts"])
+        found = TemplateGrammar(fields, said["grammar"], said["parts"])
         _kept.keep(key, found)
     return found
 
@@ -302,9 +302,9 @@ def _open_with_tools(request: GrammarRequest) -> tuple[TemplateGrammar | None, G
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def _describable(asked: str) -> tuple[bool, ...]:
+def _describable(fields: str) -> tuple[bool, ...]:
     """Check each tool of a request (JSON) for a template that can describe it; False for those out of time."""
-    request, end = json.loads(asked), monotonic() + _LIMIT_S
+    request, end = json.loads(fields), monotonic() + _LIMIT_S
 
     def is_described(tool: Mapping[str, Any]) -> bool:
         with suppress(ChatTemplateFailed):

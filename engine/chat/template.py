@@ -162,8 +162,8 @@ def render_cut(
     tools: Any = disguise.value(given.tools)
     documents: Any = disguise.value(given.documents)
     hidden = replace(given, tools=tools, documents=documents)
-    asked = TemplateChat(disguise.put_on(messages), hidden, tokenizer.bos_token, tokenizer.eos_token)
-    return disguise.take_off(render_usable(renderer, template, asked))
+    chat = TemplateChat(disguise.put_on(messages), hidden, tokenizer.bos_token, tokenizer.eos_token)
+    return disguise.take_off(render_usable(renderer, template, chat))
 
 
 def choose_template(templates: Mapping[str, str], given: TemplateInput) -> str | None:

@@ -157,8 +157,8 @@ def thought_end(tokenizer: Tokenizer, renderer: Renderer, given: TemplateInput, 
 
 def _written_end(template: str, tokenizer: Tokenizer, renderer: Renderer, given: TemplateInput) -> str | None:
     reply = template_message({"role": "assistant", "reasoning_content": _THOUGHT, "content": _ANSWER})
-    asked = replace(given, arguments={**given.arguments, "add_generation_prompt": False})
-    variables = asked.variables((*_HELLO, reply), tokenizer.bos_token, tokenizer.eos_token)
+    variables_of = replace(given, arguments={**given.arguments, "add_generation_prompt": False})
+    variables = variables_of.variables((*_HELLO, reply), tokenizer.bos_token, tokenizer.eos_token)
     try:
         text = renderer.render_variables(template, variables)
     except ChatTemplateFailed:

@@ -40,7 +40,7 @@ from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, r
 from engine.cli.generate import figures_line
 from engine.cli.tool_calls import TerminalCalls
 from engine.decoder import SpeculativeDecoder
-from engine.documents.give import GivenDocuments
+from engine.documents.retrieval import GivenDocuments
 from engine.errors import Cancelled, EngineError, InvalidRequest
 from engine.events import Channel, Finished, GenerationResult, TokenEvent
 from engine.generation.request import make_request
@@ -182,9 +182,9 @@ class Chat:
 
     def _answer(self, question: str) -> bool:
         """Answer a question; the pictures go with the first one. False: it was cancelled in a pipe."""
-        asked = asked_of(self.documents, question, self._decoder, self.images)
+        message = asked_of(self.documents, question, self._decoder, self.images)
         self.images = []
-        return self._reply([*self.history, asked])
+        return self._reply([*self.history, message])
 
     # Input ------------------------------------------------------------------------------------------------------------
 
@@ -345,10 +345,10 @@ class Chat:
         self._reply(self.history[: self._last_question() + 1])
 
     def _last_question(self) -> int:
-        asked = [number for number, message in enumerate(self.history) if message.role == "user"]
-        if not asked:
+        questions = [number for number, message in enumerate(self.history) if message.role == "user"]
+        if not questions:
             raise InvalidRequest("There is no question yet.")
-        return asked[-1]
+        return questions[-1]
 
     def _set(self, argument: str) -> None:
         name, sign, value = (part.strip() for part in argument.partition("="))

@@ -93,14 +93,14 @@ def load_named(
 ) -> SpeculativeDecoder:
     """Load models by the arguments of a command. `how`: further arguments of `load`, whose errors it raises."""
     given = vars(args)
-    asked: Any = {name: given[name] for name in ("threads", "gpu_layers", "device", "dtype")}
-    asked |= {"context_length": args.ctx, "cache_type": given.get("cache_type")}
+    options: Any = {name: given[name] for name in ("threads", "gpu_layers", "device", "dtype")}
+    options |= {"context_length": args.ctx, "cache_type": given.get("cache_type")}
     own = given.get("chat_template")
     there: Any = {"rpc": given.get("rpc") or (), "chat_template": None if own is None else read_text(own)}
     there["projector"] = None if (sees := given.get("mmproj")) is None else expanded(sees)
-    layers = asked["gpu_layers"] if args.draft_gpu_layers is None else args.draft_gpu_layers
-    apart = None if draft is None else load_config(draft, asked | {"gpu_layers": layers})
-    decoder = load(target, apart, **asked, **there, **how)
+    layers = options["gpu_layers"] if args.draft_gpu_layers is None else args.draft_gpu_layers
+    apart = None if draft is None else load_config(draft, options | {"gpu_layers": layers})
+    decoder = load(target, apart, **options, **there, **how)
     note_used(path for name in (target, draft) if name is not None and (path := Path(name)).exists())
     return decoder
 

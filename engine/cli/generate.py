@@ -38,7 +38,7 @@ from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, r
 from engine.config import GenerationRequest, SamplingConfig, freeze_prompt
 from engine.decoder import SpeculativeDecoder
 from engine.documents.document import Document
-from engine.documents.give import GivenDocuments
+from engine.documents.retrieval import GivenDocuments
 from engine.errors import Cancelled, InvalidRequest
 from engine.events import Finished, GenerationResult, RoundEvent, TextEvent, TokenEvent
 from engine.generation.responder import Responder
@@ -170,13 +170,13 @@ def run(args: argparse.Namespace) -> int:
             if cancel.cancelled:
                 raise Cancelled
             output = _Output(decoder, options, args.json, cancel, console, args.proof)
-            asked = prompt
+            question = prompt
             if documents or images:
-                asked = _with_files(prompt, given_documents(args, documents, cancel), images, decoder)
+                question = _with_files(prompt, given_documents(args, documents, cancel), images, decoder)
             if turns is not None:
                 return _answer_turns(output, turns)
             for sampling in _seeded(settings.sampling, args.replies):
-                if output.answer(asked, sampling=sampling).finish_reason == "cancelled":
+                if output.answer(question, sampling=sampling).finish_reason == "cancelled":
                     return EXIT_CANCELLED
             return EXIT_DONE
 

@@ -85,13 +85,13 @@ def make_plan(
     seed = secrets.randbits(_SEED_BITS) if request.sampling.seed is None else request.sampling.seed
     reading = read_with_room(request, target, models.sources, cancel)
     proposing = choose_proposing(reading, models, seed)
-    asked = reading.request
+    request = reading.request
     verifier = Verifier(
         target,
-        asked.sampling,
-        asked.speculation.acceptance,
+        request.sampling,
+        request.speculation.acceptance,
         seed,
-        asked.top,
+        request.top,
         rows=models.rows,
         masks=reading.masks,
     )

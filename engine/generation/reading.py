@@ -216,9 +216,9 @@ def _parser(
 
     `begun`: the tokens behind them with which the reply begins.
     """
-    asked, before = request.prompt, ""
-    if isinstance(asked, tuple) and len(asked) > 1 and isinstance(asked[-1], Message):
-        before = asked[-1].content if asked[-1].role == "assistant" else ""
+    messages, before = request.prompt, ""
+    if isinstance(messages, tuple) and len(messages) > 1 and isinstance(messages[-1], Message):
+        before = messages[-1].content if messages[-1].role == "assistant" else ""
     seen = prompt if before else prompt[-_PROMPT_END:]
     end = _text_of(seen, tokenizer).removesuffix(before)
     text = ReplyText(tokenizer)

@@ -115,16 +115,16 @@ class Verifier:
         logprobs: list[float] = []
         top: list[Top] = []
         path: list[int] = []
-        asked: list[int] = []
+        siblings: list[int] = []
         past = self._past
         if self._penalised:
             past.after(history)
         while True:
             row, place = rows[path[-1] + 1 if path else 0], position + len(path)
-            asked = [node for node, parent in enumerate(parents) if parent == (path[-1] if path else -1)]
+            siblings = [node for node, parent in enumerate(parents) if parent == (path[-1] if path else -1)]
             mask = None if self._masks is None else self._masks.mask(position, tokens)
             try:
-                token, kept, share = self._judge_siblings(row, draft, asked, past, place, mask=mask)
+                token, kept, share = self._judge_siblings(row, draft, siblings, past, place, mask=mask)
             except DegenerateDistribution as error:
                 raise DegenerateDistribution(error.reason, place) from None
             tokens.append(token)
@@ -137,13 +137,13 @@ class Verifier:
             if self._penalised:
                 past.append(token)
         self._target.keep_path([0, *(node + 1 for node in path)])
-        others = [*asked, *(node for node in range(len(parents)) if node not in path and node not in asked)]
+        others = [*siblings, *(node for node in range(len(parents)) if node not in path and node not in siblings)]
         known = draft.logprobs
         return Verdict(
             tuple(tokens),
             len(path),
             len(parents),
-            "correction" if asked else "bonus",
+            "correction" if siblings else "bonus",
             tuple(logprobs),
             tuple(known[node] for node in path) if known else (),
             tuple(top),

@@ -93,14 +93,14 @@ class Proof:
     @property
     def request(self) -> GenerationRequest:
         """Return the request. Raises InvalidRequest and its kinds."""
-        asked = self.content["settings"]
-        sampling, speculation = dict(asked["sampling"]), dict(asked["speculation"])
+        settings = self.content["settings"]
+        sampling, speculation = dict(settings["sampling"]), dict(settings["speculation"])
         bias = sampling.pop("logit_bias", [])
         drawing = speculation.pop("draft_sampling", None)
-        constraint = asked["constraint"]
+        constraint = settings["constraint"]
         prompt = self.content["prompt"]
         given = prompt.get("messages") or prompt.get("text") or prompt["tokens"]
-        rest = {name: tuple(asked[name]) for name in _LISTS} | {name: asked[name] for name in _PLAIN}
+        rest = {name: tuple(settings[name]) for name in _LISTS} | {name: settings[name] for name in _PLAIN}
         return GenerationRequest(
             freeze_prompt(given),
             sampling=SamplingConfig(**sampling, logit_bias=tuple(map(tuple, bias))),
@@ -108,7 +108,7 @@ class Proof:
                 **speculation, draft_sampling=None if drawing is None else SamplingConfig(**drawing)
             ),
             constraint=None if constraint is None else Constraint(**constraint),
-            template_options=asked["template_options"],
+            template_options=settings["template_options"],
             **rest,
         )
 

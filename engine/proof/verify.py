@@ -210,20 +210,20 @@ def _compare(decoder: SpeculativeDecoder, proof: Proof, cancel: CancelToken) -> 
     target = decoder.target
     assert target is not None  # noqa: S101 - it was loaded a moment ago
     problems = [] if proof.intact else [Translatable("The file was changed after it was written.")]
-    asked = proof.request
+    request = proof.request
     machine, made = describe_machine(), proof.content["made_with"]
     alike = target.own_kernels == proof.content["kernels"] and all(
         machine[name] == made.get(name) for name in ("libraries", "processor")
     )
     wanted, same, difference, other, text = proof.tokens, 0, 0.0, None, ""
     try:
-        if not proof.content["dropped_turns"] and read_request(asked, target, cancel).prompt != list(proof.prompt):
+        if not proof.content["dropped_turns"] and read_request(request, target, cancel).prompt != list(proof.prompt):
             problems.append(
                 Translatable(
                     "The messages do not give the tokens that the model had read (a template may tell the date)."
                 )
             )
-        with closing(decoder.stream(_again(asked, proof), cancel=cancel)) as events:
+        with closing(decoder.stream(_again(request, proof), cancel=cancel)) as events:
             for event in events:
                 if isinstance(event, Finished):
                     text = event.result.text
@@ -245,19 +245,19 @@ def _compare(decoder: SpeculativeDecoder, proof: Proof, cancel: CancelToken) -> 
     return Verified(len(wanted), same, difference, other, alike, tuple(problems))
 
 
-def _again(asked: GenerationRequest, proof: Proof) -> GenerationRequest:
+def _again(request: GenerationRequest, proof: Proof) -> GenerationRequest:
     """Return the request that computes the tokens again, as many as there are, from the tokens that were read.
 
     The messages are read again where what the reply must be depends on them.
     """
-    by_messages = asked.constraint or asked.tools or asked.min_tokens or asked.ignore_eos
-    speculation = replace(asked.speculation, overlap="off")
+    by_messages = request.constraint or request.tools or request.min_tokens or request.ignore_eos
+    speculation = replace(request.speculation, overlap="off")
     if proof.by_target_alone:
         speculation = replace(speculation, method=PLAIN, sources=(), lookahead=0, tree=None, force_n1=False)
     else:
         speculation = replace(speculation, lookahead=proof.content["lookahead"])
     again = replace(
-        asked,
+        request,
         speculation=speculation,
         max_tokens=len(proof.tokens),
         stop=(),

@@ -50,12 +50,12 @@ _FOR_NOW = (DecoderBusy, BackendClosed, ModelNotLoaded, ModelTooLarge, Cancelled
 Refusal = Callable[..., dict[str, Any]]
 
 
-async def answer(request: Request, engine: EngineThread, asked: ParsedRequest, form: Form) -> Response:
+async def answer(request: Request, engine: EngineThread, parsed: ParsedRequest, form: Form) -> Response:
     """Return the answer to a request that was read. A client that goes away ends it."""
-    events = _events(engine, asked, form, client_of(request))
-    work = _stream(events, form) if asked.stream else _whole(events, form)
+    events = _events(engine, parsed, form, client_of(request))
+    work = _stream(events, form) if parsed.stream else _whole(events, form)
     response = await unless_gone(request, work, form.refusal)
-    _report_ignored(request, response, (*asked.left_out, *form.context.left_out), engine.logged_parts)
+    _report_ignored(request, response, (*parsed.left_out, *form.context.left_out), engine.logged_parts)
     return response
 
 
@@ -90,13 +90,13 @@ async def unless_gone(request: Request, work: Coroutine[Any, Any, Response], ref
 
 
 async def _events(
-    engine: EngineThread, asked: ParsedRequest, form: Form, client: str
+    engine: EngineThread, parsed: ParsedRequest, form: Form, client: str
 ) -> AsyncIterator[tuple[int, list[Event]]]:
     """Yield the events of all replies, one after the other, grouped as they came."""
-    for index, (wanted, in_tokens) in enumerate(asked.requests()):
+    for index, (wanted, in_tokens) in enumerate(parsed.requests()):
         async with aclosing(engine.reply(wanted, client, form.model, form.context, in_tokens)) as events:
             async for together in events:
-                yield index, [_silenced(event) for event in together] if asked.silent else together
+                yield index, [_silenced(event) for event in together] if parsed.silent else together
         if len(form.results) <= index or form.broken:  # The server ends, or its models change.
             return
 

@@ -180,7 +180,7 @@ class Routes:
         return await self._answer(
             request,
             lambda body, defaults: read_responses(kept.with_before(body), defaults),
-            lambda model, context, asked: ResponsesForm(model, context, asked.body, asked.tools, kept.keep),
+            lambda model, context, parsed: ResponsesForm(model, context, parsed.body, parsed.tools, kept.keep),
         )
 
     async def messages(self, request: Request) -> Response:
@@ -201,13 +201,13 @@ class Routes:
         self, request: Request, read: _Read, make: _Make, refusal: Callable[..., dict[str, Any]] = error_body
     ) -> Response:
         try:
-            asked = read(read_json(await request.body()), self._defaults)
-            model, context = self._model(asked.body), ReplyContext(asked.logprobs, asked.request.stop)
+            parsed = read(read_json(await request.body()), self._defaults)
+            model, context = self._model(parsed.body), ReplyContext(parsed.logprobs, parsed.request.stop)
         except EngineError as error:
             return refuse(error, refusal)
-        if asked.body.get("model") not in (None, "", model):
+        if parsed.body.get("model") not in (None, "", model):
             context.left_out.append(f"model name: {model} is served")
-        return await answer(request, self._engine, asked, make(model, context, asked))
+        return await answer(request, self._engine, parsed, make(model, context, parsed))
 
     def _model(self, body: Mapping[str, Any]) -> str:
         """Return the name of the model in a body. Raises the errors of finding it."""
@@ -264,8 +264,8 @@ class Routes:
         """Count the tokens of a conversation, as Anthropic's interface does."""
 
         def read(body: Mapping[str, Any]) -> _Question:
-            asked = read_conversation({"max_tokens": 1, **body}, self._defaults)
-            return lambda decoder: {"input_tokens": _prompt(asked, decoder).tokens}
+            parsed = read_conversation({"max_tokens": 1, **body}, self._defaults)
+            return lambda decoder: {"input_tokens": _prompt(parsed, decoder).tokens}
 
         return await self._ask(request, read, MessageForm.refusal)
 
@@ -273,8 +273,8 @@ class Routes:
         """Return the text that a model reads of a conversation, with the texts of its control tokens."""
 
         def read(body: Mapping[str, Any]) -> _Question:
-            asked = read_chat(body, self._defaults)
-            return lambda decoder: {"prompt": _prompt(asked, decoder).text}
+            parsed = read_chat(body, self._defaults)
+            return lambda decoder: {"prompt": _prompt(parsed, decoder).text}
 
         return await self._ask(request, read)
 
@@ -322,16 +322,16 @@ class Routes:
         return await unless_gone(request, work())
 
 
-def _prompt(asked: ParsedRequest, decoder: SpeculativeDecoder) -> ReadPrompt:
-    return prompt_of(within_reach(asked.request, decoder, ReplyContext()), decoder)
+def _prompt(parsed: ParsedRequest, decoder: SpeculativeDecoder) -> ReadPrompt:
+    return prompt_of(within_reach(parsed.request, decoder, ReplyContext()), decoder)
 
 
-def _ollama_form(kind: OllamaKind, model: str, context: ReplyContext, asked: ParsedRequest) -> Form:
-    return OllamaForm(kind, model, context, loads=asked.silent)
+def _ollama_form(kind: OllamaKind, model: str, context: ReplyContext, parsed: ParsedRequest) -> Form:
+    return OllamaForm(kind, model, context, loads=parsed.silent)
 
 
-def _reply_form(kind: Kind, model: str, context: ReplyContext, asked: ParsedRequest) -> Form:
-    return ReplyForm(kind, model, context, with_usage=asked.usage, copies=asked.copies, echo=asked.echo)
+def _reply_form(kind: Kind, model: str, context: ReplyContext, parsed: ParsedRequest) -> Form:
+    return ReplyForm(kind, model, context, with_usage=parsed.usage, copies=parsed.copies, echo=parsed.echo)
 
 
 async def _not_found(request: Request, error: Exception, *, ollama: bool = True) -> Response:

@@ -171,12 +171,12 @@ class EngineThread:
         between: Between,
     ) -> None:
         """Write a reply, on the thread that has the models or of a stream; `between` is called between its rounds."""
-        asked, in_tokens = wanted
-        if asked.has_pictures and decoder.target is not None and not decoder.target.sees:
+        request, in_tokens = wanted
+        if request.has_pictures and decoder.target is not None and not decoder.target.sees:
             raise InvalidRequest("This model cannot see pictures. Leave them out.")
-        context.begun.append(_begun(asked, decoder))
-        asked = within_reach(asked, decoder, context)
-        asked = in_tokens(asked, decoder)
+        context.begun.append(_begun(request, decoder))
+        request = within_reach(request, decoder, context)
+        request = in_tokens(request, decoder)
         keep_caches(decoder.target, decoder.draft, most_bytes=self._cache_bytes)
         tokenizer = decoder.target.tokenizer if decoder.target is not None else None
 
@@ -193,7 +193,7 @@ class EngineThread:
                     return True
             return False
 
-        with closing(decoder.stream(asked, cancel=cancel)) as running:
+        with closing(decoder.stream(request, cancel=cancel)) as running:
             more = True
             while more:
                 with decoder.apart():
@@ -277,25 +277,25 @@ class EngineThread:
             self._own.shutdown()
 
 
-def _begun(asked: GenerationRequest, decoder: SpeculativeDecoder) -> str:
+def _begun(request: GenerationRequest, decoder: SpeculativeDecoder) -> str:
     """Return the text that a reply continues: a prompt without a template, or the assistant's begun message."""
-    prompt = asked.prompt
+    prompt = request.prompt
     if isinstance(prompt, str):
-        return prompt if asked.raw else ""
+        return prompt if request.raw else ""
     last = prompt[-1]
     if isinstance(last, Message):
         return last.content if last.role == "assistant" and len(prompt) > 1 else ""
     return decoder.decode([token for token in prompt if isinstance(token, int)])
 
 
-def within_reach(asked: GenerationRequest, decoder: SpeculativeDecoder, context: ReplyContext) -> GenerationRequest:
+def within_reach(request: GenerationRequest, decoder: SpeculativeDecoder, context: ReplyContext) -> GenerationRequest:
     """Return a request without a thinking effort that the model's chat template lacks, and note the requested one."""
-    wanted = asked.thinking
+    wanted = request.thinking
     if wanted not in EFFORTS or wanted in decoder.thinking_modes:
-        return asked
+        return request
     there: ThinkingMode = "on" if "on" in decoder.thinking_modes else "default"
     context.left_out.append(f"thinking effort {wanted}: this model has no such switch")
-    return replace(asked, thinking=there)
+    return replace(request, thinking=there)
 
 
 def _nothing(_: SpeculativeDecoder) -> None:

@@ -43,17 +43,17 @@ def answer_parent(answer: Callable[[dict[str, Any], bytes, Tell], None], memory:
     if data is None:
         return 1
     head, _, data = data.partition(b"\n")
-    asked = json.loads(head)
-    limit_seconds(asked["seconds"])
+    request = json.loads(head)
+    limit_seconds(request["seconds"])
     limit_memory(memory)
 
     def tell(said: Mapping[str, Any]) -> None:
         encoded = json.dumps({**said, "used": process_time()}, ensure_ascii=False).encode("utf-8", "replace")
         write_message(out, encoded)
-        limit_seconds(asked["seconds"])
+        limit_seconds(request["seconds"])
 
     try:
-        answer(asked, data, tell)
+        answer(request, data, tell)
     except MemoryError:
         tell({"reason": packed(Translatable("reading it takes too much memory"))})
     except OSError:  # The parent is gone.

@@ -42,17 +42,17 @@ class _Child:
 
     async def serve(self) -> None:
         """Answer the parent's requests until there are no more; end all servers."""
-        asked: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        requests: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
         def read() -> None:
             while (message := read_message(sys.stdin.buffer, MOST_BYTES)) is not None:
-                loop.call_soon_threadsafe(asked.put_nowait, json.loads(message))
+                loop.call_soon_threadsafe(requests.put_nowait, json.loads(message))
             with suppress(RuntimeError):  # The loop may have ended.
-                loop.call_soon_threadsafe(asked.put_nowait, None)
+                loop.call_soon_threadsafe(requests.put_nowait, None)
 
         threading.Thread(target=read, name="parent", daemon=True).start()
-        while (request := await asked.get()) is not None:
+        while (request := await requests.get()) is not None:
             if request["op"] == "cancel":
                 if (task := self._tasks.get(request["of"])) is not None:
                     task.cancel()

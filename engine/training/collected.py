@@ -154,11 +154,11 @@ def collect(
         number = into.replies[-1].number + 1 if into.replies else 0
         while True:
             numbers = range(number, number + len(writers))
-            asked = [mixed(questions, seed, each) for each in numbers]
-            results = list(pool.map(partial(_reply, cancel=cancel), writers, asked))
+            tasks = [mixed(questions, seed, each) for each in numbers]
+            results = list(pool.map(partial(_reply, cancel=cancel), writers, tasks))
             if cancel.cancelled or any(result.finish_reason == "cancelled" for result in results):
                 raise Cancelled
-            for each, (question, held, temperature, _), result in zip(numbers, asked, results, strict=True):
+            for each, (question, held, temperature, _), result in zip(numbers, tasks, results, strict=True):
                 prompt = decoder.prompt_tokens([{"role": "user", "content": question}])
                 if len(result.tokens) > 1:
                     with decoder.apart():
@@ -168,8 +168,8 @@ def collect(
             number += len(writers)
 
 
-def _reply(writer: SpeculativeDecoder, asked: tuple[str, bool, float, int], cancel: CancelToken) -> GenerationResult:
-    question, _, temperature, seed = asked
+def _reply(writer: SpeculativeDecoder, task: tuple[str, bool, float, int], cancel: CancelToken) -> GenerationResult:
+    question, _, temperature, seed = task
     return writer.generate(
         [{"role": "user", "content": question}],
         cancel=cancel,

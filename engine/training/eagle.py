@@ -153,13 +153,13 @@ def loss_of(head: EagleHead, lesson: Lesson, goes_on: Goes | None = None) -> tup
         states = head.step(states, ids.gather(1, at), chains)
         wanted = learn.gather(1, at) & ~idle
         rows, places = wanted.nonzero(as_tuple=True)
-        asked = number[rows, at[rows, places]]
+        rated = number[rows, at[rows, places]]
         guessed = torch.log_softmax(head.head(head.norm(states[rows, places])).float(), dim=-1)
-        wished = lesson.wished[asked]
-        begun = begun or max(len(asked), 1)
-        missed = len(asked) - (wished * guessed).sum() - torch.minimum(wished, guessed.exp()).sum()
+        wished = lesson.wished[rated]
+        begun = begun or max(len(rated), 1)
+        missed = len(rated) - (wished * guessed).sum() - torch.minimum(wished, guessed.exp()).sum()
         loss = loss + weight * missed / begun
-        counts.append((int((table[guessed.detach().argmax(dim=-1)] == lesson.best[asked]).sum()), len(asked)))
+        counts.append((int((table[guessed.detach().argmax(dim=-1)] == lesson.best[rated]).sum()), len(rated)))
         weight *= _FADE
         alive = torch.zeros_like(wanted)
         alive[rows, places] = goes_on(guessed.detach(), wished, ids[rows, at[rows, places] + 1], table)

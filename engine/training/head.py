@@ -307,8 +307,8 @@ class _Run:
             torch.set_num_threads(before)
 
     def _train(self) -> TrainedHead:
+        from engine.training.head_file import TargetFile, write_head  # noqa: PLC0415 - as above
         from engine.training.trainer import Trainer  # noqa: PLC0415 - torch takes long to import
-        from engine.training.written import TargetFile, write_head  # noqa: PLC0415 - as above
 
         try:
             target = TargetFile(self._path)
@@ -364,8 +364,8 @@ def layers_read(states: HiddenStates | None, name: str) -> tuple[int, ...]:
 def _describe(head: TrainedHead, name: str, own: str | None) -> str:
     """Describe a head for its file's metadata: data, tokens, steps, hours, acceptance by depth."""
     shares = ", ".join(f"{share:.2f}" for share in head.acceptance)
-    asked = "the questions that come with Outrider" if own is None else "a person's own questions"
+    origin = "the questions that come with Outrider" if own is None else "a person's own questions"
     return (
-        f"EAGLE-3 head for {name}, trained on {head.tokens:,} tokens of its own replies to {asked}: {head.steps:,} "
+        f"EAGLE-3 head for {name}, trained on {head.tokens:,} tokens of its own replies to {origin}: {head.steps:,} "
         f"steps, {head.seconds / 3600:.1f} hours. Accepted of held-out drafts up to each depth: {shares}."
     )

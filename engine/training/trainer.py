@@ -14,9 +14,9 @@ from torch import Tensor
 
 from engine.training.collected import Collected, Reply
 from engine.training.eagle import EagleHead, Lesson, first_only, guessed_best, loss_of
+from engine.training.head_file import TargetFile
 from engine.training.linear import LinearMap
 from engine.training.muon import Muon
-from engine.training.written import TargetFile
 
 _PLACES = 2048
 """Tokens of a batch, with what fills up its rows."""

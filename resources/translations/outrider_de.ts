@@ -3454,6 +3454,41 @@
         </message>
     </context>
     <context>
+        <name>SavedItemsBar</name>
+        <message>
+            <source>Save as…</source>
+            <translation>Speichern als…</translation>
+        </message>
+        <message>
+            <source>Rename…</source>
+            <translation>Umbenennen…</translation>
+        </message>
+        <message>
+            <source>Delete</source>
+            <translation>Löschen</translation>
+        </message>
+        <message>
+            <source>Import from a file…</source>
+            <translation>Aus einer Datei importieren…</translation>
+        </message>
+        <message>
+            <source>Export your own to a file…</source>
+            <translation>Eigene in eine Datei exportieren…</translation>
+        </message>
+        <message>
+            <source>Name</source>
+            <translation>Name</translation>
+        </message>
+        <message>
+            <source>Save</source>
+            <translation>Speichern</translation>
+        </message>
+        <message>
+            <source>Cancel</source>
+            <translation>Abbrechen</translation>
+        </message>
+    </context>
+    <context>
         <name>SearchField</name>
         <message>
             <source>Search</source>
@@ -3864,41 +3899,6 @@
         <message>
             <source>Undo: {what}</source>
             <translation>Rückgängig: {what}</translation>
-        </message>
-    </context>
-    <context>
-        <name>ShelfBar</name>
-        <message>
-            <source>Save as…</source>
-            <translation>Speichern als…</translation>
-        </message>
-        <message>
-            <source>Rename…</source>
-            <translation>Umbenennen…</translation>
-        </message>
-        <message>
-            <source>Delete</source>
-            <translation>Löschen</translation>
-        </message>
-        <message>
-            <source>Import from a file…</source>
-            <translation>Aus einer Datei importieren…</translation>
-        </message>
-        <message>
-            <source>Export your own to a file…</source>
-            <translation>Eigene in eine Datei exportieren…</translation>
-        </message>
-        <message>
-            <source>Name</source>
-            <translation>Name</translation>
-        </message>
-        <message>
-            <source>Save</source>
-            <translation>Speichern</translation>
-        </message>
-        <message>
-            <source>Cancel</source>
-            <translation>Abbrechen</translation>
         </message>
     </context>
     <context>
@@ -8578,14 +8578,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Für {name} kann kein Kopf trainiert werden: Die verborgenen Zustände seiner Schichten sind nicht lesbar.</translation>
         </message>
         <message>
-            <source>{folder} is no folder with questions. Name another one.</source>
-            <translation>{folder} ist kein Ordner mit Fragen. Nennen Sie einen anderen.</translation>
-        </message>
-        <message>
-            <source>A head needs {needed} different questions at least, and {folder} has {count}: its text files must have one a line. Add some, or leave the folder out.</source>
-            <translation>Ein Kopf braucht mindestens {needed} verschiedene Fragen, {folder} hat {count}: In den Textdateien muss in jeder Zeile eine stehen. Fügen Sie welche hinzu, oder lassen Sie den Ordner weg.</translation>
-        </message>
-        <message>
             <source>{name} is {width} numbers wide, not a multiple of 32.</source>
             <translation>{name} ist {width} Zahlen breit, kein Vielfaches von 32.</translation>
         </message>
@@ -8596,6 +8588,14 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>{name} has no embedding of its own.</source>
             <translation>{name} hat keine eigene Einbettung.</translation>
+        </message>
+        <message>
+            <source>{folder} is no folder with questions. Name another one.</source>
+            <translation>{folder} ist kein Ordner mit Fragen. Nennen Sie einen anderen.</translation>
+        </message>
+        <message>
+            <source>A head needs {needed} different questions at least, and {folder} has {count}: its text files must have one a line. Add some, or leave the folder out.</source>
+            <translation>Ein Kopf braucht mindestens {needed} verschiedene Fragen, {folder} hat {count}: In den Textdateien muss in jeder Zeile eine stehen. Fügen Sie welche hinzu, oder lassen Sie den Ordner weg.</translation>
         </message>
     </context>
 </TS>

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from app.state.chat.held_document import HeldDocument
+from app.state.chat.stored_documents import ChatDocument
 from engine.host import TextRefused, decode_text
 
 LARGEST = 2**20
@@ -47,7 +47,7 @@ class Attachment:
     name: str
     text: str
     tokens: int | None = None
-    held: HeldDocument | None = field(default=None, compare=False, repr=False)
+    held: ChatDocument | None = field(default=None, compare=False, repr=False)
 
     def counted(self, tokens: int | None) -> Attachment:
         """Return the same with its tokens, or without."""

@@ -16,9 +16,8 @@ from app.state.chat.attachments import (
     read_attachment,
 )
 from app.state.chat.citations import CitedPart
-from app.state.chat.held_document import HeldDocument
-from app.state.chat.kept_document import KeptDocument
 from app.state.chat.pictures import KIND, held_picture, picture_in
+from app.state.chat.stored_documents import ChatDocument, StoredDocument
 from engine import DocumentRefused, read_document
 from engine.host import LARGEST_DOCUMENT, ReadyDocuments, looks_like_picture, page_picture
 
@@ -88,7 +87,7 @@ def read_data(data: bytes, name: str, *, sees: bool = False) -> Attachment:
             told = ", ".join(map(str, first)) + (" …" if len(error.scanned) > len(first) else "")
             raise NotAttached(name, "scanned", told, pages) from error
         raise NotAttached(name, "refused", error.reason) from error
-    return attached(HeldDocument.of(document, KeptDocument.of(document, data)))
+    return attached(ChatDocument.of(document, StoredDocument.of(document, data)))
 
 
 def _pages(data: bytes, name: str, pages: Iterable[int]) -> Iterator[Attachment]:
@@ -98,7 +97,7 @@ def _pages(data: bytes, name: str, pages: Iterable[int]) -> Iterator[Attachment]
             yield attached(held_picture(page_picture(data, page, _PAGE_WIDTH), f"{name} ({page}).png"))
 
 
-def attached(held: HeldDocument) -> Attachment:
+def attached(held: ChatDocument) -> Attachment:
     """Return a document as a file that goes with a question. Its text is counted where it may be given whole."""
     if held.document.kind == KIND:
         return Attachment(held.document.name, held.document.sections[0].text, held=held)
@@ -109,7 +108,7 @@ def attached(held: HeldDocument) -> Attachment:
 def compose(
     typed: str,
     files: Sequence[Attachment],
-    held: Mapping[str, HeldDocument],
+    held: Mapping[str, ChatDocument],
     given: Sequence[CitedPart],
     room: int,
     shared: ReadyDocuments | None = None,

@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from app.state.chat.attachments import join_question, split_question
-from app.state.chat.held_document import HeldDocument
-from app.state.chat.kept_document import KeptDocument
+from app.state.chat.stored_documents import ChatDocument, StoredDocument
 from engine import Document, FilePart, ImagePart, Message, Part, Section, read_picture
 
 KIND = "Picture"
@@ -29,11 +28,11 @@ def picture_in(text: str) -> str | None:
     return None if found is None else found[1]
 
 
-def held_picture(data: bytes, name: str) -> HeldDocument:
+def held_picture(data: bytes, name: str) -> ChatDocument:
     """Return a picture as a document of a chat, once it was read in the limited child. Raises DocumentRefused."""
     read_picture(data, name)
     document = Document(name, KIND, (Section(f"[picture {number_of(data)}]"),), 0)
-    return HeldDocument.of(document, KeptDocument.of(document, data))
+    return ChatDocument.of(document, StoredDocument.of(document, data))
 
 
 def told_pictures(question: str, tell: Callable[[str, str], str] = lambda _name, _number: "") -> str:

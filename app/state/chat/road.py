@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from app.state.chat.shown import shown_until
+from app.state.chat.displayed_reply import shown_until
 from app.state.chat.trace import TokenTrace
 from app.state.chat.transcript import Exchange
 

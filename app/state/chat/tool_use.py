@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from app.state.chat.said import Said
+from app.state.chat.messages import Messages
 from engine import Permission, ToolCall
 
 Stage = Literal["asking", "running", "limit", "unknown"]
@@ -43,19 +43,19 @@ class ToolQuestion:
     made: int = 0
 
 
-def open_calls(said: Said) -> tuple[ToolCall, ...]:
+def open_calls(messages: Messages) -> tuple[ToolCall, ...]:
     """Return the calls of a reply that have no result yet. Results stand in the order of the calls."""
     calls: list[ToolCall] = []
-    for message in said:
+    for message in messages:
         calls += message.tool_calls
         if message.tool_result is not None and calls:
             calls.pop(0)
     return tuple(calls)
 
 
-def results_in(said: Said) -> int:
+def results_in(messages: Messages) -> int:
     """Count the calls of a reply that have a result."""
-    return sum(message.tool_result is not None for message in said)
+    return sum(message.tool_result is not None for message in messages)
 
 
 def fields_of(arguments: Mapping[str, object]) -> tuple[tuple[ToolField, ...], int]:

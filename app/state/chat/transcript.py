@@ -8,8 +8,8 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Literal
 
 from app.state.chat.citations import CitedPart, sources_in
-from app.state.chat.said import Said, asked_messages, reply_messages, text_of_said
-from app.state.chat.shown import Added, ShownReply, said_of
+from app.state.chat.displayed_reply import Added, DisplayedReply, messages_of
+from app.state.chat.messages import Messages, question_messages, reply_messages, text_of_messages
 from app.state.chat.tool_use import ToolQuestion
 from engine import FinishReason, GenerationResult, GenerationStats, ImagePart, Message, ToolCall, ToolResult
 
@@ -44,7 +44,7 @@ class Exchange:
     `question_branch`, `reply_branch`: number of the shown version, from 1, and the count of versions.
     `created`: the time of the question, in seconds since 1970. `trace`: the reply's tokens, one by one.
     `models`: the reply's models, for people. `damaged`: the parts that differ from those written.
-    `asked`, `said`: content of question and reply besides their texts (app.state.chat.said).
+    `question_messages`, `reply_messages`: content of question and reply besides their texts (app.state.chat.messages).
     `sources`: the passages of documents that the model had read, once requested (`Transcript.sources_for`).
     `question_draft`, `reply_draft`: edits of them that are being typed, "" for none.
     `tools`: the card below the reply's tool calls while they wait, run, or are too many.
@@ -64,8 +64,8 @@ class Exchange:
     trace: TokenTrace | None = None
     models: str = ""
     damaged: frozenset[ExchangePart] = frozenset()
-    asked: Said = ()
-    said: Said = ()
+    question_messages: Messages = ()
+    reply_messages: Messages = ()
     question_draft: str = ""
     reply_draft: str = ""
     sources: tuple[CitedPart, ...] = ()
@@ -74,7 +74,7 @@ class Exchange:
     """Of its record: how many there were when the last one added to what is shown."""
     _before: str = ""
     _parts: list[str] = field(default_factory=list)
-    _shown: ShownReply | None = field(default=None, repr=False, compare=False)
+    _shown: DisplayedReply | None = field(default=None, repr=False, compare=False)
     _stats: GenerationStats | None = None
     stats_before: GenerationStats | None = None
     """The figures of the earlier part, while the reply goes on."""
@@ -107,22 +107,28 @@ class Exchange:
         """Return the reply's display text so far: without tool calls, thoughts between their markers."""
         if self._shown is not None:
             return self._shown.text
-        return text_of_said(each for each in self.said if each.role == "assistant") if self.said else self.reply
+        return (
+            text_of_messages(each for each in self.reply_messages if each.role == "assistant")
+            if self.reply_messages
+            else self.reply
+        )
 
     @property
     def calls(self) -> tuple[ToolCall | ToolResult, ...]:
         """Return the tool calls of the reply, and their results, in their order."""
-        return tuple(part for each in self.said for part in each.parts if isinstance(part, ToolCall | ToolResult))
+        return tuple(
+            part for each in self.reply_messages for part in each.parts if isinstance(part, ToolCall | ToolResult)
+        )
 
     @property
     def goes_on(self) -> bool:
         """Return True if nobody asked anything: the reply goes on from results of tools."""
-        return not self.question and not self.asked
+        return not self.question and not self.question_messages
 
     @property
     def pictures(self) -> tuple[str, ...]:
         """Return the addresses of the pictures that tools gave for the reader."""
-        tools = (each for each in self.said if each.role == "tool")
+        tools = (each for each in self.reply_messages if each.role == "tool")
         return tuple(part.url for each in tools for part in each.parts if isinstance(part, ImagePart))
 
     @property
@@ -139,35 +145,35 @@ class Exchange:
     @property
     def answered(self) -> bool:
         """Return True if the model reads it: it has a reply, perhaps a partial one."""
-        return self.ended and bool(self.said or self.reply.strip())
+        return self.ended and bool(self.reply_messages or self.reply.strip())
 
     def add(self, text: str, added: Added | None = None) -> None:
         """Append more text to the reply. `added`: its additions to reasoning and content, if known."""
         self.status = "writing"
         self._parts.append(text)
         if added is not None and self._shown is None:
-            self._shown = ShownReply()
+            self._shown = DisplayedReply()
         if self._shown is not None:
             self._shown.add([("content", text)] if added is None else added)
 
     def begin(self, reply: str, shown: str, trace: TokenTrace | None) -> None:
         """Begin the reply with the kept part of another one, and of its record."""
-        self._parts, self._shown, self.trace = [reply], ShownReply(shown), trace
+        self._parts, self._shown, self.trace = [reply], DisplayedReply(shown), trace
         self.stats = None if trace is None else trace.figures()
         self.continue_()
 
     def continue_(self) -> None:
         """Continue the reply: new text follows the present one."""
         # It goes on as the model wrote it.
-        self._shown = ShownReply(self.shown)
-        self._before, self.said, self.stats_before = self.reply, (), self.stats
+        self._shown = DisplayedReply(self.shown)
+        self._before, self.reply_messages, self.stats_before = self.reply, (), self.stats
         self.shown_tokens = 0 if self.trace is None else len(self.trace)
         self.status, self.problem, self.stats, self.finish_reason = "waiting", None, None, None
 
     def end(self, result: GenerationResult) -> None:
         """End the reply, complete or not. `result`: of this run, without the earlier text."""
         self._parts = [self._before + result.text]
-        self.said = said_of(result, self._before)
+        self.reply_messages = messages_of(result, self._before)
         self.stats = result.stats if self.stats_before is None else self.stats_before + result.stats
         self.finish_reason = result.finish_reason
         self.dropped_turns, self.notes = result.dropped_turns, result.notes
@@ -236,16 +242,16 @@ class Transcript:
         """Clear the transcript for a new chat."""
         self.entries = []
 
-    def messages_for(self, asked: Exchange, *, begun: bool = True) -> tuple[Message, ...]:
+    def messages_for(self, exchange: Exchange, *, begun: bool = True) -> tuple[Message, ...]:
         """Return the whole conversation up to a question that is to be answered now.
 
         Questions without a reply (cancelled, failed) are left out: the model never answered them. Of a reply that is to
         be continued the last message is what there is of it, as the assistant's, but where not `begun`.
         """
-        messages = answered(takewhile(lambda entry: entry is not asked, self.entries))
-        messages += _asked(asked)
-        if asked.reply and begun:
-            messages.append(Message("assistant", asked.reply))
+        messages = answered(takewhile(lambda entry: entry is not exchange, self.entries))
+        messages += _question_of(exchange)
+        if exchange.reply and begun:
+            messages.append(Message("assistant", exchange.reply))
         return tuple(messages)
 
     def sources_for(self, exchange: Exchange | None) -> tuple[CitedPart, ...]:
@@ -261,8 +267,8 @@ class Transcript:
     def messages_until(self, exchange: Exchange, *, reply: bool) -> tuple[Message, ...]:
         """Return the conversation up to a question, or up to the reply to it."""
         messages = answered(takewhile(lambda entry: entry is not exchange, self.entries))
-        messages += _asked(exchange)
-        return (*messages, *reply_messages(exchange.reply, exchange.said)) if reply else tuple(messages)
+        messages += _question_of(exchange)
+        return (*messages, *reply_messages(exchange.reply, exchange.reply_messages)) if reply else tuple(messages)
 
 
 def answered(entries: Iterable[Entry]) -> list[Message]:
@@ -270,9 +276,9 @@ def answered(entries: Iterable[Entry]) -> list[Message]:
     messages: list[Message] = []
     for entry in entries:
         if isinstance(entry, Exchange) and entry.answered:
-            messages += [*_asked(entry), *reply_messages(entry.reply, entry.said)]
+            messages += [*_question_of(entry), *reply_messages(entry.reply, entry.reply_messages)]
     return messages
 
 
-def _asked(exchange: Exchange) -> Said:
-    return () if exchange.goes_on else asked_messages(exchange.question, exchange.asked)
+def _question_of(exchange: Exchange) -> Messages:
+    return () if exchange.goes_on else question_messages(exchange.question, exchange.question_messages)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from app.state.chat.attachments import split_question
-from app.state.chat.kept_document import KeptDocument
-from app.state.chat.said import Said
+from app.state.chat.messages import Messages
+from app.state.chat.stored_documents import StoredDocument
 
 Role = Literal["user", "assistant"]
 ConversationPart = Literal["title", "settings"]
@@ -34,7 +34,7 @@ class StoredMessage:
     `parent` None: it begins the conversation. `created`: seconds since 1970, UTC. `status` "interrupted": the program
     ended while the reply was being written. `target`, `draft`: names of its models. `settings`, `stats`: JSON values.
     `problem`: a message for the user. `chosen`: its child that was last on the screen. `damaged`: the stored data
-    differ from those written. `said`: its content besides the text (app.state.chat.said).
+    differ from those written. `messages`: its content besides the text (app.state.chat.messages).
     """
 
     id: int
@@ -51,7 +51,7 @@ class StoredMessage:
     problem: str | None = None
     chosen: int | None = None
     damaged: bool = False
-    said: Said = ()
+    messages: Messages = ()
 
 
 @dataclass(slots=True)
@@ -102,7 +102,7 @@ class Conversation:
         self.settings: dict[str, Any] = {}
         self.damaged: set[ConversationPart] = set()
         self.drafts: dict[int, str] = {}
-        self.documents: tuple[KeptDocument, ...] = ()
+        self.documents: tuple[StoredDocument, ...] = ()
         self.project = 0
         self._moved: dict[int | None, int | None] = {}
         self._messages: dict[int, StoredMessage] = {}

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from app.state.chat.attachments import plain_name
-from app.state.chat.kept_document import (
+from app.state.chat.messages import messages_to_json
+from app.state.chat.stored_documents import (
     MOST_TOLD,
-    KeptDocument,
+    StoredDocument,
     document_from_json,
     documents_to_json,
 )
-from app.state.chat.said import said_to_json
 from app.state.conversations.conversation import (
     ROLES,
     STATUSES,
@@ -45,7 +45,7 @@ from app.state.conversations.values import (
     flag_in,
     is_id,
     maybe_text_in,
-    said_in,
+    messages_in,
     text_in,
     time_in,
     values_in,
@@ -121,7 +121,7 @@ def to_json(conversation: Conversation, traces: Mapping[int, bytes] | None = Non
     ids = {message.id: number for number, message in enumerate(messages, 1)}
     data = {
         "format": FORMAT,
-        "version": VERSION if any(message.said for message in messages) else _WITHOUT_PARTS,
+        "version": VERSION if any(message.messages for message in messages) else _WITHOUT_PARTS,
         "title": conversation.title,
         "created": conversation.created,
         "updated": conversation.updated,
@@ -159,8 +159,8 @@ def _message_json(message: StoredMessage, ids: Mapping[int, int], traces: Mappin
     }
     if message.damaged:
         data["damaged"] = True
-    if message.said:
-        data["messages"] = said_to_json(message.said)
+    if message.messages:
+        data["messages"] = messages_to_json(message.messages)
     if message.id in traces:
         data["trace"] = base64.b64encode(traces[message.id]).decode("ascii")
     return data
@@ -311,7 +311,7 @@ class _Reader:
             maybe_text_in(data, "finish_reason"),
             maybe_text_in(data, "problem"),
             damaged=flag_in(data, "damaged"),
-            said=said_in(data),
+            messages=messages_in(data),
         )
         self._ids[number] = message.id
         self._chosen.append((message.id, data.get("chosen")))
@@ -328,7 +328,7 @@ class _Reader:
         self._conversation.point(parent, child)
 
 
-def _documents_in(data: Mapping[str, Any]) -> tuple[KeptDocument, ...]:
+def _documents_in(data: Mapping[str, Any]) -> tuple[StoredDocument, ...]:
     """Return the documents that a file tells. Raises Senseless."""
     found = data.get("documents", [])
     if not isinstance(found, list) or len(found) > _MOST_DOCUMENTS:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from app.state.chat.messages import further_parts, readable
 from app.state.chat.pictures import number_of, told_pictures
-from app.state.chat.said import further_parts, readable
 from app.state.conversations.conversation import Conversation, StoredMessage
 from app.state.conversations.stored import stats_from_kept
 from engine import (
@@ -60,13 +60,13 @@ def to_markdown(conversation: Conversation, words: Words | None = None) -> str:
     words = Words() if words is None else words
     parts = [f"# {conversation.title or words.untitled}"]
     for message in conversation.path:
-        if message.role == "user" and not (message.text or message.said):
+        if message.role == "user" and not (message.text or message.messages):
             continue  # The reply goes on from results of tools.
         parts.append(f"## {words.question if message.role == 'user' else words.reply}")
         if message.role == "assistant" and (figures := _figures(message, words)):
             parts.append(f"*{figures}*")
         if message.text.strip():
-            text = _closed(readable(message.said, message.text).strip("\n"))
+            text = _closed(readable(message.messages, message.text).strip("\n"))
             parts.append(text if message.role != "user" else told_pictures(text, partial(_picture, conversation)))
         parts += _further_texts(message, words)
         if message.damaged:
@@ -86,7 +86,7 @@ def _picture(conversation: Conversation, name: str, number: str) -> str:
 def _further_texts(message: StoredMessage, words: Words) -> list[str]:
     """Write the parts of a message beside its text: named, long ones between fences."""
     texts = []
-    for part in further_parts(message.said, message.text):
+    for part in further_parts(message.messages, message.text):
         match part:
             case TextPart(text):
                 texts += [f"**{words.instruction}**", _closed(text.strip("\n"))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from app.state.chat.said import Said, asked_messages, reply_messages, text_of_said
+from app.state.chat.messages import Messages, question_messages, reply_messages, text_of_messages
 from app.state.conversations.conversation import Conversation, Role, StoredMessage, title_from
 from app.state.conversations.json_stream import Senseless
 from engine import EngineError, Message, TextPart, Translatable
@@ -66,8 +66,8 @@ class ForeignChat:
         if self._role == "user" and all(each.role != "user" for each in self._group):
             if last is None:
                 raise Senseless(Translatable("it has no question"))
-            before = reply_messages if last.role == "assistant" else asked_messages
-            last.said = (*before(last.text, last.said), *self._group) if self._group else last.said
+            before = reply_messages if last.role == "assistant" else question_messages
+            last.messages = (*before(last.text, last.messages), *self._group) if self._group else last.messages
         else:
             self._keep()
         first = next(iter(self._conversation))
@@ -79,17 +79,17 @@ class ForeignChat:
         return first and plain and 0 < len(message.content.strip()) <= len(message.content) <= _LONGEST_SYSTEM
 
     def _keep(self) -> None:
-        said = tuple(self._group)
-        text = text_of_said(each for each in said if self._role == "assistant" or each.role == "user")
+        messages = tuple(self._group)
+        text = text_of_messages(each for each in messages if self._role == "assistant" or each.role == "user")
         above = None if self._last is None else self._last.id
         self._last = StoredMessage(
-            self._new_id(), above, self._role, text, self._created, said=_further(self._role, text, said)
+            self._new_id(), above, self._role, text, self._created, messages=_further(self._role, text, messages)
         )
         self._conversation.add(self._last)
         self._group = []
 
 
-def _further(role: Role, text: str, said: Said) -> Said:
+def _further(role: Role, text: str, messages: Messages) -> Messages:
     """Return nothing if the text says everything."""
-    plain = (asked_messages if role == "user" else reply_messages)(text)
-    return () if plain == said else said
+    plain = (question_messages if role == "user" else reply_messages)(text)
+    return () if plain == messages else messages

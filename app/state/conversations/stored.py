@@ -107,7 +107,9 @@ def exchanges(conversation: Conversation, shown: Iterable[Entry] = ()) -> list[E
 
 
 def _exchange(question: StoredMessage, reply: StoredMessage | None) -> Exchange:
-    exchange = Exchange(question.text, question_id=question.id, created=question.created, asked=question.said)
+    exchange = Exchange(
+        question.text, question_id=question.id, created=question.created, question_messages=question.messages
+    )
     if question.damaged:
         exchange.damaged |= {"question"}
     if reply is None:
@@ -115,7 +117,7 @@ def _exchange(question: StoredMessage, reply: StoredMessage | None) -> Exchange:
         return exchange
     if reply.damaged:
         exchange.damaged |= {"reply"}
-    exchange.reply_id, exchange.said = reply.id, reply.said
+    exchange.reply_id, exchange.reply_messages = reply.id, reply.messages
     exchange.models = models(reply.target, reply.draft)
     exchange.add(reply.text)
     # One that says it is being written, and is not: a program that wrote it has been killed.

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
-from app.state.chat.said import Said, said_from_json
+from app.state.chat.messages import Messages, messages_from_json
 from app.state.conversations.conversation import clean
 from app.state.conversations.json_stream import Senseless
 from engine import EngineError, Translatable
@@ -63,13 +63,13 @@ def values_in(data: Mapping[str, Any], name: str) -> dict[str, Any] | None:
     return value
 
 
-def said_in(data: Mapping[str, Any]) -> Said:
+def messages_in(data: Mapping[str, Any]) -> Messages:
     """Read the parts of a message beside its text."""
     if data.get("messages") is None:
         return ()
     check_values(data["messages"], "messages")
     try:
-        return said_from_json(data["messages"])
+        return messages_from_json(data["messages"])
     except EngineError as error:
         raise Senseless(error.message) from error
 

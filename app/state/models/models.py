@@ -405,11 +405,11 @@ class JudgedDrafts:
             return [(model, None) for model in models]
         from engine import rank_drafts  # noqa: PLC0415 - not before the first paint
 
-        asked = models, self.fits, target
-        if self._ranking is None or any(map(operator.is_not, self._ranking[0], asked)):
+        key = models, self.fits, target
+        if self._ranking is None or any(map(operator.is_not, self._ranking[0], key)):
             judged = [model for model in models if model.path in self.fits]
             rest = [model for model in models if model.path not in self.fits]
-            self._ranking = asked, [*rank_drafts(target, judged), *((model, None) for model in rest)]
+            self._ranking = key, [*rank_drafts(target, judged), *((model, None) for model in rest)]
         return self._ranking[1]
 
 

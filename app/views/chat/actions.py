@@ -97,12 +97,12 @@ class ActionSpec:
 class ActionRow(QWidget):
     """Show the actions of one message in a row of fixed height, with the branches' picker.
 
-    Signals: asked(name), stepped(step).
+    Signals: action_wanted(name), stepped(step).
 
     The buttons are made by `build`: not before they can be seen, as a conversation has thousands of them.
     """
 
-    asked = Signal(str)
+    action_wanted = Signal(str)
     stepped = Signal(int)
 
     def __init__(
@@ -196,7 +196,7 @@ class ActionRow(QWidget):
         return button
 
     def _clicked(self) -> None:
-        self.asked.emit(self.sender().objectName())
+        self.action_wanted.emit(self.sender().objectName())
 
     def say_copied(self) -> None:
         """Show for a moment that the text was copied."""

@@ -121,9 +121,9 @@ class ExchangeView(EntryView):
 
     def _make_actions(self) -> tuple[ActionRow, ActionRow]:
         question, reply = question_row(self._theme, self), reply_row(self._theme, self)
-        question.asked.connect(self._act_on_question)
+        question.action_wanted.connect(self._act_on_question)
         question.stepped.connect(self._step_question)
-        reply.asked.connect(self._act_on_reply)
+        reply.action_wanted.connect(self._act_on_reply)
         reply.stepped.connect(self._step_reply)
         return question, reply
 
@@ -306,7 +306,7 @@ class ExchangeView(EntryView):
     def show_calls(self) -> None:
         """Show the reply's tool calls and their results below it, folded, and the question about the next one."""
         parts, question = self.exchange.calls, self.exchange.tools
-        waiting = open_calls(self.exchange.said)
+        waiting = open_calls(self.exchange.reply_messages)
         if question is not None and question.stage in ("asking", "running") and waiting:
             hidden = next(each for each in reversed(parts) if each is waiting[0])
             parts = tuple(each for each in parts if each is not hidden)  # The card shows it.
@@ -400,7 +400,9 @@ class ExchangeView(EntryView):
 
     def _act_on_reply(self, name: str) -> None:
         if name == "copy":
-            QGuiApplication.clipboard().setText(self.exchange.shown if self.exchange.said else self.exchange.reply)
+            QGuiApplication.clipboard().setText(
+                self.exchange.shown if self.exchange.reply_messages else self.exchange.reply
+            )
             self.reply_actions.say_copied()
         elif name == "continue":
             self._ask_to_continue()

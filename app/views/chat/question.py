@@ -87,7 +87,7 @@ class QuestionBox(QFrame):
         if number is None:
             return QuotedFile(attachment, self._theme, self)
         picture = SentPicture(attachment.name, number, self._theme, self)
-        picture.asked.connect(self.picture_asked)
+        picture.intent_wanted.connect(self.picture_asked)
         return picture
 
     def _render(self, page: MarkdownPage) -> None:

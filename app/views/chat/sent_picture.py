@@ -22,7 +22,7 @@ _KEEP = Qt.AspectRatioMode.KeepAspectRatio
 class SentPicture(QToolButton):
     """Show a picture small. Signals: asked(ShowPicture), turned() (it has another size)."""
 
-    asked = Signal(object)
+    intent_wanted = Signal(object)
     turned = Signal()
 
     def __init__(self, name: str, number: str, theme: Theme, parent: QWidget | None = None) -> None:
@@ -39,7 +39,7 @@ class SentPicture(QToolButton):
         self.setToolTip(self.tr("Show {name} large").format(name=name))
         keep_icon(self, theme, "image", "muted")
         theme.changed.connect(self._draw)
-        self.clicked.connect(lambda: self.asked.emit(ShowPicture(name, number, _LARGE)))
+        self.clicked.connect(lambda: self.intent_wanted.emit(ShowPicture(name, number, _LARGE)))
 
     @property
     def header(self) -> QToolButton:
@@ -57,7 +57,7 @@ class SentPicture(QToolButton):
                 if alive:
                     self._show(data)
 
-            self.asked.emit(ShowPicture(self._name, self._number, size, shown))
+            self.intent_wanted.emit(ShowPicture(self._name, self._number, size, shown))
 
     def _show(self, data: bytes | None) -> None:
         picture = QPixmap()

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QButtonGroup, QGridLayout, QLabel, QRadioButton, Q
 from app.state.settings.generation import CONVERSATION, GENERATION, GenerationChoice
 from app.state.settings.presets import GenerationPreset, SavedItems, SystemPrompt, applied, fits
 from app.views.settings.fields import Field
-from app.views.settings.shelf import ShelfBar
+from app.views.settings.saved_items import SavedItemsBar
 from app.views.widgets.boxes import in_column, in_row
 from app.views.widgets.theme import Theme
 from app.words.settings import drawing_words, prompt_text
@@ -51,9 +51,9 @@ class GenerationPage(QWidget):
             self._which.addButton(button)
         self.name_model("")
         self._which.buttonToggled.connect(lambda: self._show(anew=True))
-        self.presets = ShelfBar(theme, presets, self.tr("Preset"), self)
+        self.presets = SavedItemsBar(theme, presets, self.tr("Preset"), self)
         self.presets.chosen.connect(self._take_preset)
-        self.prompts = ShelfBar(theme, prompts, self.tr("Library"), self)
+        self.prompts = SavedItemsBar(theme, prompts, self.tr("Library"), self)
         self.prompts.chosen.connect(self._take_prompt)
         self.drawing = QLabel(self)
         self.drawing.setObjectName("hint")

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPainter
 
-from app.state.chat.shown import shown_pieces
+from app.state.chat.displayed_reply import shown_pieces
 from app.state.chat.trace import TokenTrace
 from app.state.chat.unsure import doubt_of
 from app.views.markdown.reply import ReplyView
@@ -218,8 +218,8 @@ class TokenLayer(QObject):
                 self._follow_mouse(watched.parent(), event)
             case QKeyEvent() if isinstance(watched, MarkdownPage):
                 held = self._current is not None or self._road is not None
-                asked = event.type() == QEvent.Type.ShortcutOverride and held
-                if asked and keeps_escape(event):
+                is_override = event.type() == QEvent.Type.ShortcutOverride and held
+                if is_override and keeps_escape(event):
                     return True
                 if event.type() == QEvent.Type.KeyPress and self._take_key(event):
                     return True

@@ -33,8 +33,8 @@ class Dialog(QDialog):
 
 def keeps_escape(event: QEvent) -> bool:
     """Accept Qt's ShortcutOverride for Esc, so that Esc does not cancel the current task; return True if it was one."""
-    asked = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride
-    if not asked or event.key() != Qt.Key.Key_Escape:  # type: ignore[attr-defined]
+    is_override = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride
+    if not is_override or event.key() != Qt.Key.Key_Escape:  # type: ignore[attr-defined]
         return False
     event.accept()
     return True

@@ -35,9 +35,9 @@ def run(settings: str) -> int:
     be_harmless()
     wanted = json.loads(settings)
     config = LoadConfig(Path(wanted.pop("path")), trusted=True, **wanted)
-    asked: SimpleQueue[dict[str, Any]] = SimpleQueue()
+    requests: SimpleQueue[dict[str, Any]] = SimpleQueue()
     cancel = CancelToken()
-    threading.Thread(target=_listen, args=(os.fdopen(0, "rb", buffering=0), asked, cancel), daemon=True).start()
+    threading.Thread(target=_listen, args=(os.fdopen(0, "rb", buffering=0), requests, cancel), daemon=True).start()
 
     def loading(fraction: float) -> None:
         _say(out, progress=fraction)
@@ -51,7 +51,7 @@ def run(settings: str) -> int:
         return 0
     backend.watch(cancel)
     _say(out, ready=_facts(backend))
-    _serve(backend, out, asked, cancel)
+    _serve(backend, out, requests, cancel)
     return 0
 
 
@@ -67,21 +67,21 @@ def _facts(backend: LlamaCppBackend) -> dict[str, Any]:
     }
 
 
-def _listen(pipe: BinaryIO, asked: SimpleQueue[dict[str, Any]], cancel: CancelToken) -> None:
+def _listen(pipe: BinaryIO, requests: SimpleQueue[dict[str, Any]], cancel: CancelToken) -> None:
     """Queue the parent's messages, and exit the process when the pipe closes."""
     while (data := read_message(pipe, _MOST_BYTES)) is not None:
         message = json.loads(data)
         if message["do"] == "cancel":
             cancel.cancel()
         else:
-            asked.put(message)
+            requests.put(message)
     os._exit(1)
 
 
-def _serve(backend: LlamaCppBackend, out: BinaryIO, asked: SimpleQueue[dict[str, Any]], cancel: CancelToken) -> None:
+def _serve(backend: LlamaCppBackend, out: BinaryIO, requests: SimpleQueue[dict[str, Any]], cancel: CancelToken) -> None:
     rows: Logits | None = None
     while True:
-        message = asked.get()
+        message = requests.get()
         try:
             match message["do"]:
                 case "map":

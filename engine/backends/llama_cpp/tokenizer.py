@@ -97,8 +97,8 @@ class LlamaCppTokenizer:
         is_end = llama_cpp.llama_vocab_is_eog
         with self._open():
             named = (llama_cpp.llama_vocab_eos(self._vocab), llama_cpp.llama_vocab_eot(self._vocab))
-            asked = {*self._special, *(token for token in named if 0 <= token < self._size)}
-            return frozenset(token for token in asked if is_end(self._vocab, token))
+            candidates = {*self._special, *(token for token in named if 0 <= token < self._size)}
+            return frozenset(token for token in candidates if is_end(self._vocab, token))
 
     @property
     def gap_tokens(self) -> tuple[int, int, int] | None:

@@ -11,9 +11,9 @@ from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.documents.document import Document
-from engine.documents.give import GivenDocuments
 from engine.documents.picture import read_picture
 from engine.documents.read import read_document
+from engine.documents.retrieval import GivenDocuments
 from engine.errors import InvalidRequest
 from engine.generation.responder import Responder
 from engine.library.names import resolve_source

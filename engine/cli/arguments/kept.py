@@ -35,10 +35,10 @@ def with_kept(argv: Sequence[str], parser: CommandParser) -> list[str]:
         return list(argv)
     known = found.options
     kept = _read(place)
-    asked = {name: value for name, value in kept.get("*", {}).items() if f"--{name}" in known}
-    asked |= kept.get(command, {})
+    defaults = {name: value for name, value in kept.get("*", {}).items() if f"--{name}" in known}
+    defaults |= kept.get(command, {})
     added: list[str] = []
-    for name, value in asked.items():
+    for name, value in defaults.items():
         if f"--{name}" not in known:
             raise InvalidRequest(f"{place}: {command} has no option --{name}.")
         added += _words(name, value, place)

@@ -240,8 +240,8 @@ def _attach_heads(
 
     Return what a person should know of those that were found.
     """
-    asked = (settings.speculation.method, *settings.speculation.sources)
-    source = args.heads or ((settings.target or "demo") if "mtp" in asked else None)
+    sources = (settings.speculation.method, *settings.speculation.sources)
+    source = args.heads or ((settings.target or "demo") if "mtp" in sources else None)
     if source not in (None, "none"):
         attach_named_heads(decoder, args, source, cancel)
         return ()

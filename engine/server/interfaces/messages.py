@@ -50,8 +50,8 @@ def read_conversation(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequ
     constraint = read_format(form, left)
     options |= {} if constraint is None else {"constraint": constraint}
     messages = read_messages(_as_messages(fields.get("system"), fields.get("messages"), left), left)
-    asked = make_parsed(messages, options, fields, defaults, left, logprobs=False, known=_KNOWN)
-    return replace(asked, tools=offered.tools)
+    parsed = make_parsed(messages, options, fields, defaults, left, logprobs=False, known=_KNOWN)
+    return replace(parsed, tools=offered.tools)
 
 
 def _thinking(body: Mapping[str, Any], left: NotDone) -> dict[str, Any]:

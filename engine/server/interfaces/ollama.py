@@ -52,10 +52,10 @@ def read_ollama_text(body: Mapping[str, Any], defaults: Defaults) -> ParsedReque
     if not prompt and not suffix:
         return make_parsed("a", {"raw": True, "max_tokens": 0}, fields, defaults, left, logprobs=False, known=_KNOWN)
     if suffix or read_flag(fields, "raw"):
-        asked = make_parsed(
+        parsed = make_parsed(
             prompt or "a", options | {"raw": True}, fields, defaults, left, logprobs=False, known=_KNOWN
         )
-        return replace(asked, unsaid=(Infill(prompt, suffix),) if suffix else ())
+        return replace(parsed, unsaid=(Infill(prompt, suffix),) if suffix else ())
     messages = [{"role": "system", "content": system}] if system else []
     read = read_messages(
         [*messages, _message({"role": "user", "content": prompt, "images": fields.get("images")})], left

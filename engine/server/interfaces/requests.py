@@ -135,8 +135,8 @@ def read_chat(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest:
     options |= _constraint(fields, left) | _prediction(fields.get("prediction"))
     if not continues(fields, messages):
         options["template_options"] = {**options.get("template_options", {}), "add_generation_prompt": False}
-    asked = make_parsed(messages, options, fields, defaults, left, logprobs=logprobs, known=_CHAT)
-    return replace(asked, tools=offered.tools, echo=read_flag(fields, "echo") and messages[-1].role == "assistant")
+    parsed = make_parsed(messages, options, fields, defaults, left, logprobs=logprobs, known=_CHAT)
+    return replace(parsed, tools=offered.tools, echo=read_flag(fields, "echo") and messages[-1].role == "assistant")
 
 
 def continues(body: Mapping[str, Any], messages: Sequence[Message]) -> bool:
@@ -179,11 +179,11 @@ def read_completion(body: Mapping[str, Any], defaults: Defaults) -> ParsedReques
             raise InvalidRequest('No logprobs of prompts are computed: leave "echo" or "logprobs" out.')
         options["top"] = read_top(None if top is True else top, left)
     options |= _constraint(fields, left)
-    asked = make_parsed(first, options, fields, defaults, left, logprobs=logprobs, known=_COMPLETION)
-    if asked.copies * (1 + len(others)) > _MOST_REPLIES:
+    parsed = make_parsed(first, options, fields, defaults, left, logprobs=logprobs, known=_COMPLETION)
+    if parsed.copies * (1 + len(others)) > _MOST_REPLIES:
         raise InvalidRequest(f"At most {_MOST_REPLIES} replies can be asked for at once.")
     unsaid = tuple(_gap(prompt, suffix) for prompt in found) if suffix else tuple(mixed) if any(mixed) else ()
-    return replace(asked, unsaid=unsaid, prompts=tuple(others), echo=echo)
+    return replace(parsed, unsaid=unsaid, prompts=tuple(others), echo=echo)
 
 
 def _ids(pieces: Sequence[int | str]) -> tuple[int, ...]:
@@ -222,8 +222,8 @@ def read_infill(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest:
     """Read a body of /infill. Raises InvalidRequest and its kinds."""
     left = NotDone()
     fields = tidied(body, left)
-    asked = make_parsed([0], read_common(fields, _INFILL, left), fields, defaults, left, logprobs=False, known=_INFILL)
-    return replace(asked, unsaid=(read_infill_parts(fields),))
+    parsed = make_parsed([0], read_common(fields, _INFILL, left), fields, defaults, left, logprobs=False, known=_INFILL)
+    return replace(parsed, unsaid=(read_infill_parts(fields),))
 
 
 def read_infill_parts(body: Mapping[str, Any]) -> Infill:

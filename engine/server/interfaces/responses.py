@@ -60,8 +60,10 @@ def read_responses(body: Mapping[str, Any], defaults: Defaults) -> ParsedRequest
     logprobs = isinstance(included, list) and "message.output_text.logprobs" in included
     if logprobs:
         options["top"] = read_top(fields.get("top_logprobs"), left)
-    asked = make_parsed(read_messages(messages, left), options, fields, defaults, left, logprobs=logprobs, known=_KNOWN)
-    return replace(asked, tools=offered.tools)
+    parsed = make_parsed(
+        read_messages(messages, left), options, fields, defaults, left, logprobs=logprobs, known=_KNOWN
+    )
+    return replace(parsed, tools=offered.tools)
 
 
 def input_items(body: Mapping[str, Any]) -> list[Any]:

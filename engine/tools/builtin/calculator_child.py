@@ -48,20 +48,20 @@ def run(_argument: str) -> int:
     return 0
 
 
-def _answer(asked: dict[str, Any]) -> dict[str, Any]:
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
     try:
         import quickjs  # noqa: PLC0415 - the parent never loads it
     except ImportError:
         return {"problem": "Calculating needs quickjs-ng: pip install quickjs-ng"}
     limit_memory(_MEMORY_BYTES)
-    limit_seconds(asked["seconds"] + 1)
+    limit_seconds(request["seconds"] + 1)
     context = quickjs.Context()
     context.set_memory_limit(_ENGINE_BYTES)
     context.set_max_stack_size(_STACK_BYTES)
-    context.set_time_limit(asked["seconds"])
+    context.set_time_limit(request["seconds"])
     try:
         printed, show, as_json = (context.eval(each) for each in _OWN)
-        value = context.eval(str(asked["code"]))
+        value = context.eval(str(request["code"]))
         answer = {"value": "" if value is None else str(show(value))[:_MOST_LETTERS]}
         answer["printed"] = str(printed())[:_MOST_LETTERS]
         data = as_json(value)

@@ -43,9 +43,9 @@ class Folders:
 
     def find(self, path: str) -> tuple[Path, str]:
         """Return the real path and its display name. Raises ToolRefused for paths outside the folders."""
-        asked = path.strip().strip("/\\")
-        candidates = [root / asked for root in self.roots.values()] if len(self.roots) == 1 else []
-        name, _, rest = asked.replace("\\", "/").partition("/")
+        wanted = path.strip().strip("/\\")
+        candidates = [root / wanted for root in self.roots.values()] if len(self.roots) == 1 else []
+        name, _, rest = wanted.replace("\\", "/").partition("/")
         if name in self.roots:
             candidates.insert(0, self.roots[name] / rest)
         if Path(path.strip()).is_absolute():

@@ -42,8 +42,8 @@ def test_the_model_reads_an_imported_chat_as_it_was(open_window: OpenWindow, tmp
     picture = _exchange(window, 2)
     window.controller.carry_out(Regenerate(picture))
     window.ended(_exchange(window, 2))
-    before = READ[: READ.index(picture.asked[0])]
-    assert script.prompts[-1] == (*before, *picture.asked)
+    before = READ[: READ.index(picture.question_messages[0])]
+    assert script.prompts[-1] == (*before, *picture.question_messages)
 
     window.controller.carry_out(Edit(_exchange(window, 2), "What is that?"))
     window.ended(_exchange(window, 2))

@@ -13,7 +13,7 @@ import pytest
 from app.shell.chat_exports import ChatExports
 from app.shell.files import imports_menu
 from app.state.conversations.dropped import sort_out
-from app.store.other_programs import Brought
+from app.store.other_programs import ImportReport
 from helpers.campaigns import Campaign
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
@@ -163,9 +163,9 @@ def test_cancelling_keeps_the_chats_that_came(open_window: OpenWindow, tmp_path:
     window = open_window(Script(ECHO))
     path = tmp_path / "x.json"
     path.write_text(json.dumps([_chat(number) | {"filler": "x" * 20_000} for number in range(300)]))
-    told: list[Brought] = []
+    told: list[ImportReport] = []
     files = window.program.conversations.files
-    files.brought.connect(told.append)
+    files.chats_imported.connect(told.append)
     window.controller.import_(path)
     window.wait(lambda: (files.activity.fraction or 0.0) > 0.1)
     files.cancel()

@@ -16,8 +16,7 @@ from PySide6.QtCore import QMimeData, QObject, Qt, QUrl, Signal
 from app.settings.settings import Settings
 from app.state.chat.citations import cited_in, sources_in
 from app.state.chat.documents import attached, compose
-from app.state.chat.held_document import HeldDocument
-from app.state.chat.kept_document import KeptDocument, document_from_json, documents_to_json
+from app.state.chat.stored_documents import ChatDocument, StoredDocument, document_from_json, documents_to_json
 from app.state.chat.transcript import Exchange
 from app.state.tools.choice import ToolChoice
 from app.views.chat.sent_picture import SentPicture
@@ -342,10 +341,10 @@ def test_parts_are_found_by_an_embedding_model_of_the_library(
 # Without a window -----------------------------------------------------------------------------------------------------
 
 
-def held(name: str, pages: Sequence[str]) -> HeldDocument:
+def held(name: str, pages: Sequence[str]) -> ChatDocument:
     sections = tuple(Section(text, "page", str(number)) for number, text in enumerate(pages, 1))
     document = Document(name, "PDF", sections, len(pages))
-    return HeldDocument.of(document, KeptDocument.of(document, b"%PDF"))
+    return ChatDocument.of(document, StoredDocument.of(document, b"%PDF"))
 
 
 def test_a_long_document_is_given_by_parts_and_asked_again() -> None:

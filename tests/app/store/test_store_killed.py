@@ -206,7 +206,7 @@ def test_a_hundred_kills_lose_nothing_older_than_a_quarter_of_a_second(tmp_path:
 DOCUMENTED = """
 import sys, time
 from pathlib import Path
-from app.state.chat.kept_document import KeptDocument
+from app.state.chat.stored_documents import StoredDocument
 from app.state.chat.pictures import KIND, number_of
 from app.store.conversations import ConversationStore
 from app.store.store import Store
@@ -215,9 +215,9 @@ from engine import Document, Section
 store = ConversationStore(Store.open(Path(sys.argv[1])), print)
 document = Document("a.pdf", "PDF", (Section("The lamp was lit at dusk.", "page", "1"),), 1)
 # As the window does: attached before there is a chat, then asked.
-store.save_document(None, KeptDocument.of(document, b"%PDF" * 100_000))
+store.save_document(None, StoredDocument.of(document, b"%PDF" * 100_000))
 picture = Document("cat.png", KIND, (Section(f"[picture {number_of(b'PNG' * 9)}]"),), 0)
-store.save_document(None, KeptDocument.of(picture, b"PNG" * 9))
+store.save_document(None, StoredDocument.of(picture, b"PNG" * 9))
 chat = store.new()
 store.move_documents(chat)
 question = store.ask(chat, "When was the lamp lit?")
@@ -225,7 +225,7 @@ reply = store.begin_reply(chat, question.id, target="t", draft="", settings={})
 store.append(chat, reply.id, "At dusk [1]")
 project = store.new_project("Harbour")
 store.set_settings(project, {"instructions": "Cite."})
-store.save_document(project, KeptDocument.of(document, b""))
+store.save_document(project, StoredDocument.of(document, b""))
 store.set_project(chat.id, project.id)
 print(chat.id, project.id, flush=True)
 time.sleep(60)

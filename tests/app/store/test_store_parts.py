@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.state.chat.said import asked_messages, reply_messages
+from app.state.chat.messages import question_messages, reply_messages
 from app.state.conversations.conversation import Conversation, StoredMessage
 from app.state.conversations.formats import FORMATS
 from app.store.conversations import ConversationStore
@@ -36,7 +36,7 @@ def _opened(path: Path) -> Iterator[ConversationStore]:
 def _read(conversation: Conversation) -> list[Message]:
     found: list[Message] = []
     for message in conversation.path:
-        found += (asked_messages if message.role == "user" else reply_messages)(message.text, message.said)
+        found += (question_messages if message.role == "user" else reply_messages)(message.text, message.messages)
     return found
 
 
@@ -59,12 +59,14 @@ def test_five_turns_are_saved_reopened_edited_continued_exported_and_imported(pa
         assert conversation.settings == {"system": "You are a guide."}
         last = conversation.leaf
         assert last is not None
-        question = kept.ask(conversation, "What now?", said=(Message("user", [TextPart("What now?"), ImagePart("x")]),))
+        question = kept.ask(
+            conversation, "What now?", messages=(Message("user", [TextPart("What now?"), ImagePart("x")]),)
+        )
         reply = kept.begin_reply(conversation, question.id, target="t", draft="", settings={})
         kept.append(conversation, reply.id, "<think>Hm.</think>Wait")
         said = (Message("assistant", [ReasoningPart("Hm."), TextPart("Wait"), ToolCall("", "wait", {"s": 1})]),)
-        kept.finish(conversation, reply.id, "<think>Hm.</think>Wait", "done", said=said)
-        prompt += [*question.said, *said]
+        kept.finish(conversation, reply.id, "<think>Hm.</think>Wait", "done", messages=said)
+        prompt += [*question.messages, *said]
     with _opened(path) as kept:
         conversation = kept.load(number)
         assert conversation is not None
@@ -110,7 +112,8 @@ def test_scripts_without_spaces_are_found_beside_the_text_too(path: Path) -> Non
     store.add_conversation(conversation.summary())
     said = (Message("tool", "天気は雨です"),)
     store.add_messages(
-        1, [StoredMessage(2, None, "user", "Weather?", 1.0), StoredMessage(3, 2, "assistant", "Wet", 1.0, said=said)]
+        1,
+        [StoredMessage(2, None, "user", "Weather?", 1.0), StoredMessage(3, 2, "assistant", "Wet", 1.0, messages=said)],
     )
     assert [hit.message for hit in store.search("雨")] == [3]
     assert [hit.message for hit in store.search("雨 天気")] == [3]
@@ -124,18 +127,18 @@ def test_a_reply_that_went_on_is_what_it_became(path: Path) -> None:
     store.add_conversation(Conversation(1, 1.0).summary())
     said = (Message("assistant", [ReasoningPart("x"), TextPart("Half")]),)
     store.add_messages(
-        1, [StoredMessage(2, None, "user", "Go", 1.0), StoredMessage(3, 2, "assistant", "Half", 1.0, said=said)]
+        1, [StoredMessage(2, None, "user", "Go", 1.0), StoredMessage(3, 2, "assistant", "Half", 1.0, messages=said)]
     )
     store.set_status(3, "waiting")
     loaded = store.load(1)
     assert loaded is not None
-    assert loaded[3].said == said
+    assert loaded[3].messages == said
     store.append(3, " and half")
     store.close()
     store = Store.open(path)
     loaded = store.load(1)
     assert loaded is not None
-    assert (loaded[3].text, loaded[3].said, loaded[3].status) == ("Half and half", (), "interrupted")
+    assert (loaded[3].text, loaded[3].messages, loaded[3].status) == ("Half and half", (), "interrupted")
     assert not loaded[3].damaged
     store.close()
 
@@ -146,7 +149,7 @@ def test_changed_parts_are_damage(path: Path, parts: object) -> None:
     store.add_conversation(Conversation(1, 1.0).summary())
     said = (Message("assistant", [ReasoningPart("x"), TextPart("Yes")]),)
     store.add_messages(
-        1, [StoredMessage(2, None, "user", "Go", 1.0), StoredMessage(3, 2, "assistant", "Yes", 1.0, said=said)]
+        1, [StoredMessage(2, None, "user", "Go", 1.0), StoredMessage(3, 2, "assistant", "Yes", 1.0, messages=said)]
     )
     store.connection.execute("UPDATE messages SET parts = ? WHERE id = 3", (parts,))
     loaded = store.load(1)
@@ -174,13 +177,13 @@ def test_older_stores_are_brought_up_and_keep_parts_then(path: Path, version: in
     assert [hit.message for hit in store.search("glows")] == [3]
     said = (Message("tool", "found in a harbour"),)
     store.add_messages(
-        1, [StoredMessage(4, 3, "user", "Where?", 1.0), StoredMessage(5, 4, "assistant", "There", 1.0, said=said)]
+        1, [StoredMessage(4, 3, "user", "Where?", 1.0), StoredMessage(5, 4, "assistant", "There", 1.0, messages=said)]
     )
     assert [hit.message for hit in store.search("harbour")] == [5]
     loaded = store.load(1)
     assert loaded is not None
     assert [message.text for message in loaded] == ["an old lantern", "it glows", "Where?", "There"]
-    assert loaded[5].said == said
+    assert loaded[5].messages == said
     store.delete_messages([2, 3, 4, 5])
     assert store.search("harbour") == store.search("lantern") == []
     store.close()
@@ -189,10 +192,10 @@ def test_older_stores_are_brought_up_and_keep_parts_then(path: Path, version: in
 def test_words_beside_a_text_that_changed_are_found_no_more(path: Path) -> None:
     store = Store.open(path)
     store.add_conversation(Conversation(1, 1.0).summary())
-    reply = StoredMessage(3, 2, "assistant", "There", 1.0, said=(Message("tool", "in a harbour"),))
+    reply = StoredMessage(3, 2, "assistant", "There", 1.0, messages=(Message("tool", "in a harbour"),))
     store.add_messages(1, [StoredMessage(2, None, "user", "Where?", 1.0), reply])
     for words, found in (("on a hill", ["hill"]), ("on a hill", ["hill"]), ("", []), ("by a river", ["river"])):
-        reply.said = (Message("tool", words),) if words else ()
+        reply.messages = (Message("tool", words),) if words else ()
         store.save_message(reply)
         assert [word for word in ("harbour", "hill", "river") if store.search(word)] == found
         store.connection.execute("INSERT INTO beside_fts (beside_fts, rank) VALUES ('integrity-check', 1)")

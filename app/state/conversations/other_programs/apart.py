@@ -41,9 +41,9 @@ def chats_apart(path: Path, note: Note, cancel: CancelToken | None = None) -> It
     Raises NotOfOthers, ConversationRefused (it cannot be read, or not to its end), Cancelled.
     """
     name, title, source, parts = plain_name(path.name), "", "", list[str]()
-    asked = {"path": str(path.absolute()), "seconds": _SECONDS}
+    request = {"path": str(path.absolute()), "seconds": _SECONDS}
     try:
-        with contextlib.closing(ask_child(READING_CHATS, asked, b"", _MEMORY_BYTES, cancel)) as answers:
+        with contextlib.closing(ask_child(READING_CHATS, request, b"", _MEMORY_BYTES, cancel)) as answers:
             for said in answers:
                 title, source = said.get("chat", title), said.get("source", source)
                 if "share" in said:

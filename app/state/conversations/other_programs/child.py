@@ -25,8 +25,8 @@ def run(_argument: str) -> int:
     return answer_parent(_answer, _MEMORY_BYTES)
 
 
-def _answer(asked: dict[str, Any], _data: bytes, tell: Tell) -> None:
-    path = Path(asked["path"])
+def _answer(request: dict[str, Any], _data: bytes, tell: Tell) -> None:
+    path = Path(request["path"])
     reported = 0
 
     def note(share: float) -> None:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from app.state.conversations.conversation import Conversation, Role, StoredMessage, title_from
 from app.state.conversations.files import Imported
 from app.state.conversations.json_stream import Senseless
-from app.state.conversations.other_programs.layouts import BroughtChat, Node
+from app.state.conversations.other_programs.layouts import Node, ParsedChat
 from engine import Translatable
 
 _CREATED = re.compile(rb'"created": ?(\d{1,12}(?:\.\d{1,12})?)\b')
@@ -26,7 +26,7 @@ _NAMELESS = "first said "
 """The key of a chat without an id: its first message."""
 
 
-def source_of(layout: str, chat: BroughtChat) -> str:
+def source_of(layout: str, chat: ParsedChat) -> str:
     """Fingerprint a chat: the same for the same chat; for one that went on since, the same up to the last colon."""
     digest = hashlib.sha256()
     for node in chat.nodes:
@@ -67,7 +67,7 @@ def what_is_new(old: Conversation, new: Conversation, source: str) -> list[Store
     return added if len(new) - len(added) >= least else None
 
 
-def conversation_of(chat: BroughtChat, source: str, new_id: Callable[[], int]) -> Imported:
+def conversation_of(chat: ParsedChat, source: str, new_id: Callable[[], int]) -> Imported:
     """Return a chat as a conversation. Raises Senseless if it has no message."""
     if len(chat.nodes) > _MOST_NODES:
         raise Senseless("it has more than {count} messages", count=_MOST_NODES)
@@ -85,7 +85,7 @@ class _Run:
 
 
 class _Tree:
-    def __init__(self, chat: BroughtChat, source: str, new_id: Callable[[], int]) -> None:
+    def __init__(self, chat: ParsedChat, source: str, new_id: Callable[[], int]) -> None:
         self._chat = chat
         self._source = source
         self._new_id = new_id

@@ -20,7 +20,7 @@ from app.state.chat.attachments import plain_name
 from app.state.conversations.files import FORMAT, LARGEST_FILE, ConversationRefused, Note
 from app.state.conversations.json_stream import CHUNK, Senseless
 from app.state.conversations.other_programs.json_values import LARGEST, DamagedDocument, Documents
-from app.state.conversations.other_programs.layouts import BroughtChat, Layout, is_line, is_thread, layout_of
+from app.state.conversations.other_programs.layouts import Layout, ParsedChat, is_line, is_thread, layout_of
 from engine import Cancelled, Translatable
 
 _SUFFIXES = (".json", ".jsonl")
@@ -47,7 +47,7 @@ class Found:
 
     name: str
     layout: str = ""
-    chat: BroughtChat | None = None
+    chat: ParsedChat | None = None
     reason: str = ""
     own: bytes = b""
 

@@ -55,7 +55,7 @@ class Node:
 
 
 @dataclass(slots=True)
-class BroughtChat:
+class ParsedChat:
     """Hold a chat as another program has it. `current`: the message that was on the screen last."""
 
     id: str = ""
@@ -181,7 +181,7 @@ def _part(part: dict[str, Any]) -> str:
 # ChatGPT --------------------------------------------------------------------------------------------------------------
 
 
-def _chatgpt(data: dict[str, Any]) -> BroughtChat:
+def _chatgpt(data: dict[str, Any]) -> ParsedChat:
     chat = _head(data, id=("conversation_id", "id"), title=("title",))
     chat.current = _id(data.get("current_node"))
     usual = _text(data.get("default_model_slug"))
@@ -266,10 +266,10 @@ def _shown_mark(mark: re.Match[str]) -> str:
 # Others ---------------------------------------------------------------------------------------------------------------
 
 
-def _head(data: dict[str, Any], **names: tuple[str, ...]) -> BroughtChat:
+def _head(data: dict[str, Any], **names: tuple[str, ...]) -> ParsedChat:
     """Return a chat without messages, from the keys that most layouts share."""
     title = _text(_one_of(data, *names.get("title", ("title", "name"))))
-    return BroughtChat(
+    return ParsedChat(
         _id(_one_of(data, *names.get("id", ("id", "uuid")))) or "",
         title,
         _time(_one_of(data, "create_time", "created_at", "createdAt", "created", "create_date")),
@@ -277,7 +277,7 @@ def _head(data: dict[str, Any], **names: tuple[str, ...]) -> BroughtChat:
     )
 
 
-def _claude(data: dict[str, Any]) -> BroughtChat:
+def _claude(data: dict[str, Any]) -> ParsedChat:
     chat = _head(data)
     chat.current = _id(data.get("current_leaf_message_uuid"))
     above: str | None = None
@@ -298,7 +298,7 @@ def _claude(data: dict[str, Any]) -> BroughtChat:
     return chat
 
 
-def _openwebui(data: dict[str, Any]) -> BroughtChat:
+def _openwebui(data: dict[str, Any]) -> ParsedChat:
     inner = _map(data.get("chat")) or data
     chat = _head({**inner, **data})
     history = _map(inner.get("history"))
@@ -341,7 +341,7 @@ def _unfolded(text: str) -> str:
     return _joined(said)
 
 
-def _lmstudio(data: dict[str, Any]) -> BroughtChat:
+def _lmstudio(data: dict[str, Any]) -> ParsedChat:
     chat = _head(data)
     chat.id = chat.id or _text(str(data.get("createdAt", "")))
     chat.updated = _time(_one_of(data, "assistantLastMessagedAt", "userLastMessagedAt")) or chat.updated
@@ -365,7 +365,7 @@ def _lmstudio_version(version: dict[str, Any]) -> tuple[str, float | None, str]:
 
 
 def _add_versions(
-    chat: BroughtChat,
+    chat: ParsedChat,
     place: int,
     versions: Sequence[tuple[object, str, float | None, str]],
     chosen: object,
@@ -382,7 +382,7 @@ def _add_versions(
             chat.current = node.id
 
 
-def _llamacpp(data: dict[str, Any]) -> BroughtChat:
+def _llamacpp(data: dict[str, Any]) -> ParsedChat:
     conv = _map(data.get("conv"))
     chat = _head(conv)
     chat.current = _id(conv.get("currNode"))
@@ -406,7 +406,7 @@ def _llamacpp(data: dict[str, Any]) -> BroughtChat:
     return chat
 
 
-def _turns(data: dict[str, Any], turns: Iterable[dict[str, Any]]) -> BroughtChat:
+def _turns(data: dict[str, Any], turns: Iterable[dict[str, Any]]) -> ParsedChat:
     """Return a chat without branches: ShareGPT's, Jan's, and messages as OpenAI's interface has them."""
     chat = _head(data)
     chat.title = chat.title or _text(_map(data.get("metadata")).get("title"))
@@ -429,7 +429,7 @@ def _turns(data: dict[str, Any], turns: Iterable[dict[str, Any]]) -> BroughtChat
     return chat
 
 
-def _sillytavern(data: dict[str, Any]) -> BroughtChat:
+def _sillytavern(data: dict[str, Any]) -> ParsedChat:
     head, *lines = data["lines"] if "mes" not in data["lines"][0] else ({}, *data["lines"])
     chat = _head(head, title=("character_name",))
     chat.id = _text(_map(head.get("chat_metadata")).get("integrity")) or _text(head.get("create_date"))
@@ -466,7 +466,7 @@ class Layout:
 
     name: str
     fits: Callable[[dict[str, Any]], bool]
-    read: Callable[[dict[str, Any]], BroughtChat]
+    read: Callable[[dict[str, Any]], ParsedChat]
 
 
 LAYOUTS = (

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from demopair import export
 from engine.training.eagle import EagleHead
-from engine.training.written import NAMES, add_tensors
+from engine.training.head_file import NAMES, add_tensors
 
 from .medusa import HEADS, MedusaHeads
 from .target import LAYERS_READ

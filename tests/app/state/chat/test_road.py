@@ -4,8 +4,8 @@ from math import log
 
 import pytest
 
+from app.state.chat.displayed_reply import shown_until
 from app.state.chat.road import take_road
-from app.state.chat.shown import shown_until
 from app.state.chat.trace import TokenTrace
 from app.state.chat.transcript import Exchange
 from app.state.chat.unsure import doubt_of, least_sure

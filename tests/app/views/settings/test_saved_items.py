@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QAbstractButton
 
-from app.views.settings.shelf import ShelfBar
+from app.views.settings.saved_items import SavedItemsBar
 from engine import Message
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
@@ -13,7 +13,7 @@ from helpers.window.settings_window import open_settings, put, saved, windows
 # Presets and system prompts -----------------------------------------------------------------------------------------
 
 
-def pick(bar: ShelfBar, name: str) -> None:
+def pick(bar: SavedItemsBar, name: str) -> None:
     """Choose a line, as the mouse does."""
     row = bar.picker.findText(name)
     assert row >= 0
@@ -21,7 +21,7 @@ def pick(bar: ShelfBar, name: str) -> None:
     bar.picker.activated.emit(row)
 
 
-def call_it(bar: ShelfBar, button: QAbstractButton, name: str) -> None:
+def call_it(bar: SavedItemsBar, button: QAbstractButton, name: str) -> None:
     """Press Save or Rename, and write a name."""
     button.click()
     bar.name.setText(name)

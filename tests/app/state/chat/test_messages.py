@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from app.state.chat.attachments import Attachment, join_question
-from app.state.chat.said import (
-    asked_messages,
+from app.state.chat.messages import (
     edited,
     further_parts,
     further_words,
+    messages_from_json,
+    messages_to_json,
+    question_messages,
     reply_messages,
-    said_from_json,
-    said_to_json,
-    text_of_said,
+    text_of_messages,
 )
 from app.state.chat.transcript import Transcript
 from app.state.conversations.conversation import Conversation
@@ -56,13 +56,13 @@ def _prompt(conversation: Conversation) -> list[Message]:
 
 def test_files_are_parts_and_read_as_before() -> None:
     text = join_question("Where?", [Attachment("a.py", "x = 1"), Attachment("b.txt", "```\nfox\n```")])
-    (message,) = asked_messages(text)
+    (message,) = question_messages(text)
     assert message.parts == (FilePart("a.py", "x = 1"), FilePart("b.txt", "```\nfox\n```"), TextPart("Where?"))
     assert message.content == text
     only = join_question("", [Attachment("a.py", "x = 1")])
-    assert asked_messages(only) == (Message("user", [FilePart("a.py", "x = 1")]),)
+    assert question_messages(only) == (Message("user", [FilePart("a.py", "x = 1")]),)
     for odd in ("", "Hi", "File: a.py\n```\nx", f"{text}\n", "File: a.py\n```python\nx\n```\n\n \n"):
-        assert [each.content for each in asked_messages(odd)] == [odd]
+        assert [each.content for each in question_messages(odd)] == [odd]
     assert reply_messages("<think>x</think>y") == (Message("assistant", "<think>x</think>y"),)
 
 
@@ -85,9 +85,9 @@ def test_messages_become_text_and_json_and_back() -> None:
         Message("tool", [ToolResult("a", "look", "A fox, and a lantern.")]),
         Message("assistant", [TextPart("A fox."), IMAGE, OtherPart({"type": "odd", "x": None})]),
     )
-    text = text_of_said(said)
+    text = text_of_messages(said)
     assert text == "<think>\nHm.\n</think>\n\nI look.\nWait.\n\nA fox."
-    assert said_from_json(json.loads(json.dumps(said_to_json(said)))) == said
+    assert messages_from_json(json.loads(json.dumps(messages_to_json(said)))) == said
     assert [type(part) for part in further_parts(said, text)] == [ToolCall, ToolResult, ImagePart, OtherPart]
     assert further_words(said, text) == "look there 7\nA fox, and a lantern."
     # What the model wrote with its own markers is in the text.
@@ -158,7 +158,7 @@ def test_large_images_are_read() -> None:
     ]
     conversation = _imported(told)
     again = _imported(json.loads(to_json(conversation)))
-    assert again.path[0].said == (Message("user", [ImagePart(url), TextPart("?")]),)
+    assert again.path[0].messages == (Message("user", [ImagePart(url), TextPart("?")]),)
     with pytest.raises(ConversationRefused, match="too large"):
         _imported([{"role": "user", "content": [{"type": "text", "text": "x" * 4000}] * 500}])
 

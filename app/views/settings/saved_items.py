@@ -38,8 +38,8 @@ class NameField(QLineEdit):
             event.accept()  # or it would press the button that has the keyboard by now
 
 
-class ShelfBar(QWidget):
-    """Show a shelf; its actions are emitted.
+class SavedItemsBar(QWidget):
+    """Show saved items; actions on them are emitted.
 
     Signals: chosen(name), save_wanted(name), rename_wanted(old, new), delete_wanted(name), import_wanted(),
     export_wanted().
@@ -103,7 +103,7 @@ class ShelfBar(QWidget):
         in_column(row, self.naming, self.said, margins=(0, 0, 0, 0), spacing=4, parent=self)
 
     def show_saved(self, current: str | None, missing: str, *, can_save: bool = True) -> None:
-        """Show the shelf's items.
+        """Show the saved items.
 
         `current`: the name of the item that is as what stands in the fields, None: none is; then `missing` is shown.
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.state.chat.said import Said
+from app.state.chat.messages import Messages
 from app.state.chat.thoughts import CLOSING, OPENING
 from engine import GenerationResult
 
@@ -12,7 +12,7 @@ Added = Iterable[tuple[str, str]]
 """Additions to a reply: the part, reasoning or content, and its text."""
 
 
-class ShownReply:
+class DisplayedReply:
     """Hold a growing reply's display text. `text`: the beginning."""
 
     def __init__(self, text: str = "") -> None:
@@ -74,7 +74,7 @@ def shown_until(reply: str, shown: str, place: int) -> str:
     return shown[:end]
 
 
-def said_of(result: GenerationResult, before: str = "") -> Said:
+def messages_of(result: GenerationResult, before: str = "") -> Messages:
     """Return the parts of a reply beside its text, `before` and the result's: () where they say everything."""
     if not (result.reasoning.strip() or result.content.strip() or result.tool_calls):
         return ()

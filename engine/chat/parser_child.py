@@ -22,7 +22,7 @@ class Unreadable(Exception):
     """Report that llama.cpp cannot read the replies of a template, with its reason."""
 
 
-def answer(asked: dict[str, Any]) -> dict[str, Any]:
+def answer(request: dict[str, Any]) -> dict[str, Any]:
     """Answer a request: `grammar`, which makes the parser, and `reply`, the text to parse.
 
     The answer has `grammar` and `parts`, as door.cpp gives them; or `lacking`, where no door was compiled.
@@ -31,8 +31,8 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
     door = _door()
     if door is None:
         return {"lacking": True}
-    chat, grammar = _opened(door, json.dumps(asked["grammar"]))
-    data = asked["reply"].encode("utf-8", "replace")
+    chat, grammar = _opened(door, json.dumps(request["grammar"]))
+    data = request["reply"].encode("utf-8", "replace")
     parts = _said(door, door.outrider_chat_parse(chat, data, len(data)))
     return {"grammar": grammar, "parts": parts}
 

@@ -16,26 +16,26 @@ from app.state.chat.attachments import split_question
 from app.state.chat.thoughts import CLOSING, OPENING
 from engine import FilePart, ImagePart, Message, Part, ReasoningPart, TextPart, ToolCall, ToolResult
 
-Said = tuple[Message, ...]
+Messages = tuple[Message, ...]
 """Messages beside a text; (): the text says everything."""
 
 _GAP = "\n\n"
 
 
-def asked_messages(text: str, said: Said = ()) -> Said:
+def question_messages(text: str, messages: Messages = ()) -> Messages:
     """Return a question as a model reads it."""
-    return said or (Message("user", _typed(text)),)
+    return messages or (Message("user", _typed(text)),)
 
 
-def reply_messages(text: str, said: Said = ()) -> Said:
+def reply_messages(text: str, messages: Messages = ()) -> Messages:
     """Return an ended reply as a model reads it."""
-    return tuple(map(_without_pictures, said)) or (Message("assistant", text),)
+    return tuple(map(_without_pictures, messages)) or (Message("assistant", text),)
 
 
-def edited(said: Said, text: str) -> Said:
+def edited(messages: Messages, text: str) -> Messages:
     """Replace the text of a question; the parts beside it stay."""
     kept: list[Message] = []
-    for message in said:
+    for message in messages:
         if message.role != "user":
             kept.append(message)
         elif rest := [part for part in message.parts if not isinstance(part, TextPart | FilePart)]:
@@ -47,7 +47,7 @@ def edited(said: Said, text: str) -> Said:
     return (*kept, Message("user", _typed(text)))
 
 
-def text_of_said(messages: Iterable[Message]) -> str:
+def text_of_messages(messages: Iterable[Message]) -> str:
     """Return the text of a question or a reply that came as messages: thoughts between their markers."""
     texts = []
     for message in messages:
@@ -59,35 +59,35 @@ def text_of_said(messages: Iterable[Message]) -> str:
     return _GAP.join(text for text in texts if text)
 
 
-def readable(said: Said, text: str) -> str:
+def readable(messages: Messages, text: str) -> str:
     """Return the text of a reply, its thought between markers also where those of its model are no text."""
-    for message in said:
+    for message in messages:
         thought = message.reasoning.strip()
         if message.role == "assistant" and thought and text.replace(thought, "", 1).strip() == message.content.strip():
-            return text_of_said((message,))
+            return text_of_messages((message,))
     return text
 
 
-def further_parts(said: Said, text: str) -> Iterator[Part]:
+def further_parts(messages: Messages, text: str) -> Iterator[Part]:
     """Return the parts that the text does not say."""
-    for message in said:
+    for message in messages:
         for part in message.parts:
             if not _is_said(part, text):
                 yield part
 
 
-def further_words(said: Said, text: str) -> str:
+def further_words(messages: Messages, text: str) -> str:
     """Return the words of the parts that the text does not say, for a search."""
-    return "\n".join(filter(None, map(_words, further_parts(said, text))))
+    return "\n".join(filter(None, map(_words, further_parts(messages, text))))
 
 
-def said_to_json(said: Said) -> list[dict[str, Any]]:
+def messages_to_json(messages: Messages) -> list[dict[str, Any]]:
     """Return messages as JSON says them: in the form of OpenAI's chat interface, where that says everything."""
-    return [_as_json(message) for message in said]
+    return [_as_json(message) for message in messages]
 
 
-def said_from_json(data: object) -> Said:
-    """Restore the messages from `said_to_json`. Raises InvalidRequest (of the engine)."""
+def messages_from_json(data: object) -> Messages:
+    """Restore the messages from `messages_to_json`. Raises InvalidRequest (of the engine)."""
     return tuple(map(Message.from_mapping, data if isinstance(data, list) else [data]))
 
 
@@ -116,8 +116,8 @@ def _as_json(message: Message) -> dict[str, Any]:
 
 def _is_said(part: Part, text: str) -> bool:
     match part:
-        case TextPart(said) | ReasoningPart(said):
-            return said.strip() in text
+        case TextPart(words) | ReasoningPart(words):
+            return words.strip() in text
         case FilePart():
             return part.quoted in text
         case ToolCall(name=name):
@@ -140,10 +140,10 @@ def _leaves(value: object) -> Iterator[str]:
 
 def _words(part: Part) -> str:
     match part:
-        case TextPart(said) | ReasoningPart(said) | ToolResult(text=said):
-            return said
-        case FilePart(name, said):
-            return f"{name}\n{said}"
+        case TextPart(words) | ReasoningPart(words) | ToolResult(text=words):
+            return words
+        case FilePart(name, words):
+            return f"{name}\n{words}"
         case ToolCall(name=name):
             return " ".join((name, *_leaves(part.arguments)))
         case _:

@@ -1,4 +1,4 @@
-"""Hold a document of a conversation in its stored form: its text, packed, and the file if it has pages."""
+"""Hold documents of a conversation: as stored, and in searchable parts."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import base64
 import json
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engine import Document
-from engine.host import LARGEST_DOCUMENT
+from engine.host import LARGEST_DOCUMENT, ReadyDocument
 
 _LARGEST_TEXT = 64 * 2**20
 """The largest unpacked text, in bytes."""
@@ -19,8 +19,8 @@ MOST_TOLD = 48 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class KeptDocument:
-    """Hold a document.
+class StoredDocument:
+    """Hold a document as the store has it.
 
     `text`: its text, packed; `source`: the file itself, b"" if its text is enough; `vectors`: of its parts, made by
     the embedding model `vectors_of`, b"" if there are none.
@@ -33,7 +33,7 @@ class KeptDocument:
     vectors_of: str = ""
 
     @classmethod
-    def of(cls, document: Document, source: bytes) -> KeptDocument:
+    def of(cls, document: Document, source: bytes) -> StoredDocument:
         """Pack a document; the file is kept of pictures, and of those whose pages can be shown."""
         encoded = json.dumps(document.to_dict(), ensure_ascii=False).encode("utf-8", "replace")
         return cls(document.name, zlib.compress(encoded, 1), source if document.kind in ("PDF", "Picture") else b"")
@@ -55,7 +55,29 @@ class KeptDocument:
             raise ValueError("not a document") from error
 
 
-def documents_to_json(documents: Iterable[KeptDocument]) -> list[dict[str, str]]:
+@dataclass(frozen=True, slots=True, eq=False)
+class ChatDocument:
+    """Hold a document of a chat: ready for questions, and in its stored form."""
+
+    ready: ReadyDocument
+    kept: StoredDocument
+
+    @property
+    def document(self) -> Document:
+        """Return the text that was read."""
+        return self.ready.document
+
+    @classmethod
+    def of(cls, document: Document, kept: StoredDocument) -> ChatDocument:
+        """Make a document ready: on a thread that may take a moment."""
+        return cls(ReadyDocument(document), kept)
+
+    def named(self, name: str) -> ChatDocument:
+        """Return the same under another name."""
+        return ChatDocument.of(replace(self.document, name=name), replace(self.kept, name=name))
+
+
+def documents_to_json(documents: Iterable[StoredDocument]) -> list[dict[str, str]]:
     """Return documents as JSON says them."""
     entries, left = [], MOST_TOLD
     for each in documents:
@@ -66,7 +88,7 @@ def documents_to_json(documents: Iterable[KeptDocument]) -> list[dict[str, str]]
     return entries
 
 
-def document_from_json(data: Any) -> KeptDocument:
+def document_from_json(data: Any) -> StoredDocument:
     """Restore a document from JSON. Raises ValueError if it makes no sense."""
     try:
         text, source = (base64.b64decode(data.get(name, ""), validate=True) for name in ("text", "source"))
@@ -75,6 +97,6 @@ def document_from_json(data: Any) -> KeptDocument:
         raise ValueError("not a document") from error
     if not isinstance(name, str) or len(source) > LARGEST_DOCUMENT:
         raise ValueError("not a document")
-    found = KeptDocument(name, text, source)
+    found = StoredDocument(name, text, source)
     found.read()
     return found
