@@ -40,12 +40,12 @@ from .documents.vectors import PartVectors as PartVectors
 from .documents.vectors import vector_of as vector_of
 from .documents.vectors import vectors_of as vectors_of
 from .formats.gguf.parts import first_part as first_part
+from .hub.catalogue import PackagedModel as PackagedModel
 from .hub.catalogue import packaged_models as packaged_models
 from .hub.download import download as download
 from .hub.download import search_hub as search_hub
 from .hub.hubs import hubs as hubs
 from .hub.hugging_face import FoundRepository as FoundRepository
-from .hub.package_index import PackagedModel as PackagedModel
 from .hub.recommend import Machine as Machine
 from .hub.recommend import Recommendation as Recommendation
 from .hub.transfer import DownloadProgress as DownloadProgress

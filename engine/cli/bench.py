@@ -46,15 +46,8 @@ from engine.bench.measure import measure as run_measurement
 from engine.bench.prompts import BenchPrompt, bundled_prompts, read_prompts
 from engine.bench.runs import DEFAULT_LOOKAHEADS, LeftOut, PreparedPrompt, Reply, Sizes, drafting_method, make_ways
 from engine.cancel import CancelToken
-from engine.cli.common import (
-    EXIT_CANCELLED,
-    EXIT_DONE,
-    add_loading_options,
-    add_sampling_options,
-    attach_named_heads,
-    load_named,
-    run_cancellable,
-)
+from engine.cli.cancellable import EXIT_CANCELLED, EXIT_DONE, run_cancellable
+from engine.cli.common import add_loading_options, add_sampling_options, attach_named_heads, load_named
 from engine.config import GenerationRequest, SamplingConfig, check_lookahead
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidLookahead, InvalidRequest, ModelNotLoaded, PairWarning

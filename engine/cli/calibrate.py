@@ -33,7 +33,8 @@ from rich.table import Table
 from engine.backends.base import Backend
 from engine.bench.figures import count_threads
 from engine.cancel import CancelToken
-from engine.cli.common import add_loading_options, load_named, run_cancellable, shown_in
+from engine.cli.cancellable import run_cancellable
+from engine.cli.common import add_loading_options, load_named, shown_in
 from engine.decoder import SpeculativeDecoder
 from engine.errors import BackendFailure, Cancelled, InvalidRequest, PairWarning
 from engine.lookahead.calibration import calibrate, free_models

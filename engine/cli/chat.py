@@ -36,7 +36,8 @@ from engine.cli.arguments.prompts import read_messages, with_system
 from engine.cli.arguments.replies import add_reply_options, reply_options, system_of
 from engine.cli.arguments.tools import add_tool_options, named_tools, opened_tools
 from engine.cli.arguments.words import in_options
-from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
+from engine.cli.cancellable import EXIT_CANCELLED, EXIT_DONE, run_cancellable
+from engine.cli.common import add_sampling_options
 from engine.cli.generate import figures_line
 from engine.cli.tool_calls import TerminalCalls
 from engine.decoder import SpeculativeDecoder

@@ -1,12 +1,9 @@
-"""Share the parts of several commands: exit codes, the sampling options, and work that Ctrl+C cancels."""
+"""Share the parts of several commands: options for loading and sampling, and files that are read."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +12,7 @@ from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.constraint import Constraint
 from engine.decoder import SpeculativeDecoder, load
-from engine.errors import Cancelled, InvalidRequest
+from engine.errors import InvalidRequest
 from engine.events import LoadProgress
 from engine.library.housekeeping import note_used
 from engine.messages.tools import Tool, freeze_tools
@@ -25,8 +22,6 @@ from engine.system.files import expanded
 
 if TYPE_CHECKING:
     from rich.status import Status
-
-EXIT_DONE, EXIT_UNUSABLE, EXIT_CANCELLED = 0, 2, 130
 
 
 def add_loading_options(
@@ -141,37 +136,3 @@ def read_tools(path: Path | None) -> tuple[Tool, ...]:
         return freeze_tools(listed)
     except InvalidRequest as error:
         raise InvalidRequest(f"{path}: {error}") from None
-
-
-def run_cancellable(work: Callable[[], int], cancel: CancelToken, *, leave: bool = True) -> int:
-    """Run `work` on a thread, so that Ctrl+C works while a model computes: once to cancel, twice to leave.
-
-    `leave` False: the program stays, however often it is pressed.
-    """
-    outcome: list[int | BaseException] = []
-
-    def run() -> None:
-        try:
-            outcome.append(work())
-        except BaseException as error:  # noqa: BLE001 - carried over to the main thread
-            outcome.append(error)
-
-    def interrupt(_signal: int, _frame: object) -> None:
-        if cancel.cancelled and leave:
-            os.write(2, f"outrider-engine: {Cancelled()}\n".encode())
-            os._exit(EXIT_CANCELLED)
-        cancel.cancel()
-
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    previous = signal.signal(signal.SIGINT, interrupt) if in_main_thread else None
-    thread = threading.Thread(target=run, name="outrider-engine")
-    try:
-        thread.start()
-        while thread.is_alive():
-            thread.join(0.1)
-    finally:
-        if in_main_thread:
-            signal.signal(signal.SIGINT, previous)
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]

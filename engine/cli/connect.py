@@ -6,7 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from engine.cli.common import EXIT_DONE, read_text
+from engine.cli.cancellable import EXIT_DONE
+from engine.cli.common import read_text
 from engine.connect.programs import PROGRAMS, OtherProgram, ServerPlace
 from engine.connect.round_trip import ask_as_program
 from engine.errors import EngineError, InvalidRequest

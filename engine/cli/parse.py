@@ -11,7 +11,8 @@ from typing import Any
 from engine.chat.render import keep_warm, release
 from engine.chat.reply_grammar import GrammarRequest, usable_grammar
 from engine.chat.reply_parts import ReplyParser, ReplyParts
-from engine.cli.common import EXIT_DONE, read_tools
+from engine.cli.cancellable import EXIT_DONE
+from engine.cli.common import read_tools
 from engine.decoder import load
 from engine.errors import InvalidRequest, NotAvailable
 from engine.messages.tools import described

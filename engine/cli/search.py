@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from engine.cancel import CancelToken
-from engine.cli.common import run_cancellable
+from engine.cli.cancellable import run_cancellable
 from engine.cli.get import open_hubs
 from engine.errors import InvalidRequest
 from engine.hub.hubs import first_that_answers

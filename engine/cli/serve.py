@@ -16,7 +16,8 @@ from engine.backends.base import Embedder
 from engine.backends.caches_in_memory import MOST_BYTES
 from engine.cancel import CancelToken
 from engine.cli.arguments.models import NamedModels, add_models, add_speculation, load_models, settings_of
-from engine.cli.common import EXIT_DONE, add_sampling_options, read_text
+from engine.cli.cancellable import EXIT_DONE
+from engine.cli.common import add_sampling_options, read_text
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest

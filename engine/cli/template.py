@@ -16,7 +16,8 @@ from engine.chat.inputs import TemplateInput
 from engine.chat.render import Renderer
 from engine.chat.template import PromptText, choose_template, render_cut, render_prompt
 from engine.chat.thinking import EFFORTS, Thinking, opens_thought, template_thinking
-from engine.cli.common import EXIT_DONE, read_text
+from engine.cli.cancellable import EXIT_DONE
+from engine.cli.common import read_text
 from engine.decoder import SpeculativeDecoder, load
 from engine.errors import InvalidRequest, ModelNotLoaded
 from engine.formats.turns import named_by_template

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from engine.cancel import CancelToken
-from engine.cli.common import EXIT_DONE, run_cancellable
+from engine.cli.cancellable import EXIT_DONE, run_cancellable
 from engine.errors import Cancelled
 from engine.messages.message import Message
 from engine.messages.parts import ToolCall

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from engine.cancel import CancelToken
-from engine.cli.common import EXIT_DONE, run_cancellable
+from engine.cli.cancellable import EXIT_DONE, run_cancellable
 from engine.errors import InvalidRequest
 from engine.tools.elsewhere import servers_elsewhere
 from engine.tools.mcp_client import ServerOffer, ToolServers

@@ -10,7 +10,7 @@ from time import perf_counter
 import psutil
 
 from engine.cancel import CancelToken
-from engine.cli.common import EXIT_DONE, run_cancellable
+from engine.cli.cancellable import EXIT_DONE, run_cancellable
 from engine.training.head import TrainingProgress, train_head
 
 _SAID_EVERY_S = 20.0

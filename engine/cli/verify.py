@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from engine.cancel import CancelToken
-from engine.cli.common import EXIT_DONE, run_cancellable
+from engine.cli.cancellable import EXIT_DONE, run_cancellable
 from engine.library.known import download_folder
 from engine.library.names import bundled_pair, resolve_source
 from engine.library.scan import scan_folder

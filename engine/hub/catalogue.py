@@ -4,10 +4,29 @@ from __future__ import annotations
 
 import importlib.resources
 import json
+from dataclasses import dataclass
 from functools import cache
+from pathlib import PurePosixPath
 from typing import Any
 
-from engine.hub.package_index import PackagedModel
+
+@dataclass(frozen=True, slots=True)
+class PackagedModel:
+    """Describe a model in a package: its file and version, and its size and checksum."""
+
+    name: str
+    title: str
+    package: str
+    version: str
+    file: str
+    size: int
+    sha256: str
+    licence: str
+
+    @property
+    def file_name(self) -> str:
+        """Return the name of the file."""
+        return PurePosixPath(self.file).name
 
 
 @cache

@@ -30,6 +30,7 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 from engine.cancel import CancelToken
 from engine.errors import DownloadFailed
 from engine.hub import refusals
+from engine.hub.catalogue import PackagedModel
 from engine.hub.get import GotFile, Manner, is_here, make_folder
 from engine.hub.hugging_face import HubFile
 from engine.hub.names import path_inside
@@ -42,25 +43,6 @@ _ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+h
 _PIECE = 2**20
 _WHEEL = re.compile(r"(?P<name>[\w.]+)-(?P<version>[\w.!+]+)(-\d[^-]*)?-[\w.]+-[\w.]+-[\w.]+\.whl", re.ASCII)
 _LOCAL_HEADER = 30
-
-
-@dataclass(frozen=True, slots=True)
-class PackagedModel:
-    """Describe a model in a package: its file and version, and its size and checksum."""
-
-    name: str
-    title: str
-    package: str
-    version: str
-    file: str
-    size: int
-    sha256: str
-    licence: str
-
-    @property
-    def file_name(self) -> str:
-        """Return the name of the file."""
-        return PurePosixPath(self.file).name
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ from engine.system.files import lock_alone, write_whole
 
 PARTIAL: Final = ".outrider-partial"
 _PIECE = 2**20
+_SYNC_EACH = 2**25
+"""So many bytes at a time are brought to the disk while others come: at the end there is little to wait for."""
 _FULL = frozenset({errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})
 
 
@@ -45,8 +47,10 @@ class PartialFile:
             raise trouble(folder, error) from None
         self.record: dict[str, Any] = read_json(self._note) if self.length else {}
         self._digests = self._blob = hashlib.sha256()
-        self._helper = ThreadPoolExecutor(1, "outrider-download-check")
+        self._helpers = ThreadPoolExecutor(2, "outrider-download-check")
         self._hashed: Future[None] | None = None
+        self._synced: Future[None] | None = None
+        self._sync_at = self.length + _SYNC_EACH
         self._begin()
 
     def __enter__(self) -> Self:
@@ -55,7 +59,7 @@ class PartialFile:
 
     def __exit__(self, *_: object) -> None:
         """Close the part, which stays."""
-        self._helper.shutdown()
+        self._helpers.shutdown()
         self._file.close()
         if not self.length:
             self._remove()
@@ -97,9 +101,11 @@ class PartialFile:
         Raises DownloadFailed.
         """
         self._settle()
-        self._hashed = self._helper.submit(self._hash, piece)
+        self._hashed = self._helpers.submit(self._hash, piece)
         rest = piece
         try:
+            if self.length >= self._sync_at and (self._synced is None or self._synced.done()):
+                self._sync()
             self._file.seek(self.length)
             while rest:
                 rest = rest[self._file.write(rest) :]
@@ -108,6 +114,14 @@ class PartialFile:
                 self._file.truncate(self.length)
             raise trouble(self._folder, error) from None
         self.length += len(piece)
+
+    def _sync(self) -> Future[None]:
+        """Begin to bring what is here to the disk, on another thread. Raises OSError, of the last time."""
+        if self._synced is not None:
+            self._synced.result()
+        self._synced = self._helpers.submit(os.fsync, self._file.fileno())
+        self._sync_at = self.length + _SYNC_EACH
+        return self._synced
 
     def _settle(self) -> None:
         """Wait until all that was appended is hashed."""
@@ -155,9 +169,9 @@ class PartialFile:
         Raises DownloadFailed.
         """
         try:
-            self._helper.shutdown()
             if made is None:
-                os.fsync(self._file.fileno())
+                self._sync().result()
+            self._helpers.shutdown()
             self._file.close()
             self.path.parent.mkdir(parents=True, exist_ok=True)
             (made or self._part).replace(self.path)
@@ -172,7 +186,7 @@ class PartialFile:
     def discard(self) -> None:
         """Throw the part away."""
         self.length = 0
-        self._helper.shutdown()
+        self._helpers.shutdown()
         self._file.close()
         self._remove()
 

@@ -7,7 +7,7 @@ import pytest
 from helpers.no_qt import BLOCKED
 from helpers.processes import run_python
 
-HEAVY = ("torch", "transformers", "llama_cpp")
+HEAVY = ("torch", "transformers", "llama_cpp", "numpy")
 
 GENERATE = """
 import sys
@@ -43,7 +43,7 @@ def test_engine_tests_pass_without_qt() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("module", ["engine", "engine.__main__"])
+@pytest.mark.parametrize("module", ["engine", "engine.__main__", "engine.cli.get"])
 def test_import_is_light(module: str) -> None:
     unwanted = [*HEAVY, *sorted(BLOCKED)]
     listing = f"print(json.dumps([m for m in {unwanted!r} if m in sys.modules]))"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.cli.common import EXIT_DONE
+from engine.cli.cancellable import EXIT_DONE
 from engine.config import CACHE_TYPES, DTYPES
 from engine.methods import AUTO, PARTS, PLAIN, SOURCES
 

