@@ -13,8 +13,6 @@ suite's tests for cards first.
 Gives 0 if the musts are met, 1 if not, 2 if it could not be measured, as where there is no card.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """Check a graphics card's requirements and tabulate the figures of card.py."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

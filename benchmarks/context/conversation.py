@@ -10,8 +10,6 @@ really worked. The memory is the process's own (USS), in MB: when it was opened,
 The musts: no gap over 50 ms, and at the end no more than 1.2 times the memory with colours. Gives 1 if one is not met.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

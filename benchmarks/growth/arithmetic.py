@@ -20,8 +20,6 @@ does not look, and in the quantised kinds only the scales of the blocks are zero
 Q8_0 and Q4_0 store blocks of 32 values, so the small model's blocks are copied bit by bit and none is shared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache

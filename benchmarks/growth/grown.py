@@ -5,8 +5,6 @@ size (see arithmetic.py for how). With the demo draft, the grown demo target is 
 and costs like a real one.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from pathlib import Path

@@ -8,8 +8,6 @@ about 100 tokens/s with one thread. The musts: at most 3 % fewer tokens/s, and t
     make bench ARGS="serving [--runs N] [--tokens N]"
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

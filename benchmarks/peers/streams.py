@@ -7,8 +7,6 @@ and must be the same both ways. The must: at least 1.3 times the tokens/s of in 
     make bench ARGS="streams [--runs N] [--tokens N] [--lookahead K] [--layers N --width N --feed-forward N]"
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

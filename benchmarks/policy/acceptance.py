@@ -3,8 +3,6 @@
 make bench ARGS="acceptance [--target FILE --draft FILE] [--seeds N]"
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from statistics import mean, stdev

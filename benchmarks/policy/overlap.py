@@ -3,8 +3,6 @@
 make bench ARGS="overlap"
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Sequence

@@ -9,8 +9,6 @@ long it takes to find the parts of a book of 300 pages that fit a question. Give
 2.0, summarising 1.15, the first token no later with auto, parts found in 0.3 s; 2 where the models are not there.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -6,8 +6,6 @@ Prints the gaps of a 10 ms timer (milliseconds) in the window's thread, and how 
 must is not met: no gap over 50 ms.
 """
 
-from __future__ import annotations
-
 import argparse
 import gc
 import json

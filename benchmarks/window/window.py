@@ -6,8 +6,6 @@ Prints gaps of a 10 ms timer (milliseconds), tokens/s in the window and without 
 Replies with and without the window take turns, so that both see the same machine.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

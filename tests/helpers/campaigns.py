@@ -5,8 +5,6 @@ A test that takes the fixture `campaign` is one. Each soak test that passes leav
 there with the same share (and seed, where one is asked for); without it they begin anew.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Iterable

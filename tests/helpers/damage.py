@@ -1,7 +1,5 @@
 """Stores with known content, ways to damage their files, and the judgement on what is said and shown of them."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """The superuser may read everything: a test about what may not be read gives that up for a while."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

@@ -1,7 +1,5 @@
 """How a run of the tests begins and ends: signals as a terminal has them, and no waiting for what is dead or hangs."""
 
-from __future__ import annotations
-
 import faulthandler
 import os
 import signal

@@ -4,8 +4,6 @@ Its `tests/test-chat.cpp` states that in chains of calls whose arguments are lit
 just so much C++. What it does not understand is left out.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from bisect import bisect_right

@@ -1,7 +1,5 @@
 """Write documents of every kind with the libraries' own writers; each says the same facts, and one has a table."""
 
-from __future__ import annotations
-
 import io
 import random
 import zipfile

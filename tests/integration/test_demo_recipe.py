@@ -1,7 +1,5 @@
 """The recipe of the bundled demo pair, and the files that it made."""
 
-from __future__ import annotations
-
 import importlib.resources
 import itertools
 import json

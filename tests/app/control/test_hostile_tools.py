@@ -1,7 +1,5 @@
 """A tool server that means harm, met in the window: nothing waits for it, and nothing runs without a question."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Tool calls in the window: a question first, then the result, and the model goes on from it."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -6,8 +6,6 @@ _internal/llama_cpp/lib. For Vulkan's software driver set GGML_VK_VISIBLE_DEVICE
 processors otherwise.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The check after loading: do a token's logits depend on how many tokens are computed at once?"""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What is learned of one source's proposals is not taken for another's, and outlives the reply."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine import SpeculativeDecoder

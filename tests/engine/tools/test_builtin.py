@@ -1,7 +1,5 @@
 """Tests of the tools that come along, through their host."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The loop of replies and results: what is asked, what is run, what the model reads of it, and where it ends."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import pytest

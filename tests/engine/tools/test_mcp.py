@@ -1,7 +1,5 @@
 """MCP servers: a real one, and one that means harm. Both are programs of their own."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

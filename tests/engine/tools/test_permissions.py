@@ -1,7 +1,5 @@
 """What a person allowed: for how long, of which tool, and that it is kept for the owner alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

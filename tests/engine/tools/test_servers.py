@@ -1,7 +1,5 @@
 """The file of servers: what all programs write there, what is refused, and what other programs have."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A head that is trained here: killed or not the same, of use to its target, and one sentence where it cannot be."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import subprocess

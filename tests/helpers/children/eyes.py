@@ -6,8 +6,6 @@ the screen, or of a window. OUTRIDER_TEST_ROUND_S: seconds that each round of sp
 models seem large.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os

@@ -4,8 +4,6 @@ Run as `python -m helpers.children.offers PICTURE COPIED FILE…`: it stands in 
 upper half is dragged as a picture out of a browser is, its lower half as the files are. It prints where each is.
 """
 
-from __future__ import annotations
-
 import sys
 
 from PySide6.QtCore import QMimeData, QUrl

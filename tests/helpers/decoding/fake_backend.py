@@ -1,7 +1,5 @@
 """A backend without a model, for tests of logic: logits that depend on the whole history, and a strict cache."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

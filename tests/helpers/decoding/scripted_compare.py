@@ -1,7 +1,5 @@
 """Stands in for `engine.measure_ways`: gives the figures that it is told to, at the speed that it is told."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

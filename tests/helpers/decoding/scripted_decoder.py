@@ -1,7 +1,5 @@
 """A decoder that says what it is told to, at the speed that it is told: for tests of what stands around the engine."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """Models of which there is only the header: as large as they claim, and empty behind it (sparse files)."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A folder of models of every kind, good and not, for tests of what is said about them: headers only."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

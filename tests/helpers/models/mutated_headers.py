@@ -5,8 +5,6 @@ line of JSON for each try: `outcome` (works, or the name of an error), `message`
 the batch, so a missing line is a crash.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

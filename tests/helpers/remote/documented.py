@@ -1,7 +1,5 @@
 """What vLLM and SGLang send, written after their documentation: no recording of a server that ran here."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from helpers.remote.scripted import piece

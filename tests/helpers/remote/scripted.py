@@ -1,7 +1,5 @@
 """A server that answers as a test writes it down: byte by byte, slowly, wrongly, or not at all."""
 
-from __future__ import annotations
-
 import json
 import socket
 import struct

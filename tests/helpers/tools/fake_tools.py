@@ -1,7 +1,5 @@
 """A host whose tools are functions, and a decoder that says the replies that it is told to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 

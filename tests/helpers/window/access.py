@@ -1,7 +1,5 @@
 """What somebody who works by keyboard or with a screen reader misses in a window."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from PySide6.QtCore import QPoint, QRect, Qt

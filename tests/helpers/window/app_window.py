@@ -1,7 +1,5 @@
 """A running window and what a test wants to know about it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """What is cut in a window: texts without room, controls smaller than they need, pages that scroll sideways."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from PySide6.QtCore import QPoint, QRect

@@ -1,7 +1,5 @@
 """A 10 ms timer that notes how late it comes: the window's reaction time as a user would feel it."""
 
-from __future__ import annotations
-
 from time import perf_counter, process_time, thread_time
 
 from PySide6.QtCore import QObject, Qt, QTimer

@@ -1,7 +1,5 @@
 """Rows of a library that need no files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

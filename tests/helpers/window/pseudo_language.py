@@ -1,7 +1,5 @@
 """A language that no text of ours is in by chance: «Çöþý» for Copy. What reads as English was never translated."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

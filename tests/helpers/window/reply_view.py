@@ -1,7 +1,5 @@
 """A reply by itself in a window, for tests of how replies are drawn."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 
 from PySide6.QtWidgets import QApplication, QWidget

@@ -1,7 +1,5 @@
 """A person at the program: looks at its windows, and uses a real mouse and a real keyboard of an X server."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A window in a process of its own that is told what to do; on a disk that fills up, or not."""
 
-from __future__ import annotations
-
 import json
 import mmap
 import os

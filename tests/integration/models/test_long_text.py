@@ -1,7 +1,5 @@
 """Text without breaks must not end the process: some pre-tokenizers of llama.cpp go deeper with each character."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

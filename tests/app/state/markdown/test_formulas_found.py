@@ -3,8 +3,6 @@ r"""Tests of mathematics in Markdown: what is a formula, and which dollars are n
 The sentences are ordinary ones of chats: prices, shells, paths, code.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from app.state.markdown.blocks import MarkdownBlocks, is_markdown

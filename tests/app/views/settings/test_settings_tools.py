@@ -1,7 +1,5 @@
 """The page of tools: what is on, whose tools there are, and who is asked."""
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

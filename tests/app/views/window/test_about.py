@@ -1,7 +1,5 @@
 """The About window: opened from the menu, lists what the program is made of, and survives what is missing."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
