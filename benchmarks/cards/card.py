@@ -1,14 +1,13 @@
 """Measure a graphics card's gain, with the target and the draft on it and beside it, and its forward costs.
 
     make setup LLAMA=cuda
-    make bench ARGS="card [--tests] [--pairs q8_0,large,q4_0,FILE,FILE+DRAFT…] [--tokens 40] [--repeats 3]"
+    make bench ARGS="card [--tests] [--pairs qwen,FILE,FILE+DRAFT…] [--tokens 40] [--repeats 3]"
 
 *Where it computes*: on the card, on the processor and shared, whose kernels compute, and at which sizes of a forward a
 row is the same bits as alone. *Costs*: milliseconds of a forward of 1 to 33 tokens, the same size over and over and
 after another size, and what the engine's own calibration made of it. *Ways*: `python -m engine bench` with each model
-on the card and beside it. The pairs are the demo target grown to 1.1 (`q8_0`, `q4_0`, `f16`) or 6.0 (`large`, Q4_0)
-billion weights with the demo draft, or files; the processor computes the first one's target too. `--tests` runs the
-suite's tests for cards first.
+on the card and beside it. The pairs are published ones (see real/real_models.py) or files; the processor computes the
+first one's target too. `--tests` runs the suite's tests for cards first.
 
 Gives 0 if the musts are met, 1 if not, 2 if it could not be measured, as where there is no card.
 """
@@ -23,25 +22,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Any, cast, get_args
+from typing import Any
 
 import numpy as np
 
 from benchmarks.cards.card_figures import PLACES_OF_TARGET, SIZES, TESTS, find_musts, show
-from benchmarks.growth.arithmetic import FULL, GrownKind, GrownShape
-from benchmarks.growth.grown import grown_target
+from benchmarks.real.real_models import find_pairs, models_folder
 from engine.backends.base import Backend
 from engine.backends.invariance import measure_row_difference
 from engine.backends.llama_cpp import library
 from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.config import LoadConfig
 from engine.errors import EngineError
-from engine.library.names import bundled_pair
 from engine.lookahead.calibration import calibrate
 from engine.system.installation import gpu_library_installed
 from helpers.paths import ROOT
 
-LARGE = GrownShape(32, 4096, 11008)
 ALL, NONE = -1, 0
 PLACES = {
     "both on the card": (ALL, ALL),
@@ -98,7 +94,7 @@ def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--tests", action="store_true", help=f"run {TESTS} first")
-    add("--pairs", type=lambda text: text.split(","), default=["q8_0", "large", "q4_0"], metavar="NAME,…")
+    add("--pairs", type=lambda text: text.split(","), default=["qwen"], metavar="NAME,…")
     add("--lookaheads", default="2,4,8", metavar="N,…")
     add("--temperature", type=float, default=0.0, metavar="X")
     add("--tokens", type=int, default=40, metavar="N", help="of each reply at most (40)")
@@ -134,11 +130,10 @@ def describe_cards() -> list[str]:
 
 
 def find_pair(name: str) -> Pair:
-    """Find the pair of a name: a grown one, made if missing, or files. Raises EngineError."""
-    if name == "large":
-        return Pair(name, grown_target("q4_0", LARGE, say=_say), bundled_pair()[1])
-    if name in get_args(GrownKind):
-        return Pair(name, grown_target(cast(GrownKind, name), FULL, say=_say), bundled_pair()[1])
+    """Find the pair of a name: a published one, or files."""
+    for pair in find_pairs(models_folder()):
+        if pair.name == name:
+            return Pair(name, pair.target, pair.draft)
     target, _, draft = name.partition("+")
     return Pair(Path(target).stem, Path(target), Path(draft) if draft else None)
 

@@ -1,10 +1,10 @@
 """Four clients of the local server at once: their replies in one batch, and in turns.
 
-The target is the demo target grown to a real model's size, the draft the demo draft, the lookahead fixed or automatic.
+The models are the first published pair that is there (see real/real_models.py), the lookahead fixed or automatic.
 Each run has both ways, in alternating order; every client sends two requests, one after the other. Replies are greedy,
 and must be the same both ways. The must: at least 1.3 times the tokens/s of in turns.
 
-    make bench ARGS="streams [--runs N] [--tokens N] [--lookahead K] [--layers N --width N --feed-forward N]"
+    make bench ARGS="streams [--runs N] [--tokens N] [--lookahead K]"
 """
 
 import argparse
@@ -15,9 +15,8 @@ from collections.abc import Sequence
 from statistics import median
 from time import perf_counter
 
-from benchmarks.growth.arithmetic import FULL, GrownShape
-from benchmarks.growth.grown import grown_target
-from engine import GenerationRequest, LoadConfig, SpeculativeDecoder, bundled_pair
+from benchmarks.real.real_models import find_pairs, models_folder, opened
+from engine import GenerationRequest
 from engine.backends.caches_in_memory import MOST_BYTES
 from engine.server.guard import Limits
 from engine.server.streams import ReplyStreams
@@ -66,17 +65,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--tokens", type=int, default=40)
     parser.add_argument("--lookahead", default="4")
-    parser.add_argument("--layers", type=int, default=FULL.layers)
-    parser.add_argument("--width", type=int, default=FULL.width)
-    parser.add_argument("--feed-forward", type=int, default=FULL.feed_forward)
     args = parser.parse_args(arguments)
     lookahead = int(args.lookahead) if args.lookahead.isdigit() else args.lookahead
-    target = grown_target("q8_0", GrownShape(args.layers, args.width, args.feed_forward))
+    pairs = find_pairs(models_folder())
+    if not pairs:
+        print(f"No published model is in {models_folder()}.", file=sys.stderr)
+        return 2
     rates: dict[str, list[float]] = {"in turns": [], "at once": []}
     same = True
-    with SpeculativeDecoder() as decoder:
-        decoder.attach_target(LoadConfig(target, trusted=True))
-        decoder.attach_draft(LoadConfig(bundled_pair()[1], trusted=True))
+    with opened(pairs[0]) as decoder:
         decoder.generate(_QUESTIONS[0], max_tokens=args.tokens, lookahead=lookahead)  # What follows finds it in memory.
         turns, streams = ReplyStreams(1), ReplyStreams()
         streams.open(decoder, GenerationRequest("Once"), MOST_BYTES)
@@ -91,9 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 same = same and replies["in turns"] == replies["at once"]
     ratios = sorted(b / a for a, b in zip(rates["in turns"], rates["at once"], strict=True))
     print("## Four clients of the local server at once\n")
-    print(f"The demo target grown to {target.stat().st_size / 1e6:.0f} MB in Q8_0, the demo draft, lookahead")
-    print(f"{args.lookahead}: {CLIENTS} clients with {REQUESTS} requests of {args.tokens} tokens each, greedy,")
-    print(f"{args.runs} runs of both ways in alternating order.\n")
+    print(f"{pairs[0].title}, lookahead {args.lookahead}: {CLIENTS} clients with {REQUESTS} requests of {args.tokens}")
+    print(f"tokens each, greedy, {args.runs} runs of both ways in alternating order.\n")
     print("| | tokens/s, median | least | most |\n|---|---|---|---|")
     for way, values in rates.items():
         print(f"| {way} | {median(values):.1f} | {min(values):.1f} | {max(values):.1f} |")
