@@ -106,27 +106,6 @@ def test_what_is_trained_is_what_is_run(bundled_target: Path, tmp_path: Path) ->
     assert np.isneginf(wanted[:, 1::2]).all()
 
 
-def test_a_wider_head_begins_as_the_small_one_inside_it() -> None:
-    torch = pytest.importorskip("torch")
-    from demopair.heads import eagle, widen  # noqa: PLC0415 - the recipe is no package of the program
-
-    from engine.training import eagle as learning  # noqa: PLC0415 - it imports torch
-
-    torch.manual_seed(0)
-    small = learning.EagleHead(eagle.NARROW_SHAPE, 3 * 384, torch.arange(0, 4096, 2))
-    large = widen.widen(small, eagle.HEAD_SHAPE)
-    ids, states = torch.randint(0, 4096, (2, 9)), torch.randn(2, 9, 3 * 384)
-    with torch.no_grad():
-        guesses = []
-        for head in (small, large):
-            chains = learning.Chains.at_each_place(ids)
-            behind = head.step(head.step(head.fc(states), ids, chains), ids.roll(1, dims=1), chains)
-            guesses.append(head.head(head.norm(behind)))
-    assert guesses[0].abs().max() > 1
-    # But for the norms' epsilon, which counts for more where most channels are silent.
-    assert (guesses[0] - guesses[1]).abs().max() < 5e-3
-
-
 def test_chains_that_go_on_are_not_changed_by_those_that_end() -> None:
     """Three pairs behind each other: with some chains ended after each step as with all of them to the end."""
     torch = pytest.importorskip("torch")
@@ -200,75 +179,6 @@ def test_chains_go_on_as_often_as_tokens_are_accepted() -> None:
     }
     assert shares[1] == pytest.approx(0.5, abs=0.05)
     assert (shares[3], shares[4], shares[5], shares[4095]) == (1.0, 0.0, 1.0, 0.0)
-
-
-def test_replies_in_a_prompt_are_learned_too(bundled_target: Path) -> None:
-    """Each place that a token of a reply follows, and its end; without `earlier` those of the last reply only."""
-    torch = pytest.importorskip("torch")
-    from demopair.heads import own_text, target  # noqa: PLC0415 - the recipe is no package of the program
-    from demopair.training.tokenizer import ASSISTANT, special_ids  # noqa: PLC0415 - as above
-
-    words = target.read_tokenizer(bundled_target)
-    ids = words.encode(
-        "<|begin|><|user|>Hi<|end|><|assistant|>Hello!<|end|><|user|>Who?<|end|><|assistant|>Me.<|end|>"
-    ).ids
-
-    def learned(*, earlier: bool) -> str:
-        begun = len(ids) - ids[::-1].index(special_ids(words)[ASSISTANT])
-        (batch,) = own_text.make_batches(
-            lambda each: (torch.zeros(1), each.float()), words, [(ids, begun)], earlier=earlier
-        )
-        followed = [token for token, wanted in zip(ids[1:], batch.learn[0].tolist(), strict=False) if wanted]
-        text: str = words.decode(followed, skip_special_tokens=False)
-        return text
-
-    assert learned(earlier=True) == "Hello!<|end|>Me.<|end|>"
-    assert learned(earlier=False) == "Me.<|end|>"
-
-
-def test_the_target_is_read_back(bundled_target: Path) -> None:
-    torch = pytest.importorskip("torch")
-    from demopair.heads import target  # noqa: PLC0415 - the recipe is no package of the program
-
-    model, words = target.read_model(bundled_target), target.read_tokenizer(bundled_target)
-    with SpeculativeDecoder() as decoder:
-        decoder.attach_target(LoadConfig(bundled_target, threads=1, trusted=True))
-        assert decoder.target is not None
-        ids: list[int] = []
-        for text in ("Tell me a story.", "def f(x):\n    return x", "naïve  1,234"):
-            ids = list(decoder.encode(text))
-            assert words.encode(text).ids == ids[-len(words.encode(text).ids) :]
-        decoder.target.truncate(0)
-        rows = decoder.target.forward(ids, len(ids)).copy()
-    with torch.no_grad():
-        _, last = target.states_of(model, torch.tensor([ids]))
-        ours = model.logits(last)[0].numpy()
-    assert np.abs(ours - rows).max() < 0.05 * np.abs(ours).max()
-
-
-def test_the_targets_own_text_is_what_it_writes_alone(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replies that end at different places are written together, and each is the one that its prompt alone gets."""
-    torch = pytest.importorskip("torch")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # Two wait for each other where other tests run.
-    from demopair.heads import own_text, target  # noqa: PLC0415 - the recipe is no package of the program
-
-    model, words = target.read_model(bundled_target), target.read_tokenizer(bundled_target)
-    asked = own_text.prompts(words, 3, 60)
-    lengths = [len(ids) for ids in asked]
-    often = max(set(lengths), key=lengths.count)
-    asked = [ids for ids in asked if len(ids) == often][:6]
-    monkeypatch.setattr("random.Random.randrange", lambda *_: 0)  # Greedy.
-    monkeypatch.setattr(own_text, "LONGEST_REPLY", 50)
-    monkeypatch.setattr(own_text, "_FEWEST", 1)
-    try:
-        together = list(own_text.write_replies(model, words, asked, 0))
-        monkeypatch.setattr(own_text, "_TOGETHER", 1)
-        alone = list(own_text.write_replies(model, words, asked, 0))
-    finally:
-        torch.set_num_threads(threads)
-    assert together == alone
-    assert len({len(ids) for ids, _ in together}) > 1
 
 
 def test_attaching_heads_ends_a_running_reply_first(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
