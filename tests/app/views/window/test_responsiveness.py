@@ -1,5 +1,8 @@
 """The window answers while a reply streams at full speed. Precise figures: benchmarks/window/window.py."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +10,7 @@ import pytest
 from app.state.chat.attachments import MOST
 from helpers import written_documents as written
 from helpers.decoding.scripted_decoder import Script
+from helpers.paths import ROOT, TESTS
 from helpers.window.app_window import OpenWindow
 from helpers.window.gap_probe import GapProbe
 
@@ -78,4 +82,38 @@ def test_while_one_endless_paragraph_arrives(open_window: OpenWindow) -> None:
     probe.start()
     window.ask("All of it", 60_000)
     probe.stop()
+    check(probe)
+
+
+_HUB = """
+import random, sys
+from helpers.hub import LocalHub
+with LocalHub({"maker/big": {"big-Q8_0.gguf": b"GGUF" + random.Random(1).randbytes(10**6) * 500}}) as hub:
+    print(hub.url, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.soak
+def test_while_a_large_model_is_downloaded(
+    open_window: OpenWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a gigabyte, as fast as a hub in another process gives it, while a reply is written too."""
+    monkeypatch.setenv("OUTRIDER_MODELS", str(tmp_path))
+    command, environment = [sys.executable, "-c", _HUB], os.environ | {"PYTHONPATH": f"{TESTS}{os.pathsep}{ROOT}"}
+    with subprocess.Popen(command, env=environment, stdin=-1, stdout=-1, text=True) as hub:
+        assert hub.stdout is not None
+        monkeypatch.setenv("HF_ENDPOINT", hub.stdout.readline().strip())
+        window, probe = open_window(Script("word after word " * 200, round_s=0.01)), GapProbe()
+        window.main.commands.run("models.get")
+        downloads = window.program.downloads
+        window.ask("Hello!")
+        window.wait(lambda: downloads.places is not None and downloads.recommended is not None)
+        probe.start()
+        downloads.get("maker/big")
+        window.ask("All of it", 60_000)
+        window.wait(lambda: downloads.shown.listed[0].state != "running", 60_000)
+        probe.stop()
+        hub.communicate()
+    assert downloads.shown.listed[0].state == "done"
     check(probe)
