@@ -7,7 +7,7 @@ from pathlib import Path
 from app.settings.settings import Settings
 from app.state.models.load_options import LoadChoice
 from app.state.models.models import ModelList
-from app.state.models.selection import DRAFTINGS, Drafting, Loaded
+from app.state.models.selection import DRAFTINGS, MODEL_FREE, Drafting, Loaded
 from app.state.models.targets import Target, write_target
 from engine import GenerationStats
 
@@ -84,7 +84,10 @@ class ModelMemory:
         """Store a target's speed, with a draft or without, from a reply that is long enough."""
         if stats.emitted < _LEAST_TOKENS or not stats.tokens_per_second:
             return
-        now = {"drafted" if stats.proposed else "plain": round(stats.tokens_per_second, 1)}
+        now = {} if stats.proposed else {"plain": round(stats.tokens_per_second, 1)}
+        # What came of n-grams and other texts says nothing of a draft, and not of the next reply.
+        if stats.proposed > 2 * sum(each.proposed for each in stats.by_method if each.name in MODEL_FREE):
+            now = {"drafted": round(stats.tokens_per_second, 1)}
         if stats.plain_tokens_per_second:
             now["plain"] = round(stats.plain_tokens_per_second, 1)
         before = self.settings.measured_speeds

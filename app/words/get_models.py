@@ -50,6 +50,10 @@ def expected(plain: float, drafted: float) -> str:
     words = QCoreApplication.translate(
         "GetModels", "Expect about {plain} tokens/s, {drafted} with the draft: an estimate for this computer."
     )
+    if drafted <= plain:
+        words = QCoreApplication.translate(
+            "GetModels", "Expect about {plain} tokens/s, no more with the draft: an estimate for this computer."
+        )
     return words.format(plain=_speed(plain), drafted=_speed(drafted))
 
 

@@ -76,7 +76,11 @@ class MachinePace:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Hold tokens a second that are expected: `plain`, and `drafted` with the draft at its best length. Estimates."""
+    """Hold tokens a second that are expected: `plain`, and `drafted` with the draft at its best length. Estimates.
+
+    Without a draft both are the same. N-grams and other sources from the text are left out: their gain depends on the
+    reply.
+    """
 
     plain: float
     drafted: float

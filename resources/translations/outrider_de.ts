@@ -1236,6 +1236,10 @@
             <translation>Zu erwarten sind etwa {plain} Tokens/s, {drafted} mit dem Entwurfsmodell: geschätzt für diesen Rechner.</translation>
         </message>
         <message>
+            <source>Expect about {plain} tokens/s, no more with the draft: an estimate for this computer.</source>
+            <translation>Zu erwarten sind etwa {plain} Tokens/s, mit dem Entwurfsmodell nicht mehr: geschätzt für diesen Rechner.</translation>
+        </message>
+        <message>
             <source>How fast it is on the card is not known before it is there.</source>
             <translation>Wie schnell es auf der Karte ist, zeigt sich erst, wenn es da ist.</translation>
         </message>

@@ -14,8 +14,11 @@ from app.shell.windows import GetModelsWindows, begin_introduction
 from app.views.models.get_models import GetModelsDialog
 from app.views.settings.dialog import PAGES, SettingsDialog
 from app.views.window.first_launch import FirstLaunchView
+from app.words.get_models import expected
+from engine import GenerationStats
 from engine.host import Machine, Recommendation, Recommended
 from engine.library.speed_forecast import MachinePace
+from engine.stats import MethodStats
 from helpers.decoding.scripted_decoder import Script
 from helpers.hub import Fault, LocalHub
 from helpers.models.gguf_writer import tiny_draft
@@ -195,6 +198,17 @@ def recommendations(window: Window, dialog: GetModelsDialog, monkeypatch: pytest
     assert first_card(dialog).endswith(
         "\nExpect about 12 tokens/s, 18 with the draft: an estimate for this computer. Measured: 11 tokens/s."
     )
+    assert "12 tokens/s, no more with the draft:" in expected(12.3, 12.3)
+    assert what_is_noted(window, MethodStats("draft-model", 9, 30, 20)) == (0.0, 100.0)
+    assert what_is_noted(window, MethodStats("ngram", 9, 30, 20)) == (0.0, 0.0), "no draft made it so fast"
+
+
+def what_is_noted(window: Window, method: MethodStats) -> tuple[float, float]:
+    """The speed of a model, plain and drafted, after a reply for which one method proposed."""
+    path = Path(method.name)
+    stats = GenerationStats(proposed=30, accepted=20, bonus_tokens=10, total_ms=300.0, by_method=(method,))
+    window.models._memory.note_speed(path, stats)
+    return window.models.list.measured.get(path, (0.0, 0.0))
 
 
 def first_card(dialog: GetModelsDialog) -> str:
