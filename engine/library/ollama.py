@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from engine.translatable import Translatable
 
@@ -62,12 +63,11 @@ def _manifests(root: Path) -> Iterator[tuple[str, Path]]:
 
 def _read(name: str, path: Path, blobs: Path) -> NamedModel:
     try:
-        with path.open("rb") as file:
-            layers = json.loads(file.read(_MOST_BYTES))["layers"]
+        layers = small_json(path)["layers"]
         layer = next((each for each in layers if each.get("mediaType") == _MODEL), None)
         match = _DIGEST.fullmatch(layer["digest"]) if layer is not None else None
         size = int(layer.get("size", 0)) if layer is not None else 0
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, OverflowError, KeyError, TypeError, AttributeError):
         return NamedModel(
             name, None, Translatable("Its manifest cannot be read. Get it again: ollama pull {name}", name=name)
         )
@@ -83,3 +83,20 @@ def _read(name: str, path: Path, blobs: Path) -> NamedModel:
             name, blob, Translatable("Its file is incomplete. Get it again: ollama pull {name}", name=name)
         )
     return NamedModel(name, blob)
+
+
+def small_text(path: Path) -> str:
+    """Return a small text file of another program; "" if it cannot be read, or is a pipe or a device."""
+    try:
+        return path.read_text("utf-8-sig") if path.is_file() and path.stat().st_size <= _MOST_BYTES else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def small_json(path: Path) -> dict[str, Any]:
+    """Return the JSON object of such a file; an empty one if it holds none."""
+    try:
+        data = json.loads(small_text(path))
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}

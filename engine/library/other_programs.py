@@ -21,13 +21,12 @@ from engine.cancel import CancelToken
 from engine.errors import FolderUnreadable, LoadFailed
 from engine.formats.model_file import ModelFile, printable, problem_of
 from engine.library.names import hub_cache
-from engine.library.ollama import NamedModel, ollama_models
+from engine.library.ollama import NamedModel, ollama_models, small_json, small_text
 from engine.library.scan import known_model
 from engine.library.walk import find_models
 from engine.system.files import expanded
 from engine.translatable import Translatable
 
-_MOST_BYTES = 2**20
 _MOST_ENTRIES = 400
 _MOST_FOLDERS = 300
 _AROUND = (
@@ -106,13 +105,13 @@ def described(models: tuple[NamedModel, ...], cancel: CancelToken | None = None)
 
 def _lm_studio_roots() -> list[Path]:
     home = Path.home()
-    lines = _text(home / ".lmstudio-home-pointer").strip().splitlines()[:1]
+    lines = small_text(home / ".lmstudio-home-pointer").strip().splitlines()[:1]
     return _there([*map(Path, lines), home / ".lmstudio", home / ".cache" / "lm-studio"])
 
 
 def _lm_studio() -> Iterator[FoundPlace]:
     for root in _lm_studio_roots():
-        named = _json(root / "settings.json").get("downloadsFolder")
+        named = small_json(root / "settings.json").get("downloadsFolder")
         folders = [expanded(named)] if isinstance(named, str) and named else []
         for folder in _there([*folders, root / "models"]):
             yield FoundPlace("LM Studio", folder, tuple(_by_repository(folder)))
@@ -147,7 +146,7 @@ def _jan_roots() -> list[Path]:
     settings = [data / "Jan", data / "jan.ai.app"]
     settings += [_config_folder() / "Jan"]
     for place in settings:
-        named = _json(place / "settings.json").get("data_folder")
+        named = small_json(place / "settings.json").get("data_folder")
         roots += [expanded(named)] if isinstance(named, str) and named else []
     return _there([*roots, data / "Jan" / "data", _config_folder() / "Jan" / "data", Path.home() / "jan"])
 
@@ -166,7 +165,7 @@ def _jan_models(root: Path, folder: Path) -> Iterator[NamedModel]:
     for index, note in enumerate(sorted(folder.rglob("model.yml"))):
         if index >= _MOST_ENTRIES:
             return
-        entries = _scalars(_text(note))
+        entries = _scalars(small_text(note))
         name = entries.get("name") or note.parent.relative_to(folder).as_posix()
         where = entries.get("model_path")
         if not where:
@@ -189,19 +188,19 @@ def _text_gen() -> Iterator[FoundPlace]:
 
 def _kobold() -> Iterator[FoundPlace]:
     """Return the models that KoboldCpp's settings name, and those beside the program."""
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for root in [*_unpacked("koboldcpp"), *_there([Path.home() / below for below in _AROUND])]:
         named = list(_kobold_settings(root, seen))
         if re.match("koboldcpp", root.name, re.IGNORECASE):
             by_file = [replace(each, name=f"koboldcpp/{each.path.stem}") for each in _by_file(root) if each.path]
-            named += [each for each in by_file if each.path is not None and each.path.resolve() not in seen]
-            seen |= {each.path.resolve() for each in by_file if each.path is not None}
+            named += [each for each in by_file if each.path is not None and os.path.realpath(each.path) not in seen]
+            seen |= {os.path.realpath(each.path) for each in by_file if each.path is not None}
         yield FoundPlace("KoboldCpp", root, tuple(named))
 
 
-def _kobold_settings(root: Path, seen: set[Path]) -> Iterator[NamedModel]:
+def _kobold_settings(root: Path, seen: set[str]) -> Iterator[NamedModel]:
     for note in sorted(root.glob("*.kcpps"))[:_MOST_ENTRIES]:
-        settings = _json(note)
+        settings = small_json(note)
         where = settings.get("model_param") or settings.get("model")
         where = where[0] if isinstance(where, list) and where else where
         if not settings:
@@ -213,8 +212,8 @@ def _kobold_settings(root: Path, seen: set[Path]) -> Iterator[NamedModel]:
                 yield NamedModel(
                     name, None, Translatable("{file} names it, but there is no such file.", file=note.name)
                 )
-            elif path.resolve() not in seen:
-                seen.add(path.resolve())
+            elif os.path.realpath(path) not in seen:
+                seen.add(os.path.realpath(path))
                 yield NamedModel(name, path)
 
 
@@ -233,7 +232,7 @@ def _llama_cpp_models(folder: Path) -> Iterator[NamedModel]:
             continue
         owner, repository, tag = parts[1:]
         name = f"{owner}/{repository}:{tag}"
-        file = _json(note).get("ggufFile")
+        file = small_json(note).get("ggufFile")
         name_in_file = file.get("rfilename") if isinstance(file, dict) else None
         if not isinstance(name_in_file, str) or not name_in_file:
             yield NamedModel(
@@ -263,7 +262,7 @@ def _hub_models(folder: Path) -> Iterator[NamedModel]:
         name = place.name.removeprefix("models--").replace("--", "/")
         inside = [Path(each.path) for each in _walked(place / "snapshots")]
         # One revision may be there twice; the same file in both is one file.
-        files = {each.resolve(): each for each in inside}
+        files = {os.path.realpath(each): each for each in inside}
         for path in files.values():
             alone = len(files) == 1 or path.is_dir()
             yield NamedModel(name if alone else f"{name}/{path.relative_to(_revision(path, place)).as_posix()}", path)
@@ -320,22 +319,6 @@ def _unpacked(pattern: str) -> list[Path]:
             names = sorted(os.listdir(Path.home() / below))[: 20 * _MOST_FOLDERS]  # noqa: PTH208 - names are enough
             found += [Path.home() / below / name for name in names if re.match(pattern, name, re.IGNORECASE)]
     return _there(found)[:_MOST_FOLDERS]
-
-
-def _text(path: Path) -> str:
-    """Return a small text file; "" if it cannot be read."""
-    try:
-        return path.read_text("utf-8") if path.is_file() and path.stat().st_size <= _MOST_BYTES else ""
-    except (OSError, ValueError):
-        return ""
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(_text(path) or "{}")
-    except (ValueError, RecursionError):
-        return {}
-    return data if isinstance(data, dict) else {}
 
 
 def _scalars(text: str) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """What other programs keep, laid out exactly as they lay it out: found, named as they name it, and left as it is."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -94,7 +95,10 @@ def test_ollama(home: Path, model: Path) -> None:
     manifest(root, "registry.ollama.ai/library/gone/7b", "c" * 64)
     manifest(root, "registry.ollama.ai/library/short/7b", DIGEST, size + 1)
     manifest(root, "registry.ollama.ai/library/cloud/480b", DIGEST, size, kind="application/vnd.ollama.image.other")
-    write(root / "manifests/registry.ollama.ai/library/broken/1b", "{")
+    library = root / "manifests" / "registry.ollama.ai" / "library"
+    write(library / "broken/1b", "{")
+    write(library / "broken/endless", f'{{"layers": [{{"mediaType": "{LAYER}", "digest": "x", "size": 1e999}}]}}')
+    os.mkfifo(library / "broken" / "pipe")
     found = names("Ollama")
     assert [name for name, problem in found.items() if not problem] == [
         "hf.co/owner/Tiny-GGUF:Q8_0",
@@ -104,7 +108,8 @@ def test_ollama(home: Path, model: Path) -> None:
     assert found["gone:7b"] == "Its file is missing. Get it again: ollama pull gone:7b"
     assert "incomplete" in found["short:7b"]
     assert "names no GGUF file" in found["cloud:480b"]
-    assert "manifest cannot be read" in found["broken:1b"]
+    for tag in ("1b", "endless", "pipe"):
+        assert "manifest cannot be read" in found[f"broken:{tag}"]
     # As a models folder it is the same, each file once.
     scanned = {each.name: each for each in scan_folder(root)}
     assert scanned["hf.co/owner/Tiny-GGUF:Q8_0"].usable
@@ -169,9 +174,13 @@ def test_hugging_face(home: Path, model: Path) -> None:
             link.symlink_to(place / "blobs" / file.replace("/", ""))
         write(place / "refs" / "main", "0123")
     write(hub / "models--owner--begun" / "blobs" / "abc.incomplete", "x")
+    loop = hub / "models--owner--loop" / "snapshots" / "0123" / "loop.gguf"
+    loop.parent.mkdir(parents=True)
+    loop.symlink_to(loop.name)
     write(hub / "models--owner--tokenizer" / "snapshots" / "1" / "tokenizer.json", "{}")
     found = names("Hugging Face")
     assert found.pop("owner/begun").startswith("It is only partly downloaded.")
+    assert "symbolic links" in found.pop("owner/loop")
     assert found == {"owner/one": "", "owner/two/b-Q4_0.gguf": "", "owner/two/c/c.gguf": ""}
 
 
