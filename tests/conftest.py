@@ -78,19 +78,20 @@ def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def trials_passed(bundled_target: Path, bundled_draft: Path) -> tuple[str, ...]:
     """What is remembered of the bundled pair once it was tried."""
     from engine.config import LoadConfig  # noqa: PLC0415 - not all tests need an engine
+    from engine.loading.passed import state_of  # noqa: PLC0415 - as above
     from engine.loading.trial import check_model_header, passed_key  # noqa: PLC0415 - as above
 
     pair = [LoadConfig(path) for path in (bundled_target, bundled_draft)]
-    return tuple(passed_key(config, check_model_header(config.path)) for config in pair)
+    keys = (passed_key(config, check_model_header(config.path)) for config in pair)
+    return (*keys, *(state_of(config.path) for config in pair))
 
 
 @pytest.fixture
 def tried_pair(isolated_home: Path, trials_passed: tuple[str, ...]) -> None:
     """Remember that the bundled pair passed its trials: a process for each, which takes longer than many a test."""
-    from engine.loading.trial import remember_passed  # noqa: PLC0415 - as above
+    from engine.loading.passed import remember_passed  # noqa: PLC0415 - as above
 
-    for key in trials_passed:
-        remember_passed(key)
+    remember_passed(*trials_passed)
 
 
 @pytest.fixture(scope="session")

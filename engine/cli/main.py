@@ -24,6 +24,8 @@ from engine.system.installation import EXIT_DAMAGED, check_installation
 
 _SAID_BY_ANY: tuple[list[str], ...] = ([], ["-h"], ["--help"], ["--version"])
 """Commands that a damaged program answers too."""
+_REPLIES = (["generate"], ["chat"])
+"""Commands that load the models among their arguments."""
 
 
 class _Version(argparse.Action):
@@ -78,6 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     if argv[:1] not in _SAID_BY_ANY:
         check_installation()
+    if argv[:1] in _REPLIES:
+        importlib.import_module("engine.loading.waiting").start_trials(argv[1:])
     parser = make_parser(argv[:1])
     args = parser.parse_args(importlib.import_module("engine.cli.arguments.kept").with_kept(argv, parser))
     # For the commands that have something to do: most of the time of the others goes into imports.

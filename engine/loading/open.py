@@ -24,13 +24,20 @@ from engine.errors import (
     NotAvailable,
 )
 from engine.events import LoadProgress
-from engine.formats.model_file import ModelFile
 from engine.formats.safetensors.reader import model_folder
 from engine.library.names import resolve_source
 from engine.library.projectors import check_projector, projector_beside
 from engine.library.scan import known_model
 from engine.loading.interrupts import Progress, load_apart
-from engine.loading.trial import check_model_file, check_model_header, checked_file, library_missing, needs_of
+from engine.loading.trial import (
+    Checked,
+    check_model_file,
+    check_model_header,
+    check_template,
+    checked_file,
+    library_missing,
+    needs_of,
+)
 from engine.methods import DRAFT_METHODS
 from engine.options import load_config
 from engine.system.files import expanded
@@ -259,28 +266,37 @@ def _open(
     config: LoadConfig,
     progress: Callable[[str, float], None] | None,
     cancel: CancelToken | None,
-    checked: AbstractContextManager[ModelFile] | None = None,
+    checked: AbstractContextManager[Checked] | None = None,
 ) -> Backend:
-    """Load a model with its backend. `checked`: within, its file may be loaded; after it, it may compute."""
+    """Load a model with its backend. `checked`: within, its steps are waited for; after it, it may write replies."""
     check_not_forked()
     note_loaded()
     report = _stage(progress, "loading")
     most = None if report is None else lambda fraction: report(_LOADED * fraction)
     with ExitStack() as failed:
-        with checked or nullcontext() as model:
-            known = {} if model is None else {"vocabulary": model.vocabulary}
+        with checked or nullcontext() as trial:
+            if trial is not None:
+                trial.wait("begun")
 
             def load(report_part: Progress | None, token: CancelToken) -> Backend:
-                opens = _backend(name)
-                with _importing_the_rest():
-                    return opens.open(config, progress=report_part, cancel=token, **known)
+                known: dict[str, Any] = {}
+                if trial is not None:
+                    known = {"vocabulary": trial.model.vocabulary, "read": lambda: trial.wait("loaded", token)}
+                return _backend(name).open(config, progress=report_part, cancel=token, **known)
 
-            backend = load_apart(load, most, cancel)
+            with _importing_the_rest(BACKENDS[name][0]):
+                if trial is not None:
+                    trial.wait("read")
+                backend = load_apart(load, most, cancel)
             failed.callback(backend.close)
-        try:
-            note_row_difference(backend, config, cancel)
-        except BackendFailure as error:
-            raise LoadFailed(config.path, str(error)) from error
+            if trial is not None:
+                trial.wait("computed")
+            try:
+                note_row_difference(backend, config, cancel)
+            except BackendFailure as error:
+                raise LoadFailed(config.path, str(error)) from error
+            if trial is not None and trial.tried:
+                check_template(backend, config.path)
         failed.pop_all()
     if report is not None:
         report(1.0)
@@ -288,12 +304,22 @@ def _open(
 
 
 @contextmanager
-def _importing_the_rest() -> Iterator[None]:
-    """Import the modules of the first reply on another thread meanwhile: the library reads without the interpreter."""
-    if sys.modules.keys() >= _NEEDED_NEXT:
+def _importing_the_rest(backend: str) -> Iterator[None]:
+    """Import a backend and the modules of the first reply on another thread meanwhile.
+
+    Another process, or a library without the interpreter, is at work then.
+    """
+    needed = _NEEDED_NEXT | {backend}
+    if sys.modules.keys() >= needed:
         yield
         return
-    thread = threading.Thread(target=lambda: [*map(importlib.import_module, _NEEDED_NEXT)], name="outrider-import")
+
+    def import_all() -> None:
+        with suppress(ImportError, RuntimeError, OSError):  # Of a backend; who needs it says so.
+            for module in (backend, *_NEEDED_NEXT):
+                importlib.import_module(module)
+
+    thread = threading.Thread(target=import_all, name="outrider-import")
     thread.start()
     try:
         yield

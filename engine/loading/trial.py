@@ -1,9 +1,7 @@
 """Test that a file is safe to load: first check its header, then try it in a child process.
 
-llama.cpp ends the process that it runs in when a file breaks its assumptions.
-
-A file that passed is remembered on disk, so the trial costs time once; a file of these that is missing, damaged or
-unwritable costs one more.
+llama.cpp ends the process that it runs in when a file breaks its assumptions. So this process takes a file through a
+step only once a child has: it imports llama.cpp, loads the file, computes a few tokens, and replies.
 """
 
 from __future__ import annotations
@@ -17,27 +15,45 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import Any
+from typing import Any, Literal
 
 from engine._version import __version__
+from engine.backends.base import Backend
 from engine.cancel import CancelToken
+from engine.chat.render import Renderer
+from engine.chat.template import render_prompt
 from engine.config import LoadConfig
-from engine.errors import CardTooSmall, LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge, NotAvailable
+from engine.errors import (
+    CardTooSmall,
+    ChatTemplateFailed,
+    LoadFailed,
+    ModelFileBroken,
+    ModelNotSupported,
+    ModelTooLarge,
+    NotAvailable,
+    TextNotEncodable,
+)
 from engine.formats.gguf.parts import split_parts
 from engine.formats.model_file import ModelFile
 from engine.library.memory_needs import MemoryNeeds, memory_needs, usable_cache_types
 from engine.library.scan import known_model
-from engine.system.cache_files import cache_folder, write_file
-from engine.system.child import child_command, start_child
-from engine.system.hidden_commands import TRIAL, VERDICT_MARK
+from engine.loading.passed import has_passed, remember_passed, state_of
+from engine.loading.waiting import take_child, trial_command
+from engine.messages.message import Message
+from engine.system.child import end_child, start_child
+from engine.system.hidden_commands import VERDICT_MARK
 from engine.system.installation import gpu_library_installed
 from engine.system.machine import available_memory, tells_of_no_memory
 from engine.system.processor import library_stamp
 from engine.translatable import Translatable, as_clause, unpacked
 
+Step = Literal["begun", "read", "loaded", "computed"]
+"""A step of the child: it has imported llama.cpp, read the weights, loaded all, computed batches of up to 34 tokens."""
+_STEPS: tuple[Step, ...] = ("read", "loaded", "computed")
 _LIBRARY = "engine.backends.llama_cpp.library"
 _POLL_S = 0.05
 _LEAST_LIMIT_S = 120.0
@@ -47,15 +63,23 @@ _SHADERS = 5
 _KEPT_LINES = 40
 _TRIAL = 2
 """Counts up when the trial tries more than it did."""
-_REMEMBERED = 512
 _ROOM_FOR_BOTH = 5
 """Times its memory must be free for a file to be loaded here and in the child, and a draft beside it."""
+_TRIED_CONTEXT = 512
+"""Tokens of the child's context where memory is no question: nothing that it computes depends on the room behind them,
+and clearing the cache of a long one takes longer than many tokens."""
 _NO_MEMORY = Translatable(
     "memory ran out while it was tested. Close other programs, or choose a shorter context or a smaller model."
 )
 _NO_CARD_MEMORY = Translatable(
     "memory ran out while it was tested, perhaps that of the graphics card. Give it fewer layers (GPU layers), or "
     "choose a shorter context or a smaller model."
+)
+_CHAT = (
+    Message("system", "You are helpful."),
+    Message("user", "Hello!"),
+    Message("assistant", "Hi."),
+    Message("user", "Tell me more."),
 )
 _CRASHED = {-6, -7, -11}
 """Exit codes of an abort, a bus error and a segmentation fault: a graphics driver may be at fault."""
@@ -77,6 +101,28 @@ def check_model_file(
         pass
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Hold a file that may be loaded here once a child has loaded it: its header, and the steps of the child.
+
+    `tried`: it is being tried now.
+    """
+
+    model: ModelFile
+    tried: bool = False
+    _steps: Iterator[Step | None] = field(default_factory=lambda: iter(()))
+
+    def wait(self, step: Step, cancel: CancelToken | None = None) -> None:
+        """Wait until the child has taken the file through a step. Raises as `checked_file`.
+
+        `cancel`: a further one, of a thread that nobody waits for any more.
+        """
+        for taken in self._steps:
+            if taken == step:
+                return
+            _check_cancel(cancel)
+
+
 @contextmanager
 def checked_file(
     config: LoadConfig,
@@ -84,18 +130,19 @@ def checked_file(
     cancel: CancelToken | None = None,
     progress: Callable[[float], None] | None = None,
     embeds: bool = False,
-) -> Iterator[ModelFile]:
-    """Yield the checked header when a model file may be loaded in this process; return when it may compute too.
+) -> Iterator[Checked]:
+    """Yield a model file whose steps can be waited for; return when the child has found it good.
 
     Reads the header, compares the memory that it needs with what is free, and tries the file in a child process
-    unless `config.trusted` or it passed before. What the child has loaded may be loaded here while the child computes,
-    where memory has room for both. `embeds`: it is to make vectors of texts. `progress` receives a fraction 0..1.
+    unless `config.trusted` or it passed before. What the child has done may be done here while the child goes on,
+    where memory has room for both; else it is found good before it is yielded. `embeds`: it is to make vectors of
+    texts. `progress` receives a fraction 0..1.
     Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable (llama.cpp itself), Cancelled.
     """
     model = check_model_header(config.path, embeds=embeds)
     _check_cache_type(config, model)
     if config.trusted:
-        yield model
+        yield Checked(model)
         return
     _check_cancel(cancel)
     free, needed = available_memory(), needs_of(model, config).in_memory
@@ -105,17 +152,19 @@ def checked_file(
         _check_card(config, model)
     key = passed_key(config, model) + ("-embeds" if embeds else "")
     if has_passed(key):
-        yield model
+        yield Checked(model)
         return
-    command = _command(config) if not embeds else _embedder_command(config)
-    with closing(_try_in_child(config, model.size_bytes, cancel, progress, command)) as trial:
-        if free > _ROOM_FOR_BOTH * needed and not _uses_card(config):
-            next(trial, None)
-        else:
+    both = free > _ROOM_FOR_BOTH * needed and not _uses_card(config)
+    settings = _settings(config, model, embeds=embeds)
+    if both and not embeds and config.projector is None:
+        settings["context_length"] = min(_TRIED_CONTEXT, config.context_length or _TRIED_CONTEXT)
+    with closing(_try_in_child(config, model, cancel, progress, settings)) as trial:
+        if not both:
             deque(trial, maxlen=0)
-        yield model
+        yield Checked(model, True, trial)
         deque(trial, maxlen=0)
-    remember_passed(key)
+    with suppress(OSError):
+        remember_passed(key, state_of(model.path))
 
 
 def needs_of(model: ModelFile, config: LoadConfig) -> MemoryNeeds:
@@ -164,15 +213,15 @@ def check_model_header(path: Path, *, embeds: bool = False) -> ModelFile:
 
 def _try_in_child(
     config: LoadConfig,
-    size: int,
+    model: ModelFile,
     cancel: CancelToken | None,
     progress: Callable[[float], None] | None,
-    command: list[str],
-) -> Generator[None]:
-    """Try the file; yield when the child has loaded it, and end when it is found good."""
-    limit = monotonic() + (_LEAST_LIMIT_S + size / _BYTES_PER_S) * (_SHADERS if _uses_card(config) else 1)
+    settings: dict[str, Any],
+) -> Generator[Step | None]:
+    """Try the file; yield the steps that the child has taken, None from time to time, and end when it is found good."""
+    limit = monotonic() + (_LEAST_LIMIT_S + model.size_bytes / _BYTES_PER_S) * (_SHADERS if _uses_card(config) else 1)
     noise, begun = _Noise(), False
-    with _child(config, command) as (process, lines):
+    with _child(config, settings) as (process, lines):
         while True:
             _check_cancel(cancel)
             if monotonic() > limit:
@@ -180,6 +229,7 @@ def _try_in_child(
             try:
                 line = lines.get(timeout=_POLL_S)
             except Empty:
+                yield None
                 continue
             if line is None:
                 break
@@ -187,15 +237,29 @@ def _try_in_child(
             if said is None:
                 noise.add(line.decode("utf-8", "replace").strip())
                 continue
-            begun = True
+            if not begun:
+                begun = True
+                yield "begun"
             if "verdict" in said:
                 _obey(config, said)
                 return
-            if "loaded" in said:
-                yield
-            elif progress is not None:
-                progress(float(said.get("progress", 0.0)))
+            yield from (step for step in _STEPS if step in said)
+            if progress is not None and "progress" in said:
+                progress(float(said["progress"]))
         raise _death(config, process.wait(), noise, begun=begun)
+
+
+def check_template(backend: Backend, path: Path) -> None:
+    """Try the chat template in its own child: it may refuse this conversation, but must come to an end.
+
+    Raises ModelFileBroken.
+    """
+    renderer = Renderer()
+    for messages in (_CHAT, _CHAT[1:2]):
+        with suppress(ChatTemplateFailed, TextNotEncodable):
+            render_prompt(messages, backend.tokenizer, renderer)
+        if renderer.timed_out:
+            raise ModelFileBroken(path, Translatable("its chat template does not terminate."))
 
 
 class _Noise:
@@ -305,44 +369,45 @@ def _death(config: LoadConfig, code: int, noise: _Noise, *, begun: bool) -> Load
 
 @contextmanager
 def _child(
-    config: LoadConfig, command: list[str]
+    config: LoadConfig, settings: dict[str, Any]
 ) -> Iterator[tuple[subprocess.Popen[bytes], SimpleQueue[bytes | None]]]:
-    """Run the child; yield it and its lines, None after the last. It is gone when the block is left."""
+    """Let a child try what `settings` name; yield it and its lines, None after the last.
+
+    It is gone when the block is left.
+    """
     lines: SimpleQueue[bytes | None] = SimpleQueue()
     try:
-        process = start_child(command, errors=subprocess.STDOUT)
+        process = take_child() or start_child(_command(), errors=subprocess.STDOUT)
     except OSError as error:
         reason = Translatable("the process that tests it cannot be started ({reason}).", reason=error.strerror or error)
         raise LoadFailed(config.path, reason) from None
-    reader = threading.Thread(target=_read_lines, args=(process, lines), name="outrider-probe")
+    reader = threading.Thread(target=_talk, args=(process, settings, lines), name="outrider-probe")
     reader.start()
     try:
         yield process, lines
     finally:
         process.kill()
-        process.wait()
         reader.join()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                pipe.close()
+        end_child(process)
 
 
-def _read_lines(process: subprocess.Popen[bytes], lines: SimpleQueue[bytes | None]) -> None:
+def _talk(process: subprocess.Popen[bytes], settings: dict[str, Any], lines: SimpleQueue[bytes | None]) -> None:
+    if process.stdin is not None:
+        with suppress(OSError):  # It may have ended: its output says why.
+            process.stdin.write(json.dumps(settings).encode() + b"\n")
+            process.stdin.flush()
     pipe = process.stdout
     while pipe is not None and (line := pipe.readline(65536)):
         lines.put(line)
     lines.put(None)
 
 
-def _command(config: LoadConfig) -> list[str]:
-    return child_command(TRIAL, json.dumps(_settings(config)))
+def _command() -> list[str]:
+    return trial_command()
 
 
-def _embedder_command(config: LoadConfig) -> list[str]:
-    return child_command(TRIAL, json.dumps(_settings(config) | {"embeds": True}))
-
-
-def _settings(config: LoadConfig) -> dict[str, Any]:
+def _settings(config: LoadConfig, model: ModelFile, *, embeds: bool = False) -> dict[str, Any]:
+    words = model.vocabulary
     return {
         "path": os.fspath(Path(config.path).absolute()),
         "context_length": config.context_length,
@@ -350,15 +415,14 @@ def _settings(config: LoadConfig) -> dict[str, Any]:
         "gpu_layers": config.gpu_layers,
         "cache_type": config.cache_type,
         "projector": None if config.projector is None else os.fspath(Path(config.projector).absolute()),
+        "embeds": embeds,
+        "vocabulary": None if words is None else [words.size, words.special],
     }
 
 
 def _check_cancel(cancel: CancelToken | None) -> None:
     if cancel is not None:
         cancel.check("Loading the model")
-
-
-# Files that passed ----------------------------------------------------------------------------------------------------
 
 
 def passed_key(config: LoadConfig, model: ModelFile) -> str:
@@ -381,28 +445,3 @@ def passed_key(config: LoadConfig, model: ModelFile) -> str:
         config.cache_type,
     )
     return hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
-
-
-def has_passed(key: str) -> bool:
-    """Return True if the trial of this key has passed."""
-    return key in _passed()
-
-
-def remember_passed(key: str) -> None:
-    """Remember that it passed, forgetting the oldest beyond a few hundred. Does nothing if it cannot write."""
-    keys = [*[known for known in _passed() if known != key], key][-_REMEMBERED:]
-    with suppress(OSError):
-        write_file(_passed_path(), json.dumps({"passed": keys}).encode())
-
-
-def _passed() -> list[str]:
-    try:
-        loaded = json.loads(_passed_path().read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return []
-    passed = loaded.get("passed") if isinstance(loaded, dict) else None
-    return [key for key in passed if isinstance(key, str)] if isinstance(passed, list) else []
-
-
-def _passed_path() -> Path:
-    return cache_folder() / "passed.json"

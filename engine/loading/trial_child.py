@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -22,17 +22,14 @@ from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.backends.llama_cpp.embedding import LlamaCppEmbedder
 from engine.backends.prefix import read_all
 from engine.cancel import CancelToken
-from engine.chat.render import Renderer, keep_warm
-from engine.chat.template import encode_prompt
 from engine.config import MAX_LOOKAHEAD, LoadConfig
 from engine.errors import (
-    ChatTemplateFailed,
     EngineError,
     LoadFailed,
     ModelNotSupported,
     TextNotEncodable,
 )
-from engine.messages.message import Message
+from engine.formats.vocabulary import Vocabulary
 from engine.messages.picture import Picture, Pixels
 from engine.system.child_side import be_harmless, own_output
 from engine.system.hidden_commands import VERDICT_MARK, memory_is_short
@@ -48,14 +45,10 @@ _TEXTS = (
     *("Once upon a time", " Hello, world!\n\n\tHow are you?  ", "\n", "\r\n", "\x00", "\u2581"),
     *("äöüß €", "你好世界", "🙂👩\u200d👩\u200d👧", "e\u0301", "\ufffd", "<s></s><unk>[INST]<|im_start|>"),
 )
+_MARKS = 32
+"""Texts of control tokens that are tried, as chats have them."""
 _SIDE = 64
 """Pixels of a picture that is tried."""
-_CHAT = (
-    Message("system", "You are helpful."),
-    Message("user", "Hello!"),
-    Message("assistant", "Hi."),
-    Message("user", "Tell me more."),
-)
 
 
 class _Failed(Exception):
@@ -63,9 +56,13 @@ class _Failed(Exception):
 
 
 def run(settings: str) -> int:
-    """Try the model that `settings` (JSON) names, print the verdict, and give the exit code 0."""
+    """Try the model that `settings` (JSON) names, print the verdict, and give the exit code 0.
+
+    Without them they are the first line of the standard input.
+    """
     out = own_output()
     be_harmless()
+    settings = settings or _first_line()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         wanted = json.loads(settings)
@@ -85,7 +82,7 @@ def run(settings: str) -> int:
         if wanted.get("embeds"):
             _try_embedder(config)
         else:
-            _try_model(config, out)
+            _try_model(config, wanted["vocabulary"], out)
         verdict, reason = "good", ""
     except ModelNotSupported as error:
         verdict, reason = "not supported", error.reason
@@ -123,6 +120,17 @@ def _say(out: BinaryIO, **message: object) -> None:
         out.write(b"\n" + VERDICT_MARK + json.dumps(message).encode() + b"\n")
 
 
+def _first_line() -> str:
+    """Return the settings, behind which the parent writes nothing."""
+    line = b""
+    while not line.endswith(b"\n"):
+        more = os.read(0, 65536)
+        if not more:
+            os._exit(1)  # The parent needs no trial.
+        line += more
+    return line.decode()
+
+
 def _end_with_parent() -> None:
     """End with the parent: the standard input, whose other end it holds, is closed when the parent ends in any way."""
     with contextlib.suppress(OSError):
@@ -131,24 +139,31 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _try_model(config: LoadConfig, out: BinaryIO) -> None:
+def _try_model(config: LoadConfig, vocabulary: list[Any] | None, out: BinaryIO) -> None:
+    """Take it through the steps. `vocabulary`: its size and special tokens, by the header."""
+
     def loading(fraction: float) -> None:
         percent = int(fraction * 100)
         if percent > shown[0]:
             shown[0] = percent
             _say(out, progress=0.7 * fraction)
 
+    def read() -> None:
+        _say(out, read=True)
+
     shown = [-1]
-    backend = LlamaCppBackend.open(config, progress=loading, packed=False)
+    size, special = vocabulary or (0, ())
+    known = Vocabulary("", size, None, None, "", np.zeros(0, np.uint32), special=tuple(special))
+    backend = LlamaCppBackend.open(config, progress=loading, packed=False, vocabulary=known, read=read)
     _say(out, loaded=True)
     with contextlib.closing(backend):
-        if backend.tokenizer.chat_template is not None:
-            keep_warm(backend)  # It starts while the tokenizer is tried.
         _try_tokenizer(backend)
         _say(out, progress=0.8)
-        _try_template(backend)
-        small = config.path.stat().st_size < _SMALL_MODEL
-        _try_forward(backend, _LONG_BATCH if small else _SHORT_BATCH)
+        _try_forward(backend)
+        _say(out, computed=True)
+        if config.path.stat().st_size < _SMALL_MODEL:
+            _try_batch(backend, _LONG_BATCH)
+            backend.truncate(0)
         _say(out, progress=0.95)
         _try_reply(backend)
         if backend.sees:
@@ -178,7 +193,8 @@ def _try_tokenizer(backend: Backend) -> None:
     most = backend.vocab_size
     for token in {*range(0, most, 1 + most // _MOST_TOKENS), most - 1}:
         backend.tokenizer.piece(token)
-    for text in _texts():
+    marks = "".join([*backend.tokenizer.added_tokens][:_MARKS])
+    for text in (*_texts(), marks):
         for add_special in (True, False):
             with contextlib.suppress(TextNotEncodable):
                 backend.tokenizer.encode(text, add_special=add_special, parse_special=not add_special)
@@ -191,23 +207,12 @@ def _texts() -> Iterator[str]:
     yield ""
 
 
-def _try_template(backend: Backend) -> None:
-    """Try the chat template, which may refuse this conversation, but must come to an end."""
-    renderer = Renderer()
-    for messages in (_CHAT, _CHAT[1:2]):
-        with contextlib.suppress(ChatTemplateFailed, TextNotEncodable):
-            encode_prompt(messages, backend.tokenizer, raw=False, renderer=renderer)
-        if renderer.timed_out:
-            raise _Failed(Translatable("its chat template does not terminate."))
-
-
-def _try_forward(backend: Backend, batch: int) -> None:
-    """Try batches of all the sizes that a chat uses, and going back."""
-    first = np.linspace(0, backend.vocab_size - 1, batch, dtype=np.int64).tolist()
-    for count in dict.fromkeys((1, 2, _SHORT_BATCH, batch)):
-        if backend.length + count <= backend.context_length:
-            _check(backend.forward(first[:count], min(count, MAX_LOOKAHEAD + 1)))
+def _try_forward(backend: Backend) -> None:
+    """Try batches of the sizes that a chat uses, and going back."""
+    for count in (1, 2, _SHORT_BATCH):
+        _try_batch(backend, count)
     backend.truncate(0)
+    first = _tokens(backend, 7)
     backend.forward(first[:3], 1)
     backend.mark()
     before = backend.length
@@ -218,10 +223,20 @@ def _try_forward(backend: Backend, batch: int) -> None:
     backend.truncate(0)
 
 
+def _try_batch(backend: Backend, count: int) -> None:
+    if backend.length + count <= backend.context_length:
+        _check(backend.forward(_tokens(backend, count), min(count, MAX_LOOKAHEAD + 1)))
+
+
+def _tokens(backend: Backend, count: int) -> list[int]:
+    """Return tokens from all over the vocabulary."""
+    return np.linspace(0, backend.vocab_size - 1, count, dtype=np.int64).tolist()
+
+
 def _try_reply(backend: Backend) -> None:
     """Try a reply of a few tokens."""
     token = max(0, min(1, backend.vocab_size - 1))
-    for _ in range(min(4, backend.context_length)):
+    for _ in range(min(2, backend.context_length)):
         rows = backend.forward([token], 1)
         _check(rows)
         token = int(np.argmax(rows[0]))

@@ -131,17 +131,20 @@ class LlamaCppBackend(Backend):
         cancel: CancelToken | None = None,
         vocabulary: Vocabulary | None = None,
         packed: bool = True,
+        read: Callable[[], None] | None = None,
     ) -> LlamaCppBackend:
         """Load a model. `progress` receives a fraction 0..1. Raises LoadFailed, ModelNotSupported, Cancelled.
 
         `vocabulary`: by the header of its file, where that was read. `packed`: the weights may be packed, which takes
-        time that a few forwards do not give back.
+        time that a few forwards do not give back. `read`: called once the weights are read; its errors are raised.
         """
         log = prepare_library()
         model = load_model(config, log, progress, cancel, packed=packed)
         try:
+            if read is not None:
+                read()
             context, context_length, batch_size = make_context(model, config, log)
-        except LoadFailed:
+        except BaseException:
             llama_cpp.llama_model_free(model)
             raise
         device = device_name(config)

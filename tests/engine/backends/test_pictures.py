@@ -33,7 +33,8 @@ from engine.backends.pictures import without_pictures
 from engine.cli.main import main
 from engine.config import GenerationRequest, LoadConfig
 from engine.library.projectors import projector_beside
-from engine.loading.trial import check_model_header, passed_key, remember_passed
+from engine.loading.passed import remember_passed
+from engine.loading.trial import check_model_header, passed_key
 from engine.server.guard import Limits
 from engine.server.interfaces.messages import read_conversation
 from engine.server.interfaces.ollama import read_ollama_chat

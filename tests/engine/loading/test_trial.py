@@ -16,7 +16,9 @@ import psutil
 import pytest
 
 from engine.backends.base import Backend
+from engine.backends.llama_cpp import backend as backend_module
 from engine.cancel import CancelToken
+from engine.cli.main import main as run_command
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, LoadFailed, ModelFileBroken, ModelNotSupported, ModelTooLarge, NotAvailable
@@ -24,8 +26,9 @@ from engine.formats.gguf import model as gguf_model
 from engine.formats.gguf import reader, types
 from engine.library.names import bundled_pair
 from engine.loading import open as opening
+from engine.loading import passed
 from engine.loading import trial as probe
-from engine.loading.trial import check_model_file
+from engine.loading.trial import check_model_file, check_model_header
 from engine.system.hidden_commands import run_hidden_command
 from helpers.models.gguf_writer import Entry, tiny_draft
 from helpers.paths import ROOT
@@ -57,7 +60,7 @@ def children(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[
 def child_is(monkeypatch: pytest.MonkeyPatch, code: str, *, begins: bool = True) -> None:
     """Let the child run this instead of the trial; `begins`: once it has said that it begins with the file."""
     begin = """print('outrider-probe {"progress": 0.0}', flush=True)\n""" if begins else ""
-    monkeypatch.setattr(probe, "_command", lambda _config: [sys.executable, "-c", begin + code])
+    monkeypatch.setattr(probe, "_command", lambda: [sys.executable, "-c", begin + code])
 
 
 def test_a_header_is_read_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -164,14 +167,14 @@ def test_a_template_without_end(tmp_path: Path) -> None:
     draft.entries["tokenizer.chat_template"] = Entry(types.STRING, loop)
     path = draft.write(tmp_path / "x.gguf")
     with pytest.raises(ModelFileBroken, match="template does not terminate"):
-        check_model_file(LoadConfig(path))
+        opening.open_backend(LoadConfig(path))
 
 
 def test_a_template_that_refuses_is_no_fault(tmp_path: Path) -> None:
     for template in ("{{ raise_exception('no') }}", "{% broken", "{{ messages[0].x.y.z }}"):
         draft = tiny_draft()
         draft.entries["tokenizer.chat_template"] = Entry(types.STRING, template)
-        check_model_file(LoadConfig(draft.write(tmp_path / "x.gguf")))
+        opening.open_backend(LoadConfig(draft.write(tmp_path / "x.gguf"))).close()
 
 
 def test_the_fragile_model_is_usable(shared_models: Path) -> None:
@@ -308,7 +311,7 @@ def test_a_library_that_cannot_be_loaded_is_not_the_files_fault(
 
 
 def test_a_child_that_cannot_be_started(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "_command", lambda _config: ["/no/such/program"])
+    monkeypatch.setattr(probe, "_command", lambda: ["/no/such/program"])
     with pytest.raises(LoadFailed, match="cannot be started"):
         check_model_file(LoadConfig(tiny))
 
@@ -331,11 +334,9 @@ def test_names_that_are_no_text(tmp_path: Path) -> None:
     check_model_file(LoadConfig(path))
 
 
-def test_a_frozen_program_starts_itself(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_frozen_program_starts_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    command = probe._command(LoadConfig(tiny))
-    assert command[:2] == [sys.executable, "--probe-model"]
-    assert json.loads(command[2])["path"] == str(tiny)
+    assert probe._command()[:2] == [sys.executable, "--probe-model"]
 
 
 def test_other_commands_are_not_ours() -> None:
@@ -344,7 +345,7 @@ def test_other_commands_are_not_ours() -> None:
 
 
 def test_the_hidden_command_of_the_command_line(tiny: Path) -> None:
-    settings = probe._command(LoadConfig(tiny))[-1]
+    settings = json.dumps(probe._settings(LoadConfig(tiny), check_model_header(tiny)))
     with Popen(
         [sys.executable, "-m", "engine", "--probe-model", settings],
         cwd=ROOT,
@@ -365,10 +366,13 @@ def test_the_hidden_command_of_the_command_line(tiny: Path) -> None:
 
 def test_the_child_ends_with_its_parent(tiny: Path) -> None:
     code = f"""
-import subprocess, sys, time
-from engine.loading import trial as probe
+import json, subprocess, sys, time
+from pathlib import Path
 from engine.config import LoadConfig
-command = probe._command(LoadConfig({str(tiny)!r}))
+from engine.loading import trial as probe
+path = Path({str(tiny)!r})
+settings = json.dumps(probe._settings(LoadConfig(path), probe.check_model_header(path)))
+command = [*probe._command()[:-1], settings]
 boot = command[3].replace("sys.exit(", "import time; from engine.loading import trial_child; "
     "trial_child._try_model = lambda *a: time.sleep(60); sys.exit(")
 child = subprocess.Popen([*command[:3], boot, *command[4:]], stdin=subprocess.PIPE)
@@ -387,28 +391,28 @@ time.sleep(60)
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"passed": 7}', b'{"passed": [7, null]}', b"\xff" * 9])
 def test_a_damaged_memory_is_ignored(tiny: Path, content: bytes) -> None:
-    path = probe._passed_path()
+    path = passed._passed_path()
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
-    assert not probe.has_passed("x")
-    probe.remember_passed("x")
-    assert probe.has_passed("x")
+    assert not passed.has_passed("x")
+    passed.remember_passed("x")
+    assert passed.has_passed("x")
     assert list(path.parent.iterdir()) == [path]
 
 
 def test_a_memory_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
-    monkeypatch.setattr(probe, "_passed_path", lambda: tmp_path / "file" / "passed.json")
-    probe.remember_passed("x")
-    assert not probe.has_passed("x")
+    monkeypatch.setattr(passed, "_passed_path", lambda: tmp_path / "file" / "passed.json")
+    passed.remember_passed("x")
+    assert not passed.has_passed("x")
 
 
 def test_the_memory_is_bounded() -> None:
-    for index in range(probe._REMEMBERED + 10):
-        probe.remember_passed(str(index))
-    assert len(probe._passed()) == probe._REMEMBERED
-    assert probe.has_passed(str(probe._REMEMBERED + 9))
-    assert not probe.has_passed("0")
+    for index in range(passed._REMEMBERED + 10):
+        passed.remember_passed(str(index))
+    assert len(passed._passed()) == passed._REMEMBERED
+    assert passed.has_passed(str(passed._REMEMBERED + 9))
+    assert not passed.has_passed("0")
 
 
 def test_a_file_may_be_loaded_while_the_child_that_has_loaded_it_computes(
@@ -424,8 +428,11 @@ def test_a_file_may_be_loaded_while_the_child_that_has_loaded_it_computes(
         pytest.fail("memory has no room for both: the verdict comes first")
 
 
-def test_what_was_loaded_is_freed_where_the_child_fails_afterwards(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[Backend] = []
+def test_each_step_is_taken_after_the_child_and_what_was_loaded_is_freed_where_it_fails_then(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken, opened, seen = tmp_path / "taken", list[Backend](), list[tuple[str, str]]()
+    taken.touch()
     real = opening._backend("llama.cpp")
 
     class Opens:
@@ -436,9 +443,43 @@ def test_what_was_loaded_is_freed_where_the_child_fails_afterwards(tiny: Path, m
             opened.append(real.open(*args, **options))  # type: ignore[arg-type]
             return opened[-1]
 
+    def note(module: Any, name: str) -> None:
+        function = getattr(module, name)
+
+        def noted(*args: object, **options: object) -> Any:
+            seen.append((name, taken.read_text().strip()))
+            return function(*args, **options)
+
+        monkeypatch.setattr(module, name, noted)
+
+    note(backend_module, "load_model")
+    note(backend_module, "make_context")
+    note(opening, "note_row_difference")
     monkeypatch.setattr(opening, "_backend", lambda _name: Opens)
-    loaded = "print('outrider-probe {\"loaded\": true}', flush=True)\n"
-    child_is(monkeypatch, loaded + "import os, time; time.sleep(0.2); os.kill(os.getpid(), 11)")
+    steps = f"""
+import json, os, time
+for step in ("read", "loaded", "computed"):
+    time.sleep(0.1)
+    with open({str(taken)!r}, "w") as file:
+        file.write(step)
+    print("outrider-probe", json.dumps({{step: True}}), flush=True)
+time.sleep(0.2)
+os.kill(os.getpid(), 11)"""
+    child_is(monkeypatch, steps)
     with pytest.raises(ModelFileBroken, match="it ended with -11"):
         opening.open_backend(LoadConfig(tiny))
+    order = ["", "read", "loaded", "computed"]
+    assert [name for name, _ in seen] == ["load_model", "make_context", "note_row_difference"]
+    assert all(order.index(step) > place for place, (_, step) in enumerate(seen)), seen
     assert [backend.closed for backend in opened] == [True]
+
+
+def test_a_command_starts_the_child_of_an_unknown_file_at_once(
+    tiny: Path, capfd: pytest.CaptureFixture[str], children: list[subprocess.Popen[bytes]]
+) -> None:
+    for _ in range(2):
+        with pytest.raises(SystemExit):
+            run_command(["generate", "-m", str(tiny), "--no-such-option"])
+        assert len(children) == 1
+        check_model_file(LoadConfig(tiny))
+    assert len(children) == 1

@@ -24,7 +24,7 @@ def test_where_memory_runs_out_no_file_is_to_blame(bundled_target: Path, monkeyp
     real, said = probe._command, dict[int, LoadFailed]()
     for megabytes in (60, 120, 131, 160, 172, 200, 216, 230):
         limited = [sys.executable, "-c", code, str(megabytes * 2**20)]
-        monkeypatch.setattr(probe, "_command", lambda config, limited=limited: [*limited, *real(config)])
+        monkeypatch.setattr(probe, "_command", lambda limited=limited: [*limited, *real()])
         try:
             check_model_file(LoadConfig(bundled_target, context_length=300 + megabytes))
         except LoadFailed as error:
@@ -65,7 +65,12 @@ def test_where_memory_is_short_no_complaint_counts(bundled_target: Path, monkeyp
     monkeypatch.setattr(trial_child, "_say", lambda _out, **words: said.append(words.get("verdict", "begins")))
     for short in (False, True):
         monkeypatch.setattr(trial_child, "memory_is_short", lambda short=short: short)
-        assert trial_child.run(json.dumps(probe._settings(LoadConfig(bundled_target)))) == 0
+        assert (
+            trial_child.run(
+                json.dumps(probe._settings(LoadConfig(bundled_target), probe.check_model_header(bundled_target)))
+            )
+            == 0
+        )
     assert said == ["begins", "broken", "begins", "no memory"]
 
 
