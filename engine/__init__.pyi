@@ -26,7 +26,6 @@ from .constraint import Constraint as Constraint
 from .corpus.corpus import Corpus as Corpus
 from .corpus.corpus import open_corpus as open_corpus
 from .decoder import SpeculativeDecoder as SpeculativeDecoder
-from .decoder import load as load
 from .documents.document import Document as Document
 from .documents.document import Section as Section
 from .documents.picture import read_picture as read_picture
@@ -97,6 +96,7 @@ from .library.presets import apply_preset as apply_preset
 from .library.presets import find_preset as find_preset
 from .library.scan import inspect_model as inspect_model
 from .library.scan import scan_folder as scan_folder
+from .loaded import load as load
 from .messages.message import Message as Message
 from .messages.parts import FilePart as FilePart
 from .messages.parts import ImagePart as ImagePart

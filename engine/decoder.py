@@ -46,11 +46,12 @@ from engine.loading.heads import open_found_heads, open_heads
 from engine.loading.open import ModelSource, may_load_together
 from engine.loading.source import Holder, Source, holds_heads, loads_alike, model_for, notes_on_models, source_for
 from engine.loading.streams import open_pairs
+from engine.loading.waiting import trials
 from engine.lookahead.knowledge import PairKnowledge, learn_pair, recall_pair
 from engine.messages.message import Message
 from engine.messages.tools import Tool, freeze_tools
 from engine.methods import AUTO, DRAFT_MODEL, PLAIN, find_method
-from engine.options import GenerationOptions, LoadOptions, load_config
+from engine.options import GenerationOptions
 from engine.stats import GenerationStats
 from engine.system.files import expanded
 from engine.system.machine import machine_watch
@@ -152,7 +153,7 @@ class SpeculativeDecoder:
         A reply that is being written is cancelled once the model is loaded.
         Raises LoadFailed and its kinds, BackendClosed, Cancelled.
         """
-        with warming(self, lambda: self.target, early=not isinstance(model, Backend)):
+        with trials(model), warming(self, lambda: self.target, early=not isinstance(model, Backend)):
             backend, config = self._holder.open(model, "target", progress, cancel or self.cancel_token)
             with self._model_lock.change():
                 fitting = []
@@ -193,6 +194,16 @@ class SpeculativeDecoder:
         The target stays if only the draft fails. Raises what they raise.
         """
         token = cancel or self.cancel_token
+        with trials(target, draft):
+            self._attach_pair(target, draft, progress, token)
+
+    def _attach_pair(
+        self,
+        target: ModelSource,
+        draft: ModelSource,
+        progress: Callable[[LoadProgress], None] | None,
+        token: CancelToken,
+    ) -> None:
         if not may_load_together(target, draft):
             self.attach_target(target, progress=progress, cancel=token)
             self.attach_draft(draft, progress=progress, cancel=token)
@@ -861,44 +872,3 @@ def _callers_level() -> int:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_ENGINE):
         level, frame = level + 1, frame.f_back
     return level
-
-
-def load(
-    target: ModelSource,
-    draft: ModelSource | None = None,
-    *,
-    speculation: SpeculationConfig | None = None,
-    sampling: SamplingConfig | None = None,
-    progress: Callable[[LoadProgress], None] | None = None,
-    cancel: CancelToken | None = None,
-    cache_folder: str | Path | None = None,
-    corpus: Iterable[str | Path] | None = None,
-    **options: Unpack[LoadOptions],
-) -> SpeculativeDecoder:
-    """Return a decoder with its models loaded.
-
-    `cache_folder`: save the models' caches there (see `SpeculativeDecoder.keep_caches`).
-    `corpus`: the user's texts, a further source of drafts (see `SpeculativeDecoder.attach_corpus`).
-    `options`: the fields of LoadConfig by name, for both models; `rpc` and `chat_template` for the target alone.
-    Raises InvalidRequest, LoadFailed and its kinds, VocabularyMismatch, Cancelled.
-
-    >>> from engine import bundled_pair, load
-    >>> with load(*bundled_pair()) as decoder:
-    ...     text = decoder.generate("Hello!", max_tokens=8).text
-    """
-
-    def configured(model: ModelSource, *, here: bool = False) -> ModelSource:
-        return model if isinstance(model, LoadConfig | Backend) else load_config(model, options, here=here)
-
-    decoder = SpeculativeDecoder(speculation, sampling, cache_folder=cache_folder)
-    try:
-        if draft is None:
-            decoder.attach_target(configured(target), progress=progress, cancel=cancel)
-        else:
-            decoder.attach_pair(configured(target), configured(draft, here=True), progress=progress, cancel=cancel)
-        if corpus is not None:
-            decoder.attach_corpus(corpus, cancel=cancel)
-    except BaseException:
-        decoder.close()
-        raise
-    return decoder

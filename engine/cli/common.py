@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
 from engine.constraint import Constraint
-from engine.decoder import SpeculativeDecoder, load
+from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest
 from engine.events import LoadProgress
 from engine.library.housekeeping import note_used
+from engine.loaded import load
 from engine.messages.tools import Tool, freeze_tools
 from engine.options import load_config
 from engine.sampling_rules import RULES

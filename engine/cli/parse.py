@@ -13,8 +13,8 @@ from engine.chat.reply_grammar import GrammarRequest, usable_grammar
 from engine.chat.reply_parts import ReplyParser, ReplyParts
 from engine.cli.cancellable import EXIT_DONE
 from engine.cli.common import read_tools
-from engine.decoder import load
 from engine.errors import InvalidRequest, NotAvailable
+from engine.loaded import load
 from engine.messages.tools import described
 from engine.translatable import Translatable
 

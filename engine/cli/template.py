@@ -18,9 +18,10 @@ from engine.chat.template import PromptText, choose_template, render_cut, render
 from engine.chat.thinking import EFFORTS, Thinking, opens_thought, template_thinking
 from engine.cli.cancellable import EXIT_DONE
 from engine.cli.common import read_text
-from engine.decoder import SpeculativeDecoder, load
+from engine.decoder import SpeculativeDecoder
 from engine.errors import InvalidRequest, ModelNotLoaded
 from engine.formats.turns import named_by_template
+from engine.loaded import load
 from engine.messages.message import Message
 
 _MARKS = "\N{MATHEMATICAL LEFT WHITE SQUARE BRACKET}", "\N{MATHEMATICAL RIGHT WHITE SQUARE BRACKET}"

@@ -377,7 +377,7 @@ def _child(
     """
     lines: SimpleQueue[bytes | None] = SimpleQueue()
     try:
-        process = take_child() or start_child(_command(), errors=subprocess.STDOUT)
+        process = take_child(config.path) or start_child(_command(), errors=subprocess.STDOUT)
     except OSError as error:
         reason = Translatable("the process that tests it cannot be started ({reason}).", reason=error.strerror or error)
         raise LoadFailed(config.path, reason) from None

@@ -58,11 +58,14 @@ class _Failed(Exception):
 def run(settings: str) -> int:
     """Try the model that `settings` (JSON) names, print the verdict, and give the exit code 0.
 
-    Without them they are the first line of the standard input.
+    Where it is a path, or empty, the settings follow on the standard input: the file at the path will be the one.
     """
     out = own_output()
     be_harmless()
-    settings = settings or _first_line()
+    weights = None
+    if not settings.startswith("{"):
+        weights = _read_ahead(settings)
+        settings = _first_line()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         wanted = json.loads(settings)
@@ -82,7 +85,7 @@ def run(settings: str) -> int:
         if wanted.get("embeds"):
             _try_embedder(config)
         else:
-            _try_model(config, wanted["vocabulary"], out)
+            _try_model(config, wanted["vocabulary"], weights, out)
         verdict, reason = "good", ""
     except ModelNotSupported as error:
         verdict, reason = "not supported", error.reason
@@ -120,6 +123,14 @@ def _say(out: BinaryIO, **message: object) -> None:
         out.write(b"\n" + VERDICT_MARK + json.dumps(message).encode() + b"\n")
 
 
+def _read_ahead(path: str) -> Any:
+    """Return the weights in a file, mapped for the processor; None if there is none, or it is at fault."""
+    with contextlib.suppress(EngineError, OSError, ValueError):
+        if path and Path(path).stat().st_size < _ONE_THREAD:
+            return LlamaCppBackend.read_weights(Path(path))
+    return None
+
+
 def _first_line() -> str:
     """Return the settings, behind which the parent writes nothing."""
     line = b""
@@ -139,8 +150,8 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _try_model(config: LoadConfig, vocabulary: list[Any] | None, out: BinaryIO) -> None:
-    """Take it through the steps. `vocabulary`: its size and special tokens, by the header."""
+def _try_model(config: LoadConfig, vocabulary: list[Any] | None, weights: Any, out: BinaryIO) -> None:
+    """Take it through the steps. `vocabulary`: its size and special tokens, by the header. `weights`: read ahead."""
 
     def loading(fraction: float) -> None:
         percent = int(fraction * 100)
@@ -154,7 +165,7 @@ def _try_model(config: LoadConfig, vocabulary: list[Any] | None, out: BinaryIO) 
     shown = [-1]
     size, special = vocabulary or (0, ())
     known = Vocabulary("", size, None, None, "", np.zeros(0, np.uint32), special=tuple(special))
-    backend = LlamaCppBackend.open(config, progress=loading, packed=False, vocabulary=known, read=read)
+    backend = LlamaCppBackend.open(config, progress=loading, packed=False, vocabulary=known, weights=weights, read=read)
     _say(out, loaded=True)
     with contextlib.closing(backend):
         _try_tokenizer(backend)

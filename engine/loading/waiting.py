@@ -1,46 +1,67 @@
 """Start the child processes of trials early: they import what they need while this process still does the same.
 
-Imported by the command line before anything heavy.
+Imported before anything heavy.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from engine.loading.passed import has_passed, state_of
 from engine.system.child import child_command, end_child, start_child
 from engine.system.hidden_commands import TRIAL
 
-_waiting: list[subprocess.Popen[bytes]] = []
+_waiting: dict[Path, subprocess.Popen[bytes]] = {}
 _MOST = 2
 """A target and a draft."""
 
 
-def trial_command() -> list[str]:
-    """Return the command line of a child that reads from its input which file it shall try."""
-    return child_command(TRIAL)
+def trial_command(path: Path | str = "") -> list[str]:
+    """Return the command line of a child that reads from its input what it shall try, and a file ahead of that."""
+    return child_command(TRIAL, os.fspath(path))
 
 
-def start_trials(arguments: Iterable[str]) -> None:
-    """Start a child for each GGUF file among a command's arguments that no trial has passed in its present state.
+def start_trials(arguments: Iterable[object]) -> None:
+    """Start a child for each GGUF file among arguments, or configurations, that passed no trial in its present state.
 
-    A child that nobody takes ends with this process, which holds the other end of its input.
+    A child that nobody takes ends with this process, which holds the other end of its input, or by `trials`.
     """
-    for argument in dict.fromkeys(arguments):
+    for argument in arguments:
         with suppress(OSError, ValueError):
-            path = Path(argument)
-            if path.suffix.lower() == ".gguf" and not has_passed(state_of(path)) and len(_waiting) < _MOST:
-                _waiting.append(start_child(trial_command(), errors=subprocess.STDOUT))
+            path = _path_of(argument)
+            if path is None or path in _waiting or len(_waiting) >= _MOST:
+                continue
+            if path.suffix.lower() == ".gguf" and not has_passed(state_of(path)):
+                _waiting[path] = start_child(trial_command(path), errors=subprocess.STDOUT)
 
 
-def take_child() -> subprocess.Popen[bytes] | None:
-    """Return a child that waits for a file to try; None if there is none."""
-    while _waiting:
-        child = _waiting.pop()
-        if child.poll() is None:
-            return child
+@contextmanager
+def trials(*models: object) -> Iterator[None]:
+    """Start the children of models that are loaded within; end those that nobody took."""
+    start_trials(models)
+    try:
+        yield
+    finally:
+        for model in models:
+            path = _path_of(model)
+            if path is not None and path in _waiting:
+                end_child(_waiting.pop(path))
+
+
+def _path_of(model: object) -> Path | None:
+    """Return the path of a file, or of a configuration that does not trust it."""
+    path = None if getattr(model, "trusted", False) else getattr(model, "path", model)
+    return Path(path).absolute() if isinstance(path, str | Path) else None
+
+
+def take_child(path: Path) -> subprocess.Popen[bytes] | None:
+    """Return a child that waits for the settings of this file; None if there is none."""
+    child = _waiting.pop(path.absolute(), None)
+    if child is not None and child.poll() is not None:
         end_child(child)
-    return None
+        return None
+    return child

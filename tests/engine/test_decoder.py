@@ -10,7 +10,7 @@ import pytest
 
 from engine.backends.base import Logits
 from engine.config import GenerationRequest, LoadConfig, SamplingConfig, SpeculationConfig
-from engine.decoder import SpeculativeDecoder, load
+from engine.decoder import SpeculativeDecoder
 from engine.errors import (
     InvalidLookahead,
     InvalidRequest,
@@ -27,6 +27,7 @@ from engine.errors import (
     VocabularyMismatch,
 )
 from engine.events import Event, Finished, RoundEvent, TokenEvent
+from engine.loaded import load
 from engine.methods import DraftMethod
 from engine.stats import GenerationStats
 from helpers.decoding.fake_backend import FakeBackend

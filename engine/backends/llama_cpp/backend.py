@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import accumulate, pairwise
+from pathlib import Path
 from time import perf_counter
 from typing import Any, NoReturn, TypeVar
 
@@ -20,7 +21,7 @@ from engine.backends.base import Backend, CacheCopy, Logits, Rewind, StateReader
 from engine.backends.llama_cpp.functions import abort_function, free_all, logits_place, read_sequence, write_sequence
 from engine.backends.llama_cpp.hidden import HiddenRows, hidden_states, with_shared_keys
 from engine.backends.llama_cpp.library import computes_alike, library_rows, prepare_library
-from engine.backends.llama_cpp.loading import device_name, load_model, make_context, notes_on
+from engine.backends.llama_cpp.loading import device_name, gpu_layers, load_model, make_context, notes_on
 from engine.backends.llama_cpp.projector import Projector
 from engine.backends.llama_cpp.recurrent import RecurrentState, worth_saving
 from engine.backends.llama_cpp.state_layout import caches_in, is_state_of
@@ -131,15 +132,18 @@ class LlamaCppBackend(Backend):
         cancel: CancelToken | None = None,
         vocabulary: Vocabulary | None = None,
         packed: bool = True,
+        weights: Any = None,
         read: Callable[[], None] | None = None,
     ) -> LlamaCppBackend:
         """Load a model. `progress` receives a fraction 0..1. Raises LoadFailed, ModelNotSupported, Cancelled.
 
         `vocabulary`: by the header of its file, where that was read. `packed`: the weights may be packed, which takes
-        time that a few forwards do not give back. `read`: called once the weights are read; its errors are raised.
+        time that a few forwards do not give back. `weights`: of this file, by `read_weights`; not used with a card.
+        `read`: called once they are read; its errors are raised.
         """
         log = prepare_library()
-        model = load_model(config, log, progress, cancel, packed=packed)
+        ahead = weights and not gpu_layers(config)
+        model = weights if ahead else load_model(config, log, progress, cancel, packed=packed)
         try:
             if read is not None:
                 read()
@@ -155,6 +159,11 @@ class LlamaCppBackend(Backend):
         backend._open_eyes(model, config)
         backend.hidden_states = with_shared_keys(backend.hidden_states, model, config.path)
         return backend
+
+    @staticmethod
+    def read_weights(path: Path) -> Any:
+        """Load the weights of a model alone, mapped for the processor. Raises LoadFailed, ModelNotSupported."""
+        return load_model(LoadConfig(path, gpu_layers=0), prepare_library(), None, None, packed=False)
 
     def _open_eyes(self, model: Any, config: LoadConfig) -> None:
         """Load the configured projector, if there is one, and the cache can go back behind pictures."""

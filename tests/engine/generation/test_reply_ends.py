@@ -14,9 +14,10 @@ import pytest
 
 from engine.config import GenerationRequest, SamplingConfig
 from engine.constraint import Constraint
-from engine.decoder import SpeculativeDecoder, load
+from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, ContextFull, DecoderBusy, InvalidRequest, TokenOutOfRange
 from engine.events import Finished, TokenEvent
+from engine.loaded import load
 from engine.sampling.distribution import distribution
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.joint import Prefix, chi_square_p

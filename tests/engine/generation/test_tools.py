@@ -11,8 +11,9 @@ from engine.chat import render
 from engine.chat.reply_grammar import GrammarRequest, open_grammar
 from engine.cli.main import main
 from engine.config import GenerationRequest, LoadConfig
-from engine.decoder import SpeculativeDecoder, load
+from engine.decoder import SpeculativeDecoder
 from engine.errors import ContextFull, InvalidRequest
+from engine.loaded import load
 from engine.messages.message import Message
 from engine.messages.parts import ReasoningPart, TextPart, ToolCall
 from engine.messages.tools import described, freeze_tools

@@ -20,13 +20,13 @@ import engine.loading.heads
 import engine.loading.trial
 from engine.backends.llama_cpp import library
 from engine.config import CACHE_TYPES, CacheType, LoadConfig
-from engine.decoder import load
 from engine.errors import InvalidRequest, ModelNotSupported, ModelTooLarge
 from engine.formats.gguf import types
 from engine.formats.model_file import ModelFile
 from engine.library.memory_needs import CARD_OWN, head_states, memory_needs, usable_cache_types
 from engine.library.names import bundled_pair, resolve_source
 from engine.library.scan import inspect_model
+from engine.loaded import load
 from engine.loading.open import open_backend
 from engine.loading.trial import check_model_file
 from helpers.models.gguf_writer import Entry, tiny_draft

@@ -9,7 +9,6 @@ import pytest
 from rich.console import Console
 
 from engine.cli.presets import run
-from engine.decoder import load
 from engine.errors import FolderUnreadable, ModelFileBroken
 from engine.formats.gguf import types
 from engine.formats.model_file import ModelFile
@@ -18,6 +17,7 @@ from engine.library import presets
 from engine.library import scan as library
 from engine.library.names import bundled_pair
 from engine.library.presets import PresetModel, all_presets, apply_preset, find_preset, match_presets
+from engine.loaded import load
 from helpers.models.gguf_writer import Entry
 from helpers.models.preset_files import facts_of, header_of, write
 from helpers.processes import own_clock

@@ -13,10 +13,11 @@ import pytest
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.config import LoadConfig
-from engine.decoder import SpeculativeDecoder, load
+from engine.decoder import SpeculativeDecoder
 from engine.errors import Cancelled, LoadFailed, ModelFileBroken
 from engine.events import Event, Finished, LoadProgress
 from engine.library import scan
+from engine.loaded import load
 from engine.loading import open as opening
 from engine.loading import source, trial
 from engine.loading.open import may_load_together, open_backend

@@ -11,8 +11,9 @@ import pytest
 from engine.backends.base import Backend
 from engine.cli.main import main
 from engine.config import LoadConfig
-from engine.decoder import SpeculativeDecoder, load
+from engine.decoder import SpeculativeDecoder
 from engine.library.compat import judge_backends, vocabulary_of_backend
+from engine.loaded import load
 from engine.loading.open import open_backend
 from helpers.decoding.invariants import check_counters, follow
 from helpers.models.pairs import assert_same_greedy
