@@ -10,8 +10,9 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from io import TextIOWrapper
+from itertools import pairwise
 from pathlib import Path
 from typing import NoReturn, TextIO
 
@@ -25,7 +26,8 @@ from engine.system.installation import EXIT_DAMAGED, check_installation
 _SAID_BY_ANY: tuple[list[str], ...] = ([], ["-h"], ["--help"], ["--version"])
 """Commands that a damaged program answers too."""
 _REPLIES = (["generate"], ["chat"])
-"""Commands that load the models among their arguments."""
+_MODELS = {"-m", "--target", "-d", "--draft"}
+"""Commands that load models for certain, and the options behind which they are named."""
 
 
 class _Version(argparse.Action):
@@ -80,13 +82,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(argv: list[str]) -> int:
     if argv[:1] not in _SAID_BY_ANY:
         check_installation()
-    if argv[:1] in _REPLIES:
-        importlib.import_module("engine.loading.waiting").start_trials(argv[1:])
-    parser = make_parser(argv[:1])
-    args = parser.parse_args(importlib.import_module("engine.cli.arguments.kept").with_kept(argv, parser))
-    # For the commands that have something to do: most of the time of the others goes into imports.
-    importlib.import_module("engine.system.cache_files").tighten_cache()
-    return int(args.run(args))
+    # Before all else of these commands: their imports take as long as those of the children.
+    models = [value for name, value in pairwise(argv) if name in _MODELS] if argv[:1] in _REPLIES else []
+    with importlib.import_module("engine.loading.waiting").trials(*models) if models else nullcontext():
+        parser = make_parser(argv[:1])
+        args = parser.parse_args(importlib.import_module("engine.cli.arguments.kept").with_kept(argv, parser))
+        # For the commands that have something to do: most of the time of the others goes into imports.
+        importlib.import_module("engine.system.cache_files").tighten_cache()
+        return int(args.run(args))
 
 
 # Output -------------------------------------------------------------------------------------------------------------

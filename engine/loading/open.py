@@ -100,6 +100,7 @@ LAZY_MODULES = (
     "engine.generation.planner",
     "engine.library.known",
     "engine.loading.trial_child",
+    "engine.loading.waiting",
     "engine.tools.builtin.calculator_child",
     "engine.tools.mcp_child",
     "rich.console",

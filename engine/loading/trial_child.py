@@ -241,7 +241,7 @@ def _try_batch(backend: Backend, count: int) -> None:
 
 def _tokens(backend: Backend, count: int) -> list[int]:
     """Return tokens from all over the vocabulary."""
-    return np.linspace(0, backend.vocab_size - 1, count, dtype=np.int64).tolist()
+    return [int(token) for token in np.linspace(0, backend.vocab_size - 1, count, dtype=np.int64)]
 
 
 def _try_reply(backend: Backend) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -25,30 +25,24 @@ def trial_command(path: Path | str = "") -> list[str]:
     return child_command(TRIAL, os.fspath(path))
 
 
-def start_trials(arguments: Iterable[object]) -> None:
-    """Start a child for each GGUF file among arguments, or configurations, that passed no trial in its present state.
+@contextmanager
+def trials(*models: object) -> Iterator[None]:
+    """Start a child for each GGUF file, or configuration of one, that passed no trial in its present state.
 
-    A child that nobody takes ends with this process, which holds the other end of its input, or by `trials`.
+    A child that nobody took ends with the block, and with this process, which holds the other end of its input.
     """
-    for argument in arguments:
+    for model in models:
         with suppress(OSError, ValueError):
-            path = _path_of(argument)
+            path = _path_of(model)
             if path is None or path in _waiting or len(_waiting) >= _MOST:
                 continue
             if path.suffix.lower() == ".gguf" and not has_passed(state_of(path)):
                 _waiting[path] = start_child(trial_command(path), errors=subprocess.STDOUT)
-
-
-@contextmanager
-def trials(*models: object) -> Iterator[None]:
-    """Start the children of models that are loaded within; end those that nobody took."""
-    start_trials(models)
     try:
         yield
     finally:
-        for model in models:
-            path = _path_of(model)
-            if path is not None and path in _waiting:
+        for path in filter(None, map(_path_of, models)):
+            if path in _waiting:
                 end_child(_waiting.pop(path))
 
 

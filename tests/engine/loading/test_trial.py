@@ -29,6 +29,7 @@ from engine.loading import open as opening
 from engine.loading import passed
 from engine.loading import trial as probe
 from engine.loading.trial import check_model_file, check_model_header
+from engine.loading.waiting import trials
 from engine.system.hidden_commands import run_hidden_command
 from helpers.models.gguf_writer import Entry, tiny_draft
 from helpers.paths import ROOT
@@ -474,12 +475,26 @@ os.kill(os.getpid(), 11)"""
     assert [backend.closed for backend in opened] == [True]
 
 
-def test_a_command_starts_the_child_of_an_unknown_file_at_once(
+def test_the_child_of_an_unknown_file_is_started_at_once(
     tiny: Path, capfd: pytest.CaptureFixture[str], children: list[subprocess.Popen[bytes]]
 ) -> None:
-    for _ in range(2):
-        with pytest.raises(SystemExit):
-            run_command(["generate", "-m", str(tiny), "--no-such-option"])
-        assert len(children) == 1
-        check_model_file(LoadConfig(tiny))
+    with pytest.raises(SystemExit):
+        run_command(["generate", "-m", str(tiny), "--no-such-option"])
     assert len(children) == 1
+    for _ in range(2):
+        with trials(LoadConfig(tiny), "no.gguf", None):
+            assert len(children) == 2
+            check_model_file(LoadConfig(tiny))
+            assert len(children) == 2
+    with trials(LoadConfig(tiny_draft(seed=1).write(tiny), trusted=True)):
+        assert len(children) == 2
+
+
+def test_the_child_has_a_short_context_where_memory_is_no_question(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = '{"verdict": "broken", "reason": str(json.loads(sys.stdin.readline())["context_length"])}'
+    child_is(monkeypatch, f"import json, sys; print('outrider-probe', json.dumps({said}))")
+    with pytest.raises(ModelFileBroken, match=str(probe._TRIED_CONTEXT)):
+        check_model_file(LoadConfig(tiny, context_length=9000))
+    monkeypatch.setattr(probe, "_ROOM_FOR_BOTH", 10**9)
+    with pytest.raises(ModelFileBroken, match="9000"):
+        check_model_file(LoadConfig(tiny, context_length=9000))
