@@ -297,7 +297,7 @@ def _open(
             except BackendFailure as error:
                 raise LoadFailed(config.path, str(error)) from error
             if trial is not None and trial.tried:
-                check_template(backend, config.path)
+                check_template(backend, config.path, cancel)
         failed.pop_all()
     if report is not None:
         report(1.0)

@@ -249,12 +249,12 @@ def _try_in_child(
         raise _death(config, process.wait(), noise, begun=begun)
 
 
-def check_template(backend: Backend, path: Path) -> None:
+def check_template(backend: Backend, path: Path, cancel: CancelToken | None = None) -> None:
     """Try the chat template in its own child: it may refuse this conversation, but must come to an end.
 
-    Raises ModelFileBroken.
+    Raises ModelFileBroken, Cancelled.
     """
-    renderer = Renderer()
+    renderer = Renderer(cancel)
     for messages in (_CHAT, _CHAT[1:2]):
         with suppress(ChatTemplateFailed, TextNotEncodable):
             render_prompt(messages, backend.tokenizer, renderer)

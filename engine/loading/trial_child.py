@@ -64,7 +64,7 @@ def run(settings: str) -> int:
     be_harmless()
     weights = None
     if not settings.startswith("{"):
-        weights = _read_ahead(settings)
+        weights = _read_ahead(settings, out) if settings else None
         settings = _first_line()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
@@ -81,7 +81,7 @@ def run(settings: str) -> int:
         if config.path.stat().st_size < _ONE_THREAD:
             # The other cores load the file, and a second one, in the parent meanwhile.
             config = replace(config, threads=1)
-        _say(out, progress=0.0)  # From here on the file may be at fault for how this process ends.
+        _say(out, progress=0.0)  # From here on, or from reading ahead, the file may be at fault for how this ends.
         if wanted.get("embeds"):
             _try_embedder(config)
         else:
@@ -123,10 +123,11 @@ def _say(out: BinaryIO, **message: object) -> None:
         out.write(b"\n" + VERDICT_MARK + json.dumps(message).encode() + b"\n")
 
 
-def _read_ahead(path: str) -> Any:
-    """Return the weights in a file, mapped for the processor; None if there is none, or it is at fault."""
+def _read_ahead(path: str, out: BinaryIO) -> Any:
+    """Return the weights in a file, mapped for the processor; None if they cannot be read, or it is a large one."""
+    _say(out, progress=0.0)
     with contextlib.suppress(EngineError, OSError, ValueError):
-        if path and Path(path).stat().st_size < _ONE_THREAD:
+        if Path(path).stat().st_size < _ONE_THREAD:
             return LlamaCppBackend.read_weights(Path(path))
     return None
 

@@ -42,8 +42,9 @@ def trials(*models: object) -> Iterator[None]:
         yield
     finally:
         for path in filter(None, map(_path_of, models)):
-            if path in _waiting:
-                end_child(_waiting.pop(path))
+            child = _waiting.pop(path, None)
+            if child is not None:
+                end_child(child)
 
 
 def _path_of(model: object) -> Path | None:

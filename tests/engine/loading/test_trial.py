@@ -26,7 +26,7 @@ from engine.formats.gguf import model as gguf_model
 from engine.formats.gguf import reader, types
 from engine.library.names import bundled_pair
 from engine.loading import open as opening
-from engine.loading import passed
+from engine.loading import passed, waiting
 from engine.loading import trial as probe
 from engine.loading.trial import check_model_file, check_model_header
 from engine.loading.waiting import trials
@@ -498,3 +498,17 @@ def test_the_child_has_a_short_context_where_memory_is_no_question(tiny: Path, m
     monkeypatch.setattr(probe, "_ROOM_FOR_BOTH", 10**9)
     with pytest.raises(ModelFileBroken, match="9000"):
         check_model_file(LoadConfig(tiny, context_length=9000))
+
+
+def test_a_file_that_ends_the_child_while_it_reads_ahead(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch, children: list[subprocess.Popen[bytes]]
+) -> None:
+    code = """import os, sys
+from engine.backends.llama_cpp.backend import LlamaCppBackend
+from engine.loading import trial_child
+LlamaCppBackend.read_weights = lambda _path: sys.stdin.readline() and os.abort()
+trial_child.run(sys.argv[1])"""
+    monkeypatch.setattr(waiting, "trial_command", lambda path: [sys.executable, "-c", code, str(path)])
+    with trials(tiny), pytest.raises(ModelFileBroken, match="it ended with -6"):
+        check_model_file(LoadConfig(tiny))
+    assert len(children) == 1
