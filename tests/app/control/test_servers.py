@@ -1,16 +1,22 @@
 """A server as the target in the window: added, tested, asked, gone in the middle, removed."""
 
+import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.bridge.bridge import EngineBridge
 from app.settings.settings import Settings
 from app.state.compare.compare import CompareSettings, speculative
+from app.state.models.selection import Loaded
 from app.state.models.targets import ADD_SERVER, Server, read_servers, read_target, short_model, write_target
 from app.views.models.server import ServerDialog
 from app.views.widgets.picker import PATH_ROLE
+from engine.remote import keys
+from engine.remote.keys import ENVIRONMENT, ITS_ADDRESS
 from helpers.decoding.scripted_decoder import Script
 from helpers.remote.documented import usage
 from helpers.remote.scripted import CUT, HANG, MODELS, Scripted, as_json, piece, stream
@@ -206,3 +212,37 @@ def test_compare_measures_it_against_the_local_pair(open_window: OpenWindow, dem
         assert plain.replies == 3
         assert window.ask("And now?").reply == "A fox"
         assert window.models.list.selection.target == window.models.list.loaded.target
+
+
+# A key is one server's ------------------------------------------------------------------------------------------------
+
+
+def sent(server: Scripted) -> str | None:
+    """The key that came with the last request."""
+    return server.asked[-1].headers.get("authorization")
+
+
+@pytest.mark.asyncio
+async def test_the_window_sends_a_key_only_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "_first", {})
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    monkeypatch.setenv(ENVIRONMENT, "secret")
+    bridge = EngineBridge(asyncio.get_running_loop(), trusted=())
+    try:
+        with Scripted() as typed, Scripted() as own:
+            await bridge.find_server(typed.url, "").result
+            assert sent(typed) is None
+            await bridge.find_server(own.url, " entered\n").result
+            assert sent(own) == "Bearer entered"
+            await bridge.find_server(typed.url, "").result
+            assert sent(typed) is None
+            monkeypatch.setenv(ITS_ADDRESS, typed.url)
+            await bridge.find_server(typed.url, "").result
+            assert sent(typed) == "Bearer secret"
+            bridge.servers = (Server(own.url, "one", "Own"), Server(typed.url, "one", "Typed"))
+            monkeypatch.delenv(ITS_ADDRESS)
+            for server, key in ((own, "Bearer entered"), (typed, None)):
+                await bridge.load(Loaded(Server(server.url, "one", ""))).result
+                assert sent(server) == key
+    finally:
+        assert await asyncio.to_thread(bridge.close, 10)

@@ -1,14 +1,10 @@
 """Keys of servers: a keyring in the place of the system's, whole, refusing and missing; and the environment."""
 
-import asyncio
 import sys
 from types import SimpleNamespace
 
 import pytest
 
-from app.bridge.bridge import EngineBridge
-from app.state.models.selection import Loaded
-from app.state.models.targets import Server
 from engine.errors import InvalidRequest
 from engine.remote import keys
 from engine.remote.connect import connect_server, find_server
@@ -107,30 +103,6 @@ def test_the_key_of_the_environment_goes_to_one_server(monkeypatch: pytest.Monke
         monkeypatch.setenv(ITS_ADDRESS, "somewhere")
         with pytest.raises(InvalidRequest, match="'somewhere' is no address of a server"):
             find_server(first.url)
-
-
-@pytest.mark.usefixtures("_unbound")
-@pytest.mark.asyncio
-async def test_the_window_sends_a_key_only_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:
-    bridge = EngineBridge(asyncio.get_running_loop(), trusted=())
-    try:
-        with Scripted() as typed, Scripted() as own:
-            await bridge.find_server(typed.url, "").result
-            assert sent(typed) is None
-            await bridge.find_server(own.url, " entered\n").result
-            assert sent(own) == "Bearer entered"
-            await bridge.find_server(typed.url, "").result
-            assert sent(typed) is None
-            monkeypatch.setenv(ITS_ADDRESS, typed.url)
-            await bridge.find_server(typed.url, "").result
-            assert sent(typed) == "Bearer secret"
-            bridge.servers = (Server(own.url, "one", "Own"), Server(typed.url, "one", "Typed"))
-            monkeypatch.delenv(ITS_ADDRESS)
-            for server, key in ((own, "Bearer entered"), (typed, None)):
-                await bridge.load(Loaded(Server(server.url, "one", ""))).result
-                assert sent(server) == key
-    finally:
-        assert await asyncio.to_thread(bridge.close, 10)
 
 
 @pytest.mark.usefixtures("_unbound")

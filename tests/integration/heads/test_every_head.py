@@ -128,7 +128,7 @@ KINDS: dict[str, Callable[[pytest.FixtureRequest, Path], Made]] = {
     "mtp": _mtp,
     "assistant": partial(_assistant, PLAIN),
     "assistant-beside": partial(_assistant, BESIDE),
-    "medusa-on-llama": partial(_medusa_on_llama, residual=0.1),
+    "medusa-on-llama": _medusa_on_llama,
     "medusa-on-llama-BF16": partial(_medusa_on_llama, depth=2, dtype="BF16", residual=0.1),
     "medusa-on-llama-F16": partial(_medusa_on_llama, depth=2, dtype="F16", residual=0.1),
     "medusa-on-llama-F8": partial(_medusa_on_llama, dtype="F8_E4M3", residual=0.1),
