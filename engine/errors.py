@@ -330,7 +330,9 @@ class DocumentRefused(EngineError):
         self.name = name
         self.reason = reason
         self.scanned = tuple(scanned)
-        super().__init__("Cannot read {name}: {reason}.", name=name or "the document", reason=reason)
+        # A name may have lines; a sentence has one.
+        shown = " ".join(name.split()) or "the document"
+        super().__init__("Cannot read {name}: {reason}.", name=shown, reason=reason)
 
 
 class DownloadFailed(EngineError):

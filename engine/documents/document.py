@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from engine.translatable import packed, unpacked
+from engine.translatable import Translatable, packed, unpacked
 
 Place = Literal["page", "slide", "sheet", "chapter", "message", "file", ""]
 """The kinds of a document's sections; "": the document has no such places."""
@@ -15,6 +15,8 @@ LARGEST_DOCUMENT = 64 * 2**20
 """Bytes of a file."""
 MOST_LETTERS = 8_000_000
 """Characters of a document's text: of a longer one the beginning is read."""
+_LONGEST_NAME = 300
+"""Characters of a title, a heading, the name of a place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,19 @@ class Document:
     def letters(self) -> int:
         """Return the number of characters of all sections."""
         return sum(len(each.text) for each in self.sections)
+
+    def bounded(self) -> Document:
+        """Return its beginning, with a note, where it is too long."""
+        sections, left = list[Section](), MOST_LETTERS
+        for each in self.sections:
+            headings = tuple(heading[:_LONGEST_NAME] for heading in each.headings)
+            sections.append(replace(each, text=each.text[:left], at=each.at[:_LONGEST_NAME], headings=headings))
+            left -= len(each.text)
+            if left < 0:
+                break
+        note = Translatable("Only its first {count:,} characters were read.", count=MOST_LETTERS)
+        notes = (*self.notes, note) if left < 0 else self.notes
+        return replace(self, sections=tuple(sections), title=self.title[:_LONGEST_NAME], notes=notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document as JSON says it."""

@@ -33,7 +33,7 @@ def _answer(asked: dict[str, Any], data: bytes) -> dict[str, Any]:
         read = kinds.reader_of(data, asked["name"])
         close_doors()
         budget = kinds.Budget(0.75 * asked["seconds"])
-        return {"document": read(data, asked["name"], budget).to_dict()}
+        return {"document": read(data, asked["name"], budget).bounded().to_dict()}
     except NotReadable as refused:
         return {"reason": packed(refused.reason), "scanned": refused.scanned}
     except ImportError:

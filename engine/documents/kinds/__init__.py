@@ -21,7 +21,7 @@ from engine.translatable import Translatable
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MAIL = re.compile(rb"(?:[A-Za-z][A-Za-z0-9-]{1,40}:[^\n]*\r?\n(?:[ \t][^\n]*\r?\n)*){2,}")
 _MAIL_FIELD = re.compile(rb"^(?:From|Received|Return-Path|MIME-Version|Message-ID):", re.IGNORECASE | re.MULTILINE)
-_PAGE = re.compile(rb"\s*(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+_PAGE = re.compile(rb"\s*(?:<!--(?>.*?-->)\s*)*+<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 _PAGE_NAMES, _MAIL_NAMES = (".html", ".htm", ".xhtml"), (".eml",)
 _OFFICE = (("word/document.xml", "word"), ("ppt/presentation.xml", "slides"), ("xl/workbook.", "sheets"))
 _REFUSED = (

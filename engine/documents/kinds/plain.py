@@ -27,15 +27,10 @@ def read(data: bytes, name: str, _budget: Budget) -> Document:
         text = decode_text(data)
     except TextRefused as error:
         raise NotReadable(_REASONS[error.trouble]) from None
-    notes: tuple[Translatable, ...] = ()
-    if len(text) > MOST_LETTERS:
-        text, notes = (
-            text[:MOST_LETTERS],
-            (Translatable("Only its first {count:,} characters were read.", count=MOST_LETTERS),),
-        )
+    text = text[: MOST_LETTERS + 1]  # The rest would only be split and left out.
     suffix = name[name.rfind(".") :].lower() if "." in name else ""
     sections = _sections(text) if suffix in _MARKDOWN else [Section(text)]
-    return Document(name, "Text", tuple(sections), notes=notes)
+    return Document(name, "Text", tuple(sections))
 
 
 def _sections(text: str) -> list[Section]:

@@ -111,6 +111,15 @@ def test_what_is_repeated_word_for_word_is_found_by_comparing(reply: str, found:
     assert [reply[each.start : each.end] for each in find_repeated(reply, PARTS)] == found
 
 
+def test_what_stands_in_thousands_of_places_is_compared_once() -> None:
+    """Small models repeat themselves, and tables have zeros: every sentence here stands at each of 30,000 places."""
+    reply = "0 0 0. " * 300 + "0 " * 90 + "1"
+    zeros = QuotedPart(1, "sheet A", "| 0 | 0 |\n" * 15_000)
+    assert [reply[each.start : each.end] for each in find_repeated(reply, [zeros])] == ["0 0 0"] * 300 + [
+        "0 " * 89 + "0"
+    ]
+
+
 def test_each_question_gets_what_fits_and_nothing_twice() -> None:
     filler = "Nothing of interest happened on this day, and nobody wrote anything down. " * 12
     book = document(*(f"{filler}\n\nThe harbour of town {n} was built in {1700 + n}." for n in range(120)))

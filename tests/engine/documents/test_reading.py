@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from engine import Document, DocumentRefused, read_document
+from engine import Document, DocumentRefused, Section, read_document
 from engine.documents import kinds
 from engine.documents.decoded import decode_text
 from engine.documents.document import table
@@ -115,6 +115,27 @@ def test_what_cannot_be_read_is_said(name: str, data: object, why: str) -> None:
         read(made, name)
 
 
+def test_many_comments_before_a_text_do_not_take_for_ever() -> None:
+    comments = b"<!-- one -->\n" * 100
+    assert kinds.kind_of(comments + b"<root/>", "a.xml") == "plain"
+    assert kinds.kind_of(comments + b"<HTML lang='en'>", "a") == "web"
+
+
+@pytest.mark.parametrize("name", ["a.html", "a.eml", "a.txt"])
+def test_of_a_long_text_the_beginning_is_kept(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = read(written.KINDS[name](), name)
+    monkeypatch.setattr("engine.documents.document.MOST_LETTERS", 150)
+    cut = whole.bounded()
+    assert cut.letters == 150
+    assert "".join(each.text for each in whole.sections).startswith("".join(each.text for each in cut.sections))
+    assert cut.notes == (*whole.notes, "Only its first 150 characters were read.")
+
+
+def test_names_of_places_are_bounded() -> None:
+    named = Document("a", "EPUB", (Section("text", "chapter", "a" * 9_999, ("b" * 9_999,)),), title="c" * 9_999)
+    assert len(str(named.bounded().to_dict())) < 2_000
+
+
 def test_bombs_are_refused_before_they_are_unpacked() -> None:
     bomb = zipped(**{"word/document.xml": b"0" * 10, "a": bytes(301 * 2**20)})
     with pytest.raises(NotReadable, match="larger than 300 MiB"):
@@ -126,6 +147,8 @@ def test_the_child_reads_shows_pages_and_refuses_in_a_sentence() -> None:
     document = read_document(data, "people.pdf")
     assert (document.name, document.kind, document.pages) == ("people.pdf", "PDF", 1)
     assert page_picture(data, 1, 300).startswith(b"\x89PNG")
+    with pytest.raises(DocumentRefused, match=r"^Cannot read a b: it is damaged\.$"):
+        read_document(b"%PDF-1.7", "a\nb")
     laughs = zipped(**{"word/document.xml": BILLION + b"]><l>&k;</l>", "[Content_Types].xml": b"<x/>"})
     with pytest.raises(DocumentRefused, match=r"^Cannot read laughs.docx: there is no text in it\.$"):
         read_document(laughs, "laughs.docx")
