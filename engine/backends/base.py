@@ -60,7 +60,8 @@ class StateReader(Protocol):
 
         `states`: shape (tokens, layers * width), the wanted layers of a token side by side. They replace earlier
         states of these positions, and invalidate those after them. States behind the norm are NaN if they were not
-        computed: a backend may have them only for tokens whose logits were requested.
+        computed: a backend may have them only for tokens whose logits were requested. Pictures have no states here,
+        and count as no positions.
         """
 
 

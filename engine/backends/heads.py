@@ -129,6 +129,8 @@ class HeadBackend(Backend):
     rewind = Rewind("any")
     most: int | None = None
     """Tokens of a draft at most; None: as many as are asked for."""
+    counts_pictures = False
+    """True if its positions must be those of the target's cache, in which pictures take some that it is not shown."""
     resting = False
     """Set by the drafter: nothing will be asked for a while, so that states are only kept, and no entry computed."""
 

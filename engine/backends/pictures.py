@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 from engine.messages.picture import Picture
@@ -40,3 +40,14 @@ class PictureToken(int):
 def without_pictures(tokens: Iterable[int]) -> list[int]:
     """Return the tokens that are words: what reads text alone is given these."""
     return [token for token in tokens if token >= 0]
+
+
+def with_pictures(tokens: Sequence[int], words: Sequence[int]) -> Sequence[int]:
+    """Return the leading ones of the tokens whose words begin as `words` do, with the pictures among them."""
+    place = 0
+    for index, token in enumerate(tokens):
+        if token >= 0:
+            if words[place : place + 1] != [token]:
+                return tokens[:index]
+            place += 1
+    return tokens

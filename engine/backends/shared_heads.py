@@ -23,6 +23,8 @@ class SharedCacheHeadBackend(HeadBackend):
     Its layers are fed one entry at a time; `ahead` counts from the pending token's.
     """
 
+    counts_pictures = True
+
     def __init__(self, layers: HeadLayers, target: Backend) -> None:
         super().__init__(layers, target)
         self._states: States = np.zeros((0, layers.width), np.float32)

@@ -68,10 +68,11 @@ def choose_proposing(reading: Reading, models: Models, seed: int) -> Proposing:
     request, target = reading.request, models.target
     speculation, greedy = request.speculation, request.sampling.greedy
     method, sources = choose_sources(speculation, models.sources)
-    if min(reading.prompt) < 0 and any(source.reads_states for source in sources):
-        # Heads read the states of words, one behind the other.
-        sources = tuple(source for source in sources if not source.reads_states)
+    blind: tuple[Translatable, ...] = ()
+    if min(reading.prompt) < 0 and (rests := next((each for each in sources if each.sees_no_further), None)):
+        sources = tuple(source for source in sources if source is not rests)
         method = sources[-1].method.name if sources else PLAIN
+        blind = (Translatable("{name} cannot draft behind a picture.", name=rests.name),)
     if request.prediction and speculation.method != PLAIN and speculation.lookahead != 0:
         method = method if sources else PREDICTION.name
         sources = (Source(PREDICTION), *(source for source in sources if source.method is not NGRAM))
@@ -102,7 +103,7 @@ def choose_proposing(reading: Reading, models: Models, seed: int) -> Proposing:
         policy = _make_policy(known, target, list(zip(sources, parts, strict=True)), reading.prompt, greedy, trees)
     drafter = _join(sources, parts, policy, open_end=request.speculation.lookahead == "default")
     overlap = overlap_pays(speculation.overlap, target, model_for("draft", models.sources))
-    return Proposing(method, lookahead, drafter, policy, overlap, notes)
+    return Proposing(method, lookahead, drafter, policy, overlap, (*blind, *notes))
 
 
 def choose_sources(speculation: SpeculationConfig, loaded: Sequence[Source]) -> tuple[str, tuple[Source, ...]]:

@@ -61,6 +61,11 @@ class Source:
         return self.method.needs == "heads"
 
     @property
+    def sees_no_further(self) -> bool:
+        """True if it cannot propose behind a picture."""
+        return isinstance(self.model, HeadBackend) and self.model.counts_pictures
+
+    @property
     def shareable(self) -> bool:
         """True if one target can have several of it, as streams need it."""
         if not isinstance(self.model, HeadBackend):

@@ -67,6 +67,8 @@ class LlamaCppBackend(Backend):
     _follower: ThreadFollower | None = None
     _cancel: CancelToken | None = None
     _projector: Projector | None = None
+    _pictured = False
+    """True if there are pictures in the cache."""
     _skipped = 0
     """Tokens of pictures in the cache beyond the positions that the pictures take."""
 
@@ -286,13 +288,25 @@ class LlamaCppBackend(Backend):
         if status != 0:
             self._failed(status, held)
         self._keep_tokens([*self._tokens, *piece])
+        if (
+            self._reader is not None and self.hidden_states is not None
+        ):  # What it knows from here on is of another picture.
+            width = len(self._reader.state_layers) * self.hidden_states.width
+            self._show(len(self._tokens), (), np.empty((0, width), np.float32))
         return self._rows(len(piece), 0)
+
+    def _show(self, first: int, tokens: Sequence[int], states: NDArray[np.float32]) -> None:
+        """Show the states of tokens to the reader, which counts words alone."""
+        pictured = sum(token < 0 for token in self._tokens[:first]) if self._pictured else 0
+        if self._reader is not None:
+            self._reader.read_states(first - pictured, tokens, states)
 
     def _keep_tokens(self, tokens: Sequence[int]) -> None:
         """Record the tokens in the cache."""
         self._tokens = list(tokens)
+        self._pictured = self.sees and min(tokens, default=0) < 0
         ends = (token for token in self._tokens if isinstance(token, PictureToken) and token.index == token.count - 1)
-        self._skipped = sum(token.count - token.steps for token in ends) if self.sees else 0
+        self._skipped = sum(token.count - token.steps for token in ends) if self._pictured else 0
 
     def _position(self, length: int) -> int:
         """Return the position in the cache behind so many tokens."""
@@ -337,7 +351,7 @@ class LlamaCppBackend(Backend):
             self._state.decoded(count)
         if self._shown is not None and self._reader is not None:
             try:
-                self._reader.read_states(position, tokens, self._shown.rows(count))
+                self._show(position, tokens, self._shown.rows(count))
             except BaseException:
                 self._recover()
                 raise
@@ -398,7 +412,7 @@ class LlamaCppBackend(Backend):
             if self._shown is not None and self._reader is not None:
                 states = self._shown.rows(silent + len(fed))
                 places = [*range(silent), *(silent + index for index in path)]
-                self._reader.read_states(first, self._tokens[first:], states[places])
+                self._show(first, self._tokens[first:], states[places])
 
     def _rows(self, count: int, n_outputs: int) -> Logits:
         if n_outputs == 0:
@@ -448,7 +462,7 @@ class LlamaCppBackend(Backend):
             self._tree.cut(place)
             self._replay = []
         del self._tokens[length:]
-        if self._skipped:
+        if self._pictured:
             self._keep_tokens(self._tokens)
 
     def mark(self) -> None:

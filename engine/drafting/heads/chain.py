@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engine.backends.heads import HeadBackend
+from engine.backends.pictures import with_pictures
 from engine.backends.prefix import rewind_to
 from engine.cancel import CancelToken
 from engine.drafting.base import Draft, Drafter, DrafterContext, GoesOn
@@ -87,5 +88,5 @@ def make_drafter(context: DrafterContext) -> Drafter:
     if not isinstance(head, HeadBackend):
         raise ModelNotLoaded("heads")
     context.target.show_states(head)
-    rewind_to(context.target, head.tokens[: head.seen])
+    rewind_to(context.target, with_pictures(context.target.tokens, [*head.tokens[: head.seen]]))
     return HeadDrafter(head, context)

@@ -17,6 +17,7 @@ import pytest
 from PIL import Image
 
 from engine import (
+    Constraint,
     ImagePart,
     InvalidRequest,
     Message,
@@ -187,6 +188,44 @@ def test_what_stands_before_a_picture_comes_back_from_the_disk(decoder: Speculat
             disk.keep(target)
     finally:
         target.keeper, draft.keeper = keepers
+
+
+def test_heads_draft_behind_pictures(decoder: SpeculativeDecoder) -> None:
+    """Chains and trees, behind one picture, another in its place, and two in a chat that goes on."""
+    decoder.attach_heads(resolve_source("demo-head"))
+    try:
+        turns = [*asked(3, 4), Message("assistant", "Two dragons."), Message("user", "Go on.")]
+        for prompt in (asked(1), asked(2), turns, [*asked(1), Message("assistant", "One."), Message("user", "Go on.")]):
+            plain = decoder.generate(prompt, lookahead=0, temperature=0, max_tokens=_TOKENS)
+            for options in ({"lookahead": 4}, {"tree": "2x3"}):
+                result = decoder.generate(prompt, method="eagle3", temperature=0, max_tokens=_TOKENS, **options)
+                assert result.tokens == plain.tokens, options
+                assert result.stats.proposed > 8, options
+                again = decoder.generate(prompt, method="eagle3", temperature=0, max_tokens=_TOKENS, **options)
+                assert (again.tokens, again.prompt_evaluated) == (plain.tokens, 1), "the picture is not read again"
+                assert again.stats.accepted == result.stats.accepted
+    finally:
+        decoder.attach_heads(None)
+
+
+_SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"enum": ["cat", "dog", "dragon"]}, "legs": {"type": "integer", "minimum": 0, "maximum": 9}},
+    "required": ["name", "legs"],
+    "additionalProperties": False,
+}
+
+
+def test_a_schema_holds_behind_a_picture(decoder: SpeculativeDecoder) -> None:
+    texts = set()
+    for options in (*_WAYS, {"method": "auto"}):
+        result = decoder.generate(
+            asked(1), temperature=0, max_tokens=60, constraint=Constraint.json_schema(_SCHEMA), **options
+        )
+        texts.add(result.text)
+    assert len(texts) == 1
+    told = json.loads(texts.pop())
+    assert (told["name"] in ("cat", "dog", "dragon"), type(told["legs"])) == (True, int)
 
 
 def test_damaged_pictures_get_one_sentence(decoder: SpeculativeDecoder) -> None:
