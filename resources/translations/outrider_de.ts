@@ -6366,6 +6366,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Dieser Decoder erzeugt eine Antwort. Warten Sie darauf oder brechen Sie sie ab.</translation>
         </message>
         <message>
+            <source>Only its first {count:,} characters were read.</source>
+            <translation>Nur die ersten {count:,} Zeichen wurden gelesen.</translation>
+        </message>
+        <message>
             <source>it is a PostScript file: save it as PDF</source>
             <translation>die Datei ist PostScript: speichern Sie sie als PDF</translation>
         </message>
@@ -6452,10 +6456,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>its text is in no known encoding</source>
             <translation>ihr Text hat keine bekannte Kodierung</translation>
-        </message>
-        <message>
-            <source>Only its first {count:,} characters were read.</source>
-            <translation>Nur die ersten {count:,} Zeichen wurden gelesen.</translation>
         </message>
         <message>
             <source>The sheets from {name} on were left out: there is too much.</source>
@@ -7170,6 +7170,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Bäume werden nur dort nach Kosten gewählt, wo es auch die Vorausschau wird. Lassen Sie die Vorausschau weg, oder nennen Sie eine Größe.</translation>
         </message>
         <message>
+            <source>{name} cannot draft behind a picture.</source>
+            <translation>{name} kann hinter einem Bild keine Entwürfe machen.</translation>
+        </message>
+        <message>
             <source>The method {method}</source>
             <translation>Das Verfahren {method}</translation>
         </message>
@@ -7746,6 +7750,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>llama.cpp hat zu lange gebraucht, um es zu laden.</translation>
         </message>
         <message>
+            <source>its chat template does not terminate.</source>
+            <translation>ihre Chatvorlage endet nicht.</translation>
+        </message>
+        <message>
             <source>llama.cpp cannot be loaded ({reason}). A build for graphics cards needs the card's driver; install that, or Outrider again.</source>
             <translation>llama.cpp kann nicht geladen werden ({reason}). Ein Build für Grafikkarten braucht den Treiber der Karte: Installieren Sie ihn oder Outrider erneut.</translation>
         </message>
@@ -7784,10 +7792,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>it computes no usable numbers: its weights are damaged.</source>
             <translation>es berechnet keine brauchbaren Zahlen: Seine Gewichte sind beschädigt.</translation>
-        </message>
-        <message>
-            <source>its chat template does not terminate.</source>
-            <translation>ihre Chatvorlage endet nicht.</translation>
         </message>
         <message>
             <source>The beginning of the reply does not fit the constraint.</source>
