@@ -1,9 +1,9 @@
 """Forecast the speed of models from this machine's measured pace: matrices of each format, layers, sizes.
 
 A forward of n tokens goes through all matrices once, which takes longer with n and depends on the format of their
-numbers; but never less than reading them from memory takes, or from the processor's cache where they fit into it. Each
-layer costs something besides. A target with a draft is forecast by the rule of the automatic lookahead: the
-length that promises the most tokens a second, 0 included.
+numbers; and they are read from memory, or from the processor's cache where they fit into it. Both overlap, but not
+wholly. Each layer costs something besides. A target with a draft is forecast by the rule of the automatic lookahead:
+the length that promises the most tokens a second, 0 included.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ _CHAT = 300
 """Tokens that a short chat has in its context."""
 _OVERHEAD_MS = 0.15
 """The overhead of a round: choosing the token, its text, the loop."""
+_OVERLAP = 3
+"""How far computing and reading overlap: the power in which their times add up. On the Xeon where this was fitted,
+two models of 0.3 and 1.5 B parameters came within 3 %; the longer time alone promised 9 and 14 % too much."""
 _LONGEST = 8
 _BITS = {"F32": 32.0, "F16": 16.0, "BF16": 16.0, "Q8_0": 8.5, "Q6_K": 6.6, "Q5_K": 5.5, "Q5_1": 6.0, "Q5_0": 5.5,
          "Q4_K": 4.5, "Q4_1": 5.0, "Q4_0": 4.5, "IQ4_NL": 4.5, "IQ4_XS": 4.25, "Q3_K": 3.44, "Q2_K": 2.63}  # fmt: skip
@@ -50,7 +53,12 @@ class MachinePace:
         computed = sum(size / 1e6 * _at(self._format(name), tokens) for name, size in work.matrices.items())
         cache = _CHAT * work.cache
         pace = _at(self.memory, (work.size + cache + other_bytes) // 10**6)
-        return max(computed, work.size / 1e6 * pace) + cache / 1e6 * pace + work.layers * _at(self.layer, tokens)
+        read = work.size / 1e6 * pace
+        return (
+            float(np.linalg.norm((computed, read), _OVERLAP))
+            + cache / 1e6 * pace
+            + work.layers * _at(self.layer, tokens)
+        )
 
     def _format(self, name: str) -> Mapping[int, float]:
         """Return the times of a format; of one that was not measured, those of the next in bits."""
