@@ -8,6 +8,12 @@
 
 #ifdef __linux__
 #include <sys/mman.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <system_error>
+#include <thread>
 #endif
 
 namespace outrider {
@@ -68,6 +74,55 @@ const char * name(ggml_backend_buffer_type_t) {
     return "CPU_OUTRIDER";
 }
 
+#if defined(__linux__) && defined(MADV_HUGEPAGE) && defined(MADV_POPULATE_WRITE)
+/// Clears pages from the end, while another thread packs from the beginning: the system does so when they are first
+/// touched, which can take longer than packing. Older systems refuse, and do it then.
+class Clearing {
+    std::atomic<bool> stopped{false};
+    std::thread thread;
+
+  public:
+    Clearing(uintptr_t first, uintptr_t last) : thread([this, first, last] {
+        for (uintptr_t page = last; page > first && !stopped;) {
+            page -= HUGE_PAGE;
+            if (madvise(reinterpret_cast<void *>(page), HUGE_PAGE, MADV_POPULATE_WRITE) != 0) {
+                break;
+            }
+        }
+    }) {}
+
+    ~Clearing() {
+        stopped = true;
+        thread.join();
+    }
+};
+
+std::mutex clearings_lock;
+/// Never destroyed: at its end a process that was forked has no such threads to wait for.
+auto & clearings = *new std::map<ggml_backend_buffer_t, Clearing>();
+void (*free_stock_buffer)(ggml_backend_buffer_t);
+
+void free_buffer(ggml_backend_buffer_t buffer) {
+    {
+        const std::lock_guard lock(clearings_lock);
+        clearings.erase(buffer);
+    }
+    free_stock_buffer(buffer);
+}
+
+void clear_ahead(ggml_backend_buffer_t buffer, uintptr_t first, uintptr_t last) {
+    const std::lock_guard lock(clearings_lock);
+    free_stock_buffer = buffer->iface.free_buffer;
+    buffer->iface.free_buffer = free_buffer;
+    try {
+        clearings.try_emplace(buffer, first, last);
+    } catch (const std::system_error &) {  // There are no more threads to be had.
+    }
+}
+#else
+[[maybe_unused]] void clear_ahead(ggml_backend_buffer_t, uintptr_t, uintptr_t) {}
+#endif
+
 ggml_backend_buffer_t allocate(ggml_backend_buffer_type_t type, size_t size) {
     ggml_backend_buffer_t buffer = ggml_backend_buft_alloc_buffer(ggml_backend_cpu_buffer_type(), size);
     if (buffer == nullptr) {
@@ -79,6 +134,7 @@ ggml_backend_buffer_t allocate(ggml_backend_buffer_type_t type, size_t size) {
     const uintptr_t first = (base + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1), last = (base + size) & ~(HUGE_PAGE - 1);
     if (first < last) {
         madvise(reinterpret_cast<void *>(first), last - first, MADV_HUGEPAGE);
+        clear_ahead(buffer, first, last);
     }
 #endif
     buffer->buft = type;
