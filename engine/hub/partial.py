@@ -10,9 +10,10 @@ import errno
 import hashlib
 import os
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final, Self
 
 from engine.cancel import CancelToken
@@ -47,7 +48,7 @@ class PartialFile:
             raise trouble(folder, error) from None
         self.record: dict[str, Any] = read_json(self._note) if self.length else {}
         self._digests = self._blob = hashlib.sha256()
-        self._helpers = ThreadPoolExecutor(2, "outrider-download-check")
+        self._helper = ThreadPoolExecutor(1, "outrider-download-check")
         self._hashed: Future[None] | None = None
         self._synced: Future[None] | None = None
         self._sync_at = self.length + _SYNC_EACH
@@ -59,8 +60,7 @@ class PartialFile:
 
     def __exit__(self, *_: object) -> None:
         """Close the part, which stays."""
-        self._helpers.shutdown()
-        self._file.close()
+        self._close()
         if not self.length:
             self._remove()
 
@@ -101,7 +101,7 @@ class PartialFile:
         Raises DownloadFailed.
         """
         self._settle()
-        self._hashed = self._helpers.submit(self._hash, piece)
+        self._hashed = self._helper.submit(self._hash, piece)
         rest = piece
         try:
             if self.length >= self._sync_at and (self._synced is None or self._synced.done()):
@@ -119,9 +119,16 @@ class PartialFile:
         """Begin to bring what is here to the disk, on another thread. Raises OSError, of the last time."""
         if self._synced is not None:
             self._synced.result()
-        self._synced = self._helpers.submit(os.fsync, self._file.fileno())
-        self._sync_at = self.length + _SYNC_EACH
-        return self._synced
+        synced: Future[None] = Future()
+        # A thread that nothing waits for at the program's end: a disk may hang.
+        Thread(target=_bring_to_disk, args=(self._file.fileno(), synced), daemon=True).start()
+        self._synced, self._sync_at = synced, self.length + _SYNC_EACH
+        return synced
+
+    def _close(self) -> None:
+        self._helper.shutdown()
+        wait([] if self._synced is None else [self._synced])  # Until then the file is locked.
+        self._file.close()
 
     def _settle(self) -> None:
         """Wait until all that was appended is hashed."""
@@ -171,8 +178,7 @@ class PartialFile:
         try:
             if made is None:
                 self._sync().result()
-            self._helpers.shutdown()
-            self._file.close()
+            self._close()
             self.path.parent.mkdir(parents=True, exist_ok=True)
             (made or self._part).replace(self.path)
             with suppress(OSError):
@@ -186,8 +192,7 @@ class PartialFile:
     def discard(self) -> None:
         """Throw the part away."""
         self.length = 0
-        self._helpers.shutdown()
-        self._file.close()
+        self._close()
         self._remove()
 
     def _remove(self) -> None:
@@ -196,6 +201,14 @@ class PartialFile:
                 path.unlink()
         with suppress(OSError):
             self._home.rmdir()  # Only when nothing else is in it.
+
+
+def _bring_to_disk(descriptor: int, synced: Future[None]) -> None:
+    try:
+        os.fsync(descriptor)
+        synced.set_result(None)
+    except OSError as error:
+        synced.set_exception(error)
 
 
 def _place(folder: Path, path: Path) -> Path:

@@ -4,6 +4,8 @@ import errno
 import json
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from engine.hub.transfer import DownloadProgress, SpeedLimit
 from engine.hub.wanted import read_wanted
 from engine.hub.web import Patience, retry_after
 from helpers.hub import Fault, LocalHub, sha256
+from helpers.paths import ROOT
 
 QUICK = Patience(connect=2, silent=2, tries=3, first=0.001, most=0.002, longest_wait=2)
 MODEL = b"GGUF" + random.Random(7).randbytes(3_000_000)
@@ -260,6 +263,21 @@ def test_a_disk_that_fails_meanwhile(hub: LocalHub, folder: Path, monkeypatch: p
     assert not (folder / NAME).exists()
     (got,) = bring(hub, folder)
     assert got.path.read_bytes() == MODEL
+
+
+def test_a_disk_that_hangs_keeps_no_program_from_ending(folder: Path) -> None:
+    code = """
+import os, time
+from pathlib import Path
+from engine.hub import partial
+os.fsync = lambda _descriptor: time.sleep(600)
+partial._SYNC_EACH = 1
+part = partial.PartialFile(Path.cwd(), Path("x.gguf").absolute())
+part.append(memoryview(b"GGUF"))
+part.append(memoryview(b"GGUF"))
+"""
+    subprocess.run([sys.executable, "-c", code], cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, timeout=60,
+                   check=True)  # fmt: skip
 
 
 def test_a_server_that_refuses(hub: LocalHub, folder: Path) -> None:
