@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast
 
 from engine.backends.base import Backend
-from engine.backends.caches_in_memory import disk_of, keep_on_disk
+from engine.backends.caches_in_memory import disk_of, keep_on_disk, keep_versions
 from engine.backends.caches_on_disk import MOST_DISK_BYTES, DiskCaches, check_owner
 from engine.backends.heads import HeadBackend
 from engine.backends.identity import describe_cache
@@ -495,6 +495,7 @@ class SpeculativeDecoder:
         ):
             self._answer_now.clear()
             request = settle_lookahead(request, has_draft=bool(self.sources))
+            keep_versions(self.target, self.draft, on=bool(request.prefix or request.forced))
             plan = make_plan(
                 request,
                 self._models(request),

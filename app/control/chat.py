@@ -345,7 +345,7 @@ class ChatController(QObject):
             return
         self.conversations.load_trace(exchange)
         target = self.choices.applied(self.models.selection_to_load).target
-        same = self.models.name_of(target) == conversation[exchange.reply_id].target
+        same = self.models.goes_by(target, conversation[exchange.reply_id].target)
         road = take_road(
             exchange, index, given, "server" if isinstance(target, Server) else "same" if same else "other"
         )

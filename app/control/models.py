@@ -377,6 +377,10 @@ class ModelController(QObject):
         model = self.list.by_path(target)
         return say(file_label(target) if model is None else shown_name(model))
 
+    def goes_by(self, target: Target | None, name: str) -> bool:
+        """Return True if a model has this name, or had it before its file was read: replies written then keep it."""
+        return name == self.name_of(target) or (isinstance(target, Path) and name == say(file_label(target)))
+
     def name_of_drafts(self, files: Loaded) -> str:
         """Return the names of the sources; empty for none."""
         return " + ".join(filter(None, map(self.name_of, files.sources)))

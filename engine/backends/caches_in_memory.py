@@ -13,6 +13,11 @@ from engine.system.machine import available_memory
 MOST_BYTES = 2**30
 WORTH = 64
 """Tokens that are read again rather than copied: a copy takes as long as reading a few."""
+FEW = 4
+"""Tokens that are read in hardly more time than one."""
+_TOKENS_A_COPY = 512
+"""Cached tokens that are copied in the time in which one is read."""
+_VERSIONS_BYTES = 2**29
 _SHARE = 4
 """A copy takes at most this part (a quarter) of the memory that is free."""
 
@@ -20,11 +25,12 @@ _SHARE = 4
 class SavedCaches(CacheKeeper):
     """Keep copies of one backend's cache, those last used, `most_bytes` of them at most.
 
-    Attributes: most_bytes; disk (where it looks for what it has no copy of, None: nowhere).
+    Attributes: most_bytes; disk (where it looks for what it has no copy of, None: nowhere); worth (the tokens from
+    which on a copy is made, and brought back).
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES, disk: DiskCaches | None = None) -> None:
-        self.most_bytes, self.disk = most_bytes, disk
+        self.most_bytes, self.disk, self.worth = most_bytes, disk, WORTH
         self._kept: list[CacheCopy] = []
 
     @property
@@ -45,15 +51,20 @@ class SavedCaches(CacheKeeper):
         shared, held = common_prefix(backend.tokens, tokens), tuple(backend.tokens)
         best = max(self._kept, key=lambda saved: common_prefix(saved.tokens, tokens), default=None)
         gain = 0 if best is None else common_prefix(best.tokens, tokens) - shared
-        if len(held) - shared >= WORTH:
+        worth = max(self.worth, len(held) // _TOKENS_A_COPY)
+        if best is not None and gain >= worth:
+            self._kept.sort(key=lambda saved: saved is best)  # The last one is let go last.
+        if len(held) - shared >= worth:
             self._keep(backend, held)
-        if best is None or gain < WORTH or not backend.cache_bytes():  # It stays kept where it cannot be brought back.
+        if best is None or gain < worth or not backend.cache_bytes():  # It stays kept where it cannot be brought back.
             return
-        self._kept = [saved for saved in self._kept if saved is not best]
+        kept = [saved for saved in self._kept if saved is not best]
+        if len(best.tokens) - shared - gain < worth:
+            self._kept = kept
         try:
             backend.restore_cache(best)
         except BackendFailure:  # It is empty then: all is read anew.
-            return
+            self._kept = kept
 
     def _keep(self, backend: Backend, held: tuple[int, ...]) -> None:
         size = backend.cache_bytes()
@@ -76,6 +87,15 @@ def keep_caches(*backends: Backend | None, most_bytes: int = MOST_BYTES) -> None
             backend.keeper = SavedCaches(most_bytes)
         elif isinstance(backend.keeper, SavedCaches) and not backend.keeper.most_bytes:
             backend.keeper.most_bytes = most_bytes
+
+
+def keep_versions(*backends: Backend | None, on: bool) -> None:
+    """Keep even short ends of texts, while versions of replies begin at any of their tokens."""
+    if on:
+        keep_caches(*backends, most_bytes=_VERSIONS_BYTES)
+    for backend in backends:
+        if backend is not None and isinstance(backend.keeper, SavedCaches):
+            backend.keeper.worth = FEW if on else WORTH
 
 
 def keep_on_disk(backend: Backend, disk: DiskCaches | None) -> None:

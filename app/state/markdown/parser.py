@@ -407,7 +407,9 @@ def _of_one(token: Token, look: Run, finder: SourceFinder) -> list[Run]:
         start, _ = finder.find("![")
         finder.find(token.content)
         finder.skip_target()
-        return [replace(look, text=f"[{about}]", link=look.link or address, start=start, end=finder.at)]
+        shown = replace(look, text=f"[{about}]", link=look.link or address, start=start, end=finder.at)
+        # One that is itself a link leads there, and its own address is a link behind it.
+        return [shown, replace(look, text=f" {address}", link=address)] if look.link not in ("", address) else [shown]
     if token.type == "tag":
         finder.find(token.markup)
         return []

@@ -61,13 +61,15 @@ class CodeBox:
 class TableBox(CodeBox):
     """Hold a table as it stands in a document, in frames that each repeat its head.
 
-    `least`, `whole`: pixels of its columns, by words and by lines.
+    `mirrored`: its first column is the last one of the document, as Qt has no tables from right to left; `least`,
+    `whole`: pixels of its columns, by words and by lines.
     """
 
-    __slots__ = ("least", "whole")
+    __slots__ = ("least", "mirrored", "whole")
 
-    def __init__(self, table: QTextTable) -> None:
+    def __init__(self, table: QTextTable, *, mirrored: bool) -> None:
         super().__init__([table], "", [""])
+        self.mirrored = mirrored
         self.least = [0.0] * table.columns()
         self.whole = [0.0] * table.columns()
 
@@ -78,9 +80,10 @@ class TableBox(CodeBox):
 
     @property
     def rows(self) -> list[list[QTextTableCell]]:
-        """Return its cells, with the head once."""
+        """Return its cells as one reads them, with the head once."""
         places = [(self.frame, 0), *((frame, row) for frame in self.frames for row in range(1, frame.rows()))]
-        return [[frame.cellAt(row, column) for column in range(frame.columns())] for frame, row in places]
+        columns = range(self.frame.columns())[:: -1 if self.mirrored else 1]
+        return [[frame.cellAt(row, column) for column in columns] for frame, row in places]
 
     @property
     def cells(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 
@@ -38,9 +38,11 @@ def utf16_length(text: str) -> int:
 
 
 class SourceMap:
-    """Hold the parts of one document, in order."""
+    """Hold the parts of one document, in the order of the source: in a mirrored table not the document's."""
 
     def __init__(self) -> None:
+        self._by_place: Sequence[int] = ()
+        self._mirrored = False
         self._begins, self._ends = array("L"), array("L")
         self._source_begins, self._source_ends = array("L"), array("L")
 
@@ -52,7 +54,7 @@ class SourceMap:
         return Shown(self._begins[index], self._ends[index], self._source_begins[index], self._source_ends[index])
 
     def add(self, text: str, position: int, source: int, source_end: int) -> None:
-        """Add a text that was written at a position, and stands here in the source, after all others."""
+        """Add a text that was written at a position, after all others, and stands here in the source."""
         if source_end - source == len(text) and text and max(text) > "\uffff":
             # Qt counts in units of UTF-16.
             for sign in text:
@@ -63,24 +65,33 @@ class SourceMap:
         self._add(Shown(position, position + utf16_length(text), source, source_end))
 
     def _add(self, shown: Shown) -> None:
-        if shown.source_begin < 0 or (self._source_ends and shown.source_begin < self._source_ends[-1]):
+        at = bisect_right(self._source_begins, shown.source_begin)
+        over = at < len(self) and self._source_begins[at] < shown.source_end
+        if shown.source_begin < 0 or over or (at and shown.source_begin < self._source_ends[at - 1]):
             return
-        self._begins.append(shown.begin)
-        self._ends.append(shown.end)
-        self._source_begins.append(shown.source_begin)
-        self._source_ends.append(shown.source_end)
+        self._mirrored = self._mirrored or at < len(self)
+        for places, place in zip(
+            (self._begins, self._ends, self._source_begins, self._source_ends), shown, strict=True
+        ):
+            places.insert(at, place)
 
     def cut(self, number: int) -> None:
         """Forget all but the first parts."""
+        self._by_place = ()
         for places in (self._begins, self._ends, self._source_begins, self._source_ends):
             del places[number:]
 
     def between(self, begin: int, end: int) -> Iterator[Shown]:
         """Yield the parts that are, at least partly, between two positions of the document."""
-        index = bisect_right(self._ends, begin)
-        while index < len(self._begins) and self._begins[index] < end:
-            yield self[index]
-            index += 1
+        if len(self._by_place) != len(self):
+            places = range(len(self))
+            self._by_place = sorted(places, key=self._begins.__getitem__) if self._mirrored else places
+        first = bisect_right(self._by_place, begin, key=self._ends.__getitem__)
+        for at in range(first, len(self)):
+            part = self[self._by_place[at]]
+            if part.begin >= end:
+                return
+            yield part
 
     def shown_of(self, begin: int, end: int) -> tuple[int, int]:
         """Return the positions between which a part of the source is shown; the same one twice if it is hidden."""
@@ -89,7 +100,9 @@ class SourceMap:
         if first > last:
             place = self._begins[first] if first < len(self) else (self._ends[-1] if len(self) else 0)
             return place, place
-        return self[first].place(begin), self[last].place(end)
+        place = self[first].place(begin)
+        # Of a token in two cells of a mirrored table only its part in the first.
+        return place, self[last].place(end) if self[last].begin >= self[first].begin else self[first].end
 
     @property
     def source_begin(self) -> int:

@@ -67,10 +67,12 @@ class TableBar(BlockBar):
             QTimer.singleShot(0, self, self._lay_out)
 
     def place(self, layout: QAbstractTextDocumentLayout, height: int) -> None:
-        """Move above the table, with the widget over it."""
+        """Move above the table's end, with the widget over it."""
         top, end = edges(layout, self._table.frames[0])[0], edges(layout, self._table.frames[-1])[1]
         room = self._text.viewport().width()
-        self.setGeometry(0, round(top) - height, room, height)
+        size = max(layout.frameBoundingRect(frame).width() for frame in self._table.frames)
+        wide = min(max(math.ceil(size), self.minimumSizeHint().width()), room)
+        self.setGeometry(room - wide if self._table.mirrored else 0, round(top) - height, wide, height)
         if self.over is not None:
             self.over.setGeometry(0, round(top), room, round(end) - round(top) + 1)
 
@@ -175,10 +177,11 @@ class TableScroll(AutoHeightText):
         super().__init__(text.viewport())
         self.setObjectName("tableScroll")
         self.setAccessibleName(self.tr("Table"))
+        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.setWordWrapMode(text.wordWrapMode())
         self.setLineWrapMode(QTextEdit.LineWrapMode.FixedPixelWidth)
-        self.setLineWrapColumnOrWidth(math.ceil(width) + 2)
+        self.setLineWrapColumnOrWidth(max(math.ceil(width) + 2, text.viewport().width()))
         self.viewport().setAutoFillBackground(True)
         document = self.document()
         document.setDefaultFont(text.document().defaultFont())
@@ -190,9 +193,13 @@ class TableScroll(AutoHeightText):
         cursor.beginEditBlock()
         made = cursor.insertTable(len(rows), len(box.least), form)
         for number, row in enumerate(rows):
-            for column, cell in enumerate(row):
+            for column, cell in enumerate(reversed(row) if box.mirrored else row):
                 _copy_cell(cell, made.cellAt(number, column))
         cursor.endEditBlock()
+        if box.mirrored:
+            # Its beginning is at the right.
+            sideways = self.horizontalScrollBar()
+            sideways.rangeChanged.connect(lambda _least, most: sideways.setValue(most))
         self.moveCursor(QTextCursor.MoveOperation.Start)
 
     def fit(self) -> None:

@@ -7,7 +7,7 @@ picture but the formulas that are set here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from unicodedata import bidirectional
 
@@ -243,7 +243,7 @@ class MarkdownWriter(CodeWriter):
             base.setFontWeight(QFont.Weight.DemiBold)
             base.setFontPointSize(self._document.defaultFont().pointSizeF() * _HEADING_SCALE[node.level - 1])
         if node.quotes:
-            set_margin = target.setRightMargin if _is_right_to_left(node) else target.setLeftMargin
+            set_margin = target.setRightMargin if _is_right_to_left(node.runs) else target.setLeftMargin
             set_margin(16.0 * node.quotes)
             target.setProperty(QUOTES, node.quotes)
             base.setForeground(QBrush(self._theme.color("muted")))
@@ -358,11 +358,7 @@ class MarkdownWriter(CodeWriter):
 
     # Code and tables --------------------------------------------------------------------------------------------------
 
-    def _write_table(self, cursor: QTextCursor, table: Table) -> Iterator[None]:
-        columns = max((len(row) for row in table.rows), default=0)
-        if not columns:
-            return
-        self.enter(cursor)
+    def _table_format(self) -> QTextTableFormat:
         form = QTextTableFormat()
         form.setBorderCollapse(True)
         form.setBorder(1)
@@ -373,28 +369,37 @@ class MarkdownWriter(CodeWriter):
         form.setHeaderRowCount(1)
         form.setTopMargin(2 if self._repeats else code_header_height(self._document.defaultFont()))
         form.setBottomMargin(GAP)
+        return form
+
+    def _write_table(self, cursor: QTextCursor, table: Table) -> Iterator[None]:
+        columns = max((len(row) for row in table.rows), default=0)
+        if not columns:
+            return
+        self.enter(cursor)
+        mirrored = _is_right_to_left(_runs_of([table]))
+        form = self._table_format()
+        if mirrored:
+            form.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._last_table = made = cursor.insertTable(len(table.rows), columns, form)
         # The continuation of a cut table: its head is repeated, so that sorting and copying see one table.
         box = self.boxes[-1] if self._repeats and self.boxes else None
-        if isinstance(box, TableBox) and len(box.least) == columns:
+        if isinstance(box, TableBox) and (len(box.least), box.mirrored) == (columns, mirrored):
             box.add(made)
         elif len(table.rows) > 1:
-            box = TableBox(made)
+            box = TableBox(made, mirrored=mirrored)
             self.boxes.append(box)
         bold = QTextCharFormat()
         bold.setFontWeight(QFont.Weight.DemiBold)
         widest = QFont(self._document.defaultFont())
         widest.setWeight(QFont.Weight.DemiBold)
-        lines = []
-        for name in table.alignments:
-            line = QTextBlockFormat()
-            if name:
-                line.setAlignment(_ALIGNMENTS[name])
-            lines.append(line)
+        order = -1 if mirrored else 1
         for row, cells in enumerate(table.rows):
-            for column, runs in enumerate(cells):
+            for column, (runs, side) in enumerate(list(zip(cells, table.alignments, strict=True))[::order]):
                 inside = made.cellAt(row, column).firstCursorPosition()
-                inside.setBlockFormat(lines[column])
+                line = QTextBlockFormat()
+                if side:
+                    line.setAlignment(_ALIGNMENTS[side])
+                inside.setBlockFormat(line)
                 for run in runs:
                     self._write_run(inside, run, bold if row == 0 else QTextCharFormat())
                     if isinstance(box, TableBox):
@@ -415,7 +420,7 @@ def _runs_of(nodes: list[Node]) -> Iterator[Run]:
                     yield from cell
 
 
-def _is_right_to_left(node: Paragraph) -> bool:
-    """Return True if the first letter of a paragraph is of a script that runs from the right, as Qt decides it."""
-    kinds = (bidirectional(sign) for run in node.runs for sign in run.text)
+def _is_right_to_left(runs: Iterable[Run]) -> bool:
+    """Return True if the first letter is of a script that runs from the right, as Qt decides it."""
+    kinds = (bidirectional(sign) for run in runs for sign in run.text)
     return next((kind != "L" for kind in kinds if kind in ("L", "R", "AL")), False)

@@ -84,6 +84,10 @@ class GetModelsDialog(Dialog):
         self._downloads = QGridLayout()
         self._downloads.setColumnStretch(0, 1)
         layout.addLayout(self._downloads)
+        self.close_button = self._button(self.tr("Close"), self)
+        self.close_button.clicked.connect(self.close)
+        layout.addLayout(in_row(..., self.close_button))
+        self.check_button.setFocus()
         self._lines: dict[str, _Line] = {}
         self.cancel_words = self.tr("Cancel")
         self.action_words = {

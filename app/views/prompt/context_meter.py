@@ -64,9 +64,11 @@ class ContextMeter(QAbstractButton):
         right = self.layoutDirection() == Qt.LayoutDirection.RightToLeft
         left = self.width() - _PAD - _BAR if right else _PAD
         bar = QRectF(left, (self.height() - _THICK) / 2, _BAR, _THICK)
+        # An outline: filled with the high-contrast themes' lines, the bar would look full.
+        painter.setPen(theme.color("border"))
+        painter.setBrush(theme.color("raised"))
+        painter.drawRoundedRect(bar.adjusted(0.5, -0.5, -0.5, 0.5), _THICK / 2, _THICK / 2)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(theme.color("border"))
-        painter.drawRoundedRect(bar, _THICK / 2, _THICK / 2)
         if use is not None and use.fraction > 0:
             width = max(_BAR * use.fraction, _THICK)
             part = QRectF(bar.right() - width if right else bar.left(), bar.top(), width, _THICK)

@@ -1,5 +1,6 @@
 """The other road: a new version of a reply that keeps everything before a token, in the window with real models."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from app.state.chat.intents import GoOn
 from app.state.chat.transcript import Exchange
 from app.views.tokens.road import RoadCard
 from engine import load
+from engine.backends.caches_in_memory import FEW
 from helpers.models.published import QWEN, QWEN_DRAFT, published
 from helpers.window.app_window import OpenWindow, Window
 
@@ -58,6 +60,10 @@ def test_a_reply_goes_on_from_a_token(open_window: OpenWindow, demo_pair: Pair, 
     assert stored[new.reply_id or 0].text == new.reply
     assert window.view(new).reply_actions.picker.place.text() == "2/2"
 
+    names = ("demo-target", "demo-target.Q8_0", "demo")
+    named = [window.models.goes_by(demo_pair[0], name) for name in names]
+    assert named == [True, True, False], "also a reply that was written before the file was read has its tokens"
+
     words = go_on(window, new, 3, "dragons are shy")
     assert words.trace is not None
     assert words.reply.startswith("".join(map(trace.text_of, range(3))))
@@ -68,7 +74,7 @@ def test_a_reply_goes_on_from_a_token(open_window: OpenWindow, demo_pair: Pair, 
     take_along(window, tmp_path)
 
 
-FENCED = "Write a Python function that adds two numbers, then the quadratic formula in LaTeX between $$ and $$."
+ASKED = "State the quadratic formula in LaTeX between $$ and $$. Then write a Python function that adds two numbers."
 
 
 @pytest.mark.soak
@@ -76,29 +82,34 @@ FENCED = "Write a Python function that adds two numbers, then the quadratic form
 def test_a_published_models_reply_goes_on_from_twenty_tokens(open_window: OpenWindow, tmp_path: Path) -> None:
     """Also in the middle of code, of a formula and of a thought, and after an import."""
     target, draft = published(QWEN, QWEN_DRAFT)
-    settings = Settings(lookahead=4, sampling={"max_tokens": 24, "temperature": 0.0})
+    settings = Settings(lookahead=4, sampling={"max_tokens": 220, "temperature": 0.0})
     window = open_window(pair=(target, draft), settings=settings, ready=False)
     read: list[int] = []
     window.controller.replies.ended.connect(lambda pending: read.append(pending.result.prompt_evaluated))
-    window.program.settings.sampling = {"max_tokens": 220, "temperature": 0.0}
-    first = window.ask(FENCED, 600_000)
-    window.program.settings.sampling = settings.sampling
+    first = window.ask(ASKED, 600_000)
+    choices = window.controller.choices
+    choices.choose(replace(choices.own, max_tokens=24))
     trace = first.trace
     assert trace is not None
     reply = first.reply
     assert "```" in reply
     assert "$$" in reply or "\\[" in reply
-    middle = next(place for place in range(len(trace)) if "frac" in trace.text_of(place))
-    places = sorted({*range(1, len(trace) - 1, max(len(trace) // 19, 1)), middle})[:20]
+    formula, code = (
+        next(place for place in range(len(trace)) if said in trace.text_of(place)) for said in ("frac", "def")
+    )
+    step = max(len(trace) // 17, 1)
+    places = sorted({*range(1, len(trace) - 1, step), formula, code + 2})[:20]
+    assert code + 2 in places
     with load(target) as decoder:
         for place in places:
             kept = "".join(map(trace.text_of, range(place)))
             new = go_on(window, first, place, trace[place].alternatives[1].token)
             assert new.trace is not None
             assert new.reply.startswith(kept)
-            assert read[-1] <= 1, "nothing of the prompt is read again"
+            assert read[-1] <= FEW, "of what was read or written before nothing is read again, whatever came between"
             begun = new.trace.tokens[: place + 1]
-            whole = decoder.generate(FENCED, prefix=begun, lookahead=0, max_tokens=23, temperature=0.0)
+            assert begun == (*trace.tokens[:place], trace[place].alternatives[1].token)
+            whole = decoder.generate(ASKED, prefix=begun, lookahead=0, max_tokens=23, temperature=0.0)
             assert new.trace.tokens[place + 1 :] == whole.tokens[: len(new.trace) - place - 1]
     thinks = go_on(window, first, 0, "<think>\nLet me think. First, the function")
     assert thinks.trace is not None

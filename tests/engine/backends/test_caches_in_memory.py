@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from engine.backends.base import Backend
-from engine.backends.caches_in_memory import WORTH, SavedCaches, keep_caches
+from engine.backends.caches_in_memory import FEW, WORTH, SavedCaches, keep_caches
 from engine.backends.llama_cpp.backend import LlamaCppBackend
 from engine.backends.prefix import keep_prefix
 from engine.config import LoadConfig
 from engine.decoder import SpeculativeDecoder
 from engine.errors import BackendFailure
-from engine.events import PromptProgress
+from engine.events import GenerationResult, PromptProgress
 from engine.library.names import bundled_pair, resolve_source
 from engine.server.guard import Limits
 from helpers.decoding.serving import asked, served
@@ -114,6 +114,23 @@ def pair() -> Iterator[SpeculativeDecoder]:
     target, draft = bundled_pair()
     with open_files(Path(target), Path(draft)) as loaded:
         yield loaded
+
+
+def test_versions_of_a_reply_begin_at_any_of_its_tokens(pair: SpeculativeDecoder) -> None:
+    """None of its tokens is read again, whatever other versions came between; afterwards copies are as rare as ever."""
+
+    def reply(length: int, begun: tuple[int, ...] = ()) -> GenerationResult:
+        options: dict[str, Any] = {"temperature": 0.0, "lookahead": 2, "ignore_eos": True}
+        return pair.generate("Tell me a story.", max_tokens=length, prefix=begun, **options)
+
+    first = reply(60).tokens
+    for place in (3, 40, 12, 55, 30, 8):
+        assert reply(9, (*first[:place], first[place] + 1)).prompt_evaluated <= FEW, place
+    keeper = pair.target.keeper if pair.target is not None else None
+    assert isinstance(keeper, SavedCaches)
+    kept = keeper.kept
+    reply(1)
+    assert keeper.kept == kept
 
 
 def test_the_server_comes_back_to_a_conversation_without_reading_it_again(pair: SpeculativeDecoder) -> None:

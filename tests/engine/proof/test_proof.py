@@ -109,7 +109,12 @@ def test_a_reply_to_a_tools_result_comes_out_identical(
 @pytest.mark.timeout(3_600)
 def test_thirty_replies_of_published_models_come_out_identical(campaign: Campaign) -> None:
     """Greedy and seeded, by a draft, by an index and by none; and what is changed in one of them is found."""
-    prompts = ["Name three colours.", "Write a Python function that adds two numbers.", "Was ist ein Fluss?"]
+    prompts = [
+        "Name three colours.",
+        "Write a Python function that adds two numbers.",
+        "Was ist ein Fluss?",
+        "Tell a joke.",
+    ]
     ways = ("greedy", "greedy, draft", "seeded", "seeded, draft of 3", "seeded, n-gram")
     target, draft, small = published(QWEN, QWEN_DRAFT, SMOL)
     differences, replies, data = [0.0], 0, b""

@@ -112,6 +112,7 @@ PIECES = [
     "<https://c.example/8>",
     "https://d.example/9.",
     "![picture](https://e.example/f10.png)",
+    "[![badge](https://g.example/h22.svg)](https://i.example/k23)",
     "&copy; &#65; \\* \\_",
     "$x_{11}|y|$ costs $12 or $13",
     f"{CJK[1]}14",

@@ -32,6 +32,12 @@ def test_it_counts_the_conversation_and_what_is_typed(open_window: OpenWindow) -
     script = Script("x" * 40)
     window = open_window(script)
     assert counted(window) == ContextUse(0, 4_096)
+    for mode in ("light", "contrast"):
+        window.program.theme.set_mode(mode)
+        picture = window.main.meter.grab().toImage()
+        inside = picture.pixelColor(30, picture.height() // 2)
+        assert inside == window.program.theme.color("raised"), "nothing is used, and the bar is empty"
+    window.program.theme.set_mode("light")
     window.type("y" * 20)
     assert counted(window) == ContextUse(5, 4_096, 5)
     assert window.main.meter.text() == "5 of 4,096 tokens"

@@ -572,7 +572,7 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("parts")
 def test_every_dialog(views: Views) -> None:
-    """Each page of it; it has a title, the keyboard is seen in it, and Escape leaves it."""
+    """Each page of it; it has a title and a button that leaves it, the keyboard is seen in it, and Escape leaves it."""
     window = views.open(Script(REPLY))
     window.main.resize(1280, 800)
     window.ask(SAID)
@@ -580,6 +580,8 @@ def test_every_dialog(views: Views) -> None:
     for key in DIALOGS:
         dialog = views.dialog(key)
         assert dialog.windowTitle(), "a screen reader says it first"
+        said = {button.text() for button in dialog.findChildren(QPushButton)}
+        assert said & {views.say("Close"), views.say("Cancel")}, key
         pages = [*dialog.findChildren(QTabWidget), *dialog.findChildren(QStackedWidget)]
         for turned in pages:
             for place in range(turned.count()):
