@@ -407,9 +407,10 @@ def _of_one(token: Token, look: Run, finder: SourceFinder) -> list[Run]:
         start, _ = finder.find("![")
         finder.find(token.content)
         finder.skip_target()
-        shown = replace(look, text=f"[{about}]", link=look.link or address, start=start, end=finder.at)
+        picture = replace(look, text=f"[{about}]", link=look.link or address, start=start, end=finder.at)
         # One that is itself a link leads there, and its own address is a link behind it.
-        return [shown, replace(look, text=f" {address}", link=address)] if look.link not in ("", address) else [shown]
+        behind = [] if look.link in ("", address) else [replace(look, text=f" {address}", link=address)]
+        return [picture, *behind]
     if token.type == "tag":
         finder.find(token.markup)
         return []
