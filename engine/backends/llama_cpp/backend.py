@@ -45,6 +45,7 @@ from engine.errors import (
 from engine.formats.vocabulary import Vocabulary
 from engine.messages.picture import Picture
 from engine.system.machine import available_memory, machine_watch
+from engine.system.short_turns import ask_for_short_turns
 from engine.translatable import Translatable
 
 T = TypeVar("T")
@@ -358,6 +359,7 @@ class LlamaCppBackend(Backend):
 
     def _compute_with(self, count: int) -> None:
         """Set the number of threads for so many tokens."""
+        ask_for_short_turns()
         if count > _MOST_VERIFIED:
             threads = max(self.threads, self._threads_loaded)
         else:
