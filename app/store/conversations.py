@@ -60,6 +60,8 @@ def _write_draft(conversation_id: int, part: int, text: str, store: Store) -> No
 
 
 _FLUSH_S = 2.0
+_MOST_WAITS = 30
+"""Times `_FLUSH_S` that an export waits for what is still being written."""
 _PACKED = 200_000
 """Characters of a text that is packed in an archive."""
 
@@ -448,7 +450,7 @@ class ConversationStore:
         traces: dict[int, bytes] = {}
         found = None if isinstance(conversation, int) else conversation
         if found is None or export_format.with_traces:
-            self.writer.flush(_FLUSH_S)
+            self._await_writer()
             with contextlib.closing(self.store.another()) as store:
                 found = store.load(conversation) if isinstance(conversation, int) else conversation
                 if found is not None and export_format.with_traces:
@@ -457,12 +459,18 @@ class ConversationStore:
             found.documents = tuple(self.load_documents(found))
         return None if found is None else export_format.write(found, words, traces)
 
+    def _await_writer(self) -> None:
+        """Wait as long as changes are being written: an export that lacks the newest ones looks whole."""
+        for _ in range(_MOST_WAITS):
+            if self.writer.flush(_FLUSH_S) or self.writer.failing:
+                return
+
     def export_all(self, path: Path, words: Words, note: Note) -> None:
         """Write all conversations into a ZIP archive, each as Markdown and as JSON; the file is whole or not there.
 
         For a thread that may wait; `note` may raise an error to end it. Raises ExportFailed, StoreError.
         """
-        self.writer.flush(_FLUSH_S)
+        self._await_writer()
         part = path.with_name(f".{path.name}.part")
         try:
             with contextlib.closing(self.store.another()) as store:

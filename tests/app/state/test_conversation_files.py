@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import random
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import app.store.conversations
 from app.state.conversations import files as conversation_files
 from app.state.conversations.conversation import Conversation, StoredMessage, clean
 from app.state.conversations.files import (
@@ -319,7 +321,9 @@ def test_hostile_values_are_refused_or_taken_wherever_they_stand(conversation: C
             _back(to_json(imported.conversation, imported.traces))
 
 
-def test_import_keeps_all_of_it(keeper: ConversationStore, tmp_path: Path, conversation: Conversation) -> None:
+def test_import_keeps_all_of_it(
+    keeper: ConversationStore, tmp_path: Path, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "conversation.json"
     write_file(path, to_json(conversation, {102: b"trace"}))
     imported = keeper.import_file(path)
@@ -330,8 +334,12 @@ def test_import_keeps_all_of_it(keeper: ConversationStore, tmp_path: Path, conve
     again = keeper.import_file(path)
     assert again.id != imported.id
     keeper.ask(again, "And more?")
+    monkeypatch.setattr(app.store.conversations, "_FLUSH_S", 0.01)
+    reply = next(message.id for message in imported if keeper.store.load_trace(message.id))
+    keeper.writer.submit(lambda _store: time.sleep(0.2))
+    keeper.save_trace(reply, b"newer")
     keeper.export(imported, FORMATS["json"], tmp_path / "again.json")
-    assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
+    assert (tmp_path / "again.json").read_text(encoding="utf-8") == to_json(conversation, {102: b"newer"})
     assert len(keeper.conversations()) == 2
     assert keeper.search("noon")
 
