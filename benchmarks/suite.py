@@ -70,7 +70,6 @@ PARTS = (
     ),
     Part("real", "Published models", "real", "real --quick", 45, 14, 2, named=True),
     Part("serving", "The local server beside the library", "serving", "serving --runs 1 --tokens 10", 0.3, 1, 1),
-    Part("overlap", "Overlapped drafting against the ideal", "overlap", "overlap", 0.5),
     Part("acceptance", "Acceptance by rule", "acceptance", "acceptance --seeds 2", 0.1),
     Part("startup", "From start to first paint", "startup", "startup --pairs 1 --patience 0", 1),
     Part(

@@ -86,10 +86,7 @@ def measure_costs(bench: Bench, prompt: list[int]) -> dict[str, float]:
     bench.reply(prompt, 0, 1)
     bench.reply(prompt, 4, 8)
     found: dict[str, float] = {}
-    for name, backend, sizes in (
-        ("", bench.decoder.target, SIZES),
-        ("draft ", bench.decoder.draft, SIZES[:1]),
-    ):
+    for name, backend, sizes in (("", bench.decoder.target, SIZES), ("draft ", bench.decoder.draft, SIZES[:1])):
         if backend is None:
             continue
         with Meter(backend, CancelToken(), perf_counter) as meter:

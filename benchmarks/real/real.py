@@ -1,6 +1,6 @@
 """Measure published models as people run them: against llama.cpp's server, beside busy programs, from the first reply.
 
-    make bench ARGS="real [--only speeds,long,busy,auto,cold,memory] [--quick] [--turns N] [--pairs qwen,smollm2,gemma]
+    make bench ARGS="real [--only speeds,busy,auto,cold,memory] [--quick] [--turns N] [--pairs qwen,smollm2,gemma]
                           [--sets code,editing,chat,German] [--server PROGRAM] [--readme]"
 
 The models are looked for in the folder that REAL_MODELS names (~/.cache/real-models): Qwen2.5-Coder 1.5B with 0.5B as
@@ -10,7 +10,6 @@ real_prompts.json.
 
 - speeds: plain, lookahead 4, the n-gram index and auto, greedy and at temperature 0.8, against llama.cpp's server with
   the setting that is its best for each set.
-- long: a prompt of 2,800 tokens, read by both, and the speed behind it.
 - busy: beside one loop a core that does nothing else, in the library and through our server; and quiet replies of a
   pair whose first reply ever was beside three loops a core.
 - auto: auto against the best fixed lookahead, in the first reply ever and from the second on.
@@ -38,7 +37,7 @@ from benchmarks.peers import cold_start
 from benchmarks.peers.llama_programs import NotBuilt, build_server
 from benchmarks.peers.server_program import ServerFailed
 from benchmarks.peers.serving import NotServed
-from benchmarks.real import against_server, beside_loops, first_replies, long_prompt, peak_memory
+from benchmarks.real import against_server, beside_loops, first_replies, peak_memory
 from benchmarks.real.figures import Must, must_line
 from benchmarks.real.peak_memory import NoReply
 from benchmarks.real.real_models import FOLDER as FOLDER_VARIABLE
@@ -93,10 +92,6 @@ def _speeds(pairs: Sequence[RealPair], program: Path | None, args: argparse.Name
     return lines
 
 
-def _long(pairs: Sequence[RealPair], program: Path | None, args: argparse.Namespace, found: Found) -> list[str]:
-    return long_prompt.show([long_prompt.measure_long(pair, program, args) for pair in pairs])
-
-
 def _busy(pairs: Sequence[RealPair], program: Path | None, args: argparse.Namespace, found: Found) -> list[str]:
     # Gemma's pair says nothing that these two do not say.
     pairs = [pair for pair in pairs if pair.name != "gemma"] or pairs
@@ -146,7 +141,6 @@ PARTS = {
     "speeds": RealPart(
         "Against llama.cpp's server, and against plain decoding", _speeds, 2, prompts=2, with_server=True
     ),
-    "long": RealPart("A prompt of 2,800 tokens", _long, 2, with_server=True, each_pair=False),
     "busy": RealPart("Beside programs that compute", _busy, 3, each_pair=False),
     "auto": RealPart("Auto from the first reply on", _auto, 6, 2),
     "cold": RealPart("From the start to the first token", _cold, 5, with_server=True, each_pair=False),

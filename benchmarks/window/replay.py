@@ -69,10 +69,7 @@ def record(tokens: int, paragraph: int) -> TokenTrace:
 def warmed_theme(app: QApplication) -> Theme:
     """The theme, and all that the window has done long before a replay can be opened."""
     theme = Theme(
-        app,
-        read_text("styles", "window.qss"),
-        str(files("resources").joinpath("icons")),
-        Settings(theme="light"),
+        app, read_text("styles", "window.qss"), str(files("resources").joinpath("icons")), Settings(theme="light")
     )
     icon(theme, "play").pixmap(18, 18)
     # Lists, sliders and buttons have been seen before: the first of a kind takes longer.

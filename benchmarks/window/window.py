@@ -115,10 +115,7 @@ def main() -> int:
     alone.append(part("engine"))
     window.append(part("window"))
     alone.append(part("engine"))
-    speeds = {
-        "window": [speed(run["speeds"]) for run in window],
-        "alone": [speed(run["speeds"]) for run in alone],
-    }
+    speeds = {"window": [speed(run["speeds"]) for run in window], "alone": [speed(run["speeds"]) for run in alone]}
     report = {
         "gaps_ms": [run["probe"] for run in window],
         "tokens_per_second": speeds,

@@ -15,7 +15,7 @@ import pytest
 from benchmarks.peers import llama_programs
 from benchmarks.peers.server_figures import AUTO, COMPARED, OURS, PLAIN, SERVER, SWEEP, Reply, Way
 from benchmarks.peers.serving import NotServed, served
-from benchmarks.real import against_server, beside_loops, first_replies, long_prompt, peak_memory, real
+from benchmarks.real import against_server, beside_loops, first_replies, peak_memory, real
 from benchmarks.real.beside_loops import Afterwards, Beside, Later, told_speedup
 from benchmarks.real.figures import Must
 from benchmarks.real.real_models import RealPair, busy_loops, find_pairs, fresh_caches, real_prompts
@@ -232,12 +232,6 @@ def test_the_readme_has_a_row_for_each_comparison() -> None:
 
 
 def test_tables_say_what_was_not_compared() -> None:
-    alone = long_prompt.Long(PAIR, {(OURS, AUTO): [1.0]}, {(OURS, AUTO): [30.0]})
-    assert long_prompt.show([alone])[-1] == f"| {PAIR.title}, ours, auto | 1.00 | – | 30.0 | – |"
-    drafting: dict[Way, list[float]] = {(SERVER, PLAIN): [10.0], (SERVER, 3): [20.0]}
-    drafting |= {(OURS, PLAIN): [15.0], (OURS, AUTO): [30.0]}
-    both = long_prompt.show([long_prompt.Long(PAIR, drafting, drafting)])
-    assert both[-1].endswith("| 30.0 | 1.50 (1.50–1.50) |")
     target, draft = bundled_pair()
     pair = RealPair("qwen", "Target", target, "draft", draft)
     assert peak_memory.show([peak_memory.Memory(pair, 2**30, None)])[-1].endswith("| 1,024 | – | – |")

@@ -13,15 +13,7 @@ import numpy as np
 import pytest
 
 from engine.backends.base import Logits
-from engine.bench.figures import (
-    count_equal,
-    make_notes,
-    ratios,
-    spread,
-    summarise,
-    told_apart,
-    unsteadiness,
-)
+from engine.bench.figures import count_equal, make_notes, ratios, spread, summarise, told_apart, unsteadiness
 from engine.bench.prompts import ALL
 from engine.bench.runs import (
     AUTO,
