@@ -9,10 +9,7 @@ from pathlib import Path
 PUBLISHER = "Outrider contributors"
 PRODUCT = "Outrider"
 COPYRIGHT = "Copyright © 2026 Outrider contributors. MIT License."
-DESCRIPTIONS = {
-    "outrider": "Outrider",
-    "outrider-engine": "Outrider's engine (command line)",
-}
+DESCRIPTIONS = {"outrider": "Outrider", "outrider-engine": "Outrider's engine (command line)"}
 _RELEASE = re.compile(r"(\d+(?:\.\d+){0,3})(?P<rest>.*)")
 _PRERELEASE = 0x2  # VS_FF_PRERELEASE
 _UNICODE_ENGLISH = "040904B0"

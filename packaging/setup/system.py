@@ -2,6 +2,7 @@
 
 import ctypes
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -14,37 +15,10 @@ from messages import SetupError, say, step
 
 # What QtGui, QtWidgets, the X11 and Wayland platforms and llama.cpp load, and the Debian package
 # that holds it; seen with ldd on a Debian that has nothing but Python, a compiler and make.
-LIBRARIES = {
-    "libEGL.so.1": "libegl1",
-    "libGL.so.1": "libgl1",
-    "libX11-xcb.so.1": "libx11-xcb1",
-    "libX11.so.6": "libx11-6",
-    "libdbus-1.so.3": "libdbus-1-3",
-    "libfontconfig.so.1": "libfontconfig1",
-    "libfreetype.so.6": "libfreetype6",
-    "libglib-2.0.so.0": "libglib2.0-0",
-    "libgomp.so.1": "libgomp1",
-    "libwayland-client.so.0": "libwayland-client0",
-    "libwayland-cursor.so.0": "libwayland-cursor0",
-    "libwayland-egl.so.1": "libwayland-egl1",
-    "libxcb-cursor.so.0": "libxcb-cursor0",
-    "libxcb-glx.so.0": "libxcb-glx0",
-    "libxcb-icccm.so.4": "libxcb-icccm4",
-    "libxcb-image.so.0": "libxcb-image0",
-    "libxcb-keysyms.so.1": "libxcb-keysyms1",
-    "libxcb-randr.so.0": "libxcb-randr0",
-    "libxcb-render-util.so.0": "libxcb-render-util0",
-    "libxcb-render.so.0": "libxcb-render0",
-    "libxcb-shape.so.0": "libxcb-shape0",
-    "libxcb-shm.so.0": "libxcb-shm0",
-    "libxcb-sync.so.1": "libxcb-sync1",
-    "libxcb-util.so.1": "libxcb-util1",
-    "libxcb-xfixes.so.0": "libxcb-xfixes0",
-    "libxcb-xkb.so.1": "libxcb-xkb1",
-    "libxcb.so.1": "libxcb1",
-    "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
-    "libxkbcommon.so.0": "libxkbcommon0",
-}
+TABLE: dict[str, dict[str, str]] = json.loads(
+    (Path(__file__).parents[1] / "linux" / "libraries.json").read_text("utf-8")
+)
+LIBRARIES = TABLE["source_run"]
 
 # Only tests of the real window want these; they skip without.
 TEST_TOOLS = {"Xvfb": "xvfb", "xdotool": "xdotool"}
@@ -158,10 +132,7 @@ def _command_to_type(packages: tuple[str, ...]) -> str:
 def _apt_install(packages: tuple[str, ...]) -> None:
     step(f"Installing Debian packages: {' '.join(packages)}")
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    commands = (
-        ["apt-get", "update", "-q"],
-        ["apt-get", "install", "-y", "-q", "--no-install-recommends", *packages],
-    )
+    commands = (["apt-get", "update", "-q"], ["apt-get", "install", "-y", "-q", "--no-install-recommends", *packages])
     for command in commands:
         done = subprocess.run(
             command,

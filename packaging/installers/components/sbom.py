@@ -18,13 +18,7 @@ _OURS = "Outrider"
 
 
 def write_sbom(
-    components: Iterable[Component],
-    files: Iterable[Path],
-    target: Path,
-    *,
-    version: str,
-    commit: str,
-    timestamp: int,
+    components: Iterable[Component], files: Iterable[Path], target: Path, *, version: str, commit: str, timestamp: int
 ) -> None:
     """Write the list of components, with the SHA-256 of the files that carry the program, to `target`.
 

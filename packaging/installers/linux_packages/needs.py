@@ -9,51 +9,14 @@ from pathlib import Path
 
 from bundle_files import entries
 from messages import SetupError
-from system import LIBRARIES
+from system import LIBRARIES, TABLE
 
 # Names changed when 32-bit systems got a 64-bit time_t (Debian 13, Ubuntu 24.04); either will do.
-_RENAMED = {
-    "libglib2.0-0": "libglib2.0-0t64 | libglib2.0-0",
-    "libpng16-16": "libpng16-16t64 | libpng16-16",
-}
+_RENAMED = {"libglib2.0-0": "libglib2.0-0t64 | libglib2.0-0", "libpng16-16": "libpng16-16t64 | libpng16-16"}
 
 # Beside those that a source run wants by itself: the C library's parts, the compiler's, and what other
 # builds of Python or Qt link.
-_PACKAGES = LIBRARIES | {
-    "libXau.so.6": "libxau6",
-    "libXcursor.so.1": "libxcursor1",
-    "libXdmcp.so.6": "libxdmcp6",
-    "libXext.so.6": "libxext6",
-    "libXfixes.so.3": "libxfixes3",
-    "libXi.so.6": "libxi6",
-    "libXrandr.so.2": "libxrandr2",
-    "libXrender.so.1": "libxrender1",
-    "libatomic.so.1": "libatomic1",
-    "libbrotlicommon.so.1": "libbrotli1",
-    "libbrotlidec.so.1": "libbrotli1",
-    "libbz2.so.1.0": "libbz2-1.0",
-    "libcap.so.2": "libcap2",
-    "libcrypt.so.1": "libcrypt1",
-    "libdrm.so.2": "libdrm2",
-    "libexpat.so.1": "libexpat1",
-    "libgbm.so.1": "libgbm1",
-    "libgcc_s.so.1": "libgcc-s1",
-    "libgssapi_krb5.so.2": "libgssapi-krb5-2",
-    "libgthread-2.0.so.0": "libglib2.0-0",
-    "liblz4.so.1": "liblz4-1",
-    "liblzma.so.5": "liblzma5",
-    "libpcre2-8.so.0": "libpcre2-8-0",
-    "libpng16.so.16": "libpng16-16",
-    "libstdc++.so.6": "libstdc++6",
-    "libsystemd.so.0": "libsystemd0",
-    "libudev.so.1": "libudev1",
-    "libuuid.so.1": "libuuid1",
-    "libxcb-dri3.so.0": "libxcb-dri3-0",
-    "libxcb-present.so.0": "libxcb-present0",
-    "libxcb-xinput.so.0": "libxcb-xinput0",
-    "libz.so.1": "zlib1g",
-    "libzstd.so.1": "libzstd1",
-}
+_PACKAGES = LIBRARIES | TABLE["bundles"]
 _LIBC = re.compile(r"(lib(c|m|dl|rt|pthread|util|resolv|anl|mvec)|ld-linux-x86-64)\.so\.\d+")
 # The first GCC (and package version of libstdc++6) that has these symbols, from libstdc++'s ABI history.
 _STDCXX = {
@@ -63,11 +26,7 @@ _STDCXX = {
     "CXXABI_1.3.15": "14",
 }  # fmt: skip
 # Libraries that are of no use without files of another package, which their own package would bring.
-_DATA = {
-    "libX11.so.6": "libx11-data",
-    "libfontconfig.so.1": "fontconfig-config",
-    "libxkbcommon.so.0": "xkb-data",
-}
+_DATA = {"libX11.so.6": "libx11-data", "libfontconfig.so.1": "fontconfig-config", "libxkbcommon.so.0": "xkb-data"}
 # Modules that are tried at run time and may fail: a theme for another toolkit's desktop, printers, and graphics cards,
 # whose drivers come from their makers.
 _OPTIONAL = re.compile(r"/(libqgtk3|libcupsprintersupport|libggml-(cuda|hip|sycl|vulkan))\.so$")
@@ -171,7 +130,7 @@ def _package_of(name: str, wanted_by: Path) -> str:
     if package is None:
         raise SetupError(
             f"{wanted_by.name} is linked with {name}, and no Debian package is known for that. Find it with "
-            f"'dpkg -S {name}' and add it to linux_packages/needs.py, or leave {wanted_by.name} out."
+            f"'dpkg -S {name}' and add it to packaging/linux/libraries.json, or leave {wanted_by.name} out."
         )
     return _RENAMED.get(package, package)
 
