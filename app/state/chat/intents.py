@@ -12,137 +12,107 @@ from engine import Permission
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class _OfExchange:
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class Edit(_OfExchange):
     """Ask a question in other words, beside the old one."""
 
-    exchange: Exchange
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Regenerate:
+class Regenerate(_OfExchange):
     """Generate another reply to a question, beside the present one.
 
     `context`: reload the target with so many tokens of context first; None: no reload.
     """
 
-    exchange: Exchange
     context: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class GoOn:
+class GoOn(_OfExchange):
     """Continue a reply from the token at `index`, with another token or the reader's words in its place, beside it."""
 
-    exchange: Exchange
     index: int
     given: str | int
 
 
-@dataclass(frozen=True, slots=True)
-class ShowRewrite:
+class ShowRewrite(_OfExchange):
     """Open the dialog for rewriting a reply, and show a rewrite's changes."""
 
-    exchange: Exchange
 
-
-@dataclass(frozen=True, slots=True)
-class Continue:
+class Continue(_OfExchange):
     """Continue an unfinished reply."""
 
-    exchange: Exchange
 
-
-@dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(_OfExchange):
     """Delete a question with all that came of it."""
 
-    exchange: Exchange
-
 
 @dataclass(frozen=True, slots=True)
-class EditReply:
+class EditReply(_OfExchange):
     """Put other words in the place of a reply, beside it: the model reads them as its own."""
 
-    exchange: Exchange
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class KeepDraft:
+class KeepDraft(_OfExchange):
     """Keep the other words that are being typed for a question or a reply; "" once they are sent or given up."""
 
-    exchange: Exchange
     part: ExchangePart
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteReply:
+class DeleteReply(_OfExchange):
     """Delete a reply with all that came of it; its question stays."""
 
-    exchange: Exchange
-
 
 @dataclass(frozen=True, slots=True)
-class ShowVersion:
+class ShowVersion(_OfExchange):
     """Show another version of a question or a reply: the one before (`step` -1) or the next one (1)."""
 
-    exchange: Exchange
     part: Literal["question", "reply"]
     step: int
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerNow:
+class AnswerNow(_OfExchange):
     """End the thought of the reply that is being written, and let the answer begin."""
 
-    exchange: Exchange
-
 
 @dataclass(frozen=True, slots=True)
-class AnswerCall:
+class AnswerCall(_OfExchange):
     """Allow the tool call that waits below a reply, or refuse it. `changed`: arguments in place of the model's."""
 
-    exchange: Exchange
     permission: Permission
     changed: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
-class CancelCall:
+class CancelCall(_OfExchange):
     """End the running tool call, or drop the waiting one; the model is informed."""
 
-    exchange: Exchange
 
-
-@dataclass(frozen=True, slots=True)
-class MoreCalls:
+class MoreCalls(_OfExchange):
     """Continue calling tools for this question, beyond the limit."""
 
-    exchange: Exchange
-
 
 @dataclass(frozen=True, slots=True)
-class ShowPrompt:
+class ShowPrompt(_OfExchange):
     """Show the prompt of the conversation up to a question or its reply."""
 
-    exchange: Exchange
     part: Literal["question", "reply"]
 
 
-@dataclass(frozen=True, slots=True)
-class LoadTrace:
+class LoadTrace(_OfExchange):
     """Load the record of a reply's tokens into the exchange at once, if there is one."""
 
-    exchange: Exchange
 
-
-@dataclass(frozen=True, slots=True)
-class ChooseToken:
+class ChooseToken(_OfExchange):
     """Colour the tokens, and let the keys go through those of a reply."""
-
-    exchange: Exchange
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +122,8 @@ class MarkDoubt:
     on: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LoadSources:
+class LoadSources(_OfExchange):
     """Put the parts of documents that the model had read into the exchange at once."""
-
-    exchange: Exchange
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,25 +146,16 @@ class ShowPicture:
     shown: Callable[[bytes | None], None] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadAloud:
+class ReadAloud(_OfExchange):
     """Read a reply aloud, or stop."""
 
-    exchange: Exchange
 
-
-@dataclass(frozen=True, slots=True)
-class ShowReplay:
+class ShowReplay(_OfExchange):
     """Play a reply again, round by round."""
 
-    exchange: Exchange
 
-
-@dataclass(frozen=True, slots=True)
-class ExportProof:
+class ExportProof(_OfExchange):
     """Write the proof of a reply into a file, by which it can be computed again."""
-
-    exchange: Exchange
 
 
 @dataclass(frozen=True, slots=True)
