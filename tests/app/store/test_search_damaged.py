@@ -1,6 +1,5 @@
 """A damaged search: its indexes are built again, with their tables, and nothing that is written is refused."""
 
-from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -8,21 +7,9 @@ import pytest
 
 from app.store.conversations import ConversationStore
 from app.store.errors import SearchDamaged, StoreError
-from app.store.store import FILE_NAME, Store
+from app.store.store import Store
 from app.store.writer import rebuild_search
 from helpers.children.stores import fill
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / FILE_NAME
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    opened = Store.open(path)
-    yield opened
-    opened.close()
 
 
 def test_a_damaged_search_says_so_and_is_built_again(store: Store) -> None:
@@ -35,13 +22,7 @@ def test_a_damaged_search_says_so_and_is_built_again(store: Store) -> None:
     assert len(store.search("lantern")) == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "damaged"),
-    [
-        (b"pgno, PRIMARY", b"pgoo, PRIMARY"),
-        (b"sz BLOB", b"sx BLOB"),
-    ],
-)
+@pytest.mark.parametrize(("name", "damaged"), [(b"pgno, PRIMARY", b"pgoo, PRIMARY"), (b"sz BLOB", b"sx BLOB")])
 def test_a_search_whose_tables_are_damaged_is_made_again(path: Path, name: bytes, damaged: bytes) -> None:
     """SQLite describes these tables itself, and finds out when they are used."""
     with closing(Store.open(path)) as store:

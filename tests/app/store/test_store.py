@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -17,13 +17,6 @@ from helpers.children.stores import fill, head, reopen
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "data" / FILE_NAME
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    opened = Store.open(path)
-    yield opened
-    opened.close()
 
 
 def _add(store: Store, conversation: int, message: StoredMessage) -> None:

@@ -8,29 +8,11 @@ from pathlib import Path
 import pytest
 
 from app.state.conversations.conversation import Conversation, StoredMessage
-from app.store.errors import (
-    StoreDamaged,
-    StoreTooNew,
-    TraceDamaged,
-    is_damage,
-    writing_error,
-)
+from app.store.errors import StoreDamaged, StoreTooNew, TraceDamaged, is_damage, writing_error
 from app.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
-from app.store.store import FILE_NAME, Store
+from app.store.store import Store
 from app.store.writer import mend_index
 from helpers.children.stores import fill
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / FILE_NAME
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    opened = Store.open(path)
-    yield opened
-    opened.close()
 
 
 @contextmanager

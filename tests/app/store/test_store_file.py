@@ -3,7 +3,6 @@
 import hashlib
 import os
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,13 +25,6 @@ from helpers.processes import own_clock, run_python
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "data" / FILE_NAME
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    opened = Store.open(path)
-    yield opened
-    opened.close()
 
 
 # Files of all sorts -----------------------------------------------------------------------------------------------

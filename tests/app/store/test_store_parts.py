@@ -13,15 +13,10 @@ from app.state.conversations.conversation import Conversation, StoredMessage
 from app.state.conversations.formats import FORMATS
 from app.store.conversations import ConversationStore
 from app.store.schema import APPLICATION_ID, MIGRATIONS, VERSION
-from app.store.store import FILE_NAME, Store
+from app.store.store import Store
 from app.store.writer import rebuild_search
 from engine import ImagePart, Message, ReasoningPart, TextPart, ToolCall
 from helpers.chats import FIVE_TURNS
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / FILE_NAME
 
 
 @contextlib.contextmanager

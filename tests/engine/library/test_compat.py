@@ -17,14 +17,7 @@ from engine.formats.gguf.vocabulary import vocabulary_of_file
 from engine.formats.model_file import Role
 from engine.formats.safetensors.model import vocabulary_of_tokenizer_json
 from engine.formats.vocabulary import Vocabulary, vocabulary_from_tokens
-from engine.library.compat import (
-    Fit,
-    check_vocabularies,
-    judge_backends,
-    judge_pair,
-    judge_vocabularies,
-    rank_drafts,
-)
+from engine.library.compat import Fit, check_vocabularies, judge_backends, judge_pair, judge_vocabularies, rank_drafts
 from engine.library.scan import ModelFile, scan_folder
 from engine.loading.source import Source
 from engine.methods import DRAFT_MODEL
@@ -45,12 +38,7 @@ FAMILIES = {
 
 
 def vocabulary(
-    texts: list[str],
-    *,
-    kind: str = "llama",
-    begin: int | None = 1,
-    unused: frozenset[int] = frozenset(),
-    folder: Path,
+    texts: list[str], *, kind: str = "llama", begin: int | None = 1, unused: frozenset[int] = frozenset(), folder: Path
 ) -> Vocabulary:
     """The vocabulary of a file that is written with these tokens."""
     draft = tiny_draft()
@@ -144,10 +132,7 @@ def test_same_size_other_tokens(tmp_path: Path) -> None:
 
 
 def test_padding_alone_is_not_a_vocabulary(tmp_path: Path) -> None:
-    empty = vocabulary(
-        [f"[PAD{index}]" for index in range(len(TEXTS))],
-        folder=tmp_path,
-    )
+    empty = vocabulary([f"[PAD{index}]" for index in range(len(TEXTS))], folder=tmp_path)
     some = vocabulary(TEXTS[:100] + [f"[PAD{i}]" for i in range(305)], folder=tmp_path)
     assert "in common" in (check_vocabularies(vocabulary(TEXTS, folder=tmp_path), empty) or "")
     assert check_vocabularies(vocabulary(TEXTS, folder=tmp_path), some) is None

@@ -14,7 +14,6 @@ from engine.formats.gguf import types
 from engine.formats.model_file import ModelFile
 from engine.formats.vocabulary import vocabulary_from_tokens
 from engine.library import presets
-from engine.library import scan as library
 from engine.library.names import bundled_pair
 from engine.library.presets import PresetModel, all_presets, apply_preset, find_preset, match_presets
 from engine.loaded import load
@@ -25,7 +24,6 @@ from helpers.processes import own_clock
 
 @pytest.fixture(autouse=True)
 def _nothing_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    library._known.clear()
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
 
 

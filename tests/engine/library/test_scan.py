@@ -11,17 +11,10 @@ from engine.cancel import CancelToken
 from engine.errors import Cancelled, FolderUnreadable, ModelFileBroken
 from engine.formats.gguf import types
 from engine.formats.gguf.parts import split_parts
-from engine.library import scan as library
 from engine.library.compat import judge_pair
 from engine.library.scan import inspect_model, scan_folder
 from helpers.models.gguf_writer import Entry, GgufDraft, tiny_draft
 from helpers.processes import own_clock
-
-
-@pytest.fixture(autouse=True)
-def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    library._known.clear()
-    monkeypatch.setattr(library, "extra_installed", lambda: True)
 
 
 def make(path: Path, name: str | None = None, **entries: str) -> Path:

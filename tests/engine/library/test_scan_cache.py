@@ -27,12 +27,6 @@ SETTLED = 0.1
 """Seconds after which a file counts as settled."""
 
 
-@pytest.fixture(autouse=True)
-def _nothing_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    library._known.clear()
-    monkeypatch.setattr(library, "extra_installed", lambda: True)
-
-
 @pytest.fixture
 def folder(tmp_path: Path, shared_models: Path) -> Path:
     """Two models of one vocabulary, one of another, one that is broken, one folder of safetensors."""
@@ -154,8 +148,7 @@ def test_what_the_system_refuses_is_asked_again(
 
 
 @pytest.mark.parametrize(
-    "damage",
-    [b"", b"{", b"[]", b"\xff" * 50, b'{"version": 1}', b"[" * 100_000, b'{"version": [1], "models": {}}'],
+    "damage", [b"", b"{", b"[]", b"\xff" * 50, b'{"version": 1}', b"[" * 100_000, b'{"version": [1], "models": {}}']
 )
 def test_a_damaged_cache_costs_one_scan(folder: Path, reads: list[str], damage: bytes) -> None:
     first = scan_folder(folder)

@@ -13,7 +13,6 @@ import pytest
 from engine.errors import FolderUnreadable
 from engine.formats.gguf import types
 from engine.formats.gguf.model import HeaderReader
-from engine.library import scan as library
 from engine.library.scan import ModelFile, scan_folder
 from engine.library.walk import MAX_DEPTH, find_models
 from helpers.models.gguf_writer import Entry, tiny_draft
@@ -22,12 +21,6 @@ from helpers.powers import without_powers
 from helpers.processes import own_clock
 
 SECONDS = 5.0
-
-
-@pytest.fixture(autouse=True)
-def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    library._known.clear()
-    monkeypatch.setattr(library, "extra_installed", lambda: True)
 
 
 def scan(folder: Path) -> dict[str, ModelFile]:

@@ -36,12 +36,6 @@ TOKENIZER: dict[str, Any] = {
 BITS = {"F32": 32, "F16": 16, "BF16": 16, "I32": 32, "U8": 8, "F8_E4M3": 8}
 
 
-@pytest.fixture(autouse=True)
-def _with_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    library._known.clear()
-    monkeypatch.setattr(library, "extra_installed", lambda: True)
-
-
 def weights(tensors: dict[str, tuple[str, list[int]]]) -> bytes:
     """A safetensors file of zeros."""
     head: dict[str, Any] = {}

@@ -1,6 +1,6 @@
 """What can be done with a message: edit, copy, delete, continue, branches; and with which keys."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -13,22 +13,7 @@ from app.state.chat.intents import Continue, Delete, Edit, EntryIntent, KeepDraf
 from app.views.chat.transcript import TranscriptView
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
-from helpers.window.transcript import (
-    asked,
-    in_sight,
-    open_one,
-    seen,
-    settle,
-    talk,
-    transcript_in_window,
-)
-
-
-@pytest.fixture
-def view(qapp: QApplication, qtbot: QtBot) -> Iterator[TranscriptView]:
-    """A transcript in a window of its own, with a field before it and one after it."""
-    yield from transcript_in_window(qapp, qtbot)
-
+from helpers.window.transcript import asked, in_sight, open_one, seen, settle, talk
 
 # Actions --------------------------------------------------------------------------------------------------------------
 

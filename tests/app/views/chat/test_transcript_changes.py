@@ -1,34 +1,13 @@
 """The conversation on the screen as it changes: what is deleted, branches, conversations, replies that go on."""
 
-from collections.abc import Iterator
-
-import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.state.chat.intents import Continue
 from app.state.chat.transcript import Exchange, Notice, Problem
 from app.views.chat.column import GAP, MARGIN
 from app.views.chat.transcript import TranscriptView
-from helpers.window.transcript import (
-    asked,
-    check_stack,
-    in_sight,
-    place_on_screen,
-    seen,
-    settle,
-    shown_text,
-    talk,
-    transcript_in_window,
-)
-
-
-@pytest.fixture
-def view(qapp: QApplication, qtbot: QtBot) -> Iterator[TranscriptView]:
-    """A transcript in a window of its own, with a field before it and one after it."""
-    yield from transcript_in_window(qapp, qtbot)
-
+from helpers.window.transcript import asked, check_stack, in_sight, place_on_screen, seen, settle, shown_text, talk
 
 # Other entries --------------------------------------------------------------------------------------------------------
 

@@ -1,9 +1,7 @@
 """The conversation on the screen: few widgets for many entries, and what is read stays in place."""
 
-from collections.abc import Iterator
 from time import thread_time
 
-import pytest
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTextEdit
@@ -13,24 +11,7 @@ from app.state.chat.transcript import Exchange
 from app.views.chat.column import GAP, KEPT, MARGIN
 from app.views.chat.exchange import ExchangeView
 from app.views.chat.transcript import TranscriptView
-from helpers.window.transcript import (
-    WORDS,
-    asked,
-    check_stack,
-    in_sight,
-    place_on_screen,
-    seen,
-    settle,
-    talk,
-    transcript_in_window,
-)
-
-
-@pytest.fixture
-def view(qapp: QApplication, qtbot: QtBot) -> Iterator[TranscriptView]:
-    """A transcript in a window of its own, with a field before it and one after it."""
-    yield from transcript_in_window(qapp, qtbot)
-
+from helpers.window.transcript import WORDS, asked, check_stack, in_sight, place_on_screen, seen, settle, talk
 
 # Few widgets ----------------------------------------------------------------------------------------------------------
 
