@@ -8,51 +8,46 @@ import sqlite3
 from pathlib import Path
 
 from engine import Translatable
+from engine.host import filled
 
 
 class StoreError(Exception):
-    """Report any error of the store. `str()` of it is a sentence or two for a person. Attribute: path."""
+    """Report any error of the store. `str()` of it is a sentence or two for a person, `message` filled with `fields`.
 
-    def __init__(self, path: Path, message: str) -> None:
+    Attributes: path, reason (where the error has one).
+    """
+
+    reason: str = ""
+    version: int
+
+    def __init__(self, message: str, path: Path, **fields: object) -> None:
         self.path = path
-        super().__init__(message)
+        vars(self).update(fields)
+        super().__init__(filled(message, {"path": path} | fields))
 
 
 class StoreTooNew(StoreError):
-    """Report that a newer version of the program wrote the file. It was not changed. Attributes: version, known."""
+    """Report that a newer version of the program wrote the file. It was not changed."""
 
     def __init__(self, path: Path, version: int, known: int) -> None:
-        self.version = version
-        self.known = known
         super().__init__(
-            path,
-            Translatable(
-                "The chats in {path} were written by a newer version of Outrider (format {version}; this version "
-                "reads up to format {known}). Nothing was changed. Open them with the newer version.",
-                path=path,
-                version=version,
-                known=known,
-            ),
+            "The chats in {path} were written by a newer version of Outrider (format {version}; this version "
+            "reads up to format {known}). Nothing was changed. Open them with the newer version.",
+            path=path,
+            version=version,
+            known=known,
         )
 
 
 class StoreDamaged(StoreError):
-    """Report a file that is no store, or a damaged one. It was not changed. Attribute: reason.
+    """Report a file that is no store, or a damaged one. It was not changed."""
 
-    `message`: what a part of it that is damaged has to say, in place of the sentence about all of it.
-    """
-
-    def __init__(self, path: Path, reason: str, message: str | None = None) -> None:
-        self.reason = reason
+    def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
-            path,
-            message
-            or Translatable(
-                "The chats in {path} cannot be read: {reason}. Restore the file from a backup, or move it away "
-                "to start with an empty list.",
-                path=path,
-                reason=reason,
-            ),
+            "The chats in {path} cannot be read: {reason}. Restore the file from a backup, or move it away "
+            "to start with an empty list.",
+            path=path,
+            reason=reason,
         )
 
 
@@ -60,10 +55,8 @@ class TraceDamaged(StoreDamaged):
     """Report the record of a reply's tokens that is not as it was written. Its text is another matter."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(
-            path,
-            Translatable("the file is damaged"),
-            Translatable("The record of this reply’s tokens in {path} is damaged, so it cannot be shown.", path=path),
+        StoreError.__init__(
+            self, "The record of this reply’s tokens in {path} is damaged, so it cannot be shown.", path=path
         )
 
 
@@ -71,29 +64,22 @@ class SearchDamaged(StoreDamaged):
     """Report that the index of the search is damaged. It is made from the messages, and can be made again."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(
-            path,
-            Translatable("the file is damaged"),
-            Translatable(
-                "The search index of the chats in {path} is damaged. Outrider is building it again: repeat the search "
-                "in a moment.",
-                path=path,
-            ),
+        StoreError.__init__(
+            self,
+            "The search index of the chats in {path} is damaged. Outrider is building it again: repeat the search "
+            "in a moment.",
+            path=path,
         )
 
 
 class StoreNotOpen(StoreError):
-    """Report a folder or file that cannot be read, made or written. Attribute: reason."""
+    """Report a folder or file that cannot be read, made or written."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        self.reason = reason
         super().__init__(
-            path,
-            Translatable(
-                "Cannot open the chats in {path}: {reason}. Make the folder and the file writable.",
-                path=path,
-                reason=reason,
-            ),
+            "Cannot open the chats in {path}: {reason}. Make the folder and the file writable.",
+            path=path,
+            reason=reason,
         )
 
 
@@ -102,11 +88,7 @@ class NoRoomForStore(StoreError):
 
     def __init__(self, path: Path) -> None:
         super().__init__(
-            path,
-            Translatable(
-                "Cannot open the chats in {path}: the disk is full. Free some space and restart Outrider.",
-                path=path,
-            ),
+            "Cannot open the chats in {path}: the disk is full. Free some space and restart Outrider.", path=path
         )
 
 
@@ -115,11 +97,8 @@ class StoreInUse(StoreError):
 
     def __init__(self, path: Path) -> None:
         super().__init__(
-            path,
-            Translatable(
-                "Another program is using the chats in {path}. Close the other instance of Outrider and start again.",
-                path=path,
-            ),
+            "Another program is using the chats in {path}. Close the other instance of Outrider and start again.",
+            path=path,
         )
 
 
@@ -132,61 +111,53 @@ class DiskFull(NotSaved):
 
     def __init__(self, path: Path) -> None:
         super().__init__(
-            path,
-            Translatable(
-                "The disk that holds {parent} is full, so recent changes are not saved yet. Free some space: "
-                "Outrider then saves them automatically while it is open.",
-                parent=path.parent,
-            ),
+            "The disk that holds {parent} is full, so recent changes are not saved yet. Free some space: "
+            "Outrider then saves them automatically while it is open.",
+            path=path,
+            parent=path.parent,
         )
 
 
 class NotWritable(NotSaved):
-    """Report that writing failed for another reason. Attribute: reason."""
+    """Report that writing failed for another reason."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        self.reason = reason
         super().__init__(
-            path,
-            Translatable(
-                "Recent changes cannot be saved in {parent}: {reason}. Outrider tries again every few seconds "
-                "while it is open.",
-                parent=path.parent,
-                reason=reason,
-            ),
+            "Recent changes cannot be saved in {parent}: {reason}. Outrider tries again every few seconds "
+            "while it is open.",
+            path=path,
+            parent=path.parent,
+            reason=reason,
         )
 
 
 class StoreRestored(StoreError):
     """Report that the file was deleted or replaced while it was in use, and written again, with everything in it.
 
-    Attribute: aside (where what had taken its place is now; None: nothing had).
+    `aside`: where what had taken its place is now; None: nothing had.
     """
 
     def __init__(self, path: Path, aside: Path | None) -> None:
-        self.aside = aside
         if aside is None:
-            message = Translatable(
+            super().__init__(
                 "The file of the chats, {path}, was deleted while Outrider was running. Outrider has written it again; "
                 "nothing is lost.",
                 path=path,
             )
         else:
-            message = Translatable(
+            super().__init__(
                 "The file of the chats, {path}, was replaced while Outrider was running. Outrider has written it "
                 "again; what had replaced it is now in {aside}.",
                 path=path,
                 aside=aside,
             )
-        super().__init__(path, message)
 
 
 class ChangeRefused(StoreError):
-    """Report a change that the store left out as senseless: a mistake of the program. Attribute: reason."""
+    """Report a change that the store left out as senseless: a mistake of the program."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        self.reason = reason
-        super().__init__(path, Translatable("A change could not be saved: {reason}.", reason=reason))
+        super().__init__("A change could not be saved: {reason}.", path=path, reason=reason)
 
 
 UNREADABLE = (sqlite3.Error, UnicodeDecodeError, MemoryError)
