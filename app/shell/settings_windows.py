@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QCoreApplication, QObject
+from PySide6.QtCore import QObject
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QFileDialog, QMenu
 
@@ -30,6 +30,7 @@ from app.state.settings.presets import (
     prompts,
     with_recommended,
 )
+from app.system.translation import tr
 from engine import EngineError, Permission
 from engine.host import ServerConfig, write_whole
 
@@ -142,7 +143,7 @@ class SettingsWindows(QObject):
         self._change(bar, lambda: bar.saved.save(item))
 
     def _delete(self, bar: SavedItemsBar, name: str) -> None:
-        self._undo.begin(QCoreApplication.translate("Settings", "deleting {name}").format(name=name))
+        self._undo.begin(tr("Settings", "deleting {name}").format(name=name))
         self._change(bar, lambda: bar.saved.delete(name))
         self._note_replaced()
 
@@ -180,7 +181,7 @@ class SettingsWindows(QObject):
     def _import(self, bar: SavedItemsBar) -> None:
         from app.views.window.file_dialogs import ask_what_to_open  # noqa: PLC0415 - not before it is asked for
 
-        path = ask_what_to_open(bar.window(), self._program.settings, QCoreApplication.translate("Settings", "Import"))
+        path = ask_what_to_open(bar.window(), self._program.settings, tr("Settings", "Import"))
         if path is not None:
             self.import_(bar, path)
 
@@ -194,7 +195,7 @@ class SettingsWindows(QObject):
         except PresetsRefused as refused:
             bar.say(refusal_words(refused, path.name), wrong=True)
         except OSError as error:
-            words = QCoreApplication.translate("Settings", "Cannot read {name}: {reason}.")
+            words = tr("Settings", "Cannot read {name}: {reason}.")
             bar.say(words.format(name=path.name, reason=error.strerror), wrong=True)
         else:
             self._keep(bar.saved)
@@ -205,7 +206,7 @@ class SettingsWindows(QObject):
 
         is_presets = self.dialog is not None and bar is self.dialog.generation.presets
         name = "outrider presets.json" if is_presets else "outrider prompts.json"
-        title = QCoreApplication.translate("Settings", "Export")
+        title = tr("Settings", "Export")
         path = ask_where_to_put(bar.window(), self._program.settings, title, name)
         if path is not None:
             self.export(bar, path)
@@ -215,10 +216,10 @@ class SettingsWindows(QObject):
         try:
             write_whole(path, bar.saved.export().encode())
         except OSError as error:
-            words = QCoreApplication.translate("Settings", "Cannot write {name}: {reason}. Choose another folder.")
+            words = tr("Settings", "Cannot write {name}: {reason}. Choose another folder.")
             bar.say(words.format(name=path.name, reason=error.strerror), wrong=True)
         else:
-            words = QCoreApplication.translate("Settings", "Exported to {path}.")
+            words = tr("Settings", "Exported to {path}.")
             bar.say(words.format(path=path))
 
 
@@ -346,7 +347,7 @@ class ToolsControl(QObject):
                 page.say(self._desk.problem, wrong=True)
 
     def _ask_for_folder(self) -> None:
-        words = QCoreApplication.translate("Tools", "A folder whose files may be read")
+        words = tr("Tools", "A folder whose files may be read")
         page = self._page
         folder = "" if page is None else QFileDialog.getExistingDirectory(page.window(), words, str(Path.home()))
         if folder and page is not None:
@@ -363,7 +364,7 @@ class ToolsControl(QObject):
                 command, *rest = shlex.split(where)
                 config = ServerConfig(name or Path(command).stem[:64], command, tuple(rest))
         except ValueError:  # A quotation mark that is not closed.
-            page.say(QCoreApplication.translate("Tools", "Check the quotation marks in the command."), wrong=True)
+            page.say(tr("Tools", "Check the quotation marks in the command."), wrong=True)
         except EngineError as error:
             page.say(describe(error).text, wrong=True)
         else:
@@ -384,7 +385,7 @@ class ToolsControl(QObject):
         if self._page is None or not self._page.isVisible():
             return
         if not found:
-            self._say(QCoreApplication.translate("Tools", "No other program with tool servers was found."))
+            self._say(tr("Tools", "No other program with tool servers was found."))
             return
         menu = QMenu(self._page)
         for each in found:
@@ -396,7 +397,7 @@ class ToolsControl(QObject):
         menu.popup(QCursor.pos())
 
     def _tell_added(self, names: tuple[str, ...]) -> None:
-        words = QCoreApplication.translate("Tools", "Added, and not started: {names}. Tick those that you want.")
+        words = tr("Tools", "Added, and not started: {names}. Tick those that you want.")
         self._say(words.format(names=", ".join(names)))
 
     def _say(self, words: str, *, wrong: bool = False) -> None:

@@ -35,6 +35,8 @@ FALLBACK = "en"
 _OURS = "outrider"
 _ENGINE = "engine"
 _TOO_LARGE = 2**63
+tr = QCoreApplication.translate
+"""Translate a text in a context, where there is no object whose `tr` does."""
 
 
 def install(app: QCoreApplication, language: str = "") -> str:

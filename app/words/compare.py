@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication
-
 from app.state.compare.compare import (
     AUTO,
     PLAIN,
@@ -18,7 +16,7 @@ from app.state.compare.compare import (
     outcome,
 )
 from app.state.compare.race import Race
-from app.system.translation import number
+from app.system.translation import number, tr
 from app.words.figures import SEPARATOR, UNKNOWN, accepted, percent, speed, times
 
 if TYPE_CHECKING:
@@ -28,54 +26,50 @@ if TYPE_CHECKING:
 def duration(seconds: float) -> str:
     """Return the approximate duration: 40 s, 3 min."""
     if seconds < 90:
-        return QCoreApplication.translate("Proof", "{count} s").format(count=max(round(seconds), 1))
-    return QCoreApplication.translate("Proof", "{count} min").format(count=round(seconds / 60))
+        return tr("Proof", "{count} s").format(count=max(round(seconds), 1))
+    return tr("Proof", "{count} min").format(count=round(seconds / 60))
 
 
 def pair_words(pair: ComparedModels, kind: CompareKind) -> str:
     """Name the models to be measured: target demo-target · draft demo-draft · lookahead auto."""
     if not pair.target:
-        return QCoreApplication.translate("Proof", "No target is chosen.")
-    parts = [QCoreApplication.translate("Proof", "Target {name}").format(name=pair.target)]
+        return tr("Proof", "No target is chosen.")
+    parts = [tr("Proof", "Target {name}").format(name=pair.target)]
     if pair.draft:
-        parts.append(QCoreApplication.translate("Proof", "draft {name}").format(name=pair.draft))
+        parts.append(tr("Proof", "draft {name}").format(name=pair.draft))
     else:
-        parts.append(QCoreApplication.translate("Proof", "no draft"))
+        parts.append(tr("Proof", "no draft"))
     if kind == "compare" and pair.server:
-        parts.insert(0, QCoreApplication.translate("Proof", "Server {name}").format(name=pair.server))
+        parts.insert(0, tr("Proof", "Server {name}").format(name=pair.server))
     if kind == "compare":
         compared = AUTO if pair.lookahead == 0 or not pair.draft else pair.lookahead
-        auto = QCoreApplication.translate("Proof", "auto")
-        parts.append(
-            QCoreApplication.translate("Proof", "lookahead {lookahead}").format(
-                lookahead=auto if compared == AUTO else compared
-            )
-        )
+        auto = tr("Proof", "auto")
+        parts.append(tr("Proof", "lookahead {lookahead}").format(lookahead=auto if compared == AUTO else compared))
     return SEPARATOR.join(parts)
 
 
 def way_words(name: str) -> str:
     """Name a mode of decoding: Plain; Speculative, lookahead 4."""
     if name == PLAIN:
-        return QCoreApplication.translate("Proof", "Plain")
+        return tr("Proof", "Plain")
     if name == SERVER:
-        return QCoreApplication.translate("Proof", "Server")
+        return tr("Proof", "Server")
     if name == AUTO:
-        return QCoreApplication.translate("Proof", "Speculative, auto")
-    return QCoreApplication.translate("Proof", "Speculative, lookahead {k}").format(k=name)
+        return tr("Proof", "Speculative, auto")
+    return tr("Proof", "Speculative, lookahead {k}").format(k=name)
 
 
 def progress_words(run: CompareRun) -> str:
     """Describe the progress; empty if there is nothing to say."""
     patterns = {
-        "waiting": QCoreApplication.translate("Proof", "Waiting for the current task to finish"),
-        "asking": QCoreApplication.translate("Proof", "Confirm in the main window that the models may be loaded"),
-        "loading": QCoreApplication.translate("Proof", "Loading the models"),
-        "racing": QCoreApplication.translate("Proof", "Racing: plain first, then speculative, each alone"),
-        "calibrating": QCoreApplication.translate("Proof", "Measuring this pair (only once)"),
-        "warming up": QCoreApplication.translate("Proof", "Warming up"),
-        "measuring": QCoreApplication.translate("Proof", "Measuring"),
-        "comparing": QCoreApplication.translate("Proof", "Comparing the outputs"),
+        "waiting": tr("Proof", "Waiting for the current task to finish"),
+        "asking": tr("Proof", "Confirm in the main window that the models may be loaded"),
+        "loading": tr("Proof", "Loading the models"),
+        "racing": tr("Proof", "Racing: plain first, then speculative, each alone"),
+        "calibrating": tr("Proof", "Measuring this pair (only once)"),
+        "warming up": tr("Proof", "Warming up"),
+        "measuring": tr("Proof", "Measuring"),
+        "comparing": tr("Proof", "Comparing the outputs"),
     }
     word = patterns.get(run.status, "")
     if run.status in ("warming up", "measuring"):
@@ -83,13 +77,13 @@ def progress_words(run: CompareRun) -> str:
             word += SEPARATOR + percent(run.fraction)
         if run.seconds_left is not None:
             left = duration(run.seconds_left)
-            word += SEPARATOR + QCoreApplication.translate("Proof", "about {time} left").format(time=left)
+            word += SEPARATOR + tr("Proof", "about {time} left").format(time=left)
     return word
 
 
 def clock_words(seconds: float) -> str:
     """Return the clock of a race: 2.74 s."""
-    return QCoreApplication.translate("Proof", "{seconds} s").format(seconds=number(seconds, 2))
+    return tr("Proof", "{seconds} s").format(seconds=number(seconds, 2))
 
 
 def race_words(race: Race, *, sampled: bool) -> str:
@@ -100,14 +94,14 @@ def race_words(race: Race, *, sampled: bool) -> str:
     if race.speedup is None:
         return ""
     if race.identical:
-        same = QCoreApplication.translate("Proof", "identical")
+        same = tr("Proof", "identical")
     elif sampled:
-        same = QCoreApplication.translate("Proof", "sampled, so the texts differ")
+        same = tr("Proof", "sampled, so the texts differ")
     else:
-        same = QCoreApplication.translate("Proof", "the texts differ, see below")
+        same = tr("Proof", "the texts differ, see below")
     if not race.identical:
         both = (speed(lane.speed) for lane in race.lanes)
-        same += SEPARATOR + QCoreApplication.translate("Proof", "by speed: {plain} and {other}").format(
+        same += SEPARATOR + tr("Proof", "by speed: {plain} and {other}").format(
             **dict(zip(("plain", "other"), both, strict=True))
         )
     return same + SEPARATOR + times(race.speedup)
@@ -119,14 +113,14 @@ def ended_words(run: CompareRun) -> str:
     if run.status not in ("done", "cancelled"):
         return ""
     if report is None or not any(way.replies for way in report.ways):
-        return QCoreApplication.translate("Proof", "Cancelled before anything was measured.")
-    size = QCoreApplication.translate("Proof", "{turns} runs of up to {tokens} tokens, prompt of {prompt} tokens")
+        return tr("Proof", "Cancelled before anything was measured.")
+    size = tr("Proof", "{turns} runs of up to {tokens} tokens, prompt of {prompt} tokens")
     if report.repeats == 1:
-        size = QCoreApplication.translate("Proof", "one run of up to {tokens} tokens, prompt of {prompt} tokens")
+        size = tr("Proof", "one run of up to {tokens} tokens, prompt of {prompt} tokens")
     words = size.format(turns=report.repeats, tokens=report.max_tokens, prompt=number(report.prompt_tokens))
     if run.status == "cancelled":
-        return QCoreApplication.translate("Proof", "Cancelled. Partial figures from {size}.").format(size=words)
-    return QCoreApplication.translate("Proof", "Medians of {size}.").format(size=words)
+        return tr("Proof", "Cancelled. Partial figures from {size}.").format(size=words)
+    return tr("Proof", "Medians of {size}.").format(size=words)
 
 
 def between(values: Spread | None) -> str:
@@ -134,7 +128,7 @@ def between(values: Spread | None) -> str:
     if values is None:
         return ""
     digits = 1 if values.high < 10 else 0
-    return QCoreApplication.translate("Proof", "half of the runs: {low}–{high}").format(
+    return tr("Proof", "half of the runs: {low}–{high}").format(
         low=number(values.low, digits), high=number(values.high, digits)
     )
 
@@ -152,14 +146,14 @@ def speedup_words(way: WayFigures | None) -> str:
 def outcome_words(way: WayFigures | None) -> str:
     """Describe the speedup, with the spread."""
     if way is None or way.speedup is None:
-        return QCoreApplication.translate("Proof", "speedup")
+        return tr("Proof", "speedup")
     words = {
-        "faster": QCoreApplication.translate("Proof", "the speed of plain decoding"),
-        "slower": QCoreApplication.translate("Proof", "the speed of plain decoding"),
-        "level": QCoreApplication.translate("Proof", "no measurable difference from plain decoding"),
-        "unknown": QCoreApplication.translate("Proof", "too few runs to tell"),
+        "faster": tr("Proof", "the speed of plain decoding"),
+        "slower": tr("Proof", "the speed of plain decoding"),
+        "level": tr("Proof", "no measurable difference from plain decoding"),
+        "unknown": tr("Proof", "too few runs to tell"),
     }[outcome(way)]
-    spread = QCoreApplication.translate("Proof", "half of the runs: {low}–{high}").format(
+    spread = tr("Proof", "half of the runs: {low}–{high}").format(
         low=number(way.speedup.low, 2), high=number(way.speedup.high, 2)
     )
     return words + SEPARATOR + spread
@@ -171,10 +165,10 @@ def rounds_words(way: WayFigures | None) -> str:
         return ""
     parts = [accepted(way.acceptance_rate)]
     if way.mean_length is not None:
-        pattern = QCoreApplication.translate("Proof", "{length} tokens per round")
+        pattern = tr("Proof", "{length} tokens per round")
         parts.append(pattern.format(length=number(way.mean_length, 1)))
     if way.name == AUTO and way.average_lookahead is not None:
-        pattern = QCoreApplication.translate("Proof", "lookahead {k} on average")
+        pattern = tr("Proof", "lookahead {k} on average")
         parts.append(pattern.format(k=number(way.average_lookahead, 1)))
     return SEPARATOR.join(parts)
 
@@ -182,19 +176,17 @@ def rounds_words(way: WayFigures | None) -> str:
 def verdict_words(found: OutputEquality) -> str:
     """Describe the equality of the outputs."""
     patterns = {
-        "identical": QCoreApplication.translate("Proof", "✓ identical, {alike} of {tokens} tokens"),
-        "tie": QCoreApplication.translate(
+        "identical": tr("Proof", "✓ identical, {alike} of {tokens} tokens"),
+        "tie": tr(
             "Proof", "✓ identical up to a tie after {alike} of {tokens} tokens: the two best logits differ by {gap}"
         ),
-        "different": QCoreApplication.translate(
-            "Proof", "✗ DIFFERENT after {alike} of {tokens} tokens. This is a bug: please report it."
-        ),
-        "unexamined": QCoreApplication.translate(
+        "different": tr("Proof", "✗ DIFFERENT after {alike} of {tokens} tokens. This is a bug: please report it."),
+        "unexamined": tr(
             "Proof",
             "The outputs differ after {alike} of {tokens} tokens; the measurement was cancelled before "
             "the cause was examined.",
         ),
-        "drawn": QCoreApplication.translate("Proof", "✓ same distribution"),
+        "drawn": tr("Proof", "✓ same distribution"),
         "none": "",
     }
     gap = "" if found.gap is None else f"{found.gap:.1g}"
@@ -204,14 +196,14 @@ def verdict_words(found: OutputEquality) -> str:
 def verdict_help(found: OutputEquality) -> str:
     """Explain the verdict if it needs an explanation."""
     if found.kind == "drawn":
-        return QCoreApplication.translate(
+        return tr(
             "Proof",
             "Tokens are sampled here, so two replies differ, just as two plain replies do. Either way each token "
             "follows the target's own distribution: a proposed token is kept with probability min(1, target / "
             "draft); otherwise a token is sampled from what remains of the target's distribution.",
         )
     if found.kind == "tie":
-        return QCoreApplication.translate(
+        return tr(
             "Proof",
             "Batches of different sizes round the last bits differently, so where two tokens are almost equally "
             "likely, either may be chosen. Both outputs are the target's own.",
@@ -224,21 +216,19 @@ def doubts_words(report: WaysReport | None) -> str:
     lines = []
     for doubt in doubts(report) if report is not None else ():
         if report is not None and doubt == "busy":
-            pattern = QCoreApplication.translate("Proof", "Other programs used {share} of the processors meanwhile.")
+            pattern = tr("Proof", "Other programs used {share} of the processors meanwhile.")
             lines.append(pattern.format(share=percent(report.other_programs)))
         elif report is not None and doubt == "unsteady":
-            pattern = QCoreApplication.translate("Proof", "Plain decoding itself varied by {share} between runs.")
+            pattern = tr("Proof", "Plain decoding itself varied by {share} between runs.")
             lines.append(pattern.format(share=percent(report.unsteady)))
         else:
-            lines.append(QCoreApplication.translate("Proof", "Fewer than three runs give only a first impression."))
+            lines.append(tr("Proof", "Fewer than three runs give only a first impression."))
     return " ".join(lines)
 
 
 def use_words(lookahead: int | None) -> str:
     """Return the words of the button that sets the picker."""
-    return QCoreApplication.translate("Proof", "Use lookahead {k}").format(
-        k=UNKNOWN if lookahead is None else lookahead
-    )
+    return tr("Proof", "Use lookahead {k}").format(k=UNKNOWN if lookahead is None else lookahead)
 
 
 def best_words(lookahead: int | None, others: list[int]) -> str:
@@ -247,10 +237,10 @@ def best_words(lookahead: int | None, others: list[int]) -> str:
         return ""
     name = str(lookahead)
     if lookahead == 0:
-        name = QCoreApplication.translate("Proof", "0 (plain decoding)")
+        name = tr("Proof", "0 (plain decoding)")
     if not others:
-        return QCoreApplication.translate("Proof", "Fastest lookahead: {name}").format(name=name)
-    pattern = QCoreApplication.translate(
+        return tr("Proof", "Fastest lookahead: {name}").format(name=name)
+    pattern = tr(
         "Proof", "Lookahead {name} has the highest median speedup, but its lead over {others} is within the spread"
     )
     return pattern.format(name=name, others=_ranges(sorted(others)))

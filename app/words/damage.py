@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication
-
 from app.state.conversations.conversation import Conversation, StoredMessage
+from app.system.translation import tr
 
 _NAMED = 5
 _BEGINNING = 40
@@ -12,9 +11,7 @@ _BEGINNING = 40
 
 def damage_note() -> str:
     """Return the note beside a damaged message."""
-    return QCoreApplication.translate(
-        "Damage", "This message was damaged on the disk and may not read as it was written."
-    )
+    return tr("Damage", "This message was damaged on the disk and may not read as it was written.")
 
 
 def damage_words(conversation: Conversation) -> str:
@@ -24,13 +21,13 @@ def damage_words(conversation: Conversation) -> str:
         return ""
     parts = []
     if "title" in conversation.damaged:
-        parts.append(QCoreApplication.translate("Damage", "its title"))
+        parts.append(tr("Damage", "its title"))
     if "settings" in conversation.damaged:
-        parts.append(QCoreApplication.translate("Damage", "its settings"))
+        parts.append(tr("Damage", "its settings"))
     parts += [_named(conversation, message) for message in damaged[:_NAMED]]
     if len(damaged) > _NAMED:
-        parts.append(QCoreApplication.translate("Damage", "%Ln more messages", None, len(damaged) - _NAMED))
-    text = QCoreApplication.translate(
+        parts.append(tr("Damage", "%Ln more messages", None, len(damaged) - _NAMED))
+    text = tr(
         "Damage",
         "Parts of the chat “{title}” were damaged on the disk and may not read as they were written: {parts}. "
         "Everything else in it is unharmed.",
@@ -42,8 +39,6 @@ def _named(conversation: Conversation, message: StoredMessage) -> str:
     place = len(conversation.above(message.id))
     text = " ".join(message.text[: 4 * _BEGINNING].split())
     if not text:
-        return QCoreApplication.translate("Damage", "message {place}, which is lost").format(place=place)
+        return tr("Damage", "message {place}, which is lost").format(place=place)
     beginning = text if len(text) <= _BEGINNING else f"{text[:_BEGINNING].rstrip()}…"
-    return QCoreApplication.translate("Damage", "message {place} (“{beginning}”)").format(
-        place=place, beginning=beginning
-    )
+    return tr("Damage", "message {place} (“{beginning}”)").format(place=place, beginning=beginning)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import QCoreApplication
-
 from app.state.chat.attachments import Attachment
 from app.state.chat.citations import CitedPart
-from app.system.translation import number, say
+from app.system.translation import number, say, tr
 from app.words.figures import SEPARATOR, tokens
 
 _PLACE = re.compile(r"(page|slide|sheet|chapter|message|file)(?: (.*))?$", re.DOTALL)
@@ -18,11 +16,11 @@ def file_words(file: Attachment) -> str:
     """Describe a file of a question: its pages, its tokens; "" where neither is known."""
     said = []
     if file.held is not None and file.held.document.pages > 1:
-        said.append(QCoreApplication.translate("Documents", "%n page(s)", "", file.held.document.pages))
+        said.append(tr("Documents", "%n page(s)", "", file.held.document.pages))
     if file.tokens is not None and (file.held is None or file.held.ready.may_be_whole):
         said.append(tokens(file.tokens))
     elif file.held is not None and not file.held.ready.may_be_whole:
-        said.append(QCoreApplication.translate("Documents", "the parts that fit"))
+        said.append(tr("Documents", "the parts that fit"))
     return SEPARATOR.join(said)
 
 
@@ -38,12 +36,12 @@ def place_words(place: str) -> str:
     if found is None:
         return place
     patterns = {
-        "page": QCoreApplication.translate("Documents", "page {at}"),
-        "slide": QCoreApplication.translate("Documents", "slide {at}"),
-        "sheet": QCoreApplication.translate("Documents", "sheet {at}"),
-        "chapter": QCoreApplication.translate("Documents", "chapter {at}"),
-        "message": QCoreApplication.translate("Documents", "message"),
-        "file": QCoreApplication.translate("Documents", "file {at}"),
+        "page": tr("Documents", "page {at}"),
+        "slide": tr("Documents", "slide {at}"),
+        "sheet": tr("Documents", "sheet {at}"),
+        "chapter": tr("Documents", "chapter {at}"),
+        "message": tr("Documents", "message"),
+        "file": tr("Documents", "file {at}"),
     }
     at = found[2] or ""
     return patterns[found[1]].format(at=number(int(at)) if at.isdecimal() and len(at) < 7 else at).strip()
@@ -56,14 +54,14 @@ def source_words(source: CitedPart) -> str:
 
 def repeated_words() -> str:
     """Describe a stretch of a reply that repeats a document."""
-    return QCoreApplication.translate("Documents", "word for word in the document")
+    return tr("Documents", "word for word in the document")
 
 
 def reader_title(name: str, place: str, pages: int) -> str:
     """Return the title of a document that is shown at a place."""
     where = place_words(place)
     if place.startswith("page ") and pages > 1:
-        where = QCoreApplication.translate("Documents", "{place} of {pages}").format(place=where, pages=number(pages))
+        where = tr("Documents", "{place} of {pages}").format(place=where, pages=number(pages))
     return SEPARATOR.join(filter(None, (name, where)))
 
 
@@ -76,8 +74,8 @@ def part_words(source: CitedPart, score: float | None) -> str:
 def given_words(name: str, chosen: list[str], parts: int) -> str:
     """Explain the choice of a document's parts for a model. `chosen`: the parts that fit; none: it reads all of it."""
     if not chosen:
-        return QCoreApplication.translate("Documents", "All of {name} is read: it is short.").format(name=name)
-    text = QCoreApplication.translate(
+        return tr("Documents", "All of {name} is read: it is short.").format(name=name)
+    text = tr(
         "Documents",
         "Of {name} ({count} parts) these are read, as they fit the question best or stand beside those that do. "
         "In brackets: how well the words fit (BM25). {parts}",
@@ -87,4 +85,4 @@ def given_words(name: str, chosen: list[str], parts: int) -> str:
 
 def parts_words(count: int) -> str:
     """Return a number of parts: 6 parts."""
-    return QCoreApplication.translate("Documents", "%n part(s)", "", count)
+    return tr("Documents", "%n part(s)", "", count)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication
-
 from app.state.chat.activity import Activity
 from app.state.chat.transcript import Exchange
 from app.state.speculation.lookahead import LookaheadNote
-from app.system.translation import number
+from app.system.translation import number, tr
 
 SEPARATOR = " · "
 _FEW = 0.05
@@ -17,42 +15,42 @@ UNKNOWN = "–"
 
 def named(name: str, value: str) -> str:
     """Return a figure with its name, for screen readers: Rounds: 41."""
-    return QCoreApplication.translate("Figures", "{name}: {value}").format(name=name, value=value)
+    return tr("Figures", "{name}: {value}").format(name=name, value=value)
 
 
 def tokens(count: int) -> str:
     """Return a number of tokens: 128 tokens."""
-    return QCoreApplication.translate("Figures", "%Ln tokens", None, count)
+    return tr("Figures", "%Ln tokens", None, count)
 
 
 def lines(count: int) -> str:
     """Return a number of lines: 12 lines."""
-    return QCoreApplication.translate("Figures", "%Ln lines", None, count)
+    return tr("Figures", "%Ln lines", None, count)
 
 
 def duration(seconds: float) -> str:
     """Format a duration: 0.4 s, 12 s, 3 min 20 s."""
     if seconds < 0.05:
-        return QCoreApplication.translate("Figures", "under {seconds} s").format(seconds=number(0.1, 1))
+        return tr("Figures", "under {seconds} s").format(seconds=number(0.1, 1))
     if seconds < 9.95:
-        return QCoreApplication.translate("Figures", "{seconds} s").format(seconds=number(seconds, 1))
+        return tr("Figures", "{seconds} s").format(seconds=number(seconds, 1))
     minutes, rest = divmod(round(seconds), 60)
     if minutes == 0:
-        return QCoreApplication.translate("Figures", "{seconds} s").format(seconds=rest)
-    return QCoreApplication.translate("Figures", "{minutes} min {seconds} s").format(minutes=minutes, seconds=rest)
+        return tr("Figures", "{seconds} s").format(seconds=rest)
+    return tr("Figures", "{minutes} min {seconds} s").format(minutes=minutes, seconds=rest)
 
 
 def times(speedup: float) -> str:
     """Return a speedup: 1.6×."""
-    return QCoreApplication.translate("Figures", "{speedup}×").format(speedup=number(speedup, 1))
+    return tr("Figures", "{speedup}×").format(speedup=number(speedup, 1))
 
 
 def speed(tokens_per_second: float | None) -> str:
     """Return a speed: 41 tok/s."""
     if tokens_per_second is None:
-        return QCoreApplication.translate("Figures", "{speed} tok/s").format(speed=UNKNOWN)
+        return tr("Figures", "{speed} tok/s").format(speed=UNKNOWN)
     figure = number(tokens_per_second, 1 if tokens_per_second < 10 else 0)
-    return QCoreApplication.translate("Figures", "{speed} tok/s").format(speed=figure)
+    return tr("Figures", "{speed} tok/s").format(speed=figure)
 
 
 def percent(rate: float | None) -> str:
@@ -64,25 +62,25 @@ def percent(rate: float | None) -> str:
 
 def accepted(rate: float | None) -> str:
     """Return an acceptance rate 0..1: 72 % accepted."""
-    return QCoreApplication.translate("Figures", "{rate} accepted").format(rate=percent(rate))
+    return tr("Figures", "{rate} accepted").format(rate=percent(rate))
 
 
 def lookahead_words(note: LookaheadNote) -> str:
     """Describe the lookahead and its reason: 3 ahead · about 1.4× faster expected."""
     patterns = {
-        "ready": QCoreApplication.translate("Lookahead", "auto · chosen by measurement"),
-        "drafting": QCoreApplication.translate("Lookahead", "{k} ahead · about {speedup}× faster expected"),
-        "trying": QCoreApplication.translate("Lookahead", "{k} ahead · testing whether it pays"),
-        "plain": QCoreApplication.translate("Lookahead", "plain · this draft does not pay here"),
-        "fixed": QCoreApplication.translate("Lookahead", "{k} ahead · fixed"),
-        "off": QCoreApplication.translate("Lookahead", "plain · the lookahead is 0"),
-        "server": QCoreApplication.translate("Lookahead", "chosen by the server"),
+        "ready": tr("Lookahead", "auto · chosen by measurement"),
+        "drafting": tr("Lookahead", "{k} ahead · about {speedup}× faster expected"),
+        "trying": tr("Lookahead", "{k} ahead · testing whether it pays"),
+        "plain": tr("Lookahead", "plain · this draft does not pay here"),
+        "fixed": tr("Lookahead", "{k} ahead · fixed"),
+        "off": tr("Lookahead", "plain · the lookahead is 0"),
+        "server": tr("Lookahead", "chosen by the server"),
     }
     if not note.has_draft:
-        patterns["off"] = QCoreApplication.translate("Lookahead", "plain · no draft is chosen")
+        patterns["off"] = tr("Lookahead", "plain · no draft is chosen")
         if note.automatic and note.lookahead:
-            patterns["off"] = QCoreApplication.translate("Lookahead", "plain · no draft fits")
-        patterns["plain"] = QCoreApplication.translate("Lookahead", "plain · the text repeats too little")
+            patterns["off"] = tr("Lookahead", "plain · no draft fits")
+        patterns["plain"] = tr("Lookahead", "plain · the text repeats too little")
     speedup = UNKNOWN if note.speedup is None else number(note.speedup, 1)
     return patterns[note.kind].format(k=note.lookahead, speedup=speedup)
 
@@ -90,13 +88,13 @@ def lookahead_words(note: LookaheadNote) -> str:
 def lookahead_source(note: LookaheadNote) -> str:
     """Return the title of the line, with where the proposals come from if that is not the draft."""
     if note.from_text:
-        return QCoreApplication.translate("Lookahead", "Lookahead, from the text so far")
-    return QCoreApplication.translate("Lookahead", "Lookahead")
+        return tr("Lookahead", "Lookahead, from the text so far")
+    return tr("Lookahead", "Lookahead")
 
 
 def without_oldest(count: int) -> str:
     """Count the messages that were not sent to the model: without the oldest 2 messages."""
-    return QCoreApplication.translate("Figures", "without the oldest %Ln messages", None, count)
+    return tr("Figures", "without the oldest %Ln messages", None, count)
 
 
 def summary(exchange: Exchange) -> str:
@@ -122,39 +120,39 @@ def summary(exchange: Exchange) -> str:
 
 def _endings(exchange: Exchange) -> list[str]:
     if exchange.status == "cancelled":
-        words = [QCoreApplication.translate("Figures", "cancelled")]
+        words = [tr("Figures", "cancelled")]
         if not (exchange.reply or exchange.shown):
-            words.append(QCoreApplication.translate("Figures", "not answered"))
+            words.append(tr("Figures", "not answered"))
         return words
     if exchange.status == "interrupted":
-        return [QCoreApplication.translate("Figures", "Outrider ended before this reply was complete.")]
+        return [tr("Figures", "Outrider ended before this reply was complete.")]
     if exchange.finish_reason == "length":
-        return [QCoreApplication.translate("Figures", "stopped at the token limit")]
+        return [tr("Figures", "stopped at the token limit")]
     if exchange.finish_reason == "context":
-        return [QCoreApplication.translate("Figures", "the context is full")]
+        return [tr("Figures", "the context is full")]
     if exchange.status == "done" and not (exchange.reply.strip() or exchange.reply_messages):
-        return [QCoreApplication.translate("Figures", "empty reply")]
+        return [tr("Figures", "empty reply")]
     return []
 
 
 def activity_word(activity: Activity) -> str:
     """Name the current activity for the progress bar; empty if no bar is needed."""
     patterns = {
-        "checking": QCoreApplication.translate("Activity", "Checking {subject}"),
-        "loading": QCoreApplication.translate("Activity", "Loading {subject}"),
-        "measuring": QCoreApplication.translate("Activity", "Measuring this pair (only once)…"),
-        "reading": QCoreApplication.translate("Activity", "Reading the prompt ({subject} tokens)"),
-        "scanning": QCoreApplication.translate("Activity", "Scanning {subject} for models"),
-        "proving": QCoreApplication.translate("Activity", "Waiting for the measurement to finish"),
-        "asking": QCoreApplication.translate("Activity", "Waiting for you to confirm loading {subject}"),
-        "asking-server": QCoreApplication.translate("Activity", "Waiting for {subject}"),
-        "importing": QCoreApplication.translate("Activity", "Importing {subject}"),
-        "exporting": QCoreApplication.translate("Activity", "Exporting {subject}"),
-        "queued": QCoreApplication.translate("Activity", "Waiting for the reply in another chat"),
+        "checking": tr("Activity", "Checking {subject}"),
+        "loading": tr("Activity", "Loading {subject}"),
+        "measuring": tr("Activity", "Measuring this pair (only once)…"),
+        "reading": tr("Activity", "Reading the prompt ({subject} tokens)"),
+        "scanning": tr("Activity", "Scanning {subject} for models"),
+        "proving": tr("Activity", "Waiting for the measurement to finish"),
+        "asking": tr("Activity", "Waiting for you to confirm loading {subject}"),
+        "asking-server": tr("Activity", "Waiting for {subject}"),
+        "importing": tr("Activity", "Importing {subject}"),
+        "exporting": tr("Activity", "Exporting {subject}"),
+        "queued": tr("Activity", "Waiting for the reply in another chat"),
     }
     if activity.target_there:
-        patterns["checking"] = QCoreApplication.translate("Activity", "The target is loaded. Checking {subject}")
-        patterns["loading"] = QCoreApplication.translate("Activity", "The target is loaded. Loading {subject}")
+        patterns["checking"] = tr("Activity", "The target is loaded. Checking {subject}")
+        patterns["loading"] = tr("Activity", "The target is loaded. Loading {subject}")
     word = patterns.get(activity.work, "").format(subject=activity.subject)
     if word and activity.fraction is not None:
         word += SEPARATOR + percent(activity.fraction)

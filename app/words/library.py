@@ -6,11 +6,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QCoreApplication
-
 from app.state.models.library import SIZES, LibraryRow, Subset
 from app.state.models.names import file_size, parameters, shown_name, size_of
-from app.system.translation import fill, say
+from app.system.translation import fill, say, tr
 from app.words.figures import SEPARATOR, UNKNOWN
 from app.words.get_models import became
 from engine import Translatable
@@ -30,25 +28,25 @@ def context_words(row: LibraryRow) -> str:
 def state_words(row: LibraryRow) -> str:
     """Describe the state of a model, with the reason if it cannot be used."""
     loaded = {
-        "target": QCoreApplication.translate("Library", "Loaded as target"),
-        "draft": QCoreApplication.translate("Library", "Loaded as draft"),
-        "both": QCoreApplication.translate("Library", "Loaded as target and draft"),
+        "target": tr("Library", "Loaded as target"),
+        "draft": tr("Library", "Loaded as draft"),
+        "both": tr("Library", "Loaded as target and draft"),
     }
     if row.loaded:
         return loaded[row.loaded]
     if row.state == "problem":
         return say(row.model.problem or "")
     if row.state == "away":
-        return QCoreApplication.translate("Library", "Its folder is not available")
+        return tr("Library", "Its folder is not available")
     if row.state == "large":
-        words = QCoreApplication.translate("Library", "Too large: needs {needed}, {free} free")
+        words = tr("Library", "Too large: needs {needed}, {free} free")
         return words.format(needed=say(file_size(row.needed)), free=say(file_size(row.free)))
     chosen = {
-        "target": QCoreApplication.translate("Library", "Target, not loaded yet"),
-        "draft": QCoreApplication.translate("Library", "Draft, not loaded yet"),
-        "both": QCoreApplication.translate("Library", "Target and draft, not loaded yet"),
+        "target": tr("Library", "Target, not loaded yet"),
+        "draft": tr("Library", "Draft, not loaded yet"),
+        "both": tr("Library", "Target and draft, not loaded yet"),
     }
-    return chosen[row.chosen] if row.chosen else QCoreApplication.translate("Library", "Ready")
+    return chosen[row.chosen] if row.chosen else tr("Library", "Ready")
 
 
 def facts(row: LibraryRow) -> str:
@@ -64,15 +62,15 @@ def fact_lines(row: LibraryRow) -> list[str]:
     figures = (both, row.model.quantisation, say(file_size(row.model.size_bytes)))
     parts = [row.model.architecture, SEPARATOR.join(part for part in figures if part)]
     if row.model.context_length:
-        words = QCoreApplication.translate("Library", "context {context}")
+        words = tr("Library", "context {context}")
         parts.append(words.format(context=context_words(row)))
     if row.model.turns == "plain text":
-        parts.append(QCoreApplication.translate("Library", "no chat template: it reads chats as plain text"))
+        parts.append(tr("Library", "no chat template: it reads chats as plain text"))
     elif row.model.turns not in ("", "template"):
-        words = QCoreApplication.translate("Library", "no chat template: chats are written as {format}")
+        words = tr("Library", "no chat template: chats are written as {format}")
         parts.append(words.format(format=row.model.turns))
     if row.needed:
-        words = QCoreApplication.translate("Library", "needs {needed} of memory")
+        words = tr("Library", "needs {needed} of memory")
         parts.append(words.format(needed=say(file_size(row.needed))))
     parts.append(became(row.measured))
     return [part for part in parts if part]
@@ -81,9 +79,9 @@ def fact_lines(row: LibraryRow) -> list[str]:
 def subset_words(subset: Subset) -> str:
     """Name a subset of the models."""
     return {
-        "": QCoreApplication.translate("Library", "All models"),
-        "favourites": QCoreApplication.translate("Library", "Favourites"),
-        "recent": QCoreApplication.translate("Library", "Recently used"),
+        "": tr("Library", "All models"),
+        "favourites": tr("Library", "Favourites"),
+        "recent": tr("Library", "Recently used"),
     }[subset]
 
 
@@ -91,18 +89,16 @@ def size_words(group: int) -> str:
     """Name a group of sizes (see LibraryRow.size): Up to 1 GB, 1 to 4 GB, Over 40 GB."""
     bounds = [size // 10**9 for size in SIZES]
     if group == 0:
-        return QCoreApplication.translate("Library", "Up to {most} GB").format(most=bounds[0])
+        return tr("Library", "Up to {most} GB").format(most=bounds[0])
     if group == len(bounds):
-        return QCoreApplication.translate("Library", "Over {least} GB").format(least=bounds[-1])
-    words = QCoreApplication.translate("Library", "{least} to {most} GB")
+        return tr("Library", "Over {least} GB").format(least=bounds[-1])
+    words = tr("Library", "{least} to {most} GB")
     return words.format(least=bounds[group - 1], most=bounds[group])
 
 
 def free_words(free: int) -> str:
     """Describe the free memory: 5.6 GB free."""
-    return (
-        QCoreApplication.translate("Library", "{free} of memory free").format(free=say(file_size(free))) if free else ""
-    )
+    return tr("Library", "{free} of memory free").format(free=say(file_size(free))) if free else ""
 
 
 def row_words(row: LibraryRow) -> str:
@@ -140,15 +136,13 @@ def _name_order(row: LibraryRow) -> str:
 def _state_cell(row: LibraryRow) -> str:
     """Return the state in a word; all of it stands beside the table."""
     if row.loaded:
-        return QCoreApplication.translate("Library", "Loaded")
+        return tr("Library", "Loaded")
     if row.state == "ok":
-        chosen, ready = QCoreApplication.translate("Library", "Chosen"), QCoreApplication.translate("Library", "Ready")
+        chosen, ready = tr("Library", "Chosen"), tr("Library", "Ready")
         return chosen if row.chosen else ready
-    return {
-        "large": QCoreApplication.translate("Library", "Too large"),
-        "away": QCoreApplication.translate("Library", "Away"),
-        "problem": QCoreApplication.translate("Library", "Unusable"),
-    }[row.state]
+    return {"large": tr("Library", "Too large"), "away": tr("Library", "Away"), "problem": tr("Library", "Unusable")}[
+        row.state
+    ]
 
 
 def _state_order(row: LibraryRow) -> float:

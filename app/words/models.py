@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication
-
 from app.state.models.names import file_size
 from app.state.models.selection import PickerLine
 from app.state.models.targets import ADD_SERVER
-from app.system.translation import fill, number, say
+from app.system.translation import fill, number, say, tr
 from app.words.figures import SEPARATOR, speed
 from engine import DRAFT_METHODS
 
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
 def worded(choice: PickerLine) -> PickerLine:
     """Return a line of a picker with its words: special lines are named, a shortage of memory is shown."""
-    tr = QCoreApplication.translate
     if choice.kind != "model":
         label, hint = _special_words(choice)
         return replace(choice, label=label, hint=hint)
@@ -48,7 +45,7 @@ def worded(choice: PickerLine) -> PickerLine:
 
 def figures_words(choice: PickerLine) -> str:
     """Describe a model by figures: 1.1 GB · context 8,192 · 24 tok/s, 32 with a draft."""
-    tr, (plain, drafted) = QCoreApplication.translate, choice.measured
+    plain, drafted = choice.measured
     parts = [say(file_size(choice.size))]
     if choice.context:
         parts.append(fill(tr("Models", "context {context:,}"), context=choice.context))
@@ -63,7 +60,6 @@ def figures_words(choice: PickerLine) -> str:
 
 def _special_words(choice: PickerLine) -> tuple[str, str]:
     """Return label and hint of a line that is no model."""
-    tr = QCoreApplication.translate
     if choice.kind == "automatic":
         return _automatic_words(choice)
     if choice.kind == "group":
@@ -84,7 +80,6 @@ def _special_words(choice: PickerLine) -> tuple[str, str]:
 
 
 def _automatic_words(choice: PickerLine) -> tuple[str, str]:
-    tr = QCoreApplication.translate
     label = tr("Models", "automatic")
     if choice.label:
         label = tr("Models", "automatic · {draft}").format(draft=say(choice.label))
@@ -99,7 +94,6 @@ def _automatic_words(choice: PickerLine) -> tuple[str, str]:
 
 def facts_words(model: ModelFacts) -> str:
     """Describe a loaded model's device and batch invariance in one line."""
-    tr = QCoreApplication.translate
     place = f"{model.name} · {model.device}"
     if model.batch_invariant is None:
         return place
@@ -113,20 +107,20 @@ def facts_words(model: ModelFacts) -> str:
 
 def shortage_words(needed: int, free: int) -> str:
     """Explain a shortage of memory: bytes needed and bytes free."""
-    text = QCoreApplication.translate("Models", "It needs about {needed} of memory; {free} are free.")
+    text = tr("Models", "It needs about {needed} of memory; {free} are free.")
     return text.format(needed=say(file_size(needed)), free=say(file_size(free)) or "0")
 
 
 def announcement(names: Sequence[str], needed: int, free: int) -> str:
     """Announce a load that needs more bytes than are free."""
     if len(names) == 2:
-        text = QCoreApplication.translate(
+        text = tr(
             "Models",
             "{target} and {draft} need about {needed} of memory, but only {free} are free. Loading them may slow "
             "down this computer or fail.",
         )
     else:
-        text = QCoreApplication.translate(
+        text = tr(
             "Models",
             "{target} needs about {needed} of memory, but only {free} are free. Loading it may slow down this "
             "computer or fail.",

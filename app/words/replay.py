@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QCoreApplication
-
 from app.state.replay.timeline import Pace, Replay
-from app.system.translation import number
+from app.system.translation import number, tr
 from app.words.figures import SEPARATOR, times
 
 _SIGNS = {"\n": "↵", "\t": "⇥"}
@@ -16,23 +14,23 @@ def round_words(replay: Replay, index: int) -> str:
     shown = replay.rounds[index]
     parts: list[str] = []
     if shown.guessed:
-        parts.append(QCoreApplication.translate("Replay", "draft guessed {count}").format(count=number(shown.guessed)))
+        parts.append(tr("Replay", "draft guessed {count}").format(count=number(shown.guessed)))
     if shown.guessed or shown.kept:
-        parts.append(QCoreApplication.translate("Replay", "{count} kept").format(count=number(shown.kept)))
+        parts.append(tr("Replay", "{count} kept").format(count=number(shown.kept)))
     if shown.ending is not None:
         word = "".join(_SIGNS.get(sign, sign) for sign in replay.texts[shown.end - 1].strip(" "))
-        wrote = QCoreApplication.translate("Replay", "target wrote “{word}”").format(word=word)
-        parts.append(wrote if word else QCoreApplication.translate("Replay", "target ended the reply"))
+        wrote = tr("Replay", "target wrote “{word}”").format(word=word)
+        parts.append(wrote if word else tr("Replay", "target ended the reply"))
     if shown.milliseconds is not None:
         parts.append(_time_words(shown.milliseconds, shown.end - shown.start, replay.plain_ms))
     return SEPARATOR.join(parts)
 
 
 def _time_words(milliseconds: float, tokens: int, plain_ms: float | None) -> str:
-    took = QCoreApplication.translate("Replay", "{time} ms for %Ln tokens", None, tokens).format(time=_ms(milliseconds))
+    took = tr("Replay", "{time} ms for %Ln tokens", None, tokens).format(time=_ms(milliseconds))
     if plain_ms is None:
         return took
-    plain = QCoreApplication.translate("Replay", "plain: {time} ms").format(time=_ms(plain_ms * tokens))
+    plain = tr("Replay", "plain: {time} ms").format(time=_ms(plain_ms * tokens))
     return f"{took}, {plain}"
 
 
@@ -42,13 +40,11 @@ def _ms(milliseconds: float) -> str:
 
 def place_words(index: int, count: int) -> str:
     """Describe the position of a replay: round 7 of 41."""
-    return QCoreApplication.translate("Replay", "round {number} of {count}").format(
-        number=number(index), count=number(count)
-    )
+    return tr("Replay", "round {number} of {count}").format(number=number(index), count=number(count))
 
 
 def pace_words(pace: Pace) -> str:
     """Name a pace: 0.25×, 1×, real time."""
     if pace == "real":
-        return QCoreApplication.translate("Replay", "real time")
+        return tr("Replay", "real time")
     return f"{number(pace, 2)}×" if pace < 1 else times(pace).replace(number(pace, 1), number(pace))

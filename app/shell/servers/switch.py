@@ -7,11 +7,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QCoreApplication, QLocale, QObject, QTimer
+from PySide6.QtCore import QLocale, QObject, QTimer
 
 from app.bridge.job import Job
 from app.control.problems import describe
 from app.shell.program import Program
+from app.system.translation import tr
 from engine import Cancelled, EngineError, Translatable, host
 from engine.host import write_whole
 
@@ -162,8 +163,8 @@ class ConnectControl(QObject):
             self._part.say(said, wrong=wrong)
 
     def _write(self) -> None:
-        words = QCoreApplication.translate("Connect", "Written to {path}.")
-        copied = QCoreApplication.translate("Connect", "Written to {path}. What was there is in {copy}.")
+        words = tr("Connect", "Written to {path}.")
+        copied = tr("Connect", "Written to {path}. What was there is in {copy}.")
         try:
             path, copy = self._chosen.write(self._place)
         except EngineError as error:
@@ -176,13 +177,13 @@ class ConnectControl(QObject):
         if self._test is not None:
             self._test.cancel()
         if not self._program.server.url:
-            self._show(QCoreApplication.translate("Connect", "Switch the server on first, above."), wrong=True)
+            self._show(tr("Connect", "Switch the server on first, above."), wrong=True)
             return
         job = self._test = self._program.controller.tools.bench.start(
             lambda cancel: host.ask_as_program(place, interface, cancel=cancel)
         )
         job.result.add_done_callback(lambda done: self._answered(job, done))
-        self._show(QCoreApplication.translate("Connect", "Asking {address}…").format(address=place.root))
+        self._show(tr("Connect", "Asking {address}…").format(address=place.root))
 
     def _answered(self, job: Job[RoundTrip], done: Future[RoundTrip]) -> None:
         error = done.exception()
@@ -193,7 +194,7 @@ class ConnectControl(QObject):
             self._show(describe(error).text, wrong=True)
             return
         answer = done.result()
-        words = QCoreApplication.translate("Connect", "{path}: {model} answered in {seconds} s: {text}")
+        words = tr("Connect", "{path}: {model} answered in {seconds} s: {text}")
         seconds = QLocale().toString(answer.seconds, "f", 1)
-        text = " ".join(answer.text.split()) or QCoreApplication.translate("Connect", "(nothing)")
+        text = " ".join(answer.text.split()) or tr("Connect", "(nothing)")
         self._show(words.format(path=answer.path, model=answer.model, seconds=seconds, text=text))

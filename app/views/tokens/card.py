@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from math import exp
 
-from PySide6.QtCore import QCoreApplication, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QGridLayout, QLabel, QWidget
 
 from app.state.chat.rounds import Guess
 from app.state.chat.trace import TOP, Alternative, TokenRecord
-from app.system.translation import number
+from app.system.translation import number, tr
 from app.views.widgets.boxes import in_column
 from app.views.widgets.theme import RADIUS, Theme, keep_fixed
 from app.words.figures import SEPARATOR, UNKNOWN
@@ -26,9 +26,9 @@ _SIGNS = {" ": "␣", "\n": "↵", "\t": "⇥", "\r": "\\r"}
 def token_words(token: int, text: str | None) -> str:
     """Return a token for the eye: spaces and line ends as signs, a control token by its number."""
     if text is None:
-        return QCoreApplication.translate("Tokens", "token {token}").format(token=token)
+        return tr("Tokens", "token {token}").format(token=token)
     if not text:
-        return QCoreApplication.translate("Tokens", "control token {token}").format(token=token)
+        return tr("Tokens", "control token {token}").format(token=token)
     if len(text) > _LONGEST:
         text = text[: _LONGEST - 1] + "…"
     return "".join(_SIGNS.get(character, character if character.isprintable() else "�") for character in text)
@@ -47,17 +47,17 @@ def probability_words(logprob: float | None) -> str:
 def origin_words(origin: Origin) -> str:
     """Return a token's origin in a few words."""
     return {
-        "accepted": QCoreApplication.translate("Tokens", "accepted from the draft"),
-        "correction": QCoreApplication.translate("Tokens", "correction by the target"),
-        "bonus": QCoreApplication.translate("Tokens", "bonus by the target"),
-        "plain": QCoreApplication.translate("Tokens", "plain: nothing was proposed"),
-        "forced": QCoreApplication.translate("Tokens", "forced: it ended the thought, or you chose it"),
+        "accepted": tr("Tokens", "accepted from the draft"),
+        "correction": tr("Tokens", "correction by the target"),
+        "bonus": tr("Tokens", "bonus by the target"),
+        "plain": tr("Tokens", "plain: nothing was proposed"),
+        "forced": tr("Tokens", "forced: it ended the thought, or you chose it"),
     }[origin]
 
 
 def whence(record: TokenRecord) -> str:
     """Return a token's origin: accepted from the draft · round 12."""
-    round_words = QCoreApplication.translate("Tokens", "round {number}").format(number=number(record.round))
+    round_words = tr("Tokens", "round {number}").format(number=number(record.round))
     return origin_words(record.origin) + SEPARATOR + round_words
 
 
@@ -67,20 +67,18 @@ def wanted_words(guess: Guess | None) -> str:
         return ""
     word = token_words(guess.token, guess.text)
     if guess.logprob is None:
-        return QCoreApplication.translate("Tokens", "draft wanted “{token}”").format(token=word)
-    words = QCoreApplication.translate("Tokens", "draft wanted “{token}” ({probability})")
+        return tr("Tokens", "draft wanted “{token}”").format(token=word)
+    words = tr("Tokens", "draft wanted “{token}” ({probability})")
     return words.format(token=word, probability=probability_words(guess.logprob))
 
 
 def describe_token(record: TokenRecord) -> str:
     """Return all of the card in one sentence, for screen readers."""
     name = token_words(record.token, record.text or record.name)
-    target = QCoreApplication.translate("Tokens", "target {probability}").format(
-        probability=probability_words(record.logprob)
-    )
+    target = tr("Tokens", "target {probability}").format(probability=probability_words(record.logprob))
     parts = [name, whence(record), target]
     if record.draft_logprob is not None:
-        draft = QCoreApplication.translate("Tokens", "draft {probability}")
+        draft = tr("Tokens", "draft {probability}")
         parts.append(draft.format(probability=probability_words(record.draft_logprob)))
     if record.wanted is not None:
         parts.append(wanted_words(record.wanted))

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from PySide6.QtCore import QCoreApplication, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QSizePolicy, QStyle, QToolButton, QWidget
 
 from app.state.chat.trace import ORIGINS, TokenTrace
 from app.state.chat.unsure import BOUNDS, Doubt, doubt_of, least_sure
-from app.system.translation import number
+from app.system.translation import number, tr
 from app.views.markdown.reply import ReplyView
 from app.views.tokens.card import probability_words, token_words
 from app.views.tokens.layer import TokenLayer
@@ -30,20 +30,20 @@ _PAD = 5
 
 def _word(origin: Origin) -> str:
     return {
-        "accepted": QCoreApplication.translate("Tokens", "accepted"),
-        "correction": QCoreApplication.translate("Tokens", "correction"),
-        "bonus": QCoreApplication.translate("Tokens", "bonus"),
-        "plain": QCoreApplication.translate("Tokens", "plain"),
-        "forced": QCoreApplication.translate("Tokens", "forced"),
+        "accepted": tr("Tokens", "accepted"),
+        "correction": tr("Tokens", "correction"),
+        "bonus": tr("Tokens", "bonus"),
+        "plain": tr("Tokens", "plain"),
+        "forced": tr("Tokens", "forced"),
     }[origin]
 
 
 def _doubts() -> tuple[tuple[Doubt, str], ...]:
     """Describe the target's doubt about a token, by the probability that it gave it."""
     low, middle, high = (number(100 * bound) for bound in BOUNDS)
-    between = QCoreApplication.translate("Tokens", "{low} to {high} %")
+    between = tr("Tokens", "{low} to {high} %")
     return (
-        ("most unsure", QCoreApplication.translate("Tokens", "below {high} %").format(high=low)),
+        ("most unsure", tr("Tokens", "below {high} %").format(high=low)),
         ("more unsure", between.format(low=low, high=middle)),
         ("unsure", between.format(low=middle, high=high)),
     )
