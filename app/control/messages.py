@@ -59,13 +59,7 @@ class KeptMessages:
     # Replies ----------------------------------------------------------------------------------------------------------
 
     def begin_reply(
-        self,
-        conversation: Conversation,
-        exchange: Exchange,
-        *,
-        target: str,
-        draft: str,
-        settings: Mapping[str, Any],
+        self, conversation: Conversation, exchange: Exchange, *, target: str, draft: str, settings: Mapping[str, Any]
     ) -> None:
         """Store an empty reply to a stored question without one; a reply that goes on stays as it is."""
         if exchange.question_id is None or exchange.reply_id is not None:

@@ -32,8 +32,7 @@ def describe(error: BaseException) -> Problem:
         )
         return Problem(text, details(error))
     text = QCoreApplication.translate(
-        "Errors",
-        "An unexpected error occurred ({error}). You can continue working. To report it, copy the details.",
+        "Errors", "An unexpected error occurred ({error}). You can continue working. To report it, copy the details."
     ).format(error=type(error).__name__)
     return Problem(text, details(error))
 

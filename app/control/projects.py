@@ -63,11 +63,7 @@ class Projects(QObject):
     reported = Signal(str)
 
     def __init__(
-        self,
-        conversations: ConversationController,
-        models: ModelController,
-        choices: Choices,
-        documents: ChatDocuments,
+        self, conversations: ConversationController, models: ModelController, choices: Choices, documents: ChatDocuments
     ) -> None:
         super().__init__()
         self._conversations, self._models, self._documents = conversations, models, documents

@@ -91,14 +91,8 @@ _NOTIFY = (
     Option(True, Translatable("When a long reply finishes in the background")),
     Option(False, Translatable("Never")),
 )
-_CACHES = (
-    Option(True, Translatable("Keep on disk, up to 2 GB")),
-    Option(False, Translatable("Don’t keep")),
-)
-_TEXTS = (
-    Option(True, Translatable("Draft from my chats")),
-    Option(False, Translatable("Don’t use them")),
-)
+_CACHES = (Option(True, Translatable("Keep on disk, up to 2 GB")), Option(False, Translatable("Don’t keep")))
+_TEXTS = (Option(True, Translatable("Draft from my chats")), Option(False, Translatable("Don’t use them")))
 _EXPORTS = (
     Option("off", Translatable("Never")),
     Option("daily", Translatable("Every day")),

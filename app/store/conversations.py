@@ -25,14 +25,7 @@ from app.state.conversations.conversation import (
     clean,
     title_from,
 )
-from app.state.conversations.files import (
-    ConversationRefused,
-    ExportFailed,
-    Note,
-    file_name,
-    note_nothing,
-    write_file,
-)
+from app.state.conversations.files import ConversationRefused, ExportFailed, Note, file_name, note_nothing, write_file
 from app.state.conversations.formats import FORMATS, ExportFormat, import_file
 from app.state.conversations.markdown import Words
 from app.store.errors import SearchDamaged, TraceDamaged
@@ -309,15 +302,7 @@ class ConversationStore:
         return self._add(
             conversation,
             StoredMessage(
-                next(self._ids),
-                question_id,
-                "assistant",
-                "",
-                now(),
-                "waiting",
-                target,
-                draft,
-                _plain(settings),
+                next(self._ids), question_id, "assistant", "", now(), "waiting", target, draft, _plain(settings)
             ),
         )
 

@@ -52,11 +52,7 @@ class ChatImport:
     """Import the chats of one file, archive or folder. `open_ones` returns a conversation that the window has."""
 
     def __init__(
-        self,
-        store: Store,
-        writer: StoreWriter,
-        ids: Iterator[int],
-        open_ones: Callable[[int], Conversation | None],
+        self, store: Store, writer: StoreWriter, ids: Iterator[int], open_ones: Callable[[int], Conversation | None]
     ) -> None:
         self._store = store
         self._writer = writer

@@ -10,12 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from app.state.conversations.conversation import (
-    UNFINISHED,
-    Conversation,
-    ConversationSummary,
-    StoredMessage,
-)
+from app.state.conversations.conversation import UNFINISHED, Conversation, ConversationSummary, StoredMessage
 from app.store.errors import UNREADABLE, is_damage
 from app.store.rows import COLUMNS, checksum, lost_message, message_of, settings_of, text_of, time_of
 

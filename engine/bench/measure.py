@@ -124,12 +124,7 @@ def measure(decoder: SpeculativeDecoder, wanted: BenchRequest, cancel: CancelTok
 
     pace = measured.bench.warm_up(warming)
     measured.sizes = choose_sizes(
-        pace,
-        prompts,
-        ways,
-        repeats=wanted.repeats,
-        max_tokens=wanted.max_tokens,
-        budget_s=wanted.budget_s,
+        pace, prompts, ways, repeats=wanted.repeats, max_tokens=wanted.max_tokens, budget_s=wanted.budget_s
     )
     others = OtherPrograms()
     _collect(measured, measured.sizes, tell)

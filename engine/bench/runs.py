@@ -271,12 +271,7 @@ class Bench:
         if way.responder is not None:
             return self._ask(way.responder, prompt, sampling, max_tokens)
         result = self.decoder.generate(
-            prompt.tokens,
-            on_token=note,
-            cancel=self.cancel,
-            sampling=sampling,
-            max_tokens=max_tokens,
-            **way.options,
+            prompt.tokens, on_token=note, cancel=self.cancel, sampling=sampling, max_tokens=max_tokens, **way.options
         )
         if result.finish_reason == "cancelled":
             raise Cancelled(Translatable("The measurement"))

@@ -12,14 +12,7 @@ from time import process_time
 from typing import Any
 
 from engine.chat import parser_child, sandbox
-from engine.system.child_side import (
-    be_harmless,
-    limit_memory,
-    limit_seconds,
-    own_output,
-    read_message,
-    write_message,
-)
+from engine.system.child_side import be_harmless, limit_memory, limit_seconds, own_output, read_message, write_message
 from engine.translatable import Translatable, packed
 
 MEMORY_BYTES = 320 * 2**20

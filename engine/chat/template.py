@@ -10,15 +10,7 @@ from typing import Any
 
 from engine.backends.base import Tokenizer
 from engine.chat.inputs import PLAIN_INPUT, TemplateInput, template_message
-from engine.chat.plain_text import (
-    NOTHING,
-    CutText,
-    Disguise,
-    encode_behind,
-    encode_cut,
-    lookalikes_of,
-    reply_cuts,
-)
+from engine.chat.plain_text import NOTHING, CutText, Disguise, encode_behind, encode_cut, lookalikes_of, reply_cuts
 from engine.chat.render import Renderer
 from engine.chat.repairs import TemplateChat, render_usable
 from engine.errors import InvalidRequest
@@ -149,11 +141,7 @@ def _around(text: CutText, marks: Mapping[str, object]) -> Iterator[tuple[CutTex
 
 
 def render_cut(
-    template: str,
-    messages: Sequence[Mapping[str, Any]],
-    tokenizer: Tokenizer,
-    renderer: Renderer,
-    given: TemplateInput,
+    template: str, messages: Sequence[Mapping[str, Any]], tokenizer: Tokenizer, renderer: Renderer, given: TemplateInput
 ) -> CutText:
     """Render messages that are in the form of templates. Raises ChatTemplateFailed, Cancelled."""
     if given.tools and not any(name in template for name in ("tools", "functions")):

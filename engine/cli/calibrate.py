@@ -107,10 +107,7 @@ def _load(args: argparse.Namespace, console: Console, cancel: CancelToken) -> Sp
 
 def _costs(decoder: SpeculativeDecoder, args: argparse.Namespace, console: Console, cancel: CancelToken) -> _Result:
     loaded = _loaded(decoder)
-    models = {
-        "target": (loaded, decoder.config_of("target")),
-        "draft": (decoder.draft, decoder.config_of("draft")),
-    }
+    models = {"target": (loaded, decoder.config_of("target")), "draft": (decoder.draft, decoder.config_of("draft"))}
     key, free = costs_key(models), free_models(models)
     known = None if key is None or args.fresh else recall(key, free)
     if known is not None and key is not None:

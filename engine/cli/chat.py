@@ -16,21 +16,8 @@ from typing import Any
 from rich.console import Console
 
 from engine.cancel import CancelToken
-from engine.cli.arguments.documents import (
-    add_document_options,
-    asked_of,
-    given_documents,
-    read_documents,
-    read_images,
-)
-from engine.cli.arguments.models import (
-    NamedModels,
-    add_corpus,
-    add_models,
-    add_speculation,
-    load_models,
-    settings_of,
-)
+from engine.cli.arguments.documents import add_document_options, asked_of, given_documents, read_documents, read_images
+from engine.cli.arguments.models import NamedModels, add_corpus, add_models, add_speculation, load_models, settings_of
 from engine.cli.arguments.parser import meant
 from engine.cli.arguments.prompts import read_messages, with_system
 from engine.cli.arguments.replies import add_reply_options, reply_options, system_of

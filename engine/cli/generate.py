@@ -16,13 +16,7 @@ from rich.console import Console
 from engine._version import __version__
 from engine.cancel import CancelToken
 from engine.checks import MOST_PREDICTED
-from engine.cli.arguments.documents import (
-    add_document_options,
-    asked_of,
-    given_documents,
-    read_documents,
-    read_images,
-)
+from engine.cli.arguments.documents import add_document_options, asked_of, given_documents, read_documents, read_images
 from engine.cli.arguments.models import (
     NamedModels,
     add_corpus,

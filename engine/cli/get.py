@@ -159,13 +159,7 @@ class _Shown:
 
     def __enter__(self) -> Any:
         from rich.console import Console  # noqa: PLC0415 - only on a terminal
-        from rich.progress import (  # noqa: PLC0415 - as above
-            BarColumn,
-            DownloadColumn,
-            Progress,
-            TimeRemainingColumn,
-            TransferSpeedColumn,
-        )
+        from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn  # noqa: PLC0415 - as above
 
         columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
         self._progress = Progress(*columns, console=Console(stderr=True), transient=True)

@@ -49,13 +49,7 @@ class TerminalCalls:
     """
 
     def __init__(
-        self,
-        toolbox: Toolbox,
-        permissions: Permissions,
-        tell: Callable[[str], None],
-        *,
-        limit: int,
-        terminal: bool,
+        self, toolbox: Toolbox, permissions: Permissions, tell: Callable[[str], None], *, limit: int, terminal: bool
     ) -> None:
         self.toolbox, self.last = toolbox, ""
         self._permissions, self._tell = permissions, tell

@@ -60,11 +60,7 @@ def covers(vocabulary: Vocabulary, rows: int) -> bool:
 
 
 def why_not_for(
-    head: DraftHead,
-    readable: frozenset[int],
-    layers: int,
-    width: int,
-    shared: tuple[tuple[int, int], ...] = (),
+    head: DraftHead, readable: frozenset[int], layers: int, width: int, shared: tuple[tuple[int, int], ...] = ()
 ) -> str | None:
     """Explain, as a clause, that a head is not for a target with these hidden states; None if it may be.
 

@@ -117,12 +117,7 @@ FORMATS: tuple[TurnFormat, ...] = (
         {"system": ("[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"), "user": ("[INST]", "[/INST]"), "assistant": ("", _END)},
         "",
     ),
-    TurnFormat(
-        "mistral-v3",
-        ("[INST]", "[/INST]"),
-        {"user": ("[INST] ", "[/INST]"), "assistant": (" ", _END)},
-        "",
-    ),
+    TurnFormat("mistral-v3", ("[INST]", "[/INST]"), {"user": ("[INST] ", "[/INST]"), "assistant": (" ", _END)}, ""),
     _alike(
         "granite",
         "<|start_of_role|>ROLE<|end_of_role|>TEXT<|end_of_text|>\n",

@@ -250,11 +250,7 @@ class Verifier:
         return token, kept, logprob(row, token, target, self._rows)
 
     def _reject_or_accept(
-        self,
-        proposed: int,
-        draft_probs: Candidates | NDArray[np.float64],
-        target: Candidates,
-        position: int,
+        self, proposed: int, draft_probs: Candidates | NDArray[np.float64], target: Candidates, position: int
     ) -> tuple[int, bool]:
         if accept(proposed, draft_probs, target, uniform(self._seed, position, "accept")):
             return proposed, True

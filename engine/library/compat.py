@@ -175,9 +175,7 @@ def _other_beginning(target: Vocabulary, draft: Vocabulary) -> str:
     if target.begin_id is None:
         return Translatable(", but the draft expects begin token {used} and gets none", used=draft.begin_id)
     return Translatable(
-        ", but the draft expects begin token {used} and gets token {given}",
-        used=draft.begin_id,
-        given=target.begin_id,
+        ", but the draft expects begin token {used} and gets token {given}", used=draft.begin_id, given=target.begin_id
     )
 
 

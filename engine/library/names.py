@@ -31,11 +31,7 @@ _NAME = re.compile(
 )
 _NO_TARGETS = re.compile(r"mmproj|imatrix|ggml-vocab", re.IGNORECASE)
 _DEMO = {"demo-target": 0, "demo-draft": 1}
-_DEMO_HEADS = {
-    "demo-head": "demo-head.Q8_0.gguf",
-    "demo-medusa": "demo-medusa",
-    "demo-mtp": "demo-mtp.Q8_0.gguf",
-}
+_DEMO_HEADS = {"demo-head": "demo-head.Q8_0.gguf", "demo-medusa": "demo-medusa", "demo-mtp": "demo-mtp.Q8_0.gguf"}
 _INDEX = "model.safetensors.index.json"
 _MAX_INDEX = 64 * 2**20
 _MAX_FILES = 10_000

@@ -34,11 +34,7 @@ def masks_of(
 
 
 def _constraint_masks(
-    request: GenerationRequest,
-    target: Backend,
-    parser: ReplyParser,
-    stop_tokens: frozenset[int],
-    form: CallForm | None,
+    request: GenerationRequest, target: Backend, parser: ReplyParser, stop_tokens: frozenset[int], form: CallForm | None
 ) -> ReplyMasks | None:
     tokenizer, constraint = target.tokenizer, request.constraint
     if form is not None:

@@ -138,11 +138,7 @@ class RemoteDecoder:
         return RunningReply(lambda reply: self._events(prompt, cancel, dict(options), reply))
 
     def _events(
-        self,
-        prompt: Prompt | GenerationRequest,
-        cancel: CancelToken | None,
-        options: dict[str, Any],
-        me: ReplyRef,
+        self, prompt: Prompt | GenerationRequest, cancel: CancelToken | None, options: dict[str, Any], me: ReplyRef
     ) -> Generator[Event, bool | None, None]:
         request = make_request(prompt, options, self._sampling, SpeculationConfig())
         token = cancel or self.cancel_token

@@ -17,15 +17,7 @@ from pptx.util import Inches
 from reportlab.lib import colors
 from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.pdfgen.canvas import Canvas
-from reportlab.platypus import (
-    BaseDocTemplate,
-    Frame,
-    FrameBreak,
-    PageBreak,
-    PageTemplate,
-    Paragraph,
-    SimpleDocTemplate,
-)
+from reportlab.platypus import BaseDocTemplate, Frame, FrameBreak, PageBreak, PageTemplate, Paragraph, SimpleDocTemplate
 from reportlab.platypus import Table as PdfTable
 
 HEADING = "The lighthouse"

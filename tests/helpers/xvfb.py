@@ -16,17 +16,7 @@ def available() -> bool:
 def x_server(size: str = "1600x1200x24") -> Iterator[str]:
     """Run Xvfb on a free display; gives the value for DISPLAY, such as ":3"."""
     read_end, write_end = os.pipe()
-    command = [
-        "Xvfb",
-        "-displayfd",
-        str(write_end),
-        "-screen",
-        "0",
-        size,
-        "-nolisten",
-        "tcp",
-        "-noreset",
-    ]
+    command = ["Xvfb", "-displayfd", str(write_end), "-screen", "0", size, "-nolisten", "tcp", "-noreset"]
     with subprocess.Popen(command, pass_fds=[write_end], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as server:
         os.close(write_end)
         try:

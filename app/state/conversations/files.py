@@ -15,12 +15,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from app.state.chat.attachments import plain_name
 from app.state.chat.messages import messages_to_json
-from app.state.chat.stored_documents import (
-    MOST_TOLD,
-    StoredDocument,
-    document_from_json,
-    documents_to_json,
-)
+from app.state.chat.stored_documents import MOST_TOLD, StoredDocument, document_from_json, documents_to_json
 from app.state.conversations.conversation import (
     ROLES,
     STATUSES,

@@ -11,16 +11,7 @@ from app.state.chat.messages import further_parts, readable
 from app.state.chat.pictures import number_of, told_pictures
 from app.state.conversations.conversation import Conversation, StoredMessage
 from app.state.conversations.stored import stats_from_kept
-from engine import (
-    FilePart,
-    ImagePart,
-    OtherField,
-    OtherPart,
-    ReasoningPart,
-    TextPart,
-    ToolCall,
-    ToolResult,
-)
+from engine import FilePart, ImagePart, OtherField, OtherPart, ReasoningPart, TextPart, ToolCall, ToolResult
 from engine.host import picture_part
 
 _TICKS = re.compile(r"`{3,}")

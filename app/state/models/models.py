@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING
 
 from app.state.models.load_options import AS_THE_ENGINE_DOES, LoadChoice, needs_with
 from app.state.models.names import file_label, hint, identity, labels, shown_name, unread, with_recommendation
-from app.state.models.selection import (
-    MODEL_FREE,
-    Drafting,
-    Loaded,
-    Lookahead,
-    PickerLine,
-    Selection,
-)
+from app.state.models.selection import MODEL_FREE, Drafting, Loaded, Lookahead, PickerLine, Selection
 from app.state.models.targets import ADD_SERVER, Server, Target, short_model
 from engine import MAX_LOOKAHEAD, ModelFile, Translatable
 

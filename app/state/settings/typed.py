@@ -7,13 +7,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from app.state.settings.generation import (
-    GENERATION,
-    LONGEST_STOP,
-    LONGEST_SYSTEM,
-    MOST_STOPS,
-    GenerationChoice,
-)
+from app.state.settings.generation import GENERATION, LONGEST_STOP, LONGEST_SYSTEM, MOST_STOPS, GenerationChoice
 from engine import EngineError
 
 

@@ -6,15 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QPlainTextEdit,
-    QProgressBar,
-    QPushButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from app.state.compare.compare import ComparedModels, CompareKind, CompareRun, CompareSettings
 from app.state.models.selection import PickerLine
@@ -116,11 +108,7 @@ class RunDialog(Dialog):
     def _lay_out(self) -> None:
         settings = QHBoxLayout()
         settings.setSpacing(8)
-        for word, picker in (
-            (self.tr("Runs"), self.repeats),
-            (self.tr("Tokens"), self.tokens),
-            ("", self.sampling),
-        ):
+        for word, picker in ((self.tr("Runs"), self.repeats), (self.tr("Tokens"), self.tokens), ("", self.sampling)):
             if word:
                 label = QLabel(word, self)
                 label.setObjectName("hint")

@@ -121,9 +121,7 @@ class SpeculationPanel(ScrollPage):
         layout.setSpacing(12)
         self._rate = self._section(layout, 1)
         self.rate_figure, self._rate_place = self._plot_place(
-            self._rate,
-            self.tr("Acceptance rate"),
-            self.tr("Dots: single rounds. Line: the last rounds together."),
+            self._rate, self.tr("Acceptance rate"), self.tr("Dots: single rounds. Line: the last rounds together.")
         )
         self.speed_figure, self._speed_place = self._plot_place(
             self._section(layout, 1),

@@ -100,13 +100,7 @@ DARK = Tokens(
 )
 
 LIGHT_CONTRAST = replace(
-    LIGHT,
-    background="#FFFFFF",
-    border="#000000",
-    text="#000000",
-    muted="#000000",
-    accent="#0B4A3A",
-    danger="#8A1209",
+    LIGHT, background="#FFFFFF", border="#000000", text="#000000", muted="#000000", accent="#0B4A3A", danger="#8A1209"
 )
 DARK_CONTRAST = replace(
     DARK,
@@ -131,11 +125,7 @@ class Theme(QObject):
     changed = Signal()
 
     def __init__(
-        self,
-        app: QApplication,
-        style_sheet: str,
-        icon_folder: str = "",
-        settings: Settings | None = None,
+        self, app: QApplication, style_sheet: str, icon_folder: str = "", settings: Settings | None = None
     ) -> None:
         super().__init__()
         self._settings = Settings() if settings is None else settings
@@ -222,11 +212,7 @@ class Theme(QObject):
         if wanted[1] != self._app.font():
             self._app.setFont(wanted[1])
         size = self.points
-        sizes = {
-            "small": f"{size * 0.92:.2f}pt",
-            "large": f"{size * 1.25:.2f}pt",
-            "huge": f"{size * 1.7:.2f}pt",
-        }
+        sizes = {"small": f"{size * 0.92:.2f}pt", "large": f"{size * 1.25:.2f}pt", "huge": f"{size * 1.7:.2f}pt"}
         arrow = f"{self._icon_folder}/caret-{'dark' if self.dark else 'light'}.svg"
         sheet = self._template.substitute(asdict(self.tokens), radius=RADIUS, arrow=arrow, **sizes)
         self._app.setStyleSheet(sheet)

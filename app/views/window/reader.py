@@ -6,15 +6,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QPixmap, QShowEvent, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import (
-    QLabel,
-    QPlainTextEdit,
-    QPushButton,
-    QScrollArea,
-    QSplitter,
-    QTextEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QScrollArea, QSplitter, QTextEdit, QWidget
 
 from app.state.chat.citations import CitedPart
 from app.views.widgets.boxes import in_column, in_row, wide

@@ -29,14 +29,7 @@ from engine.backends.llama_cpp.machines import check_machines_usable
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
-from engine.errors import (
-    BackendFailure,
-    Cancelled,
-    ContextFull,
-    LoadFailed,
-    RewindNotSupported,
-    TokenOutOfRange,
-)
+from engine.errors import BackendFailure, Cancelled, ContextFull, LoadFailed, RewindNotSupported, TokenOutOfRange
 from engine.system.child import child_command, end_child, start_child
 from engine.system.child_side import read_message, write_message
 from engine.system.hidden_commands import APART
@@ -78,11 +71,7 @@ class ApartBackend(Backend):
 
     @classmethod
     def open(
-        cls,
-        config: LoadConfig,
-        *,
-        progress: Callable[[float], None] | None = None,
-        cancel: CancelToken | None = None,
+        cls, config: LoadConfig, *, progress: Callable[[float], None] | None = None, cancel: CancelToken | None = None
     ) -> ApartBackend:
         """Load a model. `progress` receives a fraction 0..1. Raises LoadFailed, NotAvailable, Cancelled."""
         check_machines_usable()

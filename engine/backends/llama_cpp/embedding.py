@@ -43,11 +43,7 @@ class LlamaCppEmbedder(Embedder):
 
     @classmethod
     def open(
-        cls,
-        config: LoadConfig,
-        *,
-        progress: Callable[[float], None] | None = None,
-        cancel: CancelToken | None = None,
+        cls, config: LoadConfig, *, progress: Callable[[float], None] | None = None, cancel: CancelToken | None = None
     ) -> LlamaCppEmbedder:
         """Load a model. Raises LoadFailed, ModelNotSupported (its file names no pooling), Cancelled."""
         log = prepare_library()

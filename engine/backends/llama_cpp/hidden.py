@@ -40,12 +40,7 @@ _FUNCTIONS: dict[str, tuple[str, str, Any, tuple[Any, ...]]] = {
     "get_embeddings_nextn": ("P13llama_context", "YAPEAMPEAUllama_context@@", _ADDRESS, (_CONTEXT,)),
     "get_embeddings_nextn_ith": ("P13llama_contexti", "YAPEAMPEAUllama_context@@H", _ADDRESS, (_CONTEXT, _INT)),
     "set_nextn_layer_offset": ("P13llama_contexti", "YAXPEAUllama_context@@H", None, (_CONTEXT, _INT)),
-    "set_embeddings_layer_inp": (
-        "P13llama_contextjb",
-        "YAXPEAUllama_context@@I_N",
-        None,
-        (_CONTEXT, _UNSIGNED, _FLAG),
-    ),
+    "set_embeddings_layer_inp": ("P13llama_contextjb", "YAXPEAUllama_context@@I_N", None, (_CONTEXT, _UNSIGNED, _FLAG)),
     "get_embeddings_layer_inp": ("P13llama_contextj", "YAPEAMPEAUllama_context@@I", _ADDRESS, (_CONTEXT, _UNSIGNED)),
     "model_dflash_selector_top_k": ("PK11llama_model", "YAHPEBUllama_model@@", _INT, (_MODEL,)),
     "model_target_layer_ids": ("PK11llama_model", "YAPEBHPEBUllama_model@@", _ADDRESS, (_MODEL,)),

@@ -106,11 +106,7 @@ class LlamaCppTokenizer:
         with self._open():
             found = [
                 int(ask(self._vocab))
-                for ask in (
-                    llama_cpp.llama_vocab_fim_pre,
-                    llama_cpp.llama_vocab_fim_suf,
-                    llama_cpp.llama_vocab_fim_mid,
-                )
+                for ask in (llama_cpp.llama_vocab_fim_pre, llama_cpp.llama_vocab_fim_suf, llama_cpp.llama_vocab_fim_mid)
             ]
         if not all(0 <= token < self._size for token in found) or len(set(found)) < len(found):
             return None
@@ -246,11 +242,7 @@ class LlamaCppTokenizer:
         known = self._all_texts()
         if parse_special:
             control = [token for token in self._special if llama_cpp.llama_vocab_is_control(self._vocab, token)]
-            names = sorted(
-                (re.escape(name) for name in map(self._text, control) if name),
-                key=len,
-                reverse=True,
-            )
+            names = sorted((re.escape(name) for name in map(self._text, control) if name), key=len, reverse=True)
             text = re.sub("|".join(names), "", text) if names else text
         for character in dict.fromkeys(text + " " if text else ""):
             written = _SPACE if character == " " else character

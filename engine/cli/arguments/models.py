@@ -84,8 +84,7 @@ def add_models(parser: argparse.ArgumentParser, *, or_server: bool = False) -> N
 
 
 def add_speculation(
-    parser: argparse.ArgumentParser,
-    folder: str = "folder with the preset's models (default: the Hugging Face cache)",
+    parser: argparse.ArgumentParser, folder: str = "folder with the preset's models (default: the Hugging Face cache)"
 ) -> None:
     """Add the options of a SpeculationConfig, and those of presets; `folder`: the meaning of --folder."""
     spec = parser.add_argument_group("speculation")

@@ -262,10 +262,7 @@ class HeaderChecks:
             raise self._broken(Translatable("a token occurs twice in its vocabulary."))
         if texts is not None and not (_is_text(texts) or _is_text(texts.cut_at_zeros())):
             raise self._broken(Translatable("its vocabulary has tokens that are not valid text."))
-        for key, kinds in (
-            ("tokenizer.ggml.scores", (types.FLOAT32, types.INT32)),
-            (TYPES_KEY, (types.INT32,)),
-        ):
+        for key, kinds in (("tokenizer.ggml.scores", (types.FLOAT32, types.INT32)), (TYPES_KEY, (types.INT32,))):
             value = header.metadata.get(key)
             if value is None:
                 continue

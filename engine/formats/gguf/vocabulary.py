@@ -25,13 +25,7 @@ BEGIN_BY_PRETOKENIZER = frozenset(
     | {"jina-v5-nano", "tekken", "chameleon"}
 )
 """Pre-tokenizers of byte-pair vocabularies that do so too."""
-DEFAULT_IDS = {
-    "llama": (1, 2),
-    "bert": (101, None),
-    "gpt2": (11, 11),
-    "t5": (None, 1),
-    "plamo2": (1, 2),
-}
+DEFAULT_IDS = {"llama": (1, 2), "bert": (101, None), "gpt2": (11, 11), "t5": (None, 1), "plamo2": (1, 2)}
 """Begin and end token ids of each tokenizer where the file names none. Source: llama.cpp's vocabulary loader."""
 
 _KIND_NAMES = {
@@ -63,10 +57,7 @@ def vocabulary_of_file(header: GgufFile) -> Vocabulary | None:
     if adds_end is None:
         adds_end = tokenizer in END_BY_DEFAULT
     vocabulary = make_vocabulary(
-        _KIND_NAMES.get(tokenizer, tokenizer),
-        begin if adds_begin else None,
-        end if adds_end else None,
-        prints,
+        _KIND_NAMES.get(tokenizer, tokenizer), begin if adds_begin else None, end if adds_end else None, prints
     )
     if texts is None:
         return vocabulary

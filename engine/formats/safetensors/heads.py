@@ -16,13 +16,7 @@ from engine.errors import LoadFailed, ModelFileBroken, ModelNotSupported
 from engine.formats.draft_head import DraftHead
 from engine.formats.model_file import ModelFile
 from engine.formats.safetensors.model import folder_name, is_feature_head
-from engine.formats.safetensors.reader import (
-    PICKLED,
-    is_there,
-    read_json,
-    read_safetensors,
-    read_safetensors_model,
-)
+from engine.formats.safetensors.reader import PICKLED, is_there, read_json, read_safetensors, read_safetensors_model
 from engine.formats.safetensors.rope import Rope, read_rope
 from engine.translatable import Translatable
 

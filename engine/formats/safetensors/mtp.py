@@ -16,12 +16,7 @@ from engine.errors import LoadFailed, ModelFileBroken, ModelNotSupported
 from engine.formats.draft_head import DraftHead
 from engine.formats.model_file import ModelFile
 from engine.formats.safetensors.model import folder_name
-from engine.formats.safetensors.reader import (
-    StoredTensor,
-    is_there,
-    read_json,
-    read_safetensors_model,
-)
+from engine.formats.safetensors.reader import StoredTensor, is_there, read_json, read_safetensors_model
 from engine.translatable import Translatable
 
 _COUNTS = ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers")
@@ -116,10 +111,7 @@ def read_mtp(folder: Path) -> MtpLayout:
     layers = _layers_in(model.tensors, config)
     if not layers:
         if _mtp_layers(config):
-            raise ModelFileBroken(
-                folder,
-                Translatable("its config.json names MTP layers, but its files lack them."),
-            )
+            raise ModelFileBroken(folder, Translatable("its config.json names MTP layers, but its files lack them."))
         raise ModelNotSupported(folder, Translatable("it has no draft heads."))
     for layer in layers:
         _check_numbers(folder, model.tensors, layer)

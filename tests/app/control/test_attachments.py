@@ -286,10 +286,7 @@ def test_a_refusal_goes_with_the_next_file_and_stays_in_its_chat(open_window: Op
     (tmp_path / "a.bin").write_bytes(b"\0\1\2")
     (tmp_path / "good.txt").write_text("good", encoding="utf-8")
     notice = window.main.notice
-    leaves: list[Callable[[], None]] = [
-        lambda: attach(window, tmp_path / "good.txt"),
-        window.main.new_chat_wanted.emit,
-    ]
+    leaves: list[Callable[[], None]] = [lambda: attach(window, tmp_path / "good.txt"), window.main.new_chat_wanted.emit]
     for leave in leaves:
         attach(window, tmp_path / "a.bin")
         assert "a.bin is not a text file" in notice.text.text()

@@ -9,16 +9,7 @@ from app.state.models.models import ModelList
 from app.state.models.names import file_size, label, parameters, shown_name
 from app.state.models.selection import Loaded
 from app.state.speculation.metrics import MAX_POINTS, Metrics, RateHistory, SpeedHistory
-from engine import (
-    Fit,
-    GenerationResult,
-    GenerationStats,
-    Message,
-    ModelFile,
-    PromptProgress,
-    RoundEvent,
-    TokenEvent,
-)
+from engine import Fit, GenerationResult, GenerationStats, Message, ModelFile, PromptProgress, RoundEvent, TokenEvent
 
 
 def result(text: str = "Yes.", reason: str = "stop", tokens: int = 4) -> GenerationResult:

@@ -70,10 +70,7 @@ def _reference(template: str, messages: _Messages, given: TemplateInput) -> str 
     variables: dict[str, Any] = {"bos_token": "<s>", "eos_token": "</s>", "tools": given.tools, **given.arguments}
     try:
         made = render_jinja_template(
-            [copy.deepcopy(messages)],
-            chat_template=template,
-            add_generation_prompt=True,
-            **variables,
+            [copy.deepcopy(messages)], chat_template=template, add_generation_prompt=True, **variables
         )
     except Exception:  # noqa: BLE001 - a template can raise whatever Python can
         return None

@@ -321,11 +321,7 @@ def test_interrupt_keeps_the_partial_reply(models: Models) -> None:
         "sys.exit(engine.cli.main.main(['generate'] + sys.argv[1:]))"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", code, *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         first = process.stdout.read(1)

@@ -18,11 +18,7 @@ from engine.formats.gguf.reader import read_gguf
 from helpers.models.gguf_writer import Entry, GgufDraft, TensorData, tiny_draft
 from helpers.processes import own_clock
 
-RELAXED = settings(
-    max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def write(path: Path, content: bytes) -> Path:
@@ -199,55 +195,31 @@ WRONG: dict[str, tuple[Change, str]] = {
     "more heads than width": (entry("llama.attention.head_count", types.UINT32, 64), "64 heads"),
     "other rotation": (entry("llama.rope.dimension_count", types.UINT32, 2), "rotate"),
     "unknown scaling": (entry("llama.rope.scaling.type", types.STRING, "x"), "RoPE scaling"),
-    "not a number": (
-        entry("llama.attention.layer_norm_rms_epsilon", types.FLOAT32, float("nan")),
-        "not a number",
-    ),
-    "negative epsilon": (
-        entry("llama.attention.layer_norm_rms_epsilon", types.FLOAT32, -1.0),
-        "value -1",
-    ),
+    "not a number": (entry("llama.attention.layer_norm_rms_epsilon", types.FLOAT32, float("nan")), "not a number"),
+    "negative epsilon": (entry("llama.attention.layer_norm_rms_epsilon", types.FLOAT32, -1.0), "value -1"),
     "experts unused": (entry("llama.expert_count", types.UINT32, 4), "0 of 4 experts"),
     "experts missing": (entry("llama.expert_used_count", types.UINT32, 4), "4 of 0 experts"),
-    "heads per layer missing": (
-        entry("llama.attention.head_count", types.UINT32, []),
-        "one number per layer",
-    ),
+    "heads per layer missing": (entry("llama.attention.head_count", types.UINT32, []), "one number per layer"),
     "no tokenizer": (without("tokenizer.ggml.model"), "tokenizer"),
     "no vocabulary": (without("tokenizer.ggml.tokens"), "vocabulary is missing"),
     "empty vocabulary": (entry("tokenizer.ggml.tokens", types.STRING, []), "vocabulary is missing"),
-    "numbers as tokens": (
-        entry("tokenizer.ggml.tokens", types.INT32, [0] * 16),
-        "vocabulary is missing",
-    ),
+    "numbers as tokens": (entry("tokenizer.ggml.tokens", types.INT32, [0] * 16), "vocabulary is missing"),
     "a token twice": (entry("tokenizer.ggml.tokens", types.STRING, ["a"] * 16), "occurs twice"),
     "tokens alike up to a zero": (
         entry("tokenizer.ggml.tokens", types.STRING, [*TOKENS[:14], "a\0b", "a\0c"]),
         "occurs twice",
     ),
-    "broken token": (
-        entry("tokenizer.ggml.tokens", types.STRING, [*TOKENS[:15], b"\xff"]),
-        "not valid text",
-    ),
+    "broken token": (entry("tokenizer.ggml.tokens", types.STRING, [*TOKENS[:15], b"\xff"]), "not valid text"),
     "too few scores": (entry("tokenizer.ggml.scores", types.FLOAT32, [0.0] * 15), "16 tokens"),
-    "a score that is no number": (
-        entry("tokenizer.ggml.scores", types.FLOAT32, [float("nan")] * 16),
-        "damaged",
-    ),
-    "token types as text": (
-        entry("tokenizer.ggml.token_type", types.STRING, ["1"] * 16),
-        "does not match",
-    ),
+    "a score that is no number": (entry("tokenizer.ggml.scores", types.FLOAT32, [float("nan")] * 16), "damaged"),
+    "token types as text": (entry("tokenizer.ggml.token_type", types.STRING, ["1"] * 16), "does not match"),
     "no merges": (entry("tokenizer.ggml.model", types.STRING, "gpt2"), "merges"),
     "end token outside": (entry("tokenizer.ggml.eos_token_id", types.UINT32, 16), "is 16"),
     "end token as text": (entry("tokenizer.ggml.eos_token_id", types.STRING, "2"), "token id"),
     "split number as text": (entry("split.no", types.STRING, "0"), "wrong type"),
     "no embedding": (without_tensor("token_embd.weight"), "lacks the tensor"),
     "embedding turned": (tensor("token_embd.weight", shape=(16, 8)), "shape"),
-    "norm too long": (
-        tensor("output_norm.weight", shape=(16,), data=bytes(64)),
-        "not have 8 elements",
-    ),
+    "norm too long": (tensor("output_norm.weight", shape=(16,), data=bytes(64)), "not have 8 elements"),
     "norm as F16": (tensor("output_norm.weight", kind=1, data=bytes(16)), "stored as F16"),
     "weights as I8": (tensor("blk.0.attn_q.weight", kind=24, data=bytes(64)), "stored as I8"),
     "weights as I32": (tensor("blk.0.ffn_up.weight", kind=26), "stored as I32"),

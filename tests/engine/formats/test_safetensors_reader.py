@@ -17,11 +17,7 @@ from engine.formats.safetensors.values import read_rows
 
 ONE = {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}
 TWO = {"dtype": "BF16", "shape": [5], "data_offsets": [24, 34]}
-RELAXED = settings(
-    max_examples=150,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+RELAXED = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def content(header: object, data: int = 34) -> bytes:

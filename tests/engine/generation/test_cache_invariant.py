@@ -165,10 +165,7 @@ class _CancelsAt(FakeBackend):
         return super().forward(tokens, n_outputs)
 
 
-CANCELLED_FORWARDS = [
-    *(("target", count) for count in range(1, 9)),
-    *(("draft", count) for count in range(1, 30, 3)),
-]
+CANCELLED_FORWARDS = [*(("target", count) for count in range(1, 9)), *(("draft", count) for count in range(1, 30, 3))]
 
 
 @pytest.mark.parametrize(("where", "count"), CANCELLED_FORWARDS)

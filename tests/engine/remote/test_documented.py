@@ -16,14 +16,7 @@ from engine.remote.connect import connect_server
 from engine.remote.kinds import KINDS, UNKNOWN, ServerKind
 from engine.sampling_rules import RULES
 from engine.stats import GenerationStats
-from helpers.remote.documented import (
-    SGLANG_MODELS,
-    VLLM_MODELS,
-    sglang_stream,
-    usage,
-    vllm_metrics,
-    vllm_stream,
-)
+from helpers.remote.documented import SGLANG_MODELS, VLLM_MODELS, sglang_stream, usage, vllm_metrics, vllm_stream
 from helpers.remote.scripted import Scripted, answer, as_json, piece, stream
 
 QUESTION = "Tell me a story about a fox."

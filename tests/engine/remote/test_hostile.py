@@ -179,8 +179,7 @@ def test_floods_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "models",
-    [[], {}, {"data": 3}, {"data": [3, {"id": 4}, {"id": ""}]}, {"data": None}, {"error": {"message": "no"}}],
+    "models", [[], {}, {"data": 3}, {"data": [3, {"id": 4}, {"id": ""}]}, {"data": None}, {"error": {"message": "no"}}]
 )
 def test_lists_of_models_that_are_none(models: Any) -> None:
     with Scripted({"/v1/models": as_json(models)}) as server, pytest.raises(EngineError) as failure:

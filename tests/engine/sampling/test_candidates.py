@@ -8,10 +8,7 @@ import pytest
 from engine.config import SamplingConfig
 from engine.errors import DegenerateDistribution
 from engine.sampling.candidates import Candidates, Drawn
-from engine.sampling.distribution import (
-    candidates,
-    distribution,
-)
+from engine.sampling.distribution import candidates, distribution
 
 CUTS: tuple[dict[str, Any], ...] = (
     {},

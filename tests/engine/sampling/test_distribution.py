@@ -93,12 +93,7 @@ def _clear_cut(logits: Logits, config: SamplingConfig) -> bool:
 
 @quick
 @given(
-    distinct,
-    st.floats(0.1, 3.0),
-    st.integers(0, 14),
-    st.floats(0.05, 1.0),
-    st.floats(0.0, 0.9),
-    st.floats(0.05, 1.0),
+    distinct, st.floats(0.1, 3.0), st.integers(0, 14), st.floats(0.05, 1.0), st.floats(0.0, 0.9), st.floats(0.05, 1.0)
 )
 def test_processors_against_the_reference(
     logits: Logits, temperature: float, top_k: int, top_p: float, min_p: float, typical: float
@@ -238,11 +233,7 @@ def test_penalties_against_the_reference(
     logits: Logits, history: list[int], repeat: float, presence: float, frequency: float, window: int
 ) -> None:
     config = SamplingConfig(
-        1.0,
-        repeat_penalty=repeat,
-        presence_penalty=presence,
-        frequency_penalty=frequency,
-        penalty_window=window,
+        1.0, repeat_penalty=repeat, presence_penalty=presence, frequency_penalty=frequency, penalty_window=window
     )
     counts = Counter(history[-window:] if window else history)
     expected = []

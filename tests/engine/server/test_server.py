@@ -133,12 +133,7 @@ def test_a_prediction_is_used_and_counted(client: openai.OpenAI, monkeypatch: py
     assert wrong.usage.completion_tokens_details.rejected_prediction_tokens > 0
     without = ask(extra_body={"lookahead": 4}).usage.completion_tokens_details
     assert (without.accepted_prediction_tokens, without.rejected_prediction_tokens) == (0, 0)
-    for bad in (
-        {"type": "other"},
-        "text",
-        {"type": "content", "content": 7},
-        {"type": "content", "content": [{}]},
-    ):
+    for bad in ({"type": "other"}, "text", {"type": "content", "content": 7}, {"type": "content", "content": [{}]}):
         with pytest.raises(openai.BadRequestError, match="prediction"):
             ask(extra_body={"prediction": bad})
 
@@ -206,11 +201,7 @@ def test_a_closed_connection_ends_the_reply(url: str, decoder: SpeculativeDecode
             "top_logprobs",
         ),
         (b'{"messages": [{"role": "user", "content": "a"}], "stream": "yes"}', 400, '"stream" must be true or false'),
-        (
-            json.dumps({"messages": QUESTION, "response_format": REFUSED}).encode(),
-            400,
-            "cannot be enforced: not.",
-        ),
+        (json.dumps({"messages": QUESTION, "response_format": REFUSED}).encode(), 400, "cannot be enforced: not."),
         (
             b'{"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]}',
             400,

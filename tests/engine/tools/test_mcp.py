@@ -232,12 +232,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no process groups")
 def test_servers_end_with_a_program_that_is_killed() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, HOSTILE],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        [sys.executable, "-c", KILLED, HOSTILE], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
     pids = [int(word) for word in done.stdout.split()[1:]]

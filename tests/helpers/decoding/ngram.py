@@ -7,10 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from engine.cancel import CancelToken
-from engine.drafting.ngram import (
-    NgramDrafter,
-    NgramOptions,
-)
+from engine.drafting.ngram import NgramDrafter, NgramOptions
 
 NO_LIMIT = 10**9
 WHOLE = NgramOptions(max_match=NO_LIMIT, most_places=NO_LIMIT, copied=NO_LIMIT)

@@ -5,16 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine import (
-    Cancelled,
-    CancelToken,
-    Equality,
-    ModelFacts,
-    SamplingConfig,
-    Spread,
-    WayFigures,
-    WaysReport,
-)
+from engine import Cancelled, CancelToken, Equality, ModelFacts, SamplingConfig, Spread, WayFigures, WaysReport
 
 MACHINE = {
     "processor": "A processor",

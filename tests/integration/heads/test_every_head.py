@@ -147,10 +147,7 @@ KINDS: dict[str, Callable[[pytest.FixtureRequest, Path], Made]] = {
     "medusa": partial(_in_folder, "medusa", "write_medusa", "MedusaReference"),
     **{kind: partial(_mtp_in_folder, kind) for kind in ("deepseek_v3", "glm4_moe", "qwen3_next", "qwen3_5_text")},
 }
-HYBRID = {
-    "eagle3-hybrid": partial(_hybrid, write_eagle3),
-    "dflash-hybrid": partial(_hybrid, write_dflash),
-}
+HYBRID = {"eagle3-hybrid": partial(_hybrid, write_eagle3), "dflash-hybrid": partial(_hybrid, write_dflash)}
 ONE_EACH = (
     *("eagle3", "dflash", "mtp", "assistant", "medusa-on-llama", "torch-eagle3", "eagle2", "medusa"),
     *("deepseek_v3", "qwen3_next"),

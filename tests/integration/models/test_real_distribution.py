@@ -21,10 +21,7 @@ SHARED = [
     ("stories260K-F32", "stories-mamba131K-F32"),
     ("stories-mamba131K-F32", "stories-draft43K-F32"),
 ]
-SAMPLINGS: list[dict[str, Any]] = [
-    {"temperature": 1.0, "top_k": 8},
-    {"temperature": 0.7, "top_p": 0.9},
-]
+SAMPLINGS: list[dict[str, Any]] = [{"temperature": 1.0, "top_k": 8}, {"temperature": 0.7, "top_p": 0.9}]
 BEGINNING = "They"
 """Nearly anything may follow, and the drafts disagree with the targets on what."""
 NAMES = ["t1-top-k8", "t0.7-top-p0.9"]

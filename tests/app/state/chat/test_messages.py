@@ -22,17 +22,7 @@ from app.state.conversations.conversation import Conversation
 from app.state.conversations.files import ConversationRefused, from_json, to_json
 from app.state.conversations.markdown import to_markdown
 from app.state.conversations.stored import exchanges
-from engine import (
-    FilePart,
-    ImagePart,
-    Message,
-    OtherField,
-    OtherPart,
-    ReasoningPart,
-    TextPart,
-    ToolCall,
-    ToolResult,
-)
+from engine import FilePart, ImagePart, Message, OtherField, OtherPart, ReasoningPart, TextPart, ToolCall, ToolResult
 from helpers.chats import FIVE_TURNS
 
 IMAGE = ImagePart("data:image/png;base64,AAAA")

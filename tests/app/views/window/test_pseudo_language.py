@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 from PySide6.QtGui import QDesktopServices, QPainter, QPaintEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import (
-    QApplication,
-    QFileDialog,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 import app.shell.bootstrap

@@ -205,13 +205,7 @@ def test_figures_under_the_reply_and_at_the_side(open_window: OpenWindow) -> Non
     window.wait(lambda: panel.counters["rounds"].text() == "10" and panel.plots is not None and panel.is_drawn)
     counters = {name: label.text() for name, label in panel.counters.items()}
     assert counters.pop("first").endswith(" s"), "the time to the first token"
-    assert counters == {
-        "rounds": "10",
-        "proposed": "40",
-        "accepted": "20",
-        "length": "3.00",
-        "own": "0",
-    }
+    assert counters == {"rounds": "10", "proposed": "40", "accepted": "20", "length": "3.00", "own": "0"}
     assert panel.rate_figure.text() == "50 % accepted"
     assert panel.plots is not None
     rate, _pace = panel.plots

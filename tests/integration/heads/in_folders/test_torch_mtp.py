@@ -88,12 +88,7 @@ def _spoiled(path: Path, kind: str, change: str) -> Path:
         ("qwen3_5_text", "all", "names MTP layers, but its files lack them"),
     ],
 )
-def test_layers_that_are_refused(
-    tmp_path: Path,
-    kind: str,
-    change: str,
-    said: str,
-) -> None:
+def test_layers_that_are_refused(tmp_path: Path, kind: str, change: str, said: str) -> None:
     """Asked for by name they are refused; where heads are looked for, a line says why, but for a folder without any."""
     path = _spoiled(write_mtp_folder(tmp_path / kind, kind), kind, change)
     with SpeculativeDecoder() as decoder:
