@@ -18,7 +18,6 @@ class StoreError(Exception):
     """
 
     reason: str = ""
-    version: int
 
     def __init__(self, message: str, path: Path, **fields: object) -> None:
         self.path = path
@@ -27,7 +26,9 @@ class StoreError(Exception):
 
 
 class StoreTooNew(StoreError):
-    """Report that a newer version of the program wrote the file. It was not changed."""
+    """Report that a newer version of the program wrote the file. It was not changed. Attribute: version."""
+
+    version: int
 
     def __init__(self, path: Path, version: int, known: int) -> None:
         super().__init__(
@@ -134,8 +135,10 @@ class NotWritable(NotSaved):
 class StoreRestored(StoreError):
     """Report that the file was deleted or replaced while it was in use, and written again, with everything in it.
 
-    `aside`: where what had taken its place is now; None: nothing had.
+    Attribute: aside (where what had taken its place is now; None: nothing had).
     """
+
+    aside: Path | None
 
     def __init__(self, path: Path, aside: Path | None) -> None:
         if aside is None:
@@ -143,6 +146,7 @@ class StoreRestored(StoreError):
                 "The file of the chats, {path}, was deleted while Outrider was running. Outrider has written it again; "
                 "nothing is lost.",
                 path=path,
+                aside=aside,
             )
         else:
             super().__init__(

@@ -14,23 +14,16 @@ from engine.config import LoadConfig
 from engine.formats.draft_head import NORMED
 from engine.loading.open import open_backend
 from helpers.heads.layouts import floats_of
+from helpers.heads.replies import Recorder
 
 Array = NDArray[np.float32]
 
 
-class NormedStates:
+class NormedStates(Recorder):
     """Record the states behind the norm of the last layer."""
 
-    state_layers = (NORMED,)
-
     def __init__(self) -> None:
-        self.states: list[Array] = []
-
-    def read_states(self, first: int, tokens: Sequence[int], states: Array) -> None:
-        """Keep them."""
-        assert len(tokens) == len(states)
-        del self.states[first:]
-        self.states.extend(states.copy())
+        super().__init__((NORMED,))
 
 
 def states_of(target: Backend, tokens: Sequence[int]) -> tuple[Array, Array]:

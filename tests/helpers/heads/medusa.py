@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from helpers.heads.compiled_medusa import PlainMedusa
+from helpers.heads.formulas import normed
 from helpers.models.tiny_models import VOCABULARY, rows_without_cache, silence, torch, transformers
 
 safetensors_numpy: Any = pytest.importorskip("safetensors.numpy")
@@ -47,19 +49,13 @@ def write_medusa(folder: Path, target: Path, *, seed: int = 0, prefix: str = "")
     return folder
 
 
-class MedusaReference:
-    """The heads in plain float32: arXiv:2401.10774, section 2.1.1."""
+class MedusaReference(PlainMedusa):
+    """The heads in plain float32, behind the norm of the target, whose states they are given without."""
 
     def __init__(self, path: Path, target: Path) -> None:
-        self.tensors = safetensors_numpy.load_file(path / "medusa_lm_head.safetensors")
+        super().__init__(path)
         self.norm = safetensors_numpy.load_file(target / "model.safetensors")["model.norm.weight"]
 
     def chain(self, tokens: Sequence[int], states: Array, proposed: Sequence[int]) -> Array:
         """Rows behind the last token, as many as `proposed`, from the last of the target's states."""
-        last = states[-1].astype(np.float64)
-        state = (last / np.sqrt(np.mean(last**2) + 1e-6) * self.norm).astype(np.float32)
-        rows = []
-        for head in range(len(proposed)):
-            inner = self.tensors[f"{head}.0.linear.weight"] @ state + self.tensors[f"{head}.0.linear.bias"]
-            rows.append(self.tensors[f"{head}.1.weight"] @ (state + inner / (1 + np.exp(-inner))))
-        return np.stack(rows).astype(np.float32)
+        return super().chain(tokens, normed(states[-1:], self.norm, 1e-6), proposed)

@@ -74,7 +74,7 @@ def check_text(
     return found
 
 
-class _Recorder:
+class Recorder:
     """Shows the states of a text to nobody but the test."""
 
     def __init__(self, layers: Sequence[int]) -> None:
@@ -83,6 +83,7 @@ class _Recorder:
 
     def read_states(self, first: int, tokens: Sequence[int], states: NDArray[np.float32]) -> None:
         """Keep them."""
+        assert len(tokens) == len(states)
         del self.states[first:]
         self.states.extend(states.copy())
 
@@ -92,7 +93,7 @@ def states_of(decoder: SpeculativeDecoder, text: Sequence[int]) -> NDArray[np.fl
     heads, target = decoder.heads, decoder.target
     assert heads is not None
     assert target is not None
-    recorder = _Recorder(heads.state_layers)
+    recorder = Recorder(heads.state_layers)
     target.show_states(recorder)
     target.truncate(0)
     for start in range(0, len(text), PIECE):
