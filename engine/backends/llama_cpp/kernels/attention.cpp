@@ -18,6 +18,7 @@
 #include "ggml-cpu-impl.h"
 #include "ggml-cpu.h"
 #include "ops.h"
+#include "simd-mappings.h"
 
 #include <algorithm>
 #include <array>
@@ -34,7 +35,7 @@ extern "C" void ggml_stock_flash_attn_ext(const ggml_compute_params * params, gg
 
 #ifdef OUTRIDER_LANES
 
-#include "attention_rows.h"
+#include "attention_bytes.h"
 #include "attention_sums.h"
 
 namespace outrider {
@@ -48,6 +49,8 @@ constexpr int64_t MOST_SHARING = 72;
 constexpr int64_t MOST_HELD = 256;
 /// Fewer columns are not worth the converting.
 constexpr int64_t FEWEST_SHARING = 12;
+/// By how much a score may be above what counts as a column's maximum: weights of e^8 are as exact as those below 1.
+constexpr float FAR = 8.0f;
 /// Jobs for each thread at least, so that all have about the same work.
 constexpr int64_t JOBS_EACH = 3;
 
@@ -154,16 +157,20 @@ struct Attention {
     /// Memory of a thread.
     struct Room {
         float *keys, *values, *rows, *scores, *sums, *totals;
+        ByteQueries * queries;
 
         Room(const Attention & a, const Jobs & jobs) {
             static thread_local std::vector<float> memory;
             const int64_t most = jobs.heads * jobs.size;
-            keys = floats(memory, (BLOCK + ROWS) * a.dk + (BLOCK + 2 * most) * a.dv + ATTENTION_COLUMNS * BLOCK);
+            const int64_t bytes = a.bytes() ? jobs.heads * a.group_blocks(jobs.size) * sizeof(ByteQueries) : 0;
+            keys = floats(memory, (BLOCK + ROWS) * a.dk + (BLOCK + 2 * most) * a.dv + ATTENTION_COLUMNS * BLOCK +
+                                      quotient_up(bytes, sizeof(float)));
             rows = keys + BLOCK * a.dk;
             values = rows + ROWS * a.dk;
             scores = values + BLOCK * a.dv;
             sums = scores + ATTENTION_COLUMNS * BLOCK;
             totals = sums + most * a.dv;
+            queries = reinterpret_cast<ByteQueries *>(totals + most * a.dv);
         }
     };
 
@@ -265,6 +272,15 @@ struct Attention {
             held[c].slope = slope(at.head);
             held[c].sums.values = room.sums + c * dv;
         }
+        for (int64_t head = 0; bytes() && head < job.heads; head++) {
+            ByteQueries * queries = room.queries + head * group_blocks(job.size);
+            groups(job.size, held + head * job.size, [&](auto n, Column * some, float **) {
+                for (int c = 0; c < n; c++) {
+                    ByteQueries::put(some[c].query, dk, c, queries);
+                }
+                queries += dk / QK8_0;
+            });
+        }
     }
 
     /// How steeply a head's mask rises: "Attention with Linear Biases" (arXiv 2108.12409), section 3.
@@ -297,17 +313,36 @@ struct Attention {
             seen = true;
             for (int64_t head = 0; head < job.heads; head++) {
                 const Rows keys(k, job.sequence, job.head, head, first), values(v, job.sequence, job.head, head, first);
-                Later later{keys.ahead(head, job.heads), values.ahead(head, job.heads)};
+                Ahead later_keys = keys.ahead(head, job.heads), later_values = values.ahead(head, job.heads);
                 Column * const columns = held + head * job.size;
-                if (lean(job, size)) {
+                const auto multiply = [&](auto * rows, auto * numbers, int64_t stride) {
+                    groups(job.size, columns, [&](auto n, Column * some, float ** sums) {
+                        const float * queries[n];
+                        for (int c = 0; c < n; c++) {
+                            queries[c] = some[c].query;
+                        }
+                        multiply_keys<n>(rows, dk, queries, room.scores, later_keys);
+                        weigh(room.scores, size, n, some);
+                        add_all_values<n>(numbers, stride, dv, size, room.scores, sums, later_values);
+                    });
+                };
+                if (bytes()) {
+                    const Bytes block(keys, values, size, room.keys, room.values, later_keys, later_values);
+                    const ByteQueries * queries = room.queries + head * group_blocks(job.size);
+                    groups(job.size, columns, [&](auto n, Column * some, float ** sums) {
+                        block.multiply<n>(queries, room.scores);
+                        queries += dk / QK8_0;
+                        weigh(room.scores, size, n, some);
+                        block.add<n>(room.scores, sums, later_values);
+                    });
+                } else if (lean(job, size)) {
                     ggml_fp16_t * const turned = reinterpret_cast<ggml_fp16_t *>(room.keys);
                     turn_block(keys, turned);
-                    blocks(turned, reinterpret_cast<const ggml_fp16_t *>(values.data), values.stride / sizeof(ggml_fp16_t),
-                           size, job.size, room, columns, later);
+                    multiply(turned, reinterpret_cast<const ggml_fp16_t *>(values.data), values.stride / sizeof(ggml_fp16_t));
                 } else {
                     load_keys(keys, size, room.rows, room.keys);
                     load_values(values, size, room.values);
-                    blocks(room.keys, room.values, dv, size, job.size, room, columns, later);
+                    multiply(room.keys, room.values, dv);
                 }
             }
         }
@@ -322,10 +357,11 @@ struct Attention {
         return size == BLOCK && job.size <= 2 * ATTENTION_COLUMNS && k->type == GGML_TYPE_F16 && v->type == GGML_TYPE_F16;
     }
 
-    /// Of the next block.
-    struct Later {
-        Ahead keys, values;
-    };
+    /// Whether keys and values are multiplied as whole numbers.
+    bool bytes() const { return k->type == GGML_TYPE_Q8_0 && v->type == GGML_TYPE_Q8_0; }
+
+    /// Blocks of the queries of a head's groups.
+    int64_t group_blocks(int64_t count) const { return quotient_up(count, ATTENTION_COLUMNS) * (dk / QK8_0); }
 
     /// What the columns see of a block. Whether any of them sees any of it.
     bool look(const Job & job, int64_t first, int size, Column * held) const {
@@ -347,46 +383,17 @@ struct Attention {
         return seen;
     }
 
-    template <class Number, std::size_t... N>
-    void block(const Number * keys, const Number * values, int64_t stride, int size, int count, float * scores,
-               const float ** queries, float ** sums, Column * held, Later & later,
-               std::index_sequence<N...>) const {
-        using Keys = void (*)(const Number *, int64_t, const float * const *, float *, Ahead &);
-        using Values = void (*)(const Number *, int64_t, int64_t, int, const float *, float * const *,
-                                Ahead &);
-        static constexpr std::array<Keys, sizeof...(N)> KEYS{&multiply_keys<static_cast<int>(N) + 1, Number>...};
-        static constexpr std::array<Values, sizeof...(N)> VALUES{&add_all_values<static_cast<int>(N) + 1, Number>...};
-        KEYS[count - 1](keys, dk, queries, scores, later.keys);
-        for (int c = 0; c < count; c++) {
-            score(scores + c * BLOCK, size, held[c]);
-        }
-        weigh(scores, count, held);
-        VALUES[count - 1](values, stride, dv, size, scores, sums, later.values);
-    }
-
-    /// One block for the columns of a job that look at it, in groups as even as can be had.
-    template <class Number>
-    void blocks(const Number * keys, const Number * values, int64_t stride, int size, int64_t count, const Room & room,
-                Column * held, Later & later) const {
+    /// One block for the columns of a job that look at it, in groups as even as can be had: `use(count, held, sums)`.
+    template <class Use> static void groups(int64_t count, Column * held, Use && use) {
         for (int64_t c = 0; c < count;) {
             const int64_t left = count - c, together = quotient_up(left, quotient_up(left, ATTENTION_COLUMNS));
-            block(keys, values, stride, size, static_cast<int>(together), room, held + c, later);
+            float * sums[ATTENTION_COLUMNS];
+            for (int64_t i = 0; i < together; i++) {
+                sums[i] = held[c + i].sums.values;
+            }
+            with_constant<ATTENTION_COLUMNS>(static_cast<int>(together), [&](auto n) { use(n, held + c, sums); });
             c += together;
         }
-    }
-
-    /// One block for up to ATTENTION_COLUMNS columns.
-    template <class Number>
-    void block(const Number * keys, const Number * values, int64_t stride, int size, int count, const Room & room,
-               Column * held, Later & later) const {
-        const float * queries[ATTENTION_COLUMNS];
-        float * sums[ATTENTION_COLUMNS];
-        for (int c = 0; c < count; c++) {
-            queries[c] = held[c].query;
-            sums[c] = held[c].sums.values;
-        }
-        block(keys, values, stride, size, count, room.scores, queries, sums, held, later,
-              std::make_index_sequence<ATTENTION_COLUMNS>{});
     }
 
     /// From a column's products with the keys of a block its scores, in their place; and its maximum so far.
@@ -401,9 +408,9 @@ struct Attention {
         for (int i = 0; i < VECTORS; i++) {
             score[i] = masked(load(scores + i * ROWS), size - i * ROWS, column, i * ROWS);
             store(scores + i * ROWS, score[i]);
-            higher = either(higher, above(score[i], real(sums.maximum)));
+            higher = either(higher, above(score[i], real(sums.maximum + FAR)));
         }
-        if (any(higher)) {  // Seldom but at the beginning: only then the one highest is looked for.
+        if (any(higher)) {  // Seldom but at the beginning: only then the one highest is looked for, and all sums are scaled.
             Reals most = score[0];
             for (int i = 1; i < VECTORS; i++) {
                 most = larger(most, score[i]);
@@ -425,8 +432,11 @@ struct Attention {
         }
     }
 
-    /// From the scores of some columns their weights, in their place.
-    static void weigh(float * scores, int count, Column * held) {
+    /// From the products of some columns with the keys of a block their weights, in their place.
+    void weigh(float * scores, int size, int count, Column * held) const {
+        for (int c = 0; c < count; c++) {
+            score(scores + c * BLOCK, size, held[c]);
+        }
         for (int c = 0; c < count; c++, scores += BLOCK) {
             // Where nothing was seen so far: -inf - -inf is no number.
             const Reals base = real(held[c].sums.maximum == NOTHING ? 0.0f : held[c].sums.maximum);

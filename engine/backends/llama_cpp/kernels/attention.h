@@ -78,6 +78,16 @@ struct Sight {
     }
 };
 
+/// Calls `use` with `count`, 1..MOST, as a constant.
+template <int MOST, class Use> void with_constant(int count, Use && use) {
+    if constexpr (MOST > 1) {
+        if (count < MOST) {
+            return with_constant<MOST - 1>(count, use);
+        }
+    }
+    use(std::integral_constant<int, MOST>{});
+}
+
 inline Reals load_number(const float * at) {
     return load(at);
 }

@@ -164,7 +164,7 @@ template <class Type> void widen_packed(const char * row, int64_t count, float *
         const Scaling<Type> scaled(all(dword(row)));
 #pragma GCC unroll 8
         for (int j = 0; j < PACKED; j += ROWS) {
-            store(out + j, scaled(load_bytes(bytes + j)));
+            store(out + j, scaled(to_reals(load_numbers(bytes + j))));
         }
     }
 }

@@ -21,8 +21,24 @@ struct Rows {
 
     const char * at(int row) const { return data + row * stride; }
 
+    /// The same in `room`, with zeros in place of the rows from `size` on.
+    Rows filled(int size, char * room) const {
+        Rows copy = *this;
+        copy.data = room;
+        copy.stride = ggml_row_size(tensor->type, tensor->ne[0]);
+        for (int r = 0; r < size; r++) {
+            std::memcpy(room + r * copy.stride, at(r), copy.stride);
+        }
+        std::memset(room + size * copy.stride, 0, (BLOCK - size) * copy.stride);
+        return copy;
+    }
+
     /// What to fetch meanwhile: of the next block as much, the rows of all `heads` of the job as they lie in memory.
     Ahead ahead(int64_t head, int64_t heads) const {
+        const size_t all = stride * BLOCK / heads;
+        if (stride == heads * tensor->nb[2]) {  // Without gaps: one long row.
+            return Ahead(begin + stride * BLOCK + head * all, 0, 0, all, 1, 0, 1);
+        }
         return Ahead(begin + (BLOCK + head * BLOCK / heads) * stride, stride, tensor->nb[2],
                      ggml_row_size(tensor->type, tensor->ne[0]), heads, head * BLOCK % heads, BLOCK);
     }

@@ -167,9 +167,7 @@ inline Reals load_bhalves(const void * at) {
 }
 
 inline Vec load_counts(const void * at) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64(static_cast<const __m128i *>(at))); }
-inline Reals load_bytes(const void * at) {
-    return to_reals(_mm256_cvtepi8_epi32(_mm_loadl_epi64(static_cast<const __m128i *>(at))));
-}
+inline Vec load_numbers(const void * at) { return _mm256_cvtepi8_epi32(_mm_loadl_epi64(static_cast<const __m128i *>(at))); }
 
 inline Mask first_lanes(int n) {
     const Vec numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);

@@ -168,8 +168,8 @@ inline Reals widen_bhalves(__m256i x) {
 inline Reals load_bhalves(const void * at) { return widen_bhalves(_mm256_loadu_si256((const __m256i *) at)); }
 
 inline Vec load_counts(const void * at) { return _mm512_cvtepu8_epi32(_mm_loadu_si128(static_cast<const __m128i *>(at))); }
-inline Reals load_bytes(const void * at) {
-    return to_reals(_mm512_cvtepi8_epi32(_mm_loadu_si128(static_cast<const __m128i *>(at))));
+inline Vec load_numbers(const void * at) {
+    return _mm512_cvtepi8_epi32(_mm_loadu_si128(static_cast<const __m128i *>(at)));
 }
 
 inline Mask first_lanes(int n) { return n >= ROWS ? 0xffff : n <= 0 ? 0 : static_cast<Mask>((1u << n) - 1); }

@@ -24,7 +24,7 @@ OUTRIDER_INLINE void dots(Vec (&sums)[N], const Vec * w, const int8_t * const (&
 #pragma GCC unroll 8
     for (int j = 0; j < COUNT; j++) {
         each(j);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int c = 0; c < N; c++) {
             sums[c] = add_byte_products(sums[c], w[j], all(dword(y[c] + 4 * j)));
         }

@@ -460,10 +460,10 @@ template <class Format, template <class> class Rows = FileRows> struct EightBit 
     }
 
     /// Adds the products of a block of the rows with block i of N columns; `each`: see `dots`, called for the first ones.
-    template <int N, class Each>
+    template <int BESIDE = EIGHT_BIT_BESIDE, int N, class Each>
     static OUTRIDER_INLINE void add(Reals (&sums)[N], const Opened & rows, int64_t i, const Activations * const * y,
                                     const Column * const * columns, Each && each) {
-        in_groups<N, EIGHT_BIT_BESIDE>([&](auto first, auto count) OUTRIDER_INLINE_LAMBDA {
+        in_groups<N, BESIDE>([&](auto first, auto count) OUTRIDER_INLINE_LAMBDA {
             constexpr int COUNT = count;
             Vec sum[COUNT];
             const auto meanwhile = [&](int j) OUTRIDER_INLINE_LAMBDA {

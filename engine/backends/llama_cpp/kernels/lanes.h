@@ -41,8 +41,8 @@
 //   load_vector        a register of bytes at any address
 //   load_scales        lane r: the float16 number at `at` + r * `stride` (two bytes more may be read)
 //   load, store        ROWS floats, aligned; load_any, store_any: at any address
-//   load_halves, load_bhalves, load_bytes   ROWS numbers in float16, bfloat16, signed bytes at any address
-//   load_counts        ROWS unsigned bytes at any address, as dwords
+//   load_halves, load_bhalves               ROWS numbers in float16, bfloat16 at any address
+//   load_counts, load_numbers               ROWS unsigned, signed bytes at any address, as dwords
 //   load_some(at, n), load_some_halves, load_some_bhalves   the first n of them, zeros behind; no byte more is read
 //   turn_halves(rows, stride, out, pitch)   out[i * pitch + r]: number i of row r, for ROWS rows and ROWS float16 numbers, as
 //                      they are or in float32, by the type of `out`

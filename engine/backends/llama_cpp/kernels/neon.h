@@ -131,9 +131,9 @@ inline Vec load_counts(const void * at) {
     return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(vmovl_u8(bytes))));
 }
 
-inline Reals load_bytes(const void * at) {
+inline Vec load_numbers(const void * at) {
     const int8x8_t bytes = vreinterpret_s8_s32(vdup_n_s32(dword(at)));
-    return to_reals(vmovl_s16(vget_low_s16(vmovl_s8(bytes))));
+    return vmovl_s16(vget_low_s16(vmovl_s8(bytes)));
 }
 
 inline Mask first_lanes(int n) { return vcgtq_s32(all(n), Vec{0, 1, 2, 3}); }
