@@ -25,7 +25,7 @@ inline int64_t quotient_up(int64_t a, int64_t b) {
 
 constexpr float NOTHING = -std::numeric_limits<float>::infinity();
 
-/// e^x for x <= 0, to about a unit in the last place; 0 where that would not be a normal number.
+/// e^x for x <= 8, to about a unit in the last place; 0 where that would not be a normal number.
 inline Reals exponential(Reals x) {
     const Reals n = nearest(times(x, real(1.44269504f)));
     // ln 2 in two parts: n times the first is exact.

@@ -48,7 +48,7 @@
 //                      they are or in float32, by the type of `out`
 //
 //   plus, minus, times, over, larger, size_of, fused(a, b, c) = a * b + c, fused_minus(a, b, c) = c - a * b
-//   nearest            to the nearest whole number; scale_by_power(x, n) = x * 2^n for whole n = -126..0
+//   nearest            to the nearest whole number; scale_by_power(x, n) = x * 2^n for whole n = -126..12
 //   with_sign_of(x, y) |x| with the sign of y
 //   first_lanes(n), above, differs, no_numbers, either, both, any, where(mask, yes, no)
 //   sum_of, largest_of, first_of            over the lanes, in a fixed order
