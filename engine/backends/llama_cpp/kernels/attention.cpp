@@ -21,7 +21,6 @@
 #include "simd-mappings.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

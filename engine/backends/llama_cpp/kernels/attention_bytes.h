@@ -131,7 +131,7 @@ struct Bytes {
 
     /// Rounds a column's weights. What a step of them stands for.
     float round(const float * from, Vec * to) const {
-        constexpr float MOST = INT16_MAX, LEAST = 1e-30f;
+        constexpr float MOST = INT16_MAX, LEAST = 1e-30f;  // What is less counts for nothing beside the largest weight, 1.
         Reals weight[VECTORS], most = real(0.0f);
         for (int v = 0; v < VECTORS; v++) {
             weight[v] = load(from + v * ROWS);
