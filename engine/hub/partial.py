@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -23,6 +24,8 @@ from engine.system.files import lock_alone, write_whole
 
 PARTIAL: Final = ".outrider-partial"
 _PIECE = 2**20
+_BEHIND = 16
+"""So many pieces may wait to be hashed: on a busy computer the threads seldom run at the same time."""
 _SYNC_EACH = 2**25
 """So many bytes at a time are brought to the disk while others come: at the end there is little to wait for."""
 _FULL = frozenset({errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})
@@ -31,7 +34,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENO
 class PartialFile:
     """Hold a file of which a part is here. Attributes: length (bytes that are here), record, path (its later place).
 
-    What is appended is hashed on another thread while it is written, and while the next piece comes.
+    What is appended is hashed on another thread, which may fall behind a little.
     """
 
     def __init__(self, folder: Path, path: Path) -> None:
@@ -49,7 +52,7 @@ class PartialFile:
         self.record: dict[str, Any] = read_json(self._note) if self.length else {}
         self._digests = self._blob = hashlib.sha256()
         self._helper = ThreadPoolExecutor(1, "outrider-download-check")
-        self._hashed: Future[None] | None = None
+        self._hashing: deque[Future[None]] = deque()
         self._synced: Future[None] | None = None
         self._sync_at = self.length + _SYNC_EACH
         self._begin()
@@ -96,12 +99,9 @@ class PartialFile:
             raise trouble(self._folder, error) from None
 
     def append(self, piece: memoryview) -> None:
-        """Put the next bytes behind those that are here; they stay in use until the next call.
-
-        Raises DownloadFailed.
-        """
-        self._settle()
-        self._hashed = self._helper.submit(self._hash, piece)
+        """Put the next bytes behind those that are here; nobody changes them any more. Raises DownloadFailed."""
+        self._hashing.append(self._helper.submit(self._hash, piece))
+        self._settle(_BEHIND)
         rest = piece
         try:
             if self.length >= self._sync_at and (self._synced is None or self._synced.done()):
@@ -130,11 +130,10 @@ class PartialFile:
         wait([] if self._synced is None else [self._synced])  # Until then the file is locked.
         self._file.close()
 
-    def _settle(self) -> None:
-        """Wait until all that was appended is hashed."""
-        if self._hashed is not None:
-            self._hashed.result()
-            self._hashed = None
+    def _settle(self, behind: int = 0) -> None:
+        """Wait until all that was appended is hashed, but for so many pieces."""
+        while len(self._hashing) > behind:
+            self._hashing.popleft().result()
 
     def _hash(self, piece: memoryview) -> None:
         self._digests.update(piece)

@@ -38,7 +38,7 @@ _MOST_BYTES = 32 * 2**20
 _SMALLEST, _LARGEST = 64 * 2**10, 2**19
 """The sizes of the pieces in which an answer is read."""
 _WAITING = 2
-"""Pieces that were read and not taken yet. What a killed program loses is these and three more."""
+"""Pieces that were read and not taken yet. What a killed program loses is these and two more."""
 _WAITING_LIVE = 64
 _AGAIN: Final = frozenset({408, 429, 500, 502, 503, 504})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -137,13 +137,12 @@ class Web:
     def pieces(
         self, url: str, cancel: CancelToken, headers: Mapping[str, str]
     ) -> Generator[Head | memoryview, None, None]:
-        """Return the head of an answer and then its bytes, each piece good until the one after the next is asked for.
+        """Return the head of an answer and then its bytes.
 
         An answer that ends early ends here too: its reader knows the expected length. Raises Unfinished where
         another try may help; DownloadFailed, Cancelled.
         """
         asking = Asking(self, url, headers)
-        before: bytearray | None = None
         with closing(asking.answer()) as pieces:
             for piece in pieces:
                 cancel.check("The download")
@@ -153,10 +152,7 @@ class Web:
                     _check_head(piece)
                     yield piece
                 elif piece is not None:
-                    yield piece[0]
-                    if before is not None:
-                        asking.spare.put(before)
-                    before = piece[1]
+                    yield piece
 
 
 class Tries:
@@ -184,11 +180,11 @@ class Tries:
             threading.Event().wait(min(left, _LOOK_S))
 
 
-_Piece = Head | tuple[memoryview, bytearray] | Exception
+_Piece = Head | memoryview | Exception
 
 
 class Asking(threading.Thread):
-    """Ask a server once. Attribute: spare (buffers that may be filled again).
+    """Ask a server once.
 
     `live`: the answer is handed on as it comes and must come whole, and redirects are not followed. `body`: what is
     posted; None: it is a GET.
@@ -198,7 +194,6 @@ class Asking(threading.Thread):
         self, web: Web, url: str, headers: Mapping[str, str], body: bytes | None = None, *, live: bool = False
     ) -> None:
         super().__init__(name="outrider-http", daemon=True)
-        self.spare: queue.SimpleQueue[bytearray] = queue.SimpleQueue()
         self._pieces: queue.Queue[_Piece | None] = queue.Queue(_WAITING_LIVE if live else _WAITING)
         self._web, self._url, self._headers, self._body, self._live = web, url, headers, body, live
         self._stopped = False
@@ -206,7 +201,7 @@ class Asking(threading.Thread):
         self._socket: socket.socket | None = None
 
     def answer(self) -> Generator[_Piece | None, None, None]:
-        """Yield the head of the answer, then views with their buffers; or the error that ended it.
+        """Yield the head of the answer, then its bytes; or the error that ended it.
 
         None: nothing came for a moment. Closing the generator releases the connection.
         """
@@ -254,17 +249,14 @@ class Asking(threading.Thread):
                 if answer.length:
                     raise IncompleteRead(b"", answer.length)
                 return
-            self._put((memoryview(data), bytearray()))
+            self._put(memoryview(data))
         while not self._stopped:
-            try:
-                buffer = self.spare.get_nowait()
-            except queue.Empty:
-                buffer = bytearray(_LARGEST)
             begun = monotonic()
-            length = answer.readinto(memoryview(buffer)[:size])
+            piece = memoryview(bytearray(size))
+            length = answer.readinto(piece)
             if not length:
                 return
-            self._put((memoryview(buffer)[:length], buffer))
+            self._put(piece[:length])
             # A piece comes whole or not at all: of a slow connection small ones are taken.
             took = monotonic() - begun
             size = min(size * 2, _LARGEST) if took < 0.05 else max(size // 2, _SMALLEST // 16) if took > 0.25 else size

@@ -134,7 +134,7 @@ class Connection:
                         raise not_understood(self.address, Translatable("it is compressed, which was not asked for"))
                     yield piece
                 else:
-                    yield piece[0]
+                    yield piece
                 begun = True
 
 
