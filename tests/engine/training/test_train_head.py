@@ -23,7 +23,7 @@ from engine.cli.main import main
 from engine.errors import Cancelled, EngineError
 from engine.formats.draft_head import NORMED
 from engine.system.files import lock_alone
-from engine.training import collected, head, questions, trainer, written
+from engine.training import collected, head, head_file, questions, trainer
 from engine.training.head import layers_read
 from engine.training.muon import Muon
 from engine.training.questions import bundled_questions, mixed, own_questions
@@ -196,7 +196,7 @@ def test_one_sentence_where_it_cannot_be(
     no_memory = RuntimeError("DefaultCPUAllocator: can't allocate memory. Error code 12 (Cannot allocate memory)")
     for place, name, error, told in (
         (collected.Collected, "add", OSError(28, "No space left on device"), "No space left on device"),
-        (written, "TargetFile", OSError(2, "No such file or directory"), "cannot be read"),
+        (head_file, "TargetFile", OSError(2, "No such file or directory"), "cannot be read"),
         (trainer, "Trainer", no_memory, "GB of memory"),
     ):
         with monkeypatch.context() as later:
