@@ -49,7 +49,8 @@ _MOST_BEHIND = 2
 
 While the drafter rests it falls behind, from the prompt on; it catches up with the next proposal.
 """
-
+_FAR = 6.0
+"""Logits below the best one beyond which no token is worth a place beside it."""
 
 Grow = Callable[[Sequence[int], Sequence[int]], Logits]
 
@@ -343,6 +344,8 @@ class DraftModelDrafter(Drafter):
             mask = self._masks.mask(len(self._committed) - self._prompt_length, path)
         if mask is not None and not any_below(mask, self._shared_vocab):
             return None
+        if self._greedy and mask is None and self._shape is not None and self._shape.prices is not None:
+            return self._likely_tokens(row, width)
         history = self._history.after(self._committed, path) if self._penalised else ()
         rules = self._sampling if self._draws else self._ranking
         try:
@@ -356,6 +359,17 @@ class DraftModelDrafter(Drafter):
             return None
         first = float(row[best[0][0]]) - logprob(row, best[0][0], probs, self._rows)
         return NextTokens(best, lambda token: float(row[token]) - first, probs if self._draws else None)
+
+    def _likely_tokens(self, row: NDArray[np.float32], width: int) -> NextTokens | None:
+        """Return those of the best tokens of a row that may be worth a place, without weighing the whole vocabulary."""
+        token, share = self._rows.best(row)
+        if self._min_confidence and exp(share) < self._min_confidence:
+            return None
+        normaliser = float(row[token]) - share
+        near = np.flatnonzero(row >= row[token] - _FAR)
+        near = near[np.argsort(-row[near], kind="stable")[:width]]
+        best = [(int(found), exp(float(row[found]) - normaliser)) for found in near]
+        return NextTokens(best, lambda token: float(row[token]) - normaliser)
 
     def _only_token(self) -> bool:
         """Propose the next token without a forward if the masks leave only one; return True if they do."""

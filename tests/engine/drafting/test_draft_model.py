@@ -11,11 +11,13 @@ from engine.backends.base import Rewind
 from engine.backends.prefix import CHUNK
 from engine.cancel import CancelToken
 from engine.config import SamplingConfig
-from engine.drafting.base import BEGINNING, SHORT_PROMPT, STEP, Draft
+from engine.drafting.base import BEGINNING, SHORT_PROMPT, STEP, Draft, TreeShape
 from engine.drafting.draft_model import DraftModelDrafter
 from engine.drafting.none import NoDrafter
+from engine.drafting.tree_prices import TreePrices
 from engine.errors import Cancelled
-from engine.sampling.distribution import distribution, uniform
+from engine.lookahead.acceptance import ClaimModel
+from engine.sampling.distribution import candidates, distribution, uniform
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import ScriptedBackend, letters, recite
 
@@ -288,6 +290,22 @@ def test_of_a_long_prompt_the_ends_are_read() -> None:
         assert held[:BEGINNING] == words[:BEGINNING]
         assert held[BEGINNING:] == words[size - len(held) + BEGINNING : size]
     assert shared > STEP
+
+
+def test_a_greedy_tree_by_cost_weighs_only_the_likeliest(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = np.array([1.0, 3.0, 3.0, -90.0, 2.5, -np.inf], np.float32)
+    drafter = _drafter(FakeBackend(6, 2), GREEDY, tree=TreeShape(4, 4, 64, TreePrices(lambda _: ClaimModel())))
+    weighed = candidates(row, FULL, ())
+    monkeypatch.delattr("engine.drafting.draft_model.candidates")
+    found = drafter._next_tokens(row, ())
+    assert found is not None
+    assert [token for token, _ in found.best] == [1, 2, 4, 0]
+    for (token, share), (other, expected) in zip(found.best, weighed, strict=False):
+        assert (token, share, found.shares(token)) == (
+            other,
+            pytest.approx(expected),
+            pytest.approx(math.log(expected)),
+        )
 
 
 def test_a_draft_with_a_small_context_reads_the_ends_of_a_long_prompt() -> None:
