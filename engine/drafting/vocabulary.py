@@ -12,9 +12,9 @@ from engine.backends.base import Backend
 
 ROWS = 16
 """Rows of the output layer that are computed together, or not at all (kernels/wanted.h)."""
-COMMON, LEAST = 40_960, 81_920
-"""Tokens that are always computed: tokenizers number the first merges, which are common, first. And tokens of a
-vocabulary from which on a part of it is worth it."""
+COMMON, SHARE, LEAST = 20_480, 8, 81_920
+"""Tokens that are always computed, and the part of a large vocabulary that they are: tokenizers number the first
+merges, which are common, first. And tokens of a vocabulary from which on a part of it is worth it."""
 _MOST_ADDED = 1_024
 """Groups of rows beside those, the ones that were seen last."""
 _MEMORY, _MOST_MISSED = 64.0, 0.15
@@ -30,7 +30,7 @@ class DraftVocabulary:
 
     def __init__(self, size: int, always: Iterable[int] = ()) -> None:
         groups = -(-size // ROWS)
-        self._size, self._common = size, COMMON // ROWS
+        self._size, self._common = size, max(COMMON, size // SHARE) // ROWS
         self._wanted = np.zeros(-(-groups // 64) * 64, dtype=np.uint8)
         self._wanted[: self._common] = 1
         self._always = {token // ROWS for token in always}

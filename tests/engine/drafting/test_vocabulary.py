@@ -14,7 +14,7 @@ from engine.config import SamplingConfig, SpeculationConfig
 from engine.constraint import Constraint
 from engine.drafting import vocabulary
 from engine.drafting.draft_model import DraftModelDrafter
-from engine.drafting.vocabulary import COMMON, LEAST, ROWS, DraftVocabulary
+from engine.drafting.vocabulary import COMMON, LEAST, ROWS, SHARE, DraftVocabulary
 from engine.sampling.candidates import Candidates
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.joint import BROKEN, ENOUGH, Setting
@@ -36,6 +36,7 @@ def test_common_tokens_and_those_of_the_text_are_wanted() -> None:
     wanted = _wanted(chosen.bits, 151_936)
     assert wanted[[0, COMMON - 1, 100_000, 100_001, 151_645]].all()
     assert wanted.sum() == COMMON + 2 * ROWS
+    assert _wanted(DraftVocabulary(262_144).bits, 262_144).sum() == 262_144 // SHARE
 
 
 def test_what_was_seen_last_stays() -> None:
