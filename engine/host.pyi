@@ -40,6 +40,7 @@ from .documents.vectors import PartVectors as PartVectors
 from .documents.vectors import vector_of as vector_of
 from .documents.vectors import vectors_of as vectors_of
 from .formats.gguf.parts import first_part as first_part
+from .formats.safetensors.model import reads_pictures as reads_pictures
 from .hub.catalogue import PackagedModel as PackagedModel
 from .hub.catalogue import packaged_models as packaged_models
 from .hub.download import download as download

@@ -38,7 +38,7 @@ from app.words.context import blind, refusal, too_long
 from app.words.documents import note_words
 from app.words.get_models import expected
 from app.words.settings import trouble_words
-from engine.host import download_folder, projector_beside
+from engine.host import download_folder, projector_beside, reads_pictures
 
 _LONG = 500
 """Entries of a conversation from which on a garbage collection that looks at all of them would be felt."""
@@ -389,8 +389,8 @@ def _sees(program: Program) -> bool:
 
 @lru_cache(maxsize=16)
 def _has_eyes(target: Path) -> bool:
-    """Return True if a file has its projector; until the selection or the list changes, as headers take a while."""
-    return projector_beside(target) is not None
+    """Return True if a file has its projector, or a folder's model sees; until the selection or the list changes."""
+    return reads_pictures(target) or projector_beside(target) is not None
 
 
 def _connect_thinking(program: Program) -> None:

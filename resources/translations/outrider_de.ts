@@ -1330,6 +1330,10 @@
             <translation>Auf diesem Rechner</translation>
         </message>
         <message>
+            <source>Close</source>
+            <translation>Schließen</translation>
+        </message>
+        <message>
             <source>Cancel</source>
             <translation>Abbrechen</translation>
         </message>
@@ -5482,10 +5486,6 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>Die Chats in {path} sind nicht lesbar: {reason}. Stellen Sie die Datei aus einer Sicherung wieder her oder verschieben Sie sie, um mit einer leeren Liste zu beginnen.</translation>
         </message>
         <message>
-            <source>the file is damaged</source>
-            <translation>die Datei ist beschädigt</translation>
-        </message>
-        <message>
             <source>The record of this reply’s tokens in {path} is damaged, so it cannot be shown.</source>
             <translation>Die Aufzeichnung der Tokens dieser Antwort in {path} ist beschädigt und kann deshalb nicht gezeigt werden.</translation>
         </message>
@@ -5524,6 +5524,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>A change could not be saved: {reason}.</source>
             <translation>Eine Änderung konnte nicht gespeichert werden: {reason}.</translation>
+        </message>
+        <message>
+            <source>the file is damaged</source>
+            <translation>die Datei ist beschädigt</translation>
         </message>
         <message>
             <source>the file is damaged ({reason})</source>
@@ -5882,6 +5886,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
             <translation>es ist ein Encoder-Decoder-Modell, das einen Text in einen anderen umwandelt.</translation>
         </message>
         <message>
+            <source>{model_type} models read pictures in a way that is not supported here. Choose its GGUF file, with its projector (mmproj) beside it.</source>
+            <translation>Modelle der Art {model_type} lesen Bilder auf eine Weise, die hier nicht unterstützt wird. Wählen Sie seine GGUF-Datei mit ihrem Projektor (mmproj) daneben.</translation>
+        </message>
+        <message>
             <source>{model_type} models do not generate text token by token.</source>
             <translation>{model_type}-Modelle erzeugen Text nicht Token für Token.</translation>
         </message>
@@ -5964,6 +5972,10 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>its MTP layers cannot be run as {kind} layers ({first_line}).</source>
             <translation>seine Schichten für spätere Tokens (MTP) lassen sich nicht als Schichten der Art {kind} ausführen ({first_line}).</translation>
+        </message>
+        <message>
+            <source>its pictures' processor cannot be used ({first_line}).</source>
+            <translation>der Prozessor seiner Bilder ist nicht verwendbar ({first_line}).</translation>
         </message>
         <message>
             <source>its folder contains none</source>

@@ -1,5 +1,6 @@
 """Write documents of every kind with the libraries' own writers; each says the same facts, and one has a table."""
 
+import base64
 import io
 import random
 import zipfile
@@ -43,6 +44,11 @@ def picture(width: int = 64, height: int = 48) -> bytes:
     made.paste((0, 0, 0, 0), (0, 0, width // 2, height))
     made.save(out, "PNG")
     return out.getvalue()
+
+
+def picture_address(data: bytes) -> str:
+    """Return the address that holds a picture."""
+    return f"data:image/png;base64,{base64.b64encode(data).decode()}"
 
 
 def damaged_pictures() -> list[bytes]:

@@ -13,12 +13,14 @@ import torch
 from numpy.typing import NDArray
 
 from engine.backends.base import Backend, Logits, Rewind, StateReader
+from engine.backends.pictures import PictureToken
 from engine.backends.transformers.cache import CacheMemory, Memory
 from engine.backends.transformers.check import CacheUse, LooksAhead, NotNumbers, feed, find_way
 from engine.backends.transformers.config import first_line
 from engine.backends.transformers.hidden import HookedRows, decoder_layers, hidden_states, last_norm, readable_tokens
 from engine.backends.transformers.loading import LoadedModel, end_tokens, load_model, quiet
 from engine.backends.transformers.packing import pack_weights, share_keys, watch_weights
+from engine.backends.transformers.pictures import Eyes
 from engine.backends.transformers.tokenizer import ClosedTokenizer, open_tokenizer
 from engine.cancel import CancelToken
 from engine.config import MAX_LOOKAHEAD, LoadConfig
@@ -33,7 +35,8 @@ from engine.errors import (
     RewindNotSupported,
     TokenOutOfRange,
 )
-from engine.formats.safetensors.model import folder_name
+from engine.formats.safetensors.model import folder_name, reads_pictures
+from engine.messages.picture import Picture
 from engine.system.machine import default_threads
 from engine.translatable import Translatable
 
@@ -65,6 +68,9 @@ class TransformersBackend(Backend):
         self.eos_token_ids = end_tokens(loaded, self.tokenizer.eos_token_ids, way.vocab_size)
         self.rewind = Rewind("any") if way.memory.can_crop else Rewind("snapshots", 1)
         self.device = str(loaded.device)
+        seeing = self._feeding == "together" and reads_pictures(loaded.folder)
+        self._eyes = Eyes(loaded.folder) if seeing else None
+        self.sees = self._eyes is not None and isinstance(way.memory, CacheMemory) and way.memory.can_crop
         self._tokens: list[int] = []
         self._replay: list[int] = []
         self._points: list[tuple[int, Any]] = []
@@ -129,7 +135,32 @@ class TransformersBackend(Backend):
         normed: torch.Tensor = self._norm(states)
         return normed
 
+    def see(self, picture: Picture) -> list[int]:
+        return super().see(picture) if self._eyes is None else self._eyes.tokens(picture)
+
+    def _look(self, tokens: Sequence[int], eyes: Eyes) -> Logits:
+        """Append a picture to the cache."""
+        piece, memory = [token for token in tokens if isinstance(token, PictureToken)], self._memory
+        self._check(())
+        if [token.index for token in piece] != list(range(piece[0].count)) or len(piece) < len(tokens):
+            raise BackendFailure(Translatable("a picture must be read whole"), self.length)
+        if self.length + len(piece) > self.context_length:
+            raise ContextFull(self.length + len(piece), self.context_length)
+        ids, arguments = eyes.prepared(piece[0].picture)
+        with self._computing(), self._interruptible(self._cancel or CancelToken()):
+            if isinstance(memory, CacheMemory):
+                kind, device = self.embeddings.dtype, self.embeddings.device
+                given = {name: each.to(device) for name, each in arguments.items()}
+                given = {name: each.to(kind) if each.is_floating_point() else each for name, each in given.items()}
+                memory.run(ids, 0, **given)
+            if self._shown is not None:
+                self._shown.clear()
+        self._tokens.extend(piece)
+        return np.empty((0, self.vocab_size), np.float32)
+
     def forward(self, tokens: Sequence[int], n_outputs: int) -> Logits:
+        if self._eyes is not None and tokens and isinstance(tokens[0], PictureToken):
+            return self._look(tokens, self._eyes)
         self._check(tokens)
         if not tokens or not 0 <= n_outputs <= min(len(tokens), MAX_LOOKAHEAD + 1):
             raise BackendFailure(
@@ -202,7 +233,8 @@ class TransformersBackend(Backend):
         with self._computing():
             memory.keep_path(first, path)
             if self._shown is not None and self._reader is not None:
-                self._reader.read_states(first, kept, self._shown.rows()[list(path)])
+                place = first - self._pictured(first)
+                self._reader.read_states(place, kept, self._shown.rows()[list(path)])
         self._tokens.extend(kept)
 
     def _drop_tree(self) -> None:
@@ -213,7 +245,12 @@ class TransformersBackend(Backend):
     def _show(self, tokens: list[int]) -> None:
         """Show the states of the tokens that were fed last."""
         if self._shown is not None and self._reader is not None:
-            self._reader.read_states(self.length - len(self._replay), tokens, self._shown.rows())
+            first = self.length - len(self._replay)
+            self._reader.read_states(first - self._pictured(first), tokens, self._shown.rows())
+
+    def _pictured(self, length: int) -> int:
+        """Count the tokens of pictures before a place: readers of states count words alone."""
+        return sum(token < 0 for token in self._tokens[:length]) if self.sees else 0
 
     def _feed(self, tokens: list[int], n_outputs: int) -> torch.Tensor:
         memory, cancel = self._memory, self._cancel
@@ -256,6 +293,8 @@ class TransformersBackend(Backend):
             raise RewindNotSupported(length, self.length)
         if length == self.length:
             return
+        if isinstance(cut := self._tokens[length], PictureToken) and cut.index:
+            raise RewindNotSupported(length, self.length)  # Half a picture is none.
         held = self.length - len(self._replay)
         if length >= held:
             self._replay = self._replay[: length - held]

@@ -247,8 +247,9 @@ class CacheMemory(Memory):
             raise ValueError("its cache has no layers")
         self.length = 0
 
-    def run(self, tokens: Sequence[int], rows: int) -> torch.Tensor:
-        arguments: dict[str, Any] = {self._argument: self._cache}
+    def run(self, tokens: Sequence[int], rows: int, **more: Any) -> torch.Tensor:
+        """Do as every memory does; `more`: arguments that go with the tokens, such as a picture's pixels."""
+        arguments: dict[str, Any] = {self._argument: self._cache, **more}
         end = self.length + len(tokens)
         if self._placed:
             arguments["position_ids"] = torch.arange(self.length, end, device=self._device).unsqueeze(0)

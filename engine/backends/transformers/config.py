@@ -13,9 +13,13 @@ from typing import Any
 import torch
 import transformers
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
-from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
+)
 
 from engine.errors import ModelFileBroken, ModelNotSupported
+from engine.formats.safetensors.model import SEEING
 from engine.formats.safetensors.reader import SafetensorsModel, read_json
 from engine.translatable import Translatable
 
@@ -82,6 +86,16 @@ def model_class_of(folder: Path, config: Any) -> tuple[Any, Any]:
         raise ModelNotSupported(
             folder, Translatable("it is an encoder-decoder model, which turns one text into another.")
         )
+    seeing = type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING and type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+    if seeing and config.model_type in SEEING:
+        return MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING[type(config)], config
+    if seeing:
+        raise ModelNotSupported(
+            folder,
+            "{model_type} models read pictures in a way that is not supported here. Choose its GGUF file, with its "
+            "projector (mmproj) beside it.",
+            model_type=config.model_type,
+        )
     if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
         raise ModelNotSupported(
             folder, "{model_type} models do not generate text token by token.", model_type=config.model_type
@@ -136,7 +150,8 @@ def check_against_files(folder: Path, config: Any, files: SafetensorsModel) -> N
                 value=value,
                 name=name,
             )
-    library: Any = transformers.AutoModelForCausalLM
+    seeing = config.model_type in SEEING
+    library: Any = transformers.AutoModelForImageTextToText if seeing else transformers.AutoModelForCausalLM
     try:
         with torch.device("meta"):
             outline = library.from_config(copy.deepcopy(config), **OWN_KERNELS)

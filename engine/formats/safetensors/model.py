@@ -52,6 +52,8 @@ _TRANSLATORS = frozenset(
     }
     | {"t5", "t5gemma", "umt5", "speech_to_text", "whisper"}
 )
+SEEING = frozenset({"idefics3", "llava"})
+"""Model types whose pictures are read: one token a feature, each token a position, none looks ahead."""
 _WITHOUT_TEXT = frozenset(
     {"beit", "clip", "convnext", "convnextv2", "deit", "detr", "dinov2", "dinov3_vit", "hubert", "resnet", "sam"}
     | {
@@ -165,6 +167,14 @@ def folder_name(folder: Path) -> str:
         if kind == "models" and rest:
             return file_title(rest.replace("--", "/"))
     return file_title(folder.absolute().name)
+
+
+def reads_pictures(folder: Path) -> bool:
+    """Return True if the model in a folder reads pictures, and what prepares them lies beside it."""
+    with suppress(LoadFailed, OSError):
+        prepares = any(is_there(folder / name) for name in ("processor_config.json", "preprocessor_config.json"))
+        return prepares and _small(folder / "config.json").get("model_type") in SEEING
+    return False
 
 
 # What it is ---------------------------------------------------------------------------------------------------------
