@@ -336,6 +336,22 @@ def test_parts_are_found_by_an_embedding_model_of_the_library(
     assert isinstance(held.ready.vectors, PartVectors)
     assert held.ready.vectors.rows.tobytes() == held.kept.vectors
     assert len(made) <= 2
+    _check_project(again, replace(held.kept, vectors=b"", vectors_of=""), first, asked)
+
+
+def _check_project(window: Window, kept: StoredDocument, first: str, asked: str) -> None:
+    """Share the file in a project: every question of its chats finds the part by what it means."""
+    program = window.program
+    store, project = program.conversations.store, program.conversations.add_project("Garden")
+    store.save_document(project, kept)
+    store.writer.flush(5.0)
+    window.main.left.project_chosen.emit("chat", project.id)
+    window.wait(lambda: program.documents.shared)
+    (held,) = program.documents.shared.values()
+    window.wait(lambda: held.ready.vectors)
+    window.prompt.set_text(asked)
+    window.wait(lambda: first not in program.documents.question(asked, []))
+    assert asked * 2 in program.documents.question(asked, [])
 
 
 # Without a window -----------------------------------------------------------------------------------------------------

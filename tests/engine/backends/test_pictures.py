@@ -204,6 +204,11 @@ def test_heads_draft_behind_pictures(decoder: SpeculativeDecoder) -> None:
                 again = decoder.generate(prompt, method="eagle3", temperature=0, max_tokens=_TOKENS, **options)
                 assert (again.tokens, again.prompt_evaluated) == (plain.tokens, 1), "the picture is not read again"
                 assert again.stats.accepted == result.stats.accepted
+        assert decoder.heads is not None
+        decoder.heads.counts_pictures = True  # type: ignore[attr-defined]
+        resting = decoder.generate(turns, method="eagle3", temperature=0, max_tokens=4)
+        assert resting.notes == (f"{decoder.heads.name} cannot draft behind a picture.",)
+        assert resting.stats.proposed == 0
     finally:
         decoder.attach_heads(None)
 
