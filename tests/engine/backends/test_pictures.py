@@ -205,7 +205,7 @@ def test_heads_draft_behind_pictures(decoder: SpeculativeDecoder) -> None:
                 assert (again.tokens, again.prompt_evaluated) == (plain.tokens, 1), "the picture is not read again"
                 assert again.stats.accepted == result.stats.accepted
         assert decoder.heads is not None
-        decoder.heads.counts_pictures = True  # type: ignore[attr-defined]
+        decoder.heads.counts_pictures = True
         resting = decoder.generate(turns, method="eagle3", temperature=0, max_tokens=4)
         assert resting.notes == (f"{decoder.heads.name} cannot draft behind a picture.",)
         assert resting.stats.proposed == 0
