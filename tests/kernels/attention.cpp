@@ -159,6 +159,27 @@ struct Case {
         }
     }
 
+    /// The same where no token sees the last position but one, or, `swapped`, the last, which stands before it then.
+    Case without_one(bool swapped) const {
+        Case other = *this;
+        const auto swap = [&](Packed & packed, int64_t size) {
+            for (char * at = packed.bytes.data() + (shape.positions - 2) * size; at < packed.bytes.data() + packed.bytes.size();
+                 at += shape.positions * size) {
+                std::swap_ranges(at, at + size, at + size);
+            }
+        };
+        const ggml_fp16_t hidden = ggml_fp32_to_fp16(HIDDEN);
+        for (int64_t row = 0; row < mask.rows; row++) {
+            std::memcpy(other.mask.bytes.data() + (row + 1) * mask.row_size() - 2 * sizeof(hidden), &hidden, sizeof(hidden));
+        }
+        if (swapped) {
+            swap(other.mask, sizeof(hidden));
+            swap(other.k, k.row_size());
+            swap(other.v, v.row_size());
+        }
+        return other;
+    }
+
     float scale() const { return 1.0f / std::sqrt(static_cast<float>(shape.dk)); }
 
     /// How steeply a head's mask rises: "Attention with Linear Biases" (arXiv 2108.12409), section 3.
@@ -338,6 +359,12 @@ void check_attention(Campaign & campaign, Chance & chance) {
               static_cast<int64_t>(all.size()), "with positions that no token sees, and without");
     for (int64_t token = 0; token < shape.tokens; token += 1 + shape.tokens / 4) {
         compare(token, 1, static_cast<int>(chance.among(1, 4)));
+    }
+    if (shape.mask != Mask::none && !shape.no_number && shape.positions % 32 > 1) {
+        const Case before = drawn.without_one(false), after = drawn.without_one(true);
+        same_bits(campaign, Memory(after, chance).attend(0, shape.tokens, shape.threads).data(),
+                  Memory(before, chance).attend(0, shape.tokens, shape.threads).data(), static_cast<int64_t>(all.size()),
+                  "behind a position that no token sees, and before it");
     }
     const int64_t first = chance.among(0, shape.tokens - 1);
     compare(first, chance.among(1, shape.tokens - first), static_cast<int>(chance.among(1, 4)));

@@ -301,6 +301,7 @@ struct Attention {
         for (int64_t c = 0; c < job.count(); c++) {
             held[c].sums.clear(dv);
             std::fill(held[c].weights, held[c].weights + ROWS, 0.0f);
+            std::fill(held[c].errors, held[c].errors + ROWS, 0.0f);
         }
         bool seen = false;
         const int64_t end = std::min(positions, (s + 1) * SEGMENT);
@@ -346,7 +347,7 @@ struct Attention {
             }
         }
         for (int64_t c = 0; c < job.count(); c++) {
-            held[c].sums.weight = sum_of(load(held[c].weights));
+            held[c].sums.weight = held[c].weight();
         }
         return seen;
     }
@@ -419,6 +420,7 @@ struct Attention {
             sums.scale(factor, dv);
             sums.maximum = highest;
             store(column.weights, times(load(column.weights), real(factor)));
+            store(column.errors, times(load(column.errors), real(factor)));
         }
         if (sums.maximum == NOTHING) {
             Mask none = first_lanes(0);
@@ -439,13 +441,14 @@ struct Attention {
         for (int c = 0; c < count; c++, scores += BLOCK) {
             // Where nothing was seen so far: -inf - -inf is no number.
             const Reals base = real(held[c].sums.maximum == NOTHING ? 0.0f : held[c].sums.maximum);
-            Reals sum = load(held[c].weights);
+            Reals sum = load(held[c].weights), error = load(held[c].errors);
             for (int i = 0; i < VECTORS; i++) {
                 const Reals weight = exponential(minus(load(scores + i * ROWS), base));
                 store(scores + i * ROWS, weight);
-                sum = plus(sum, weight);
+                Column::add(sum, error, weight);
             }
             store(held[c].weights, sum);
+            store(held[c].errors, error);
         }
     }
 

@@ -50,8 +50,27 @@ struct Column {
     bool hidden;
     float slope;
     Sums sums;
-    /// The sum of the weights of a segment, by the positions' places in their vectors.
-    alignas(64) float weights[ROWS];
+    /// The sum of the weights of a segment, by the positions' places in their vectors; and what rounding took from it.
+    alignas(64) float weights[ROWS], errors[ROWS];
+
+    /// Adds weights with what rounding takes: Knuth, The Art of Computer Programming 2, 4.2.2, theorem B.
+    ///
+    /// So the sum does not depend on the places. A token beside others of a tree has its weight in another place than
+    /// alone, and the rounding of products to bytes can make a large difference of a last bit.
+    static void add(Reals & sum, Reals & error, Reals weight) {
+        const Reals more = plus(sum, weight), other = minus(more, sum);
+        error = plus(error, plus(minus(sum, minus(more, other)), minus(weight, other)));
+        sum = more;
+    }
+
+    /// The sum over all places, to the nearest number.
+    float weight() const {
+        double total = 0.0;
+        for (int i = 0; i < ROWS; i++) {
+            total += static_cast<double>(weights[i]) + static_cast<double>(errors[i]);
+        }
+        return static_cast<float>(total);
+    }
 };
 
 }  // namespace outrider
