@@ -78,6 +78,10 @@ from .remote.keys import keep_server_key as keep_server_key
 from .remote.keys import server_key as server_key
 from .server.metrics import ServerFigures as ServerFigures
 from .server.metrics import ServerLine as ServerLine
+from .speech.dictated import MOST_SPEECH_S as MOST_SPEECH_S
+from .speech.dictated import SPEECH_RATE as SPEECH_RATE
+from .speech.dictated import find_speech_model as find_speech_model
+from .speech.dictated import write_down as write_down
 from .system.cache_files import cache_folder as cache_folder
 from .system.cache_files import folder_key as folder_key
 from .system.cache_files import tighten_cache as tighten_cache

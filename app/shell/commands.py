@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtGui import QKeySequence
 
+from app.control.dictation import Dictation
 from app.shell.files import CHAT_PROGRAMS, attach, chats_of, export, export_everything, import_, import_from
 from app.shell.program import Program
 from app.shell.projects import ProjectWindows
@@ -61,6 +62,13 @@ def _register_chat(program: Program, windows: Windows) -> None:
         shortcut="Ctrl+Shift+A",
         section=CHAT,
     )
+    dictation = Dictation(program.documents.aside, lambda: program.models.list.folders, window)
+    dictation.listening.connect(window.notice.show_trouble)  # It stays as long as the microphone is open.
+    dictation.writing.connect(window.notice.show_good_news)
+    dictation.failed.connect(window.notice.show_passing_trouble)
+    dictation.heard.connect(window.notice.let_pass)
+    dictation.heard.connect(window.prompt.insert)
+    add("chat.dictate", tr("Dictate"), dictation.toggle, shortcut="Ctrl+Shift+D", section=CHAT)
     words = tr("Sampling and system prompt for this chat…")
     answer = tr("Answer the question about a tool")
     asks = window.transcript.asks_about_tool

@@ -96,6 +96,7 @@ LAZY_MODULES = (
     "engine.backends.transformers.mtp",
     "engine.chat.render_child",
     "engine.documents.reading_child",
+    "engine.speech.dictated_child",
     "engine.generation.loop",
     "engine.generation.planner",
     "engine.library.known",

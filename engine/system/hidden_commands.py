@@ -16,6 +16,7 @@ APART = "--run-model-apart"
 CALCULATION = "--calculate"
 TOOL_SERVERS = "--talk-to-tool-servers"
 READING = "--read-documents"
+DICTATION = "--write-down-speech"
 READING_CHATS = "--read-chats"
 DRAWING = "--draw-preview"
 _SHORT = 64 * 2**20
@@ -29,6 +30,7 @@ _MODULES = {
     CALCULATION: "engine.tools.builtin.calculator_child",
     TOOL_SERVERS: "engine.tools.mcp_child",
     READING: "engine.documents.reading_child",
+    DICTATION: "engine.speech.dictated_child",
     # The window's own, which only a program with the window asks for.
     READING_CHATS: "app.state.conversations.other_programs.child",
     DRAWING: "app.system.drawing_child",

@@ -789,6 +789,25 @@
         </message>
     </context>
     <context>
+        <name>Dictation</name>
+        <message>
+            <source>Listening. Choose Dictate again to write it down (Ctrl+Shift+D).</source>
+            <translation>Hört zu. Wählen Sie noch einmal Diktieren, um es aufzuschreiben (Strg+Umschalt+D).</translation>
+        </message>
+        <message>
+            <source>Dictation needs a Whisper model: put a file ggml-….bin into a models folder.</source>
+            <translation>Das Diktieren braucht ein Whisper-Modell: Legen Sie eine Datei ggml-….bin in einen Modellordner.</translation>
+        </message>
+        <message>
+            <source>Writing it down…</source>
+            <translation>Wird aufgeschrieben…</translation>
+        </message>
+        <message>
+            <source>Nothing was heard.</source>
+            <translation>Es war nichts zu hören.</translation>
+        </message>
+    </context>
+    <context>
         <name>Documents</name>
         <message numerus="yes">
             <source>%n page(s)</source>
@@ -1847,6 +1866,10 @@
             <translation>Dokumente, Bilder und Textdateien anhängen…</translation>
         </message>
         <message>
+            <source>Dictate</source>
+            <translation>Diktieren</translation>
+        </message>
+        <message>
             <source>Sampling and system prompt for this chat…</source>
             <translation>Sampling und System-Prompt für diesen Chat…</translation>
         </message>
@@ -2254,6 +2277,17 @@
         <message>
             <source>Possible once the reply is written</source>
             <translation>Möglich, sobald die Antwort geschrieben ist</translation>
+        </message>
+    </context>
+    <context>
+        <name>Microphone</name>
+        <message>
+            <source>Dictation needs Qt's multimedia. Install the Python package PySide6-Addons.</source>
+            <translation>Das Diktieren braucht Qts Multimedia. Installieren Sie das Python-Paket PySide6-Addons.</translation>
+        </message>
+        <message>
+            <source>Dictation needs a microphone, and the system has none.</source>
+            <translation>Das Diktieren braucht ein Mikrofon, und das System hat keines.</translation>
         </message>
     </context>
     <context>
@@ -8324,6 +8358,26 @@ Seine Hersteller empfehlen als Sampling {told}</translation>
         <message>
             <source>The port must be a whole number from 0 to 65535.</source>
             <translation>Der Port muss eine ganze Zahl von 0 bis 65535 sein.</translation>
+        </message>
+        <message>
+            <source>Dictation</source>
+            <translation>Diktieren</translation>
+        </message>
+        <message>
+            <source>{name} is no Whisper model, or it is damaged.</source>
+            <translation>{name} ist kein Whisper-Modell oder beschädigt.</translation>
+        </message>
+        <message>
+            <source>it takes too long.</source>
+            <translation>es dauert zu lange.</translation>
+        </message>
+        <message>
+            <source>{name} crashed the program that reads it.</source>
+            <translation>{name} brachte das Programm zum Absturz, das es liest.</translation>
+        </message>
+        <message>
+            <source>install the Python package pywhispercpp.</source>
+            <translation>installieren Sie das Python-Paket pywhispercpp.</translation>
         </message>
         <message>
             <source>reading it takes too much memory</source>

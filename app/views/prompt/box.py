@@ -318,6 +318,14 @@ class PromptBox(QFrame):
         self.edit.setFocus()
         self.edit.textCursor().insertText(text)
 
+    def insert(self, text: str) -> None:
+        """Insert a text at the cursor, apart from the word before it, and go there."""
+        cursor = self.edit.textCursor()
+        cursor.setPosition(cursor.selectionStart())
+        before = self.edit.toPlainText()[: cursor.position()]
+        self.edit.insertPlainText(text if not before or before[-1].isspace() else f" {text}")
+        self.edit.setFocus()
+
     def set_text(self, text: str) -> None:
         """Put text into the box, the cursor behind it."""
         self.edit.setPlainText(text)
