@@ -1,5 +1,6 @@
 """Dictation: what is recorded is written down at the cursor; what is missing is one sentence."""
 
+import re
 import struct
 import sys
 from enum import Enum
@@ -15,9 +16,9 @@ from engine.host import SPEECH_RATE, find_speech_model, write_down
 from engine.speech import dictated_child
 from engine.translatable import unpacked
 from helpers.decoding.scripted_decoder import Script
+from helpers.models.random_whisper import HEAD, random_whisper
 from helpers.window.app_window import OpenWindow, Window
 
-HEAD = struct.pack("<4s11i", b"lmgg", 51_865, 1_500, 384, 6, 4, 448, 384, 6, 4, 80, 1)
 WHISPER = HEAD + struct.pack("<2i4xII5s", 1, 1, 1, 5, b"whale") + struct.pack("<4i7s", 1, 7, 0, 9, b"unknown")
 SECOND = bytes(2 * SPEECH_RATE)
 
@@ -144,6 +145,14 @@ def test_the_child_hands_samples_to_whisper(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "pywhispercpp.model", None)
     dictated_child._answer(asked, sound, told.append)
     assert unpacked(told[1]["reason"]) == "install the Python package pywhispercpp."
+
+
+def test_a_model_writes_words_down(tmp_path: Path) -> None:
+    """What random weights hear is a word of theirs."""
+    pytest.importorskip("pywhispercpp")
+    model = random_whisper(tmp_path / "ggml-random.bin")
+    assert find_speech_model([tmp_path]) == model
+    assert re.fullmatch(r"w\d+( w\d+)*", write_down(model, SECOND * 2))
 
 
 LONG = HEAD + struct.pack("<2i4x2I", 1, 1, 1, 2**31) + bytes(9)
