@@ -80,6 +80,7 @@ def test_metadata(wheel: Path) -> None:
         "keyring",
         "plot",
         "server",
+        "sound",
         "tools",
         "torch",
     }
