@@ -1,7 +1,8 @@
 """Pair models of two libraries: a target that llama.cpp runs (GGUF) and a draft that PyTorch runs (safetensors).
 
-Without arguments the draft is the bundled one, written as a folder with safetensors. It needs the extra `torch`. Where
-the two have different tokenizers, drafts go through text; the output is the target's own in any case.
+It needs the extra `torch`. Without arguments the draft is the bundled one, written as a folder with safetensors, for
+which transformers needs the package `accelerate` too. Where the two have different tokenizers, drafts go through text;
+the output is the target's own in any case.
 """
 
 import sys

@@ -130,7 +130,8 @@ def data_of(folder: Path) -> list[str]:
     names = [short_name(f"{each['repository']}:{each['quantisation']}") for each in entries]
     names += [each[key] for each in entries for key in ("source", "licence") if key in each]
     recommended = [re.escape(name) for name in names]
-    return [*settings, *prompts, *models, cut, rf"\S*{folder.name}\S*", *programs, *recommended, _NAMES, _UNITS]
+    paths = [rf"\S*{folder.name}\S*", rf"{re.escape(str(folder)[:4])}\S*…\S*"]
+    return [*settings, *prompts, *models, cut, *paths, *programs, *recommended, _NAMES, _UNITS]
 
 
 class LeftOut:
