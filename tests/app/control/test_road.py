@@ -117,7 +117,7 @@ def test_a_published_models_reply_goes_on_from_twenty_tokens(open_window: OpenWi
     again = go_on(window, thinks, place, thinks.trace[place].alternatives[1].token)
     assert again.trace is not None
     assert again.trace.tokens[:place] == thinks.trace.tokens[:place]
-    take_along(window, tmp_path, 24)
+    take_along(window, tmp_path, len(places) + 4)
 
 
 def press(key: Qt.Key) -> None:
