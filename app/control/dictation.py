@@ -32,26 +32,35 @@ class Dictation(QObject):
         self._aside, self._folders = aside, folders
         self._microphone = Microphone(self)
         self._microphone.full.connect(self.toggle)
-        self._writing = False
+        self._model = Path()
+        self._busy = False
 
     def toggle(self) -> None:
         """Begin to record, or end it and have it written down."""
-        if self._writing:
+        if self._busy:
             return
-        if not self._microphone.recording:
-            if reason := self._microphone.start():
-                self.failed.emit(reason)
-            else:
-                self.listening.emit(self.tr("Listening. Choose Dictate again to write it down (Ctrl+Shift+D)."))
-            return
-        sound, folders = self._microphone.stop(), tuple(self._folders())
-        missing = self.tr("Dictation needs a Whisper model: put a file ggml-….bin into a models folder.")
-        self._writing = True
+        self._busy = True
+        if self._microphone.recording:
+            self._write_down(self._microphone.stop())
+        else:
+            folders = tuple(self._folders())
+            self._aside(lambda: find_speech_model(folders), self._begin)
+
+    def _begin(self, model: Path | None) -> None:
+        """Record once it is known what will write it down."""
+        self._busy = False
+        if model is None:
+            self.failed.emit(self.tr("Dictation needs a Whisper model: put a file ggml-….bin into a models folder."))
+        elif reason := self._microphone.start():
+            self.failed.emit(reason)
+        else:
+            self._model = model
+            self.listening.emit(self.tr("Listening. Choose Dictate again to write it down (Ctrl+Shift+D)."))
+
+    def _write_down(self, sound: bytes) -> None:
+        model = self._model
 
         def work() -> tuple[str, str]:
-            model = find_speech_model(folders)
-            if model is None:
-                return "", missing
             try:
                 return write_down(model, sound), ""
             except EngineError as error:
@@ -61,7 +70,7 @@ class Dictation(QObject):
         self._aside(work, self._written)
 
     def _written(self, found: tuple[str, str] | None) -> None:
-        self._writing = False
+        self._busy = False
         text, trouble = found or ("", "")
         if text:
             self.heard.emit(text)

@@ -24,7 +24,7 @@ SECOND = bytes(2 * SPEECH_RATE)
 
 
 class Stream(QObject):
-    """What a microphone hears."""
+    """Stand for a microphone's sound: a second of silence at each reading."""
 
     readyRead = Signal()  # noqa: N815 - Qt's name
 
@@ -63,9 +63,10 @@ def multimedia(*, silent: bool = False) -> SimpleNamespace:
     return SimpleNamespace(QMediaDevices=devices, QAudioFormat=Format, QAudioSource=Source)
 
 
-def dictate(window: Window) -> str:
+def dictate(window: Window, said: str = "") -> None:
+    """Choose *Dictate*, and wait until the window says this."""
     window.main.commands.run("chat.dictate")
-    return window.main.notice.text.text()
+    window.wait(lambda: said in window.main.notice.text.text())
 
 
 def test_words_are_written_at_the_cursor_and_nothing_is_sent(
@@ -82,19 +83,17 @@ def test_words_are_written_at_the_cursor_and_nothing_is_sent(
     monkeypatch.setattr("app.control.dictation.write_down", written)
     script = Script()
     window = open_window(script)
-    for module, said in ((None, "Install the Python package"), (multimedia(silent=True), "needs a microphone")):
-        monkeypatch.setitem(sys.modules, "PySide6.QtMultimedia", module)
-        assert said in dictate(window)
-    monkeypatch.setitem(sys.modules, "PySide6.QtMultimedia", multimedia())
     notice = window.main.notice
-    assert "Listening" in dictate(window)
-    dictate(window)
-    window.wait(lambda: "needs a Whisper model" in notice.text.text())
+    dictate(window, "needs a Whisper model")  # Before anything is recorded.
     (tmp_path / "models").mkdir()
     model = tmp_path / "models" / "ggml-tiny.bin"
     model.write_bytes(WHISPER)
     window.models.add_folder(tmp_path / "models")
     window.wait(lambda: tmp_path / "models" in window.models.list.folders)
+    for module, said in ((None, "Install the Python package"), (multimedia(silent=True), "needs a microphone")):
+        monkeypatch.setitem(sys.modules, "PySide6.QtMultimedia", module)
+        dictate(window, said)
+    monkeypatch.setitem(sys.modules, "PySide6.QtMultimedia", multimedia())
     window.prompt.set_text("Are big?")
     cursor = window.prompt.edit.textCursor()
     cursor.setPosition(3)
@@ -104,14 +103,14 @@ def test_words_are_written_at_the_cursor_and_nothing_is_sent(
         notice.isHidden,
         lambda: "Nothing was heard" in notice.text.text(),
     ):
-        assert "Listening" in dictate(window)
+        dictate(window, "Listening")
         Source.streams[-1].readyRead.emit()
         dictate(window)
         window.wait(over, 5_000)
     assert heard == [(model, 2 * SECOND)] * 3
     assert window.prompt.edit.toPlainText() == "Are blue whales big?"
     # It ends by itself.
-    dictate(window)
+    dictate(window, "Listening")
     for _ in range(130):
         Source.streams[-1].readyRead.emit()
     window.wait(lambda: len(heard) == 4)
@@ -148,7 +147,7 @@ def test_the_child_hands_samples_to_whisper(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_model_writes_words_down(tmp_path: Path) -> None:
-    """What random weights hear is a word of theirs."""
+    """Random weights hear words of their own."""
     pytest.importorskip("pywhispercpp")
     model = random_whisper(tmp_path / "ggml-random.bin")
     assert find_speech_model([tmp_path]) == model

@@ -247,7 +247,7 @@ def test_a_full_disk_and_a_folder_that_vanishes(hub: LocalHub, folder: Path, mon
 
 
 def test_a_disk_that_fails_meanwhile(hub: LocalHub, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was brought to the disk early counts too: the system reports that it failed only once."""
+    """A piece brought to the disk early counts too: the system reports that it failed only once."""
     monkeypatch.setattr("engine.hub.partial._SYNC_EACH", 2**20)
     errors = [OSError(errno.EIO, "Input/output error")]
     fsync = os.fsync

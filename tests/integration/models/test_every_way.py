@@ -200,7 +200,7 @@ def test_the_excuse_needs_a_gap(shared_gguf: Callable[[str], Path]) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("name", [QWEN, GEMMA])
 def test_siblings_of_a_published_tree_have_their_own_rows(name: str) -> None:
-    """What a tree gives behind a sibling is what the target gives there alone, to the bit.
+    """The target gives the same row behind a sibling of a tree as there alone, to the bit.
 
     A last bit is enough for half a logit: what comes of it is rounded to bytes in every layer.
     """
