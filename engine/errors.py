@@ -14,10 +14,7 @@ from engine.translatable import Translatable, filled, sendable
 
 
 class EngineError(Exception):
-    """Report any error of the engine. `str()` of it is one sentence or two for a person.
-
-    A message with fields is the template of a Translatable.
-    """
+    """Report an engine's error in a sentence or two; with fields, the message is a Translatable's template."""
 
     def __init__(self, message: str = "", /, **fields: object) -> None:
         super().__init__(filled(message, fields))
@@ -267,10 +264,7 @@ class ChatTemplateFailed(EngineError):
 
 
 class DegenerateDistribution(EngineError):
-    """Report logits or probabilities that are no distribution (not a number, or no mass).
-
-    Attributes: reason; position (in the reply), where known.
-    """
+    """Report logits or probabilities that are no distribution. Attributes: reason; position in the reply, if known."""
 
     def __init__(self, reason: str, position: int | None = None) -> None:
         self.reason = reason
@@ -309,10 +303,7 @@ class BackendClosed(BackendFailure):
 
 
 class ServerFailed(EngineError):
-    """Report a server that cannot be reached, refuses, or breaks off.
-
-    Attributes: address; status (the HTTP status, None if there was no answer).
-    """
+    """Report a server that fails. Attributes: address; status (HTTP, None without an answer)."""
 
     def __init__(self, address: str, message: str, status: int | None = None, /, **fields: object) -> None:
         self.address = address
@@ -321,10 +312,7 @@ class ServerFailed(EngineError):
 
 
 class DocumentRefused(EngineError):
-    """Report a document that cannot be read.
-
-    Attributes: name (of the file), reason (why, in words), scanned (pages that could be read as pictures).
-    """
+    """Report an unreadable document. Attributes: name (of the file), reason, scanned (pages that are pictures)."""
 
     def __init__(self, name: str, reason: str, scanned: Sequence[int] = ()) -> None:
         self.name = name

@@ -66,10 +66,7 @@ class StateReader(Protocol):
 
 
 class AddedToken(NamedTuple):
-    """Describe an added token: its text is always read as this one token. `control`: a marker, never text itself.
-
-    Other added tokens are user-defined: they are read in any text, and written as text.
-    """
+    """Describe an added token, read as one token in any text; `control`: a marker, never text itself."""
 
     id: int
     control: bool
@@ -80,10 +77,7 @@ class Tokenizer(Protocol):
 
     @property
     def chat_templates(self) -> Mapping[str, str]:
-        """Return the model's chat templates (Jinja), untrusted, by their names; the usual one is "default".
-
-        A model without one gets that of a known format, if its tokens match one (engine.formats.turns).
-        """
+        """Return the model's untrusted chat templates, or that of a known format; the usual one is "default"."""
 
     @property
     def added_tokens(self) -> Mapping[str, AddedToken]:
@@ -116,18 +110,12 @@ class Tokenizer(Protocol):
         """Return the bytes that `token` adds to a text; control tokens add none. Raises TokenOutOfRange."""
 
     def marker(self, token: int) -> str:
-        """Return the text that stands for a control token, such as `<|im_start|>`; '' for any other token.
-
-        Raises TokenOutOfRange.
-        """
+        """Return the text of a control token, such as `<|im_start|>`; '' for any other. Raises TokenOutOfRange."""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheCopy:
-    """Hold a copy of a cache. `tokens`: its tokens; `data`: the bytes from its backend.
-
-    `sizes`: of the pieces in `data`, if there are several.
-    """
+    """Hold a copy of a cache: its `tokens`, and the backend's `data` (`sizes`: of several pieces in it)."""
 
     tokens: tuple[int, ...]
     data: NDArray[np.uint8]
@@ -255,10 +243,7 @@ class Backend(ABC):
         return False
 
     def grow_context(self, context_length: int) -> bool:
-        """Grow the context to so many tokens, or the model's maximum, and keep the cache.
-
-        False: it cannot, or `context_grows` is not set.
-        """
+        """Grow the context, up to the model's maximum, and keep the cache. False: it cannot, or may not."""
         return False
 
     def cache_bytes(self) -> int:
@@ -266,10 +251,7 @@ class Backend(ABC):
         return 0
 
     def copy_cache(self) -> CacheCopy | None:
-        """Return a copy of the cache, None if it cannot be copied.
-
-        It may lack tokens at the end, which are to be fed again.
-        """
+        """Return a copy of the cache, perhaps without its last tokens; None if it cannot be copied."""
         return None
 
     def restore_cache(self, copy: CacheCopy) -> None:
@@ -281,10 +263,7 @@ class Backend(ABC):
         return 0
 
     def copy_part(self, first: int, last: int) -> CacheCopy | None:
-        """Return a copy of the cached tokens from position `first` up to `last`; None: there is none.
-
-        It may lack tokens at the end, which are to be fed again.
-        """
+        """Return a copy of the tokens from `first` up to `last`, perhaps without the last ones; None: there is none."""
         return None
 
     def append_part(self, part: CacheCopy) -> None:
@@ -303,10 +282,7 @@ class Backend(ABC):
         raise NotAvailable(Translatable("Reading pictures"), "{name} cannot see.", name=self.name)
 
     def set_threads(self, n: int) -> None:  # noqa: B027 - not every backend can
-        """Compute with `n` threads (1 or more) from the next forward on. Does nothing unless threads_adjustable.
-
-        A long prompt may be read with more.
-        """
+        """Compute with `n` threads (1 or more) from the next forward on, if threads_adjustable; prompts with more."""
 
     def keep(self) -> AbstractContextManager[object]:
         """Keep computed results readable within the context: a model that is closed meanwhile is freed at its end."""
@@ -335,10 +311,7 @@ class Embedder(ABC):
 
     @abstractmethod
     def embed(self, tokens: Sequence[int]) -> NDArray[np.float32]:
-        """Return the vector of a text's tokens, shape (width,), of length 1.
-
-        Raises ContextFull, TokenOutOfRange, BackendFailure.
-        """
+        """Return a text's unit vector, shape (width,). Raises ContextFull, TokenOutOfRange, BackendFailure."""
 
     @abstractmethod
     def close(self) -> None:

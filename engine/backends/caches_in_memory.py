@@ -39,10 +39,7 @@ class SavedCaches(CacheKeeper):
         return tuple(self._kept)
 
     def change_to(self, backend: Backend, tokens: Sequence[int]) -> None:
-        """Restore the stored cache of a text that is to be read, and store the one that it displaces.
-
-        The cache then holds a text that begins like `tokens`, or what it held before.
-        """
+        """Bring the kept cache that begins most like `tokens`, if one is better; keep the displaced one."""
         self._change_copies(backend, tokens)
         if self.disk is not None:
             self.disk.bring_back(backend, tokens)

@@ -12,10 +12,7 @@ from engine.system.processor import library_stamp
 
 
 def describe_loaded(backend: Backend, config: LoadConfig | None) -> list[object] | None:
-    """Identify a loaded model: plain values whose `repr` can be compared.
-
-    None if it has no configuration (it was handed over as an object), or its files have gone.
-    """
+    """Identify a loaded model by values whose `repr` can be compared; None without configuration or files."""
     if config is None:
         return None
     try:

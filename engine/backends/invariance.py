@@ -25,10 +25,7 @@ _MOST_REMEMBERED = 512
 
 
 def note_row_difference(backend: Backend, config: LoadConfig, cancel: CancelToken | None = None) -> None:
-    """Set `row_difference` of a model that was just loaded: measured now, or at an earlier load of the same.
-
-    The cache is empty before and afterwards. Raises BackendFailure, Cancelled.
-    """
+    """Set a loaded model's `row_difference`, measured now or earlier. Raises BackendFailure, Cancelled."""
     key = _key(backend, config)
     known = None if key is None else _remembered().get(key)
     if isinstance(known, int | float) and not isinstance(known, bool) and known >= 0.0:

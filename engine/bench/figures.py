@@ -141,10 +141,7 @@ def make_notes(
     other_programs: float = 0.0,
     row_difference: float | None = None,
 ) -> list[str]:
-    """Return sentences for a person: the best lookahead, auto's share of it, noise, and errors.
-
-    `row_difference`: the target's, see Backend.
-    """
+    """Return a person's notes: best lookahead, auto's share, noise, errors; `row_difference`: see Backend."""
     notes = [note for note in (_best_note(summary["best_fixed"]), _auto_note(summary["auto_to_best"])) if note]
     if other_programs > _BUSY:
         notes.append(

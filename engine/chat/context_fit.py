@@ -53,10 +53,7 @@ def measure_turns(
     cancel: CancelToken | None = None,
     given: TemplateInput = PLAIN_INPUT,
 ) -> PromptFit:
-    """Forecast `fit_turns` with the same arguments.
-
-    Raises what encoding it raises.
-    """
+    """Forecast `fit_turns` with the same arguments, and its errors of encoding."""
     kept_free = context_length - prompt_limit(context_length, max_tokens)
     if not messages:
         return PromptFit(0, 0, context_length, kept_free=kept_free)
@@ -140,10 +137,7 @@ def _seen(turn: Message, given: TemplateInput) -> int:
 
 
 def _surely_too_long(messages: Sequence[Message], tokenizer: Tokenizer, limit: int) -> bool:
-    """Return True if a conversation need not be put together to know that it does not fit.
-
-    What is many times too long takes its time, and more than a tokenizer reads at once is an error of its own.
-    """
+    """Return True if a conversation is many times too long, so that it need not be rendered to know it."""
     if sum(len(message.content) for message in messages) <= _LETTERS * limit:
         return False
     total = 0

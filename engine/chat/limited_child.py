@@ -41,10 +41,7 @@ class OutOfTime(Exception):
 
 
 class LimitedChild:
-    """Talk to a process that renders templates, or to another one that is `hidden` behind a command of this program.
-
-    Attribute: spent, whether it should be asked nothing more, since it has used up its memory.
-    """
+    """Talk to a rendering child, or one `hidden` behind a command. Attribute: spent (its memory is used up)."""
 
     def __init__(self, hidden: str = RENDERING, memory: int = _MEMORY_BYTES) -> None:
         """Start it. `memory`: bytes of all of it, where it cannot limit itself. Raises ChatTemplateFailed."""
@@ -155,10 +152,7 @@ class LimitedChild:
 def ask_child(
     hidden: str, task: Mapping[str, object], data: bytes, memory: int, cancel: CancelToken | None
 ) -> Generator[dict[str, Any], None, None]:
-    """Yield the parts of the answer of a fresh child (`answer_parent`), which ends with the iterator.
-
-    What one request did to it must not reach the next. Raises OutOfTime, ChatTemplateFailed, Cancelled.
-    """
+    """Yield a fresh child's answer in parts; it ends then. Raises OutOfTime, ChatTemplateFailed, Cancelled."""
     request = json.dumps(task).encode() + b"\n" + data
     seconds = float(str(task["seconds"]))
     child = LimitedChild(hidden, memory)
@@ -192,10 +186,7 @@ class ChildPool:
 
     @contextmanager
     def lease(self) -> Iterator[LimitedChild]:
-        """Lend a child to one caller for the block. It ends if the block fails. Raises ChatTemplateFailed.
-
-        Raises what the block raises.
-        """
+        """Lend a child for the block, whose failure ends it. Raises ChatTemplateFailed, and the block's errors."""
         child = self._take()
         try:
             yield child

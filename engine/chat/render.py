@@ -40,10 +40,7 @@ class Refused(ChatTemplateFailed):
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """Hold all that a template's text depends on, beside the clock.
-
-    `variables`: all that it reads, as JSON; `letters`: the length of the texts in it; `messages`: their number.
-    """
+    """Hold a rendering's inputs beside the clock: `variables` (JSON), `letters` of its texts, `messages` (count)."""
 
     template: str
     variables: str
@@ -58,11 +55,7 @@ class Rendering:
 
 
 class Renderer:
-    """Render the templates of one call, which share its limit of time and its cancel token.
-
-    Attributes: timed_out, whether that limit was reached; notes, what a person should know of how conversations were
-    rendered, each once.
-    """
+    """Render one call's templates under one limit of time. Attributes: timed_out; notes (each once, for a person)."""
 
     def __init__(self, cancel: CancelToken | None = None) -> None:
         self._cancel = cancel
@@ -77,17 +70,11 @@ class Renderer:
     def render(
         self, template: str, messages: Sequence[Message | TemplateMessage], bos_token: str, eos_token: str
     ) -> str:
-        """Return the text of a conversation, ready for the assistant's next turn. Raises ChatTemplateFailed, Cancelled.
-
-        After a failure the next call finds a new child.
-        """
+        """Return a conversation's text up to a reply. Raises ChatTemplateFailed (a new child then), Cancelled."""
         return self.render_variables(template, PLAIN_INPUT.variables(messages, bos_token, eos_token))
 
     def render_variables(self, template: str, variables: Mapping[str, object]) -> str:
-        """Return the text of a template with these variables, plain JSON values. `messages` is among them.
-
-        Raises Refused, ChatTemplateFailed, Cancelled, as `render` does.
-        """
+        """Return a template's text of variables (JSON). Raises Refused, ChatTemplateFailed, Cancelled."""
         if self._cancel is not None:
             self._cancel.check()
         messages = variables["messages"]
@@ -101,10 +88,7 @@ class Renderer:
         return text
 
     def names(self, template: str) -> tuple[str, ...]:
-        """Return the variables of a template that not every one is given, such as enable_thinking.
-
-        Raises Refused for what is no template, ChatTemplateFailed, Cancelled.
-        """
+        """Return a template's own variables, such as enable_thinking. Raises Refused, ChatTemplateFailed, Cancelled."""
         said = self._said(lambda seconds: json.dumps({"names": template, "seconds": seconds}).encode(), len(template))
         return tuple(name for name in said["names"] if name not in ALWAYS_GIVEN)
 

@@ -233,10 +233,7 @@ _kept = _Kept()
 
 
 def open_grammar(request: GrammarRequest) -> TemplateGrammar | None:
-    """Return the grammar of a template; None where llama.cpp was compiled without the door.
-
-    Raises ChatTemplateFailed where llama.cpp cannot make one.
-    """
+    """Return a template's grammar; None without the compiled door. Raises ChatTemplateFailed."""
     fields = request.to_json()
     key = json.dumps(fields)
     found = _kept.find(key)

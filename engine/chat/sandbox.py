@@ -88,10 +88,7 @@ def _bits(value: Any) -> int:
 
 
 class _Generation(Extension):
-    """Read `{% generation %}` … `{% endgeneration %}`, with which templates mark replies for training: as their text.
-
-    Names that are set within are set only there, as in transformers, which calls the block like a macro.
-    """
+    """Read `{% generation %}` blocks as their text; names set within stay within, as in transformers."""
 
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)

@@ -74,10 +74,7 @@ class Thinking:
 
 
 def find_thinking(template: str, render: Callable[[Mapping[str, object]], str]) -> Thinking:
-    """Find the thinking switch of a template by rendering it.
-
-    `render`: gives the text of a short conversation with these variables, and may raise ChatTemplateFailed.
-    """
+    """Find a template's thinking switch; `render` (may raise ChatTemplateFailed) gives its text by variables."""
     names: dict[str, ThinkingSwitch] = {}
     for name in (*_ON_OFF, *_EFFORT):
         kind: ThinkingSwitch = "on-off" if name in _ON_OFF else "effort"
@@ -126,10 +123,7 @@ def template_thinking(template: str, tokenizer: Tokenizer, renderer: Renderer) -
 
 
 def thinking_input(wanted: ThinkingMode, tokenizer: Tokenizer, renderer: Renderer) -> TemplateInput:
-    """Return the template variables for the wanted thinking; the renderer notes missing ones.
-
-    Raises InvalidRequest for an effort that the template does not have, Cancelled.
-    """
+    """Return a wanted thinking's variables; note missing ones. Raises InvalidRequest (no such effort), Cancelled."""
     if wanted == "default":
         return PLAIN_INPUT
     thinking = thinking_of(tokenizer, renderer)

@@ -205,10 +205,7 @@ class Chat:
     # Replies ----------------------------------------------------------------------------------------------------------
 
     def _reply(self, messages: list[Message]) -> bool:
-        """Print the reply to the messages, run its calls, and keep all; return False if that ends a pipe.
-
-        A reply that failed, or was cancelled before it began, leaves the conversation as it was. Raises EngineError.
-        """
+        """Print and keep a reply and its calls, not a failed one; return False to end a pipe. Raises EngineError."""
         if self._tools is not None:
             self._tools.begin_question()
         while True:

@@ -68,10 +68,7 @@ def read_text(path: Path) -> str:
 
 
 def read_constraint(schema: Path | None, grammar: Path | None) -> Constraint | None:
-    """Return the constraint of a file with a JSON schema or a Lark grammar; None without either.
-
-    Raises InvalidRequest.
-    """
+    """Return the constraint of a JSON schema or Lark grammar file; None without. Raises InvalidRequest."""
     path = schema or grammar
     if path is None:
         return None

@@ -161,10 +161,7 @@ examples:
 
 
 def make_parser(only: Sequence[str] | None = None) -> CommandParser:
-    """Return the parser. `only`: the commands whose arguments are needed, None: all.
-
-    What only one of them needs is imported for it alone: the others start at once.
-    """
+    """Return the parser, with the arguments (and imports) of the commands `only`; None: of all."""
     description = "Speculative decoding for local language models."
     parser = CommandParser(prog="outrider-engine", description=description, epilog=_EXAMPLES)
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")

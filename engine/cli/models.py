@@ -186,10 +186,7 @@ def _why_none(target: ModelFile, pairs: Pairs) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a text from a file or its name, fit for the terminal.
-
-    It has one line, no markup and no odd bytes.
-    """
+    """Return an outside text for the terminal: one line, no markup, no odd bytes."""
     from rich.markup import escape  # noqa: PLC0415 - JSON needs none
 
     return escape("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))

@@ -42,11 +42,7 @@ class Answered(NamedTuple):
 
 
 class TerminalCalls:
-    """Run the calls of replies, each after a question. Attribute: last (the whole result of the last call).
-
-    `tell` says something beside the conversation. Without a terminal nobody can be asked: only what was allowed before
-    is run.
-    """
+    """Run calls, each after a question; without a terminal only allowed ones. Attribute: last (whole last result)."""
 
     def __init__(
         self, toolbox: Toolbox, permissions: Permissions, tell: Callable[[str], None], *, limit: int, terminal: bool
@@ -110,10 +106,7 @@ class TerminalCalls:
         return outputs[0]
 
     def _asked(self, tool: Tool, shown: list[str]) -> Permission | None:
-        """Return the answer, given now or before; None if the question was cancelled.
-
-        A call to be confirmed is shown, quiet or not.
-        """
+        """Return the answer of now or before, having shown the call; None if cancelled."""
         given = self._permissions.given(tool)
         if given is not None or not self._terminal:
             for line in shown:

@@ -67,10 +67,7 @@ class OtherProgram:
         return self.file is not None and self.file().parent.is_dir() and self.file().parent != Path.home()
 
     def write(self, place: ServerPlace) -> tuple[Path, Path | None]:
-        """Write it into the program's settings; return their file, and the copy of the old one, if that changed.
-
-        Raises InvalidRequest, also where they are in no file that others may write.
-        """
+        """Write the program's settings; return file and old one's copy. Raises InvalidRequest, also without a file."""
         if self.file is None or self.written is None:
             raise InvalidRequest("{title}: nothing was written, enter it by hand.", title=self.title)
         path = self.file()
@@ -254,10 +251,7 @@ _COPY = ".before-outrider"
 
 
 def write_settings(path: Path, text: str) -> Path | None:
-    """Write a settings file, and return the copy of the old one; None if there was none, or nothing to change.
-
-    Raises InvalidRequest.
-    """
+    """Write a settings file; return the changed old one's copy, if any. Raises InvalidRequest."""
     try:
         old = path.read_bytes() if path.exists() else None
         if old == text.encode():
@@ -304,10 +298,7 @@ def _not_readable(path: Path, kind: str) -> InvalidRequest:
 
 
 def json_with(path: Path, wanted: Mapping[str, Any]) -> str:
-    """Return the text of a JSON file with these members, those within objects beside the others there.
-
-    Raises InvalidRequest, also where the file has comments, which would be lost.
-    """
+    """Return a JSON file's text with these members merged. Raises InvalidRequest, also for comments in it."""
     text = read_settings(path)
     try:
         there = json.loads(text) if text.strip() else {}

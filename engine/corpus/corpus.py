@@ -38,10 +38,7 @@ Encode = Callable[[str], Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Locate the end of a text in the corpus: `length` tokens of it before each of `places`.
-
-    A place is an array of tokens and the index of the one that came next.
-    """
+    """Hold `length` last tokens of a text found before each of `places`: arrays, and the next token's index."""
 
     length: int
     places: tuple[tuple[Tokens, int], ...]
@@ -169,10 +166,7 @@ class Corpus:
             self._tidy(wanted)
 
     def put(self, texts: Texts, encode: Encode) -> None:
-        """Add some texts, each in place of its old version; if there is no room the oldest are dropped.
-
-        Raises as `update` does, for a text that cannot be read or encoded too.
-        """
+        """Add texts in place of old versions; the oldest make room. Raises as `update`, and for unreadable ones."""
         with self._changing:
             for key, version, read in texts:
                 tokens = encode(read()[:LONGEST_TEXT])
@@ -255,10 +249,7 @@ class Corpus:
 
 
 def files_of(folders: Iterable[Path], *, most_bytes: int = 2**20) -> Iterator[tuple[str, str, Callable[[], str]]]:
-    """Yield the text files in folders and below, the latest first, for `Corpus.update`.
-
-    No links are followed. Files of more than `most_bytes`, and those that are not UTF-8, are left out.
-    """
+    """Yield UTF-8 files of at most `most_bytes` in folders and below, the latest first; follow no links."""
     found: list[tuple[int, int, str]] = []
     for folder in folders:
         if folder.is_file():

@@ -26,10 +26,7 @@ _OPENING = 3
 
 
 class ReadyDocument:
-    """Hold a document in parts, with an index of them. Indexing a long one takes a moment.
-
-    Attributes: document, parts, tokens (how many it has, about), vectors (of the parts, where there are).
-    """
+    """Hold a document, its parts, their index and vectors (if any), and its number of `tokens`, about."""
 
     vectors: Vectors | None = None
 
@@ -118,10 +115,7 @@ class ReadyDocuments:
 
 
 class GivenDocuments:
-    """Give each question of a conversation the fitting parts of documents, and none twice.
-
-    With an `embedder` the parts are found by what they mean too: their vectors are computed first.
-    """
+    """Give each question fitting parts of documents, none twice; with an `embedder` by their meaning too."""
 
     def __init__(
         self, documents: Iterable[Document], embedder: Embedder | None = None, cancel: CancelToken | None = None

@@ -109,10 +109,7 @@ class SuffixIndex:
                 del self._latest[token]
 
     def search(self) -> Match | None:
-        """Return the longest match of the end of the text, the latest of equals first.
-
-        None if its last token is new.
-        """
+        """Return the longest match of the text's end, the latest of equals first; None if its last token is new."""
         tokens, size = self.tokens, len(self.tokens)
         found: list[tuple[int, int]] = []
         longest = useful = 1
@@ -135,11 +132,7 @@ class SuffixIndex:
 
 
 class Odds:
-    """Estimate the chance that the next token of a match is right, for each kind of evidence.
-
-    The log-odds grow with the length of the match, and each outcome shifts those of its kind: a surprise by much, an
-    expected one by little.
-    """
+    """Estimate a match's next token by kind of evidence: log-odds grow with length, outcomes shift them by surprise."""
 
     def __init__(self, options: NgramOptions) -> None:
         self._options = options
@@ -284,10 +277,7 @@ class NgramDrafter(Drafter):
         return drafted[:worth]
 
     def _coming(self, drafted: Sequence[int]) -> Iterator[tuple[int, float]]:
-        """Yield the tokens after the match, each with the chance that it is right if those before it are.
-
-        `drafted`: the tokens taken so far.
-        """
+        """Yield tokens after the match, each with its chance if those before, behind the `drafted` ones, are right."""
         match = self._match
         if match is None:
             return

@@ -62,10 +62,7 @@ def covers(vocabulary: Vocabulary, rows: int) -> bool:
 def why_not_for(
     head: DraftHead, readable: frozenset[int], layers: int, width: int, shared: tuple[tuple[int, int], ...] = ()
 ) -> str | None:
-    """Explain, as a clause, that a head is not for a target with these hidden states; None if it may be.
-
-    `shared`: the part of the target's cache that a head may read, as of a DraftHead.
-    """
+    """Explain, as a clause, that a head is not for a target with these states and `shared` cache; None if it may be."""
     if head.shared and not shared:
         return Translatable("it reads the cache of a Gemma 4, and this target is none")
     if head.width != width:

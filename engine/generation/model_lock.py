@@ -51,10 +51,7 @@ class ModelLock:
 
     @contextmanager
     def change(self) -> Iterator[None]:
-        """Change or free the models within: work that uses them is cancelled, and has ended before this begins.
-
-        Raises DecoderBusy if the work that it would have to wait for is what calls it.
-        """
+        """Change models within, once their cancelled work has ended. Raises DecoderBusy from inside that work."""
         me = threading.get_ident()
         with self._changed:
             self._changed.wait_for(lambda: self._changer in (None, me))

@@ -15,10 +15,7 @@ _WORTH_A_THREAD = 32 * 2**20
 
 
 class AheadDrafting:
-    """Run one drafter's work ahead: started with a verification, stopped when the draft it builds on is rejected.
-
-    From `start` until `settle` the drafter belongs to the thread.
-    """
+    """Run a drafter's work ahead on a thread, which owns it from `start` until `settle`."""
 
     def __init__(self, drafter: Drafter) -> None:
         self._drafter = drafter
@@ -37,20 +34,14 @@ class AheadDrafting:
         return self._work[0].result()
 
     def room(self, draft: Draft, lookahead: int, left: int | None) -> int:
-        """Count the tokens that may be drafted ahead: a guess and the next draft, if the reply can go on behind it.
-
-        `left`: tokens that the reply may still have, None if there is no limit.
-        """
+        """Count tokens to draft ahead: a guess and the next draft, `left` being what the reply may still have."""
         if not draft.tokens:
             return 0
         most = MAX_LOOKAHEAD if left is None else left
         return max(0, min(lookahead + 1, most - len(draft.tokens) - 1))
 
     def settle(self, *, holds: bool) -> float:
-        """Wait for all of the work, or stop it after the token that is being computed where it does not hold any more.
-
-        Return the milliseconds that this took. Raises what the drafter raised.
-        """
+        """Wait for the work, or stop it if it does not hold; return milliseconds. Raises the drafter's errors."""
         began = perf_counter()
         self._stopped = not holds
         work, self._work = self._work, []

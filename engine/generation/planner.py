@@ -53,10 +53,7 @@ class Plan:
         return None if most is None else most - emitted
 
     def room(self, emitted: int) -> int:
-        """Return the most tokens of a draft: the rest of the reply, of the context, of a window to go back.
-
-        It may be less than 1.
-        """
+        """Return a draft's most tokens by reply, context and window to go back; it may be less than 1."""
         if self.one_token:
             return 1
         target, left = self.target, self.left(emitted)
@@ -77,10 +74,7 @@ def make_plan(
     started: float,
     plain_tokens_per_second: float | None,
 ) -> Plan:
-    """Return the plan for a request whose lookahead is resolved.
-
-    Raises ContextFull, ModelNotLoaded, NotAvailable, InvalidRequest and its kinds.
-    """
+    """Return a resolved request's plan. Raises ContextFull, ModelNotLoaded, NotAvailable, InvalidRequest."""
     target = models.target
     seed = secrets.randbits(_SEED_BITS) if request.sampling.seed is None else request.sampling.seed
     reading = read_with_room(request, target, models.sources, cancel)

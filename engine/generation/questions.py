@@ -53,10 +53,7 @@ _FILE_MARKS = ("<|file_sep|>", "<file_sep>", "<|file_separator|>")
 
 
 def infill_tokens(target: Backend, gap: Infill) -> list[int]:
-    """Return the tokens that have the target fill a gap: before, behind, and the mark that asks for the rest.
-
-    Raises InvalidRequest (it has no such marks), TextNotEncodable.
-    """
+    """Return the tokens that ask a target for a gap. Raises InvalidRequest (no such marks), TextNotEncodable."""
     tokenizer, name = target.tokenizer, target.name
     added = {text: token.id for text, token in tokenizer.added_tokens.items()}
     named = next((marks for marks in _GAP_TOKENS if all(mark in added for mark in marks)), None)

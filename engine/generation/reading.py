@@ -51,10 +51,7 @@ _UNREAD = Translatable("Parts of messages that are no text were left out: this m
 
 @dataclass(frozen=True, slots=True)
 class TurnEnd:
-    """Hold the ends of a reply beside the model's own end tokens: token ids, and texts that no token stands for.
-
-    `marker`: the text of either, "" for nothing.
-    """
+    """Hold further ends of replies: ids, and texts that no token stands for; `marker`: either's text, or ""."""
 
     marker: str = ""
     tokens: frozenset[int] = frozenset()
@@ -92,10 +89,7 @@ class Reading:
 def read_with_room(
     request: GenerationRequest, target: Backend, sources: Sequence[Source], cancel: CancelToken
 ) -> Reading:
-    """Make the prompt that the target reads; where it has no room for it, in a larger context, if it can have one.
-
-    Raises what `read_request` raises.
-    """
+    """Make the prompt, in a larger context if there is no room and it can grow. Raises as `read_request`."""
     while True:
         reading, problem = None, None
         try:
@@ -212,10 +206,7 @@ def _encode(
 def _parser(
     request: GenerationRequest, tokenizer: Tokenizer, prompt: Sequence[int], given: TemplateInput, begun: Sequence[int]
 ) -> ReplyParser:
-    """Make the parser of the reply to a prompt of these tokens, by the chat template.
-
-    `begun`: the tokens behind them with which the reply begins.
-    """
+    """Make the parser of the reply to a prompt's tokens; `begun`: the reply's first tokens behind them."""
     messages, before = request.prompt, ""
     if isinstance(messages, tuple) and len(messages) > 1 and isinstance(messages[-1], Message):
         before = messages[-1].content if messages[-1].role == "assistant" else ""

@@ -107,10 +107,7 @@ def choose_proposing(reading: Reading, models: Models, seed: int) -> Proposing:
 
 
 def choose_sources(speculation: SpeculationConfig, loaded: Sequence[Source]) -> tuple[str, tuple[Source, ...]]:
-    """Return the method and the sources to ask in turn, by the request and the loaded models.
-
-    Raises ModelNotLoaded, NotAvailable, InvalidRequest.
-    """
+    """Return the method and the sources to ask in turn. Raises ModelNotLoaded, NotAvailable, InvalidRequest."""
     method, named = speculation.method, find_method(speculation.method)
     name = named.name if named is not None else str(method)
     methods = tuple(found for source in speculation.sources if (found := find_method(source)) is not None)
@@ -156,11 +153,7 @@ def _source(method: DraftMethod, loaded: Sequence[Source]) -> Source:
 
 
 def _automatic(speculation: SpeculationConfig, loaded: Sequence[Source]) -> tuple[Source, ...]:
-    """Return the sources of the method `auto`.
-
-    With a lookahead that is automatic too all that there are: an index, and what is loaded. Otherwise the first of
-    what is loaded.
-    """
+    """Return `auto`'s sources: an index and all that is loaded, or the first loaded with a fixed lookahead."""
     indexes = [Source(method) for method in DRAFT_METHODS if method.automatic and method.is_index]
     return (*indexes, *loaded) if speculation.lookahead == "auto" else tuple(loaded[:1])
 

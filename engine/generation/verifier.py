@@ -41,10 +41,7 @@ class Verdict(NamedTuple):
 
 
 class Verifier:
-    """Judge drafts with the target's distribution after all processors.
-
-    `rows`: what draws; `masks`: those of a constraint, which are the first of the processors.
-    """
+    """Judge drafts with the target's processed distribution; `rows` draws; `masks`: a constraint's, first of all."""
 
     def __init__(
         self,
@@ -160,10 +157,7 @@ class Verifier:
         *,
         mask: Mask | None,
     ) -> tuple[int, int | None, float]:
-        """Return the token at a position for which a tree proposes those of `nodes`, its node, and its log-probability.
-
-        Without a draw, or to be matched exactly, the node is that of the token which the target draws itself.
-        """
+        """Return a position's token, its node (a drawn or exactly matched one of `nodes`), and its log-probability."""
         if self._greedy and mask is None:
             token, share = self._rows.best(row)
             return token, _node_of(draft, nodes, token), share
@@ -196,10 +190,7 @@ class Verifier:
         return Verdict((token,), 0, 0, "forced", (share,), (), top)
 
     def _judge(self, rows: Logits, part: range, draft: Draft, history: Sequence[int], position: int) -> Judged:
-        """Judge a part of the rows, up to the first token that is no proposal.
-
-        `position` is that of row 0, `history` what comes before it. All proposals before the part were kept.
-        """
+        """Judge a part of the rows up to the first token that is no proposal; `position`, `history`: of row 0."""
         past = self._past
         masks = None if self._masks is None else self._masks.masks(position, draft.tokens[: part.stop - 1])
         matches = draft.probs is None or self._exact or self._sampling.greedy

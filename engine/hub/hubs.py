@@ -63,10 +63,7 @@ def hubs(token: str | None = None) -> tuple[Hub, ...]:
 def first_that_answers(
     asked: Sequence[Hub], ask: Callable[[Hub], T], note: Callable[[str], None] | None = None
 ) -> tuple[Hub, T]:
-    """Return the first hub that can be reached, and its answer; `note` is called if it is not the first.
-
-    Raises what `ask` raises: where none can be reached, what the first one did.
-    """
+    """Return the first hub reached, and its answer; `note` if it is not the first. Raises `ask`'s first error."""
     problem: DownloadFailed | None = None
     for hub in asked:
         try:

@@ -29,10 +29,7 @@ _KEY = b"general.architecture"
 
 @dataclass(frozen=True, slots=True)
 class HeadFit:
-    """Judge heads for a target, with the reason in a sentence for a person.
-
-    `source`: the file that holds them, which may be the target's own. `method`: the draft method that they are for.
-    """
+    """Judge heads of the file `source` (maybe the target's own), for a draft `method`, with a reason in a sentence."""
 
     source: ModelFile
     method: str
@@ -41,10 +38,7 @@ class HeadFit:
 
 
 def judge_heads(target: ModelFile, models: Iterable[ModelFile]) -> list[HeadFit]:
-    """Return the verdict on each head among the models, those that fit first, and on the target's own.
-
-    Heads that cannot be used at all are left out: their own problem says why.
-    """
+    """Return the verdicts on usable heads among models and the target's own, fitting ones first."""
     if not target.usable:
         return []
     found: list[HeadFit] = []

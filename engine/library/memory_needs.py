@@ -79,10 +79,7 @@ def head_states(head: DraftHead | None, context_length: int) -> int:
 
 
 def usable_cache_types(model: ModelFile) -> tuple[CacheType, ...]:
-    """Return the types that the cache of a model can have, none if it has none of ours.
-
-    Quantised rows are whole blocks.
-    """
+    """Return the cache types that a model can have: quantised rows are whole blocks."""
     if model.file_format != "gguf" or not model.cache_elements:
         return ()
     whole = model.row_elements > 0 and model.row_elements % _BLOCK == 0

@@ -69,11 +69,7 @@ class PresetModel:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Hold a target, its draft, and settings. `draft` None: its method drafts without a model.
-
-    `sampling_source`: where the makers recommend `sampling`, as repository, file and revision; None if nothing is
-    known, and greedy. `note`: what a person should know of it.
-    """
+    """Hold target, draft (None: none needed), settings; `sampling_source`: where recommended, None: nowhere; `note`."""
 
     name: str
     title: str
@@ -102,10 +98,7 @@ def all_presets() -> tuple[Preset, ...]:
 
 
 def find_preset(name: str) -> Preset:
-    """Return the preset of a name or an alias; capitals and the signs between words do not count.
-
-    Raises UnknownPreset.
-    """
+    """Return the preset of a name or alias, whatever its case and signs between words. Raises UnknownPreset."""
     wanted = _key(name)
     for preset in all_presets():
         if wanted in map(_key, (preset.name, *preset.aliases)):
@@ -128,10 +121,7 @@ def apply_preset(name: str, folder: Path | None = None) -> tuple[Path, Path | No
 
 
 def recommended_sampling(name: str | Path) -> SamplingConfig:
-    """Return the sampling that the makers of a model recommend; `name`: as `resolve_source` takes it.
-
-    Raises NotAvailable if its files say nothing, LoadFailed and its kinds.
-    """
+    """Return the makers' sampling for a model (by any name). Raises NotAvailable, LoadFailed and its kinds."""
     path = resolve_source(name)
     model = inspect_model(path)
     if model.recommended_sampling is None:
@@ -140,10 +130,7 @@ def recommended_sampling(name: str | Path) -> SamplingConfig:
 
 
 def match_presets(presets: Sequence[Preset], folder: Path | None = None) -> list[PresetFiles]:
-    """Find the files for each preset: models of a folder, or of the Hugging Face cache if there is none given.
-
-    Raises FolderUnreadable.
-    """
+    """Find each preset's files in a folder, or the Hugging Face cache. Raises FolderUnreadable."""
     if all(preset.target.bundled for preset in presets):
         models: tuple[ModelFile, ...] = ()
     elif folder is not None:

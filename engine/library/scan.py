@@ -64,19 +64,13 @@ def scan_folder(folder: str | Path, *, cancel: CancelToken | None = None) -> tup
 
 
 def inspect_model(path: str | Path) -> ModelFile:
-    """Describe one model, a GGUF file or a folder of safetensors, its contents checked.
-
-    Raises ModelFileBroken, ModelNotSupported.
-    """
+    """Describe a GGUF file or safetensors folder, checked. Raises ModelFileBroken, ModelNotSupported."""
     path = Path(path)
     return inspect_safetensors(path) if path.is_dir() else inspect_gguf(path)
 
 
 def known_model(path: Path) -> ModelFile:
-    """Describe one model as `inspect_model` does, without reading a file again that is as it was when it was sound.
-
-    Raises ModelFileBroken, ModelNotSupported.
-    """
+    """Describe a model, reading no unchanged sound file again. Raises ModelFileBroken, ModelNotSupported."""
     if path.is_dir():
         return inspect_model(path)
     now, found = time.time_ns(), found_file(path.absolute(), split_parts(path))

@@ -46,11 +46,7 @@ _IN_FOLDERS = {
 
 
 def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelToken) -> Source:
-    """Return the loaded heads of a loaded target.
-
-    Raises ModelFileBroken, ModelNotSupported (no heads, or those of another target), LoadFailed, NotAvailable,
-    Cancelled.
-    """
+    """Return a target's heads. Raises ModelFileBroken, ModelNotSupported, LoadFailed, NotAvailable, Cancelled."""
     config = given = model if isinstance(model, LoadConfig) else load_config(model, {})
     try:
         path = expanded(resolve_source(config.path))
@@ -89,10 +85,7 @@ def open_heads(model: str | Path | LoadConfig, target: Backend, cancel: CancelTo
 
 
 def _check_memory(config: LoadConfig, head: DraftHead, target: Backend, *, whole: bool) -> None:
-    """Raise ModelTooLarge where heads, and the states that they keep of the target, are more than memory has.
-
-    `whole`: they are inside a model's file, which is mapped.
-    """
+    """Raise ModelTooLarge if heads and kept states exceed memory; `whole`: they are in a mapped model's file."""
     own = 0 if whole else sum(path.stat().st_size for path in _files(config.path))
     needed, free = own + head_states(head, target.context_length), available_memory()
     if needed > free and not config.despite_memory:

@@ -141,10 +141,7 @@ def open_model(
     progress: Callable[[LoadProgress], None] | None,
     cancel: CancelToken,
 ) -> tuple[Backend, LoadConfig | None]:
-    """Return the loaded model, and its configuration; None for a backend that was given loaded.
-
-    Raises LoadFailed and its kinds, Cancelled; `cancel` can then be used again.
-    """
+    """Return a loaded model and its configuration, None if given loaded. Raises LoadFailed and its kinds, Cancelled."""
     if isinstance(model, Backend):
         return model, None
     config = model if isinstance(model, LoadConfig) else load_config(model, {})
@@ -223,10 +220,7 @@ def _with_room(config: LoadConfig) -> LoadConfig:
 
 
 def may_load_together(target: ModelSource, draft: ModelSource) -> bool:
-    """Return True if both may be loaded at the same time: sound GGUF files that leave memory to spare.
-
-    Others are loaded one after the other: each load is then checked against the memory left by the one before.
-    """
+    """Return True for sound GGUF files with memory to spare; others load in turn, checked against what is left."""
     needed = 0
     models: tuple[tuple[ModelSource, Literal["target", "draft"]], ...] = ((target, "target"), (draft, "draft"))
     for model, part in models:
@@ -307,10 +301,7 @@ def _open(
 
 @contextmanager
 def _importing_the_rest(backend: str) -> Iterator[None]:
-    """Import a backend and the modules of the first reply on another thread meanwhile.
-
-    Another process, or a library without the interpreter, is at work then.
-    """
+    """Import a backend and the first reply's modules on a thread, while another process is at work."""
     needed = _NEEDED_NEXT | {backend}
     if sys.modules.keys() >= needed:
         yield

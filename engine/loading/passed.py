@@ -1,7 +1,4 @@
-"""Remember on disk which files have passed their trial, so that it costs time once.
-
-A memory that is missing, damaged or unwritable costs one trial more.
-"""
+"""Remember passed trials on disk; without that memory they run once more."""
 
 from __future__ import annotations
 

@@ -56,10 +56,7 @@ class _Failed(Exception):
 
 
 def run(settings: str) -> int:
-    """Try the model that `settings` (JSON) names, print the verdict, and give the exit code 0.
-
-    Where it is a path, or empty, the settings follow on the standard input: the file at the path will be the one.
-    """
+    """Try the model of `settings` (JSON; a path or '': they follow on standard input), print the verdict, return 0."""
     out = own_output()
     be_harmless()
     weights = None
@@ -198,10 +195,7 @@ def _check_vector(embedder: LlamaCppEmbedder, tokens: list[int]) -> None:
 
 
 def _try_tokenizer(backend: Backend) -> None:
-    """Try tokens' texts, and texts of every kind. What the vocabulary cannot write is no fault.
-
-    llama.cpp makes the texts of all tokens while it loads; asking for each of 150,000 takes half a second.
-    """
+    """Try some tokens' texts (llama.cpp made all while loading), and texts of every kind."""
     most = backend.vocab_size
     for token in {*range(0, most, 1 + most // _MOST_TOKENS), most - 1}:
         backend.tokenizer.piece(token)

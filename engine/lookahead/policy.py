@@ -50,10 +50,7 @@ class LookaheadPolicy(ABC):
         """Return K for the next round, 0..32; 0 is plain decoding."""
 
     def goes_on(self, proposed: int, confidence: float | None) -> bool:
-        """Return True if a draft of so many tokens, which stay in it, should have one more; called once for each.
-
-        `confidence`: the draft's probability of the last one (None: unknown).
-        """
+        """Return True for one more token in a draft, by the last one's probability; called once for each."""
         return True
 
     def observe(  # noqa: B027 - a policy need not learn
@@ -67,16 +64,10 @@ class LookaheadPolicy(ABC):
         *,
         nodes: int = 0,
     ) -> None:
-        """Learn from a round: its times, and `sure`, the drafter's probabilities of its proposals (or none).
-
-        `nodes`: of a tree, whose first path has the `proposed` tokens.
-        """
+        """Learn from a round: times, probabilities of its proposals (`sure`), `nodes` of a tree."""
 
     def observe_read(self, tokens: int, ms: float | None) -> None:  # noqa: B027 - a policy need not learn
-        """Learn, before the round is observed, that the drafter read tokens of the prompt in it.
-
-        `ms`: the time that this took; None if it is known only together with drafting.
-        """
+        """Learn, before the round, that the drafter read prompt tokens; `ms` None: known with drafting only."""
 
 
 class FixedLookahead(LookaheadPolicy):
@@ -111,10 +102,7 @@ def make_policy(config: SpeculationConfig) -> LookaheadPolicy:
 
 
 class Allowance:
-    """Time budget of exploration, in plain tokens: a share of all time. It outlives a reply.
-
-    Attributes: left; sleep (plain rounds until the next exploration, since short replies cannot afford one each).
-    """
+    """Time budget of exploration, in plain tokens, over replies: left, and sleep (plain rounds until the next)."""
 
     SHARE = 0.01
 
@@ -430,10 +418,7 @@ class AutoLookahead(LookaheadPolicy):
         return best
 
     def _try_index(self, index: Index) -> int:
-        """Return the number of the index's likely tokens to try although they seem not to pay; 0: none.
-
-        Their cost or the index's estimates may be wrong: only a trial shows it.
-        """
+        """Return how many of the index's tokens to try although they seem not to pay: only a trial shows it."""
         likely, reach = list[float](), 1.0
         for chance in index.hopes:
             if (reach := reach * chance) < _LIKELY:

@@ -1,7 +1,4 @@
-"""Guess the next tokens of a call that a reply makes by itself: names, keys and braces, from the tools' schemas.
-
-Nothing is masked: what is guessed is proposed, and judged as any draft is. So it costs no model pass and bends nothing.
-"""
+"""Guess a call's next tokens (names, keys, braces) from tools' schemas: proposed, not masked, at no model pass."""
 
 from __future__ import annotations
 

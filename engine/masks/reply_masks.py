@@ -22,10 +22,7 @@ from engine.translatable import Translatable
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """Locate the mask behind a thought. `open`: the reply begins within one; `ends`: markers of which one ends it.
-
-    `openers`: tokens with which a reply that does not begin within a thought may begin one.
-    """
+    """Locate the mask: `open`: within a thought; `ends`: its markers; `openers`: tokens that may begin one."""
 
     open: bool = False
     ends: tuple[str, ...] = ()
@@ -124,10 +121,7 @@ class ReplyMasks:
             return self._mask_at(self._reach(base, behind))
 
     def masks(self, base: int, behind: Sequence[int]) -> Masks | None:
-        """Return the masks of the positions before each token `behind` and behind the last: shape (n + 1, words).
-
-        None if any token may come at all of them.
-        """
+        """Return masks before each token `behind` and after the last, (n + 1, words); None: any token at all."""
         with self._lock:
             last = self._reach(base, behind)
             found = [self._mask_at(index) for index in range(base, last + 1)]
@@ -243,10 +237,7 @@ def _unusable(said: str) -> InvalidRequest:
 def thought_of(
     tokenizer: Tokenizer, ends: Sequence[str], *, opened: bool, may_open: bool, opens: Callable[[str], bool]
 ) -> Thought:
-    """Find the beginning of a reply's mask. `ends`: markers that end a thought; `opened`: the prompt began one.
-
-    `may_open`: the model may think by itself; `opens`: whether a text ends with a marker that opens a thought.
-    """
+    """Find where a reply's mask begins; `may_open`: by itself; `opens`: a text ends with an opening marker."""
     added = tokenizer.added_tokens
     if "<|channel|>" in added and "<|message|>" in added:  # A reply names its channel; the last one is the answer.
         return Thought(opened, ("<|channel|>final<|message|>",), frozenset({added["<|channel|>"].id}))

@@ -47,10 +47,7 @@ class ReasoningPart:
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """Hold an image: `url` is its address, mostly one that holds the image itself (data:image/png;base64,…).
-
-    Models that see read it. Nothing is ever fetched from an address.
-    """
+    """Hold an image by address, mostly a data: one with the image itself; others are never fetched."""
 
     url: str
     detail: str = ""
@@ -91,10 +88,7 @@ class FilePart:
 
 @dataclass(frozen=True, slots=True, init=False)
 class ToolCall:
-    """Hold a model's wish to call a tool. Nothing is ever called.
-
-    `id` connects it with its result, "" where the family has none. `arguments_json`: the arguments as JSON text.
-    """
+    """Hold a wish to call a tool, its arguments as JSON; `id`: of its result, "" where the family has none."""
 
     id: str
     name: str

@@ -246,10 +246,7 @@ def _compare(decoder: SpeculativeDecoder, proof: Proof, cancel: CancelToken) -> 
 
 
 def _again(request: GenerationRequest, proof: Proof) -> GenerationRequest:
-    """Return the request that computes the tokens again, as many as there are, from the tokens that were read.
-
-    The messages are read again where what the reply must be depends on them.
-    """
+    """Return the request of as many tokens from the tokens read, or from messages if its form depends on them."""
     by_messages = request.constraint or request.tools or request.min_tokens or request.ignore_eos
     speculation = replace(request.speculation, overlap="off")
     if proof.by_target_alone:

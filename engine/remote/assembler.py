@@ -21,10 +21,7 @@ _MOST_LOOKED_AT = 64 * 2**20
 
 @dataclass(slots=True)
 class _Call:
-    """Collect the pieces of one call. `index`: its place as the server counts, None if it does not.
-
-    `pieces`: of its arguments; `grows`: each of them begins with the one before it, so the last says all.
-    """
+    """Collect a call's pieces; `index`: by the server, maybe None; `grows`: each piece begins with the one before."""
 
     index: int | None
     id: str = ""
@@ -307,10 +304,7 @@ class ReplyAssembler:
         return tuple(added)
 
     def _without_echo(self, text: str) -> str:
-        """Return a text without the message that the reply goes on with, where the server shows that it repeats it.
-
-        It does where the first of its text has more words than the tokens that it says to have written.
-        """
+        """Return a text without its continued message, which more words than reported tokens in the first text show."""
         echo, self.echo = self.echo, ""
         written = count_of(self.timings.get("predicted_n"))
         repeats = written is not None and len(echo.split()) > written and text.startswith(echo)

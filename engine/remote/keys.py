@@ -1,7 +1,4 @@
-"""Keep the keys of servers: in the environment or the system's keyring, and never in a file of ours.
-
-Each key is one server's: what the environment holds is never sent to two.
-"""
+"""Keep servers' keys in the environment or the keyring, never in a file; each is sent to one server alone."""
 
 from __future__ import annotations
 
@@ -44,10 +41,7 @@ def hub_token() -> str | None:
 
 
 def keep_hub_token(token: str) -> bool:
-    """Store a token for the hub in the system's keyring; "" removes it. False: there is no usable keyring.
-
-    Raises InvalidRequest for what is no token.
-    """
+    """Store the hub's token in the keyring ("": remove); False: there is none usable. Raises InvalidRequest."""
     return keep_server_key(_root(hub_address()), token)
 
 
@@ -87,10 +81,7 @@ def _root(address: str) -> str:
 
 
 def keep_server_key(address: str, key: str) -> bool:
-    """Store a key in the system's keyring; "" removes it. False: there is no usable keyring.
-
-    Raises InvalidRequest for a key that none can be.
-    """
+    """Store a server's key in the keyring ("": remove); False: there is none usable. Raises InvalidRequest."""
     key = check_key(key)
     keyring = _keyring()
     if keyring is None:

@@ -1,8 +1,4 @@
-"""Make the structures of the compiled functions from the table of the rules (kernels/cuts.h, kernels/draw.cpp).
-
-The compiled code makes its own of the same file. A library that was compiled with another table is refused: its
-functions would take one number for another.
-"""
+"""Make the compiled functions' structures of the table of rules; a library compiled with another one is refused."""
 
 from __future__ import annotations
 

@@ -201,10 +201,7 @@ class EngineThread:
                 between(decoder)
 
     async def ask(self, model: str, client: str, question: Callable[[SpeculativeDecoder], T]) -> T:
-        """Answer a question that needs no forward: at once where the model is loaded, or else in turn.
-
-        Raises TooMany, and what loading the model and the question raise.
-        """
+        """Answer without a forward, at once if the model is loaded, else in turn. Raises TooMany, loading's errors."""
         decoder = self.registry.if_loaded(model)
         if decoder is not None:
             return await asyncio.get_running_loop().run_in_executor(self._questions, question, decoder)

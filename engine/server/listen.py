@@ -42,10 +42,7 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 class Listener:
-    """Listen from the beginning, of this machine's own addresses on both, and answer in `run`. Attribute: url (`http://127.0.0.1:8642`).
-
-    Raises InvalidRequest if the address cannot be used.
-    """
+    """Listen from now on, and answer in `run`. Attribute: url. Raises InvalidRequest for an unusable address."""
 
     def __init__(self, app: ASGIApp, host: str, port: int, limits: ConnectionLimits | None = None) -> None:
         try:

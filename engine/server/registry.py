@@ -24,11 +24,7 @@ class NoSuchModel(InvalidRequest):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """Describe a model that requests may name.
-
-    `load` loads it, `embed` loads one that makes vectors of texts; None: it is not one of that kind. `details`: what
-    lists of models tell of it, by its names there.
-    """
+    """Describe a nameable model: `load` or `embed` loads it, by kind; `details`: for lists of models."""
 
     name: str
     load: Callable[[CancelToken], SpeculativeDecoder] | None = None
@@ -134,10 +130,7 @@ class ModelRegistry:
             return self._decoder if self._decoder_name == name else None
 
     def embedder(self, name: str, cancel: CancelToken) -> Embedder:
-        """Return an embedding model, loaded now if needed.
-
-        Raises what loading raises, but InvalidRequest for a model that is none: it was asked for the wrong thing.
-        """
+        """Return an embedding model, loaded if needed. Raises loading's errors, InvalidRequest if it is none."""
         self._used = monotonic()
         if self._embedder is not None and self._embedder_name == name:
             return self._embedder

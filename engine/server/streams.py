@@ -53,10 +53,7 @@ class ReplyStreams:
             self._open(decoder, midway=False)
 
     def open_midway(self, decoder: SpeculativeDecoder, waiting: Iterable[GenerationRequest]) -> bool:
-        """Open the streams between two rounds of a reply, if they suit a waiting request; return True if any are open.
-
-        What is left of that reply is written within `decoder.apart`.
-        """
+        """Open streams between rounds if they suit a waiting request; return True if any are open."""
         suited = next((request for request in waiting if self.wanted(decoder, request)), None)
         if suited is None:
             return False

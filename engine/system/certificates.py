@@ -22,10 +22,7 @@ def system_certificates() -> ssl.SSLContext:
 
 @cache
 def trusted(bundle: str | None = None) -> ssl.SSLContext:
-    """Return a context that trusts the system's certificates and those of the environment and of `bundle`.
-
-    Raises OSError if a file of them cannot be read.
-    """
+    """Return a context with the certificates of system, environment and `bundle`. Raises OSError."""
     context = system_certificates()
     for place in (bundle, *map(os.environ.get, _BUNDLES)):
         if place:

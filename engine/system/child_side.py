@@ -62,10 +62,7 @@ def answer_parent(answer: Callable[[dict[str, Any], bytes, Tell], None], memory:
 
 
 def close_doors() -> None:
-    """Forbid this process to open files and connections. All that it needs is imported by now.
-
-    Encodings are modules that Python imports when they are first used.
-    """
+    """Forbid files and connections from now on; encodings are imported first."""
     for encoding in {*encodings.aliases.aliases.values(), "utf_8_sig", "idna", "punycode"}:
         with suppress(LookupError):
             codecs.lookup(encoding)
@@ -101,10 +98,7 @@ def limit_memory(size: int) -> None:
 
 
 def limit_seconds(seconds: float) -> None:
-    """Limit this process to so many seconds of computing; then SIGPROF ends it, also if the parent is gone.
-
-    Its own processor time counts, not the clock: beside other programs the same work takes longer.
-    """
+    """Limit processor time (not the clock: others run too); SIGPROF ends this process even without its parent."""
     if sys.platform != "win32":
         signal.setitimer(signal.ITIMER_PROF, seconds)
 

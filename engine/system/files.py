@@ -28,10 +28,7 @@ def expanded(path: str | Path) -> Path:
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder, and those around it that are missing, for their owner alone. Raises OSError.
-
-    One that is there keeps its mode: it may be somebody else's.
-    """
+    """Make a folder and missing ones around it for their owner; others keep their mode. Raises OSError."""
     if folder.is_dir():
         return
     try:
@@ -59,10 +56,7 @@ def private_file(path: Path) -> None:
 
 
 def tighten(*folders: Path) -> None:
-    """Take folders of ours, and the files in them, from all others: earlier versions left the modes to the umask.
-
-    Does nothing if a folder is private already, and for what may not be changed.
-    """
+    """Take folders and their files from all others, unless private already or not to be changed."""
     for folder in folders:
         if not _is_open_to_others(folder):
             continue

@@ -66,10 +66,7 @@ class ToolCallEnded(NamedTuple):
 
 
 class ToolsEnded(NamedTuple):
-    """Report the end, as the last event. `messages`: the conversation, with all replies and results.
-
-    `reason`: answered (the last reply calls nothing), limit (there were too many calls), or what ended a reply early.
-    """
+    """Report the end: all `messages`; `reason`: answered, limit (of calls), or what ended a reply early."""
 
     messages: tuple[Message, ...]
     calls: int

@@ -130,10 +130,7 @@ def usable_servers(path: Path) -> tuple[tuple[ServerConfig, ...], tuple[str, ...
 
 
 def servers_in(text: str) -> tuple[ServerConfig, ...]:
-    """Return the servers that a text lists, as people pass them on: the braces of the whole may be missing.
-
-    Raises InvalidRequest for a bad one, and where there is none.
-    """
+    """Return a text's servers; the outer braces may be missing. Raises InvalidRequest for bad ones or none."""
     said = text.strip()
     if len(said) > _MOST_BYTES:
         raise InvalidRequest(Translatable("That is too much text for a list of servers."))

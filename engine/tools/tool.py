@@ -99,10 +99,7 @@ class ToolHost(Protocol):
 
 
 def plain_text(text: str, most: int = MOST_RESULT_BYTES) -> str:
-    """Return a text from outside without characters that are not seen, and of no more than `most` bytes.
-
-    A note behind it names the size of the cut. Text that looks like a control token stays text in the prompt.
-    """
+    """Return an outside text without unseen characters, cut to `most` bytes with a note of the rest's size."""
     # Each unseen character goes, so that twice as much as is kept is enough to look at.
     said = _UNSEEN.sub("", text[: 2 * most].replace("\r\n", "\n").replace("\r", "\n"))
     data = said.encode()

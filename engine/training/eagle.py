@@ -97,10 +97,7 @@ class EagleHead(nn.Module):
                 )
 
     def step(self, states: Tensor, ids: Tensor, chains: Chains) -> Tensor:
-        """Return the states behind pairs of a state (rows, chains, width) and a token (rows, chains).
-
-        Each pair sees those of the first step up to the place where its chain began, and its chain's own later ones.
-        """
+        """Return states behind pairs of states (rows, chains, width) and tokens (rows, chains), each seeing its own."""
         rows, count, width = states.shape
         x = torch.cat([self.embed_norm(self.embed(ids)), self.state_norm(states)], dim=-1)
         at = chains.begun + len(chains.seen)

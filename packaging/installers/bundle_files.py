@@ -13,14 +13,7 @@ from messages import SetupError
 
 @dataclass(frozen=True)
 class Entry:
-    """One thing in a bundle.
-
-    Attributes:
-        name: where it lies in the bundle, with "/".
-        path: where it is now.
-        mode: 0o755 for folders and what may be run, 0o644 for other files.
-        link: what a symbolic link says, else None.
-    """
+    """A thing in a bundle: its name there with "/", where it is now, its mode, a symbolic link's target or None."""
 
     name: str
     path: Path
@@ -29,10 +22,7 @@ class Entry:
 
 
 def entries(bundle: Path) -> Iterator[Entry]:
-    """List all files and folders of a bundle, each folder before its contents, in a fixed order.
-
-    Raises SetupError for what cannot be shipped: links that lead out of the bundle or nowhere, and special files.
-    """
+    """List a bundle's contents in order, folders first. Raises SetupError: links out of it or nowhere, specials."""
     if not bundle.is_dir():
         raise SetupError(f"There is no frozen program in {bundle}; freeze it first.")
     home = bundle.resolve()
@@ -60,10 +50,7 @@ def sha256(path: Path) -> str:
 
 @contextmanager
 def whole_file(target: Path) -> Iterator[Path]:
-    """A name beside the target to write to; it becomes the target if all goes well and is removed otherwise.
-
-    Raises SetupError if the disk is full or the folder cannot be written.
-    """
+    """A name to write to, which becomes the target if all goes well. Raises SetupError (a full disk …)."""
     unfinished = target.with_name(f".{target.name}.unfinished")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -71,10 +71,7 @@ _FROM_SYSTEM = (
 
 
 def hidden_imports() -> list[str]:
-    """List modules imported by name alone: the engine's registry and its public surface.
-
-    `resources` holds no code, but is found as a package. Of pip there is the one module that says which index it asks.
-    """
+    """List modules imported by name alone: registry, surface, `resources` (a package), pip's module of its index."""
     return sorted(
         {
             "resources",
@@ -162,10 +159,7 @@ def keeps_data(place: str) -> bool:
 
 
 def needed_libraries(libraries: Mapping[str, Path], system: str) -> set[str]:
-    """Select the libraries that Python or Qt loads by name, and their dependencies.
-
-    `libraries`: path in the program → source. What only a plugin that stays out was linked with stays out too.
-    """
+    """Select libraries (path in the program → source) loaded by name, and their dependencies; no others."""
     if system != "linux":
         return set(libraries)
     found = {library.path: library for library in read_files(sorted(set(libraries.values())))}

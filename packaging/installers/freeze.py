@@ -14,10 +14,7 @@ _KEPT_LINES = 30
 
 
 def freeze(python: Path, flavour: str, llama_source: Path) -> Path:
-    """Build the program; gives its folder in dist/.
-
-    Raises SetupError, after the last lines of PyInstaller.
-    """
+    """Build the program; gives its folder in dist/. Raises SetupError, after PyInstaller's last lines."""
     step(f"Freezing the {flavour} flavour")
     scratch = WORK / f"frozen-{flavour}"
     scratch.mkdir(parents=True, exist_ok=True)

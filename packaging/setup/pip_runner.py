@@ -101,10 +101,7 @@ def run_pip(
     progress_bar: str = "raw",
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Run one of pip's commands that install, download or build, its whole output going to the log.
-
-    Raises SetupError with one clear sentence, after the last lines of the output.
-    """
+    """Run a command of pip, its output to the log. Raises SetupError in one sentence, after the last lines."""
     command = [str(python), "-m", "pip", command_name, "--progress-bar", progress_bar, *arguments]
     progress = Progress(live=sys.stdout.isatty())
     with (

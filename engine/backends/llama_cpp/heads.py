@@ -33,10 +33,7 @@ from engine.translatable import Translatable
 
 
 class _Head(HeadLayers):
-    """Hold a context of llama.cpp that computes a head's entries.
-
-    `shift`: how far before its token's position an entry stands in the cache.
-    """
+    """Hold a llama.cpp context that computes a head's entries, `shift` places before their tokens' positions."""
 
     shift = 0
 
@@ -251,10 +248,7 @@ class BlockHead(_Head, BlockLayers):
 
 
 def open_head(config: LoadConfig, head: DraftHead, target: Backend) -> Backend:
-    """Load the head of a GGUF file for a loaded target.
-
-    The file must have been checked (engine.formats.gguf.heads). Raises LoadFailed, ModelNotSupported, NotAvailable.
-    """
+    """Load the checked head of a GGUF file for a target. Raises LoadFailed, ModelNotSupported, NotAvailable."""
     if not isinstance(target, LlamaCppBackend):
         raise ModelNotSupported(
             config.path, Translatable("a head in a GGUF file needs a target in one. Choose a GGUF file as the target.")

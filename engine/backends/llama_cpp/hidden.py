@@ -98,10 +98,7 @@ def with_shared_keys(states: HiddenStates | None, model: Any, path: Path) -> Hid
 
 
 class HiddenRows:
-    """Read the hidden states that a context computes, from its next decode on until `stop`.
-
-    `layers`: which ones (see engine.backends.base.HiddenStates); each must be readable.
-    """
+    """Read the hidden states of `layers` (each readable) from a context's next decode on, until `stop`."""
 
     def __init__(self, context: Any, states: HiddenStates, layers: Sequence[int]) -> None:
         self._call = functions().call if {*layers} - {NORMED} else {}
@@ -123,10 +120,7 @@ class HiddenRows:
         return 0 if self._normed else count - n_outputs
 
     def rows(self, count: int) -> NDArray[np.float32]:
-        """Return the states of the `count` tokens of the last decode, shape (count, layers * width): a copy.
-
-        States behind the norm are NaN where they were not computed.
-        """
+        """Copy the last decode's states, shape (count, layers * width); NaN behind the norm if not computed."""
         width = self._states.width
         found = np.empty((count, len(self._layers) * width), np.float32)
         for place, layer in enumerate(self._layers):
@@ -163,10 +157,7 @@ class HiddenRows:
 
 @lru_cache
 def floats_at(address: int | None, count: int, width: int) -> NDArray[np.float32]:
-    """Return a view of numbers that llama.cpp holds, shape (count, width).
-
-    It is kept: making one costs more than a small head's pass. Only who just got the address may read it.
-    """
+    """View numbers at a fresh address, shape (count, width). Kept: making one costs more than a small head's pass."""
     if not address:
         raise RuntimeError("llama.cpp returned no hidden states")
     memory = (ctypes.c_char * (ctypes.sizeof(ctypes.c_float) * count * width)).from_address(address)

@@ -129,10 +129,7 @@ def module_folder() -> Path:
 
 
 def processor_library() -> ctypes.PyDLL:
-    """Return the library with the processor's code, whichever module was loaded.
-
-    Raises OSError if it is not found.
-    """
+    """Return the library with the processor's code, whichever module was loaded. Raises OSError."""
     ggml = ggml_library()
     ggml.ggml_backend_reg_by_name.restype = ggml.ggml_backend_reg_get_proc_address.restype = ctypes.c_void_p
     ggml.ggml_backend_reg_by_name.argtypes = [ctypes.c_char_p]
@@ -154,18 +151,12 @@ def has_kernels() -> bool:
 
 
 def computes_alike() -> bool:
-    """Return True if products and attention are those of our kernels.
-
-    A row's bits do not depend on what is beside it.
-    """
+    """Return True if products and attention are our kernels', whose rows do not depend on what is beside them."""
     return _kernels_say("outrider_computes_here")
 
 
 def packs_weights() -> bool:
-    """Return True if our kernels can turn weights around when they are loaded (kernels/packed_rows.h), as is faster.
-
-    The bits of all products are the same. The weights are then in memory, and not mapped from their file.
-    """
+    """Return True if our kernels repack loaded weights (kernels/packed_rows.h): faster, same bits, not mapped."""
     return _kernels_say("outrider_packs_here")
 
 
@@ -283,10 +274,7 @@ def ggml_library() -> Any:
 
 @cache
 def base_library() -> Any:
-    """Return the library with ggml's tensor functions: by way of libggml, which needs their library.
-
-    On Windows a library has its own functions only. Elsewhere loading theirs by its path could load it twice.
-    """
+    """Return ggml's tensor functions by way of libggml: loaded by its own path it could be loaded twice."""
     if sys.platform != "win32":
         return ggml_library()
     from llama_cpp._ctypes_extensions import load_shared_library  # noqa: PLC0415 - a private module: only here

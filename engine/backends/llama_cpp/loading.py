@@ -158,10 +158,7 @@ def _fits_in_memory(config: LoadConfig) -> bool:
 
 
 def make_context(model: Any, config: LoadConfig, log: LibraryLog, streams: int = 1) -> tuple[Any, int, int]:
-    """Return the context, its length in tokens, and its batch size. Raises LoadFailed.
-
-    `streams`: texts that it holds, each with so many tokens and apart from the others.
-    """
+    """Return a context of so many `streams`, its tokens for each, and its batch size. Raises LoadFailed."""
     trained = int(llama_cpp.llama_model_n_ctx_train(model)) or DEFAULT_CONTEXT
     context_length = min(config.context_length or DEFAULT_CONTEXT, trained)
     threads = config.threads or default_threads(int(llama_cpp.llama_model_size(model)))

@@ -75,10 +75,7 @@ class Projector:
     def read(
         self, piece: Sequence[PictureToken], context: Any, position: int, batch_size: int, cancel: CancelToken | None
     ) -> int:
-        """Compute a piece of a picture, and append it to a context's cache at a position; return llama.cpp's status.
-
-        Raises BackendFailure, Cancelled.
-        """
+        """Append a picture's piece to a context at a position; return the status. Raises BackendFailure, Cancelled."""
         mtmd, first = _mtmd(), piece[0]
         with self._lock:
             chunk = mtmd.mtmd_input_chunks_get(self._chunks(first.picture), first.piece)

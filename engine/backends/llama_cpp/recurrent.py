@@ -44,10 +44,7 @@ _LONGEST_WAY = 64
 
 
 def snapshot_depth(model: Any, batch_size: int) -> int:
-    """Return the number of snapshots to ask llama.cpp for; 0 if it has none, or they would take too much memory.
-
-    `batch_size`: tokens that the context takes at once. llama.cpp asserts that there are more of them.
-    """
+    """Return the snapshots to ask for, 0 if none or too large; fewer than `batch_size`, as llama.cpp asserts."""
     state = state_bytes(model)
     if not state or not _recurrent(model):
         return 0
@@ -81,10 +78,7 @@ def worth_saving(model: Any) -> bool:
 
 
 class RecurrentState:
-    """Lead sequence 0 of a context back. Positions count tokens from the beginning.
-
-    Attributes: depth (snapshots that llama.cpp keeps, 0 if it keeps none).
-    """
+    """Lead sequence 0 of a context back, by `depth` snapshots of llama.cpp (0: none) or a saved state."""
 
     def __init__(self, model: Any, context: Any) -> None:
         self.depth = int(llama_cpp.llama_n_rs_seq(context))

@@ -185,10 +185,7 @@ class StreamContext:
         return taken
 
     def size(self, number: int) -> int:
-        """Return the size of a copy of a stream's cache, in bytes; 0 where llama.cpp would drop some of it.
-
-        It does so with what lies behind a sliding window; the text could not go back there.
-        """
+        """Return the bytes of a copy of a stream's cache; 0 where a sliding window would drop some of it."""
         held = len(self.streams[number].tokens)
         self._cut(number, held)
         return 0 if 0 < self._window < held else int(llama_cpp.llama_state_seq_get_size(self._context, number))

@@ -197,10 +197,7 @@ class LlamaCppTokenizer:
         return known
 
     def marker(self, token: int) -> str:
-        """Return the text that stands for a control token; '' for any other token.
-
-        Raises BackendClosed, TokenOutOfRange.
-        """
+        """Return a control token's text; '' for any other token. Raises BackendClosed, TokenOutOfRange."""
         if self.piece(token):
             return ""
         with self._open():
@@ -222,10 +219,7 @@ class LlamaCppTokenizer:
         return text.decode("utf-8", "replace") if text else ""
 
     def _lacks_byte_tokens(self) -> bool:
-        """Return True if a character without a token of its own would make llama.cpp throw through C.
-
-        That would end the process.
-        """
+        """Return True if a character without a token would end the process: llama.cpp would throw through C."""
         kind = llama_cpp.llama_vocab_type(self._vocab)
         if kind not in (llama_cpp.LLAMA_VOCAB_TYPE_SPM, llama_cpp.LLAMA_VOCAB_TYPE_UGM):
             return False

@@ -90,10 +90,7 @@ class TransformersBackend(Backend):
         progress: Callable[[float], None] | None = None,
         cancel: CancelToken | None = None,
     ) -> TransformersBackend:
-        """Load the model in a folder, `config.path`. `progress` receives a fraction 0..1.
-
-        Raises ModelFileBroken, ModelNotSupported, ModelTooLarge, LoadFailed, NotAvailable, Cancelled.
-        """
+        """Load a folder's model; `progress`: 0..1. Raises ModelFileBroken and what `load_model` does, Cancelled."""
         with quiet():
             loaded = load_model(Path(config.path), config, progress, cancel)
             return cls(loaded, config.threads, config.chat_template)

@@ -119,10 +119,7 @@ class _GrowingSlidingLayer(_GrowingLayer):  # type: ignore[no-untyped-call]
 
 
 def single_layer(config: Any) -> tuple[Cache, _GrowingLayer] | None:
-    """Return the cache of one layer with such a configuration, and the layer; None if it is not plain attention.
-
-    That can be cut with `go_back`, and `filled` tells how many tokens it holds.
-    """
+    """Return a cache of one plain attention layer, and the layer; None for others. For `go_back` and `filled`."""
     cache = transformers.DynamicCache(config=config)
     cache.layers = [_own_layer(layer) for layer in cache.layers]
     (layer,) = cache.layers
@@ -171,10 +168,7 @@ def _is_paged(device: torch.device) -> bool:
 
 
 class Memory(ABC):
-    """Hold a model and its fed tokens. Attributes: length (tokens held); can_crop (True if it can go to any length).
-
-    Where it cannot be cropped, it goes back to a place at which `save` was called.
-    """
+    """Hold a model and its `length` fed tokens; without `can_crop` it goes back to a `save` alone."""
 
     can_crop = False
 
@@ -258,10 +252,7 @@ class CacheMemory(Memory):
         return self._rows(output, rows)
 
     def run_placed(self, tokens: Sequence[int], places: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Append tokens at positions of their own, under the mask, (1, 1, tokens, held); return all rows.
-
-        They have to be brought in order before anything else is fed: see `keep_path` and `crop`.
-        """
+        """Append placed tokens under a mask (1, 1, tokens, held); return all rows. Then `keep_path` or `crop`."""
         arguments: dict[str, Any] = {self._argument: self._cache, "attention_mask": mask}
         output = self._forward(tokens, len(tokens), use_cache=True, position_ids=places.unsqueeze(0), **arguments)
         self.length += len(tokens)
@@ -293,10 +284,7 @@ class CacheMemory(Memory):
 
 
 class StateMemory(Memory):
-    """Hold a model that makes its state itself and gives it out with each output (RWKV, xLSTM, MiniMax).
-
-    `name`: of the argument by which it takes the state back, and of the state in its output.
-    """
+    """Hold a model whose state comes with each output, under `name` (RWKV, xLSTM, MiniMax)."""
 
     def __init__(self, model: Any, takes: frozenset[str], name: str) -> None:
         super().__init__(model, takes)
@@ -353,10 +341,7 @@ class Recomputing(Memory):
 
 
 def memories(model: Any, takes: frozenset[str]) -> list[Callable[[], Memory]]:
-    """Return the ways in which a model may remember, the best first; which of them it obeys has to be tried.
-
-    `takes`: the names of the arguments of its forward.
-    """
+    """Return ways in which a model may remember, best first, to be tried; `takes`: its forward's arguments."""
     names = [name for name in ("past_key_values", "cache_params", "state", "mems") if name in takes]
     places = (True, False) if "position_ids" in takes else (False,)
     caches = [partial(CacheMemory, model, takes, name, placed=placed) for name in names[:2] for placed in places]

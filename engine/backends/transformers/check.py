@@ -127,8 +127,5 @@ def _uses_state(read: torch.Tensor, rows: torch.Tensor, stateless: torch.Tensor)
 
 
 def _finite(rows: torch.Tensor) -> torch.Tensor:
-    """Return the rows in float32; values ruled out by minus infinity count as 0.
-
-    A row that is not a number stays one.
-    """
+    """Return the rows in float32, minus infinity as 0; a row that is not a number stays one."""
     return torch.nan_to_num(rows.float(), torch.nan, 0.0, 0.0)

@@ -180,10 +180,7 @@ def _free(device: torch.device) -> int:
 
 
 def _head_bytes(config: Any, dtype: torch.dtype) -> int:
-    """Return bytes of the output layer where it shares its weights with the input.
-
-    It has its own once it is laid out for products.
-    """
+    """Return bytes of an output layer that shares the input's weights: laid out for products it has its own."""
     text = config.get_text_config(decoder=True)
     if not getattr(text, "tie_word_embeddings", False):
         return 0

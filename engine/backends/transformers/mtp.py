@@ -44,10 +44,7 @@ Tensors = Mapping[str, torch.Tensor]
 
 
 class LayerForLater(torch.nn.Module):
-    """Compute an MTP layer, with a cache of its own.
-
-    Attributes: parameters_held and bytes_held (of what it does not share with the target).
-    """
+    """Compute an MTP layer with its own cache; parameters_held and bytes_held: without what the target shares."""
 
     def __init__(self, parts: Mapping[str, torch.Tensor], block: Any, config: Any, target: TransformersBackend) -> None:
         super().__init__()
@@ -214,10 +211,7 @@ class MtpLayers(HeadLayers):
 
 
 def open_head(config: LoadConfig, head: DraftHead, target: Backend) -> Backend:
-    """Load the MTP layers in a folder for a loaded target.
-
-    Raises ModelFileBroken, ModelNotSupported, LoadFailed.
-    """
+    """Load a folder's MTP layers for a target. Raises ModelFileBroken, ModelNotSupported, LoadFailed."""
     path = Path(config.path)
     model = torch_target(path, target)
     layout = replace(read_mtp(path), head=head)
@@ -229,10 +223,7 @@ def open_head(config: LoadConfig, head: DraftHead, target: Backend) -> Backend:
 
 
 def _build_layers(folder: Path, layout: MtpLayout, target: TransformersBackend) -> list[LayerForLater]:
-    """Return the layers of a folder, built for a loaded target.
-
-    Raises ModelFileBroken, ModelNotSupported, LoadFailed.
-    """
+    """Return a folder's layers for a target. Raises ModelFileBroken, ModelNotSupported, LoadFailed."""
     names = {name for layer in layout.layers for name in (*layer.parts.values(), *layer.block.values())}
     stored = read_some(folder, layout.files, names)
     with threads_of(target), torch.inference_mode():

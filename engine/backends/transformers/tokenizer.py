@@ -133,10 +133,7 @@ class TransformersTokenizer:
         return tokens
 
     def piece(self, token: int) -> bytes:
-        """Return the bytes that `token` adds to a text; control tokens and ids without a token add none.
-
-        Raises TokenOutOfRange.
-        """
+        """Return the bytes that a token adds, none for control tokens and unknown ids. Raises TokenOutOfRange."""
         known = self._pieces.get(token)
         if known is None:
             check_tokens((token,), self._size)

@@ -80,10 +80,7 @@ class HeadDrafter(Drafter):
 
 
 def make_drafter(context: DrafterContext) -> Drafter:
-    """Make the drafter of loaded heads, to which the target shows its states from now on. Raises ModelNotLoaded.
-
-    Where the target holds tokens that it did not show, it forgets them, and reads them anew with the prompt.
-    """
+    """Make loaded heads' drafter; tokens that the target did not show are read anew. Raises ModelNotLoaded."""
     head = context.source.model
     if not isinstance(head, HeadBackend):
         raise ModelNotLoaded("heads")

@@ -53,11 +53,7 @@ class Tensor(NamedTuple):
 
 
 class GgufFile:
-    """Hold a header that was read whole.
-
-    Attributes: path; size (of the file, in bytes); version; metadata (by key); tensors (by name); data_start (where
-    the tensors begin, in bytes).
-    """
+    """Hold a header: path; size in bytes; version; metadata by key; tensors by name; data_start in bytes."""
 
     def __init__(self, path: Path, size: int, version: int, lists: dict[str, Elements]) -> None:
         self.path = path

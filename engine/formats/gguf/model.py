@@ -57,10 +57,7 @@ class HeaderReader:
         self._sound: set[Hashable] = set()
 
     def read(self, path: Path) -> ModelFile:
-        """Describe a model file; `problem` gives the reason why one that can be read cannot be used.
-
-        Raises ModelFileBroken, ModelNotSupported where there is nothing to be told.
-        """
+        """Describe a file; `problem`: why it is unusable. Raises ModelFileBroken, ModelNotSupported if it is none."""
         headers = [read_gguf(part, self._pieces) for part in split_parts(path)]
         header, others = headers[0], headers[1:]
         tokenizer = _tokenizer(header)
@@ -86,10 +83,7 @@ class HeaderReader:
 
 
 def _tokenizer(header: GgufFile) -> Hashable:
-    """Return a value that is equal for headers with the same tokenizer in every entry, but for the chat template.
-
-    Two lists that are the same piece are equal; shorter ones are compared themselves.
-    """
+    """Return a value equal for equal tokenizers, but the chat template; known pieces compare by their number."""
     entries: list[Hashable] = []
     for key, value in header.metadata.items():
         if not key.startswith("tokenizer.") or key.startswith("tokenizer.chat_template"):

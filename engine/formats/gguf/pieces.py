@@ -34,10 +34,7 @@ class HeaderPiece(NamedTuple):
 
 
 class KnownPieces:
-    """Keep the long pieces of the headers that were read with it, the latest ones. For one thread at a time.
-
-    `buffer`: room to read a part of a file into.
-    """
+    """Keep the latest long pieces of read headers, for one thread at a time; `buffer`: room to read into."""
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self._by_kind: dict[Hashable, deque[HeaderPiece]] = {}
@@ -48,10 +45,7 @@ class KnownPieces:
         self._count = 0
 
     def alike(self, kind: Hashable, data: bytes, start: int) -> list[HeaderPiece]:
-        """Return the pieces of a kind that begin as `data` does there.
-
-        A kind is what they are, and how many elements they have.
-        """
+        """Return the pieces of a kind (their type and number of elements) that begin as `data` does there."""
         return [piece for piece in self._by_kind.get(kind, ()) if data.startswith(piece.prefix, start)]
 
     def has(self, kind: Hashable) -> bool:

@@ -1,7 +1,4 @@
-"""Define the tables of the GGUF format: value types, tensor types with their block sizes, names of file types.
-
-Source: the format's specification (ggml, docs/gguf.md) and the block layouts of llama.cpp's ggml.
-"""
+"""Define GGUF's value types, tensor types and blocks, file types. Source: ggml, docs/gguf.md; block layouts of ggml."""
 
 from __future__ import annotations
 

@@ -69,10 +69,7 @@ class MedusaLayout:
 
 
 def head_in_folder(folder: Path, target_layers: int | None = None) -> DraftHead:
-    """Return the head in a folder, for a target of so many layers (None: whichever).
-
-    Raises ModelFileBroken, ModelNotSupported.
-    """
+    """Return a folder's head for a target of so many layers. Raises ModelFileBroken, ModelNotSupported."""
     _refuse_pickled(folder)
     config = read_json(folder / "config.json")
     if _MEDUSA in config:
@@ -224,10 +221,7 @@ def read_eagle(folder: Path, target_layers: int | None = None) -> EagleLayout:
 
 
 def read_features(folder: Path) -> EagleLayout:
-    """Return the EAGLE-1 or EAGLE-2 head of a folder, its tensors checked against its configuration.
-
-    Raises ModelFileBroken, ModelNotSupported.
-    """
+    """Return a folder's checked EAGLE-1 or EAGLE-2 head. Raises ModelFileBroken, ModelNotSupported."""
     settings = _settings(read_json(folder / "config.json"))
     files = read_safetensors_model(folder)
     names = {name: name.removeprefix("model.") for name in files.tensors if not name.endswith(".inv_freq")}

@@ -60,10 +60,7 @@ class MtpLayer:
 
 @dataclass(frozen=True, slots=True)
 class MtpLayout:
-    """Describe the MTP layers in a target's folder.
-
-    Attributes: name; head; layers (the first for the token behind the next one, and so on); files.
-    """
+    """Describe a folder's MTP layers: name; head; layers (the first for the token behind the next …); files."""
 
     name: str
     head: DraftHead
@@ -101,10 +98,7 @@ def with_inner_head(model: ModelFile) -> ModelFile:
 
 
 def read_mtp(folder: Path) -> MtpLayout:
-    """Return the MTP layers in a target's folder, their tensors checked against the target's own layers.
-
-    Raises ModelFileBroken, ModelNotSupported.
-    """
+    """Return a folder's MTP layers, checked against its own layers. Raises ModelFileBroken, ModelNotSupported."""
     config = _text_part(read_json(folder / "config.json"))
     model = read_safetensors_model(folder)
     width, depth = _whole(config, "hidden_size"), _whole(config, "num_hidden_layers")

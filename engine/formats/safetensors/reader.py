@@ -108,20 +108,14 @@ class SafetensorsModel:
 
 
 def model_folder(path: str | Path) -> Path | None:
-    """Return the folder of the safetensors model that a path means (the folder, or a weights file in it).
-
-    It gives None if there is none.
-    """
+    """Return the folder of the safetensors model at a path (itself, or of a weights file); None without."""
     path = Path(path)
     folder = path.parent if path.suffix.lower() == ".safetensors" and not path.is_dir() else path
     return folder if (folder / "config.json").is_file() else None
 
 
 def is_there(path: Path) -> bool:
-    """Return True if something is there that may be looked at.
-
-    Never raises; Path.exists does in a folder without rights.
-    """
+    """Return True if something may be looked at there. Never raises, as Path.exists does without rights."""
     try:
         path.stat()
     except (OSError, ValueError):
@@ -198,11 +192,7 @@ def read_json(path: Path, most: int = _MAX_INDEX) -> dict[str, Any]:
 
 
 def names_at_first_sight(folder: Path) -> frozenset[str]:
-    """Return the tensor names at the beginning of a folder's single file of weights, despite other defects.
-
-    If there are pickled files only, which are not unpickled: FUSION, if one contains it. Empty if the header is not
-    read, like the long ones of models.
-    """
+    """Return the first tensor names of a folder's single file, FUSION of a pickled one, or nothing."""
     beginning = _beginning(folder / SINGLE)
     if beginning:
         length = int.from_bytes(beginning[:_LENGTH_BYTES], "little")

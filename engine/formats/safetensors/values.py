@@ -21,10 +21,7 @@ _TYPES: dict[str, np.dtype[Any]] = {
 
 
 def _eight_bits() -> NDArray[np.float32]:
-    """Return the values of F8_E4M3 by their bits: a sign, four of the exponent, three of the fraction; no infinity.
-
-    Source: Micikevicius et al., "FP8 Formats for Deep Learning" (2022, arXiv:2209.05433), table 1.
-    """
+    """Return F8_E4M3's values by bits: 1, 4, 3; no infinity (Micikevicius et al. 2022, arXiv:2209.05433, table 1)."""
     bits = np.arange(128)
     exponent, fraction = bits >> 3, (bits & 7) / 8
     found = np.where(exponent == 0, np.ldexp(fraction, -6), np.ldexp(1 + fraction, exponent - 7))

@@ -1,7 +1,4 @@
-"""Run one piece of JavaScript, in the child, within limits of memory and time.
-
-QuickJS has no files, no network and no timers of its own, and is given none. What it says is cut here.
-"""
+"""Run JavaScript in a limited child: QuickJS has no files, network or timers, and its output is cut."""
 
 from __future__ import annotations
 
