@@ -216,7 +216,6 @@ class EngineBridge(Responders):
         return self._worker.submit(Job(self._loop, work))
 
     def forget_caches(self, chat: str) -> None:
-        """Delete the stored caches of a chat."""
         if (folder := self._caches) is not None:
             self._do(lambda: host.forget_caches(folder, chat))
 

@@ -35,7 +35,6 @@ class LoadWay:
     despite_memory: bool = False
 
     def of(self, path: Path) -> LoadChoice:
-        """Return the options of a model."""
         return dict(self.options).get(path, AS_THE_ENGINE_DOES)
 
 

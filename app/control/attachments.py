@@ -126,7 +126,6 @@ class Attachments(QObject):
             self.show(self._chat, self._last)
 
     def note_tokens(self, counts: Mapping[str, int]) -> None:
-        """Store the token counts of these texts."""
         known = False
         for each in self._files:
             if each.found is not None and each.found.tokens is None and each.found.block in counts:

@@ -124,7 +124,6 @@ class ChatController(QObject):
 
     @property
     def activity(self) -> Activity:
-        """Return the current activity, for the progress bar."""
         shown = self._shown_reply()
         own, background = self.replies.activity_for(shown), self.conversations.files.activity
         free = own.work == "idle" or (own.work == "writing" and shown is None)
@@ -148,7 +147,6 @@ class ChatController(QObject):
         self._clear()
 
     def open(self, conversation: int) -> None:
-        """Show a conversation."""
         shown = self.conversations.open
         if shown is not None and shown.id == conversation:
             return

@@ -110,7 +110,6 @@ class CompareController(QObject):
 
     @property
     def pair(self) -> ComparedModels:
-        """Return the current choice."""
         chosen, name = self._models.list.selection, self._models.name_of
         pair = self._local_pair
         server = name(chosen.target) if isinstance(chosen.target, Server) else ""
@@ -153,7 +152,6 @@ class CompareController(QObject):
                 work.job.cancel()
 
     def choose_lookahead(self, lookahead: Lookahead) -> None:
-        """Set the picker."""
         self._models.choose_lookahead(lookahead)
 
     def stop(self) -> None:

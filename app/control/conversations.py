@@ -352,13 +352,11 @@ class ConversationController(QObject):
             self._show_list()
 
     def rename(self, conversation: int, title: str) -> None:
-        """Rename a conversation."""
         if title.strip() and conversation in self._summaries:
             self._summaries[conversation].title = self.store.rename(conversation, title)
             self._show_list()
 
     def pin(self, conversation: int, pinned: bool) -> None:
-        """Keep a conversation at the top, or no longer."""
         if conversation in self._summaries:
             self._summaries[conversation].pinned = pinned
             self.store.pin(conversation, pinned)
@@ -428,7 +426,6 @@ class ConversationController(QObject):
         return sorted([*first, *latest], key=self._when, reverse=True) if first else latest
 
     def show_more(self) -> None:
-        """List older conversations too."""
         if self.list.more and not self._query:
             self.list.most *= 2
             self._show_list()

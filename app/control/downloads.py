@@ -137,7 +137,6 @@ class Downloads(QObject):
         self.changed.emit()
 
     def search(self, words: str) -> None:
-        """Search the hub."""
         if not words.strip() or self.searching:
             return
         self.searching, self.trouble = True, ""
@@ -165,7 +164,6 @@ class Downloads(QObject):
 
     @property
     def shown(self) -> DownloadsShown:
-        """Return the content of the dialog."""
         return DownloadsShown(
             self.listed,
             self.found,
@@ -285,7 +283,6 @@ class Downloads(QObject):
         thread.start()
 
     def _tell(self, done: Callable[..., None], *progress: object) -> None:
-        """Call a function with results in this object's thread."""
         # The loop may be closed when a slow server answers at last.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(done, *progress)

@@ -69,7 +69,6 @@ class FolderController(QObject):
         self._tasks.cancel()
 
     def forget(self, folder: Path) -> None:
-        """Remove a folder."""
         job = self._jobs.pop(folder, None)
         if job is not None:
             job.cancel()

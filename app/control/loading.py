@@ -54,7 +54,6 @@ class Loader(QObject):
         return job is self._shared
 
     def ways(self, wanted: Loaded) -> LoadWay:
-        """Return the load options of these models."""
         files = [path for path in (wanted.target, *wanted.sources) if isinstance(path, Path)]
         plain = LoadWay(tuple((path, self._models.options(path)) for path in files))
         return replace(plain, despite_memory=(wanted, plain) in self._accepted)

@@ -53,7 +53,6 @@ class CostController:
             self._tasks.start(self._measure())
 
     def cancel(self) -> None:
-        """Do without."""
         if self._job is not None:
             self._job.cancel()
 

@@ -188,7 +188,6 @@ class ModelController(QObject):
         self._remember_folders()
 
     def scan_again(self) -> None:
-        """Scan the models folders again."""
         for folder in self.list.folders:
             self._tasks.start(self._folders.scan(folder))
 

@@ -85,7 +85,6 @@ class Projects(QObject):
 
     @staticmethod
     def choice_of(project: Conversation | None) -> ProjectChoice:
-        """Return the settings that a project shares."""
         return ProjectChoice() if project is None else ProjectChoice.from_mapping(project.settings)
 
     def _changed(self, project: int) -> None:
@@ -145,7 +144,6 @@ class Projects(QObject):
     # Files ------------------------------------------------------------------------------------------------------------
 
     def file_names(self, project: Conversation) -> list[str]:
-        """Return the names of the files of a project."""
         try:
             return self._conversations.store.document_names(project)
         except StoreError:

@@ -175,7 +175,6 @@ class ReplyQueue(QObject):
         return self.activity if pending in (None, self.running) else Activity("queued")
 
     def start(self, pending: PendingReply) -> None:
-        """Queue a reply."""
         self.queue.append(pending)
         if self.running is pending:
             pending.first.set()

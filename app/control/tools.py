@@ -240,13 +240,11 @@ class ToolDesk(QObject):
     # What is on -------------------------------------------------------------------------------------------------------
 
     def choose(self, choice: ToolChoice) -> None:
-        """Switch tools of ours on or off."""
         self.choice = choice
         self._settings.tools = choice.to_mapping()
         self.changed.emit()
 
     def switch_builtin(self, name: Builtin, *, on: bool) -> None:
-        """Switch a group of our tools on or off."""
         self.choose(self.choice.switched(name, on=on))
 
     def switch_tool(self, key: str, *, on: bool) -> None:
@@ -287,7 +285,6 @@ class ToolDesk(QObject):
         return self.add(replace(each, on=False) for each in servers_in(text))
 
     def remove(self, name: str) -> None:
-        """Remove a server."""
         server = self._servers.pop(name, None)
         if server is not None:
             self._end(server)

@@ -40,7 +40,6 @@ class WaitingMessages(QObject):
         self._lists: dict[int, list[WaitingMessage]] = {}
 
     def of(self, chat: Conversation | None) -> tuple[WaitingMessage, ...]:
-        """Return those of a chat."""
         return () if chat is None else tuple(self._lists.get(chat.id, ()))
 
     def add(self, chat: Conversation, text: str) -> bool:
@@ -69,7 +68,6 @@ class WaitingMessages(QObject):
             self._keep(chat, waiting)
 
     def drop(self, chat: Conversation, number: int) -> None:
-        """Drop a message."""
         self._keep(chat, [each for each in self.of(chat) if each.number != number])
 
     def take(self, chat: Conversation) -> str | None:

@@ -39,7 +39,6 @@ class Setting:
     name: str = ""
 
     def choices(self) -> tuple[Option, ...]:
-        """Return the options."""
         return self.options() if callable(self.options) else self.options
 
 
@@ -71,7 +70,6 @@ def setting(metadata: Mapping[str, Any]) -> Setting | None:
 
 
 def flag(value: object) -> bool:
-    """Read true or false."""
     if isinstance(value, bool):
         return value
     raise ValueError(value)
@@ -91,8 +89,6 @@ def missing(value: object) -> None:
 
 
 def one_of(*values: str) -> Read:
-    """Read one of these texts."""
-
     def read(value: object) -> str:
         if isinstance(value, str) and value in values:
             return value
@@ -102,8 +98,6 @@ def one_of(*values: str) -> Read:
 
 
 def whole(least: int, most: int) -> Read:
-    """Read a whole number in this range."""
-
     def read(value: object) -> int:
         if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
             return value

@@ -22,7 +22,6 @@ _LONGEST = 40
 
 
 def register(program: Program, windows: Windows) -> None:
-    """Register the window's commands."""
     program.window.commands.destructive = {"conversations.delete"}
     _register_chat(program, windows)
     _register_conversations(program)

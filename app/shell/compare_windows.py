@@ -38,7 +38,6 @@ class CompareWindows(QObject):
         controller.saved.connect(self._tell_saved)
 
     def open_compare(self) -> None:
-        """Show Compare."""
         from app.views.compare.compare import CompareDialog  # noqa: PLC0415 - not before it is asked for
 
         if self._compare is None:
@@ -49,7 +48,6 @@ class CompareWindows(QObject):
         self._compare.open_with(self._controller.last_question())
 
     def open_sweep(self) -> None:
-        """Show the lookahead sweep."""
         from app.views.compare.sweep import SweepDialog  # noqa: PLC0415 - with its plot, not before it is asked for
 
         if "sweep" not in self.dialogs:

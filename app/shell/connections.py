@@ -51,7 +51,6 @@ _MOST_REFUSED = 3
 
 
 def connect(program: Program) -> None:
-    """Connect everything."""
     windows = Windows.of(program)
     _connect_chat(program)
     _connect_conversations(program)

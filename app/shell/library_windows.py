@@ -52,7 +52,6 @@ class LibraryWindows(QObject):
         models.announce.connect(self._announce)
 
     def open_library(self) -> None:
-        """Show the library."""
         self._models.note_memory()
         if self.library is None:
             self.library = self._make_library()
@@ -67,7 +66,6 @@ class LibraryWindows(QObject):
             self._models.add_folder(folder)
 
     def open_options(self, path: Target | None) -> None:
-        """Open the load options of a model."""
         from app.views.models.options import ModelOptionsDialog  # noqa: PLC0415 - not before it is asked for
 
         models = self._models.list

@@ -239,7 +239,6 @@ class HelpWindows:
         self.palette: CommandPalette | None = None
 
     def open_palette(self) -> None:
-        """Show the command palette."""
         from app.views.commands.palette import CommandPalette  # noqa: PLC0415 - not before it is asked for
 
         window = self._program.window
@@ -248,7 +247,6 @@ class HelpWindows:
         self.palette.open()
 
     def open_sheet(self) -> None:
-        """Show the shortcut sheet."""
         from app.views.commands.shortcut_sheet import ShortcutSheet  # noqa: PLC0415 - not before it is asked for
 
         window = self._program.window
@@ -258,7 +256,6 @@ class HelpWindows:
         sheet.activateWindow()
 
     def open_about(self) -> None:
-        """Open the dialog about this program, with the places of its files."""
         from app.views.window.about import AboutDialog, Whereabouts  # noqa: PLC0415 - not before it is asked for
 
         settings = self._program.settings_file.path
@@ -381,7 +378,6 @@ class RewriteWindows:
             self.open(intent.exchange)
 
     def open(self, exchange: Exchange) -> None:
-        """Open the dialog for rewriting a reply."""
         from app.views.chat.rewrite import RewriteDialog  # noqa: PLC0415 - not before it is asked for
 
         self.close()

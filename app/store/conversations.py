@@ -203,7 +203,6 @@ class ConversationStore:
         self.writer.submit(lambda store: store.delete(conversation_id, when), self._open.get(conversation_id))
 
     def undelete(self, conversation_id: int) -> None:
-        """Undo `delete`."""
         self.writer.submit(lambda store: store.undelete(conversation_id), self._open.get(conversation_id))
 
     def purge(self, conversation_id: int) -> None:
@@ -230,7 +229,6 @@ class ConversationStore:
             return store.source(number)
 
     def save_document(self, conversation: Conversation | None, document: StoredDocument) -> None:
-        """Keep a document of a conversation."""
         self.writer.submit(lambda store: store.save_document(_number(conversation), document), conversation)
 
     def save_vectors(self, conversation: Conversation | None, name: str, vectors: bytes, model: str) -> None:
@@ -238,7 +236,6 @@ class ConversationStore:
         self.writer.submit(lambda store: store.save_vectors(_number(conversation), name, vectors, model), conversation)
 
     def delete_document(self, conversation: Conversation | None, name: str) -> None:
-        """Delete a document of a conversation."""
         self.writer.submit(lambda store: store.delete_document(_number(conversation), name), conversation)
 
     def move_documents(self, conversation: Conversation) -> None:

@@ -270,7 +270,6 @@ class Store:
         )
 
     def rename(self, conversation_id: int, title: str) -> None:
-        """Rename a conversation."""
         title = clean(title)
         self.connection.execute(
             "UPDATE conversations SET title = ?, title_checksum = ? WHERE id = ?",
@@ -409,7 +408,6 @@ class Store:
         )
 
     def delete_document(self, conversation_id: int, name: str) -> None:
-        """Delete a document of a conversation."""
         self.connection.execute("DELETE FROM documents WHERE (conversation, name) = (?, ?)", (conversation_id, name))
 
     def move_documents(self, conversation_id: int) -> None:

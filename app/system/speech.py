@@ -35,7 +35,6 @@ class Speech(QObject):
         return ""
 
     def stop(self) -> None:
-        """Stop, if something is being read."""
         if self._place >= 0:
             self._place, self._speaking = -1, False
             self._engine.stop()

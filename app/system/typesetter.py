@@ -57,7 +57,6 @@ class Typesetter:
 
     @property
     def works(self) -> bool:
-        """Return True if formulas are being set."""
         with self._lock:
             return self._runs
 
@@ -97,7 +96,6 @@ class Typesetter:
 
 @cache
 def typesetter() -> Typesetter:
-    """Return the typesetter of the program."""
     return Typesetter()
 
 

@@ -108,7 +108,6 @@ def race_words(race: Race, *, sampled: bool) -> str:
 
 
 def ended_words(run: CompareRun) -> str:
-    """Describe the finished measurement."""
     report = run.report
     if run.status not in ("done", "cancelled"):
         return ""
@@ -144,7 +143,6 @@ def speedup_words(way: WayFigures | None) -> str:
 
 
 def outcome_words(way: WayFigures | None) -> str:
-    """Describe the speedup, with the spread."""
     if way is None or way.speedup is None:
         return tr("Proof", "speedup")
     words = {
@@ -174,7 +172,6 @@ def rounds_words(way: WayFigures | None) -> str:
 
 
 def verdict_words(found: OutputEquality) -> str:
-    """Describe the equality of the outputs."""
     patterns = {
         "identical": tr("Proof", "✓ identical, {alike} of {tokens} tokens"),
         "tie": tr(
@@ -232,7 +229,6 @@ def use_words(lookahead: int | None) -> str:
 
 
 def best_words(lookahead: int | None, others: list[int]) -> str:
-    """Name the fastest lookahead."""
     if lookahead is None:
         return ""
     name = str(lookahead)

@@ -10,7 +10,6 @@ _BEGINNING = 40
 
 
 def damage_note() -> str:
-    """Return the note beside a damaged message."""
     return tr("Damage", "This message was damaged on the disk and may not read as it was written.")
 
 

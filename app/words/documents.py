@@ -53,7 +53,6 @@ def source_words(source: CitedPart) -> str:
 
 
 def repeated_words() -> str:
-    """Describe a stretch of a reply that repeats a document."""
     return tr("Documents", "word for word in the document")
 
 

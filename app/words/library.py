@@ -77,7 +77,6 @@ def fact_lines(row: LibraryRow) -> list[str]:
 
 
 def subset_words(subset: Subset) -> str:
-    """Name a subset of the models."""
     return {
         "": tr("Library", "All models"),
         "favourites": tr("Library", "Favourites"),
@@ -201,10 +200,8 @@ COLUMNS = tuple(_TABLE)
 
 
 def column(name: str) -> LibraryColumn:
-    """Return a column of COLUMNS."""
     return _TABLE[name]
 
 
 def heading(name: str) -> str:
-    """Return the heading of a column."""
     return say(_TABLE[name].heading)

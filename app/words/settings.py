@@ -32,7 +32,6 @@ def trouble_words(trouble: SettingsTrouble) -> str:
 
 
 def drawing_words(choice: GenerationChoice) -> str:
-    """Describe the effect of the sampling settings."""
     if choice.temperature == 0:
         return tr(
             "Settings",
@@ -81,7 +80,6 @@ def prompt_text(prompt: SystemPrompt) -> str:
 
 
 def name_words(problem: NameProblem) -> str:
-    """Describe a problem with a name."""
     words = {
         "empty": tr("Settings", "Enter a name."),
         "long": tr("Settings", "Enter at most {length} characters."),
@@ -119,7 +117,6 @@ def _field_name(name: str) -> str:
 
 
 def imported_words(added: int, renamed: int) -> str:
-    """Describe the result of an import."""
     if not added:
         return tr("Settings", "All of its entries exist already.")
     said = fill(tr("Settings", "Imported: {count}."), count=added)

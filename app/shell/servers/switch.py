@@ -47,7 +47,6 @@ class ServerControl(QObject):
 
     @property
     def key(self) -> str:
-        """Return the key, '' if there is none."""
         if self._key_path is not None:
             with suppress(OSError, ValueError):
                 return self._key_path.read_text(encoding="utf-8").strip()
@@ -125,7 +124,6 @@ class ConnectControl(QObject):
         self._test: Job[RoundTrip] | None = None
 
     def attach(self, part: ConnectPart) -> None:
-        """Show it here."""
         self._part = part
         part.chosen.connect(lambda _name: self._show())
         part.write_wanted.connect(lambda _name: self._write())

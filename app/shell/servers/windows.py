@@ -27,7 +27,6 @@ class ServerWindows:
         self._test: Job[FoundServer] | None = None
 
     def open(self) -> None:
-        """Show the dialog."""
         from app.views.models.server import ServerDialog  # noqa: PLC0415 - not before it is asked for
 
         if self.dialog is None:

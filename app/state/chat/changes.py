@@ -19,7 +19,6 @@ class Piece:
 
     @property
     def changed(self) -> bool:
-        """Return True if they differ."""
         return self.old != self.new
 
 

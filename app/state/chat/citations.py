@@ -25,7 +25,6 @@ class CitedPart:
 
     @property
     def number(self) -> int:
-        """Return the number of its citation."""
         return self.part.number
 
     @property

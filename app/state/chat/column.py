@@ -34,7 +34,6 @@ class TextSize:
     line: float
 
     def height_of(self, entry: Entry) -> int:
-        """Estimate an entry's height."""
         if not isinstance(entry, Exchange):
             return _NOTICE
         typed, files = split_question(entry.question)
@@ -74,7 +73,6 @@ class Column:
 
     @property
     def total(self) -> int:
-        """Return the height of all."""
         return max(self.top(len(self.entries)) - self._gap, 0)
 
     def fill(self, entries: Sequence[Entry], same: Mapping[int, int] | None = None) -> None:
@@ -86,7 +84,6 @@ class Column:
         self._build(self._guesses())
 
     def append(self, entry: Entry) -> None:
-        """Append one entry."""
         self._places[id(entry)] = len(self.entries)
         self.entries.append(entry)
         self._push(self._guess(entry))

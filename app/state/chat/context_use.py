@@ -46,7 +46,6 @@ class ContextUse:
 
 
 def use_of(fit: PromptFit) -> ContextUse:
-    """Return the meter's view of a count."""
     return ContextUse(fit.tokens, fit.context_length, fit.typed, fit.dropped_turns, fit.fits, fit.kept_free)
 
 

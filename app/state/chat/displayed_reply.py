@@ -23,13 +23,11 @@ class DisplayedReply:
 
     @property
     def text(self) -> str:
-        """Return all of it."""
         if len(self._pieces) > 1:
             self._pieces = ["".join(self._pieces)]
         return self._pieces[0] if self._pieces else ""
 
     def add(self, added: Added) -> None:
-        """Add to its parts."""
         for channel, text in added:
             if not text:
                 continue

@@ -50,7 +50,6 @@ class RoundTrace:
         self._starts = array("I")
 
     def add(self, event: RoundEvent) -> None:
-        """Add a round behind the others."""
         rejected = event.rejected[:MOST_REJECTED]
         self._starts.append(len(self._guesses))
         for token, logprob in rejected:

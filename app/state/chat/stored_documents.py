@@ -64,7 +64,6 @@ class ChatDocument:
 
     @property
     def document(self) -> Document:
-        """Return the text that was read."""
         return self.ready.document
 
     @classmethod
@@ -73,12 +72,10 @@ class ChatDocument:
         return cls(ReadyDocument(document), kept)
 
     def named(self, name: str) -> ChatDocument:
-        """Return the same under another name."""
         return ChatDocument.of(replace(self.document, name=name), replace(self.kept, name=name))
 
 
 def documents_to_json(documents: Iterable[StoredDocument]) -> list[dict[str, str]]:
-    """Return documents as JSON says them."""
     entries, left = [], MOST_TOLD
     for each in documents:
         source = each.source if len(each.source) <= left else b""

@@ -151,7 +151,6 @@ class TokenTrace:
         return len(self._texts)
 
     def __getitem__(self, index: int) -> TokenRecord:
-        """Return the token at an index from 0, or from the end if negative. Raises IndexError."""
         index = range(len(self))[index]
         drafted = self._draft_logprobs[index]
         token, origin, number = self._tokens[index], self.origin(index), self._rounds[index]
@@ -210,7 +209,6 @@ class TokenTrace:
             yield Alternative(token, self._names.get(token), self._top_logprobs[place])
 
     def origin(self, index: int) -> Origin:
-        """Return the origin of the token at this index."""
         return ORIGINS[self._origins[index]]
 
     def logprob_of(self, index: int) -> float:
@@ -218,22 +216,18 @@ class TokenTrace:
         return self._logprobs[index]
 
     def text_of(self, index: int) -> str:
-        """Return the text that the token at this index added to the reply."""
         return self._texts[index]
 
     @property
     def text(self) -> str:
-        """Return all that the tokens added to the reply."""
         return "".join(self._texts)
 
     @property
     def tokens(self) -> tuple[int, ...]:
-        """Return the ids of the tokens."""
         return tuple(self._tokens[: len(self)])
 
     @property
     def counts(self) -> Mapping[Origin, int]:
-        """Count the tokens by origin."""
         return MappingProxyType(self._counts)
 
     # To keep it -------------------------------------------------------------------------------------------------------

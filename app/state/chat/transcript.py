@@ -97,7 +97,6 @@ class Exchange:
 
     @property
     def reply(self) -> str:
-        """Return the reply so far."""
         if len(self._parts) > 1:
             self._parts = ["".join(self._parts)]
         return self._parts[0] if self._parts else ""
@@ -221,7 +220,6 @@ class Transcript:
         return iter(self.entries)
 
     def ask(self, question: str) -> Exchange:
-        """Add a question."""
         exchange = Exchange(question)
         self.entries.append(exchange)
         return exchange
@@ -239,7 +237,6 @@ class Transcript:
         exchange.notes = tuple(note for note in exchange.notes if note not in shown)
 
     def clear(self) -> None:
-        """Clear the transcript for a new chat."""
         self.entries = []
 
     def messages_for(self, exchange: Exchange, *, begun: bool = True) -> tuple[Message, ...]:

@@ -104,7 +104,6 @@ class CompareRun:
 
     @property
     def running(self) -> bool:
-        """Return True if it is running."""
         return self.status not in ("idle", "done", "cancelled", "failed")
 
     def begin(self, request: CompareRequest) -> None:
@@ -128,7 +127,6 @@ class CompareRun:
         return self.race
 
     def take(self, progress: CompareProgress) -> None:
-        """Update the progress."""
         if progress.report is not None:
             self.report = progress.report
         self.seconds_left = progress.seconds_left

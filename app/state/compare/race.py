@@ -49,7 +49,6 @@ class Lane:
 
     @property
     def times(self) -> list[float]:
-        """Return the times of its tokens."""
         return list(self._times)
 
     def clock(self, seconds: float | None = None) -> float:
@@ -64,12 +63,10 @@ class Race:
         self.lanes = (Lane(), Lane())
 
     def take(self, mark: RaceMark) -> None:
-        """Add a mark to its lane."""
         self.lanes[mark.lane].take(mark)
 
     @property
     def started(self) -> bool:
-        """Return True if something was written."""
         return self.lanes[0].tokens > 0
 
     @property
@@ -84,7 +81,6 @@ class Race:
 
     @property
     def identical(self) -> bool:
-        """Return True if both wrote the same text."""
         return self.over and self.lanes[0].text() == self.lanes[1].text()
 
     @property

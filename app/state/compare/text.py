@@ -10,14 +10,12 @@ _MOST_PROMPT = 200
 
 
 def compare_text(report: WaysReport, prompt: str) -> str:
-    """Write the result of Compare as text."""
     rows = [_compare_row(way) for way in report.ways if way.tokens_per_second is not None]
     lines = [*_head(report, "Outrider: plain against speculative decoding"), "", *rows, "", _outputs(verdict(report))]
     return "\n".join([*lines, *_notes(report), _prompt(prompt)]) + "\n"
 
 
 def sweep_text(report: WaysReport, prompt: str) -> str:
-    """Write the result of the sweep as text."""
     lines = [*_head(report, "Outrider: lookahead sweep"), "", f"{'K':>5}  {'tok/s':>7}  {'half of runs':>15}  speedup"]
     for way in report.ways:
         if way.tokens_per_second is not None:

@@ -112,7 +112,6 @@ class Conversation:
 
     @property
     def is_project(self) -> bool:
-        """Return True if it is a project, not a chat."""
         return self.summary().is_project
 
     def __len__(self) -> int:
@@ -176,7 +175,6 @@ class Conversation:
         return siblings.index(message_id) + 1, len(siblings)
 
     def summary(self) -> ConversationSummary:
-        """Return the line of the list."""
         return ConversationSummary(
             self.id, self.title, self.created, self.updated, self.pinned, len(self), self.project
         )

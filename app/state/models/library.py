@@ -48,7 +48,6 @@ class LibraryRow:
 
     @property
     def path(self) -> Path:
-        """Return the path of the model."""
         return self.model.path
 
     @property
@@ -67,7 +66,6 @@ class Narrowing:
     quantisation: str = ""
 
     def lists(self, row: LibraryRow) -> bool:
-        """Return True if a row is listed."""
         in_subset = row.favourite if self.subset == "favourites" else row.used > 0 if self.subset else True
         return (
             in_subset

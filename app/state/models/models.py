@@ -131,7 +131,6 @@ class ModelList:
         self._all = None
 
     def forget_folder(self, folder: Path) -> None:
-        """Remove a folder."""
         self.folders = tuple(each for each in self.folders if each != folder)
         self._found.pop(folder, None)
         self.away -= {folder}
@@ -140,15 +139,12 @@ class ModelList:
     # How they are loaded ----------------------------------------------------------------------------------------------
 
     def options(self, path: Path | None) -> LoadChoice:
-        """Return the load options of a model."""
         return AS_THE_ENGINE_DOES if path is None else self._options.get(path, AS_THE_ENGINE_DOES)
 
     def set_options(self, path: Path, options: LoadChoice) -> None:
-        """Load it like this from now on."""
         self._options[path] = options
 
     def needs(self, model: ModelFile) -> MemoryNeeds:
-        """Return the memory that a model needs with its options."""
         return needs_with(model, self.options(model.path))
 
     # Pickers ----------------------------------------------------------------------------------------------------------

@@ -23,7 +23,6 @@ class Server:
     name: str = field(compare=False)
 
     def to_mapping(self) -> dict[str, str]:
-        """Return it as the settings keep it."""
         return {"address": self.address, "model": self.model, "name": self.name}
 
     @classmethod
@@ -39,7 +38,6 @@ Target = Path | Server
 
 
 def write_target(target: Target) -> str:
-    """Return a target as the settings keep it."""
     if isinstance(target, Path):
         return str(target)
     return f"{_SCHEME}:{quote(target.address, safe='')},{quote(target.model, safe='')}"

@@ -235,7 +235,6 @@ class GenerationChoice:
     # What the engine takes --------------------------------------------------------------------------------------------
 
     def sampling(self) -> SamplingConfig:
-        """Return the sampling settings."""
         return self._sampling
 
     def options(self, lookahead: Lookahead) -> dict[str, Any]:

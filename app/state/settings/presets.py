@@ -43,7 +43,6 @@ class GenerationPreset:
     key: str = ""
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the item as JSON says it."""
         return {"name": self.name, **self.values.to_mapping(PRESET)}
 
 
@@ -56,7 +55,6 @@ class SystemPrompt:
     key: str = ""
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the item as JSON says it."""
         return {"name": self.name, "text": self.text}
 
 
@@ -160,13 +158,11 @@ class SavedItems(Generic[Item]):
         self.own.append(item)
 
     def rename(self, name: str, new: str) -> None:
-        """Rename one of the user's own items."""
         place = self._place(name)
         self._demand(new, besides=name)
         self.own[place] = self._read({**self.own[place].to_mapping(), "name": _tidy(new)}, 0)
 
     def delete(self, name: str) -> None:
-        """Forget an item of one's own."""
         del self.own[self._place(name)]
 
     def to_list(self) -> list[dict[str, Any]]:

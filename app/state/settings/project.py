@@ -41,7 +41,6 @@ class ProjectChoice:
     folded: bool = False
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return it as JSON says it."""
         return asdict(self)
 
     @classmethod

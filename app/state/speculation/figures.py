@@ -23,13 +23,11 @@ class TimeSplit:
 
     @classmethod
     def of_stats(cls, stats: GenerationStats) -> TimeSplit:
-        """Return the figures of a whole reply."""
         rest = stats.total_ms - stats.prompt_ms - stats.draft_ms - stats.target_ms
         return cls(stats.draft_ms, stats.target_ms, max(rest, 0.0))
 
     @property
     def total_ms(self) -> float:
-        """Draw all of the picture."""
         return self.draft_ms + self.target_ms + self.rest_ms
 
     def parts(self) -> tuple[tuple[str, float], ...]:
@@ -46,13 +44,11 @@ class PositionCounts:
 
     @classmethod
     def of_stats(cls, stats: GenerationStats) -> PositionCounts:
-        """Return the figures of a whole reply."""
         counts = cls()
         counts._proposed, counts._accepted = list(stats.proposed_by_position), list(stats.accepted_by_position)
         return counts
 
     def add(self, proposed: int, accepted: int) -> None:
-        """Add one round."""
         missing = max(proposed, accepted) - len(self._proposed)
         self._proposed.extend([0] * missing)
         self._accepted.extend([0] * missing)

@@ -34,7 +34,6 @@ class RateHistory:
         self._open_rounds = 0
 
     def add(self, proposed: int, accepted: int) -> None:
-        """Add one round."""
         self._open = (self._open[0] + proposed, self._open[1] + accepted)
         self._open_rounds += 1
         if self._open_rounds < self.rounds_per_point:
@@ -324,7 +323,6 @@ class Metrics:
         return TimeSplit(self._draft_ms, self._target_ms, max(rest, 0.0))
 
     def figures(self) -> Figures:
-        """Return all figures of the plots at this moment."""
         return Figures(
             self.rates.per_round(),
             self.rates.smoothed(),

@@ -28,11 +28,9 @@ class ToolChoice:
     limit: int = 8
 
     def switched(self, name: Builtin, *, on: bool) -> ToolChoice:
-        """Return it with one group on or off."""
         return replace(self, on=self.on | {name} if on else self.on - {name})
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return it as JSON says it."""
         on, off = sorted(self.on), sorted(self.off)
         return {"on": on, "folders": list(self.folders), "off": off, "limit": self.limit}
 

@@ -125,16 +125,13 @@ class ActionRow(QWidget):
 
     @property
     def is_built(self) -> bool:
-        """Return True if the buttons exist."""
         return self._picker is not None
 
     @property
     def picker(self) -> BranchPicker:
-        """Return the branches' picker."""
         return self._picker or self.build()
 
     def button(self, name: str) -> HoverButton:
-        """Return the button of an action."""
         self.build()
         return self._buttons[name]
 
@@ -209,7 +206,6 @@ class ActionRow(QWidget):
 
 
 def question_row(theme: Theme, message: QWidget) -> ActionRow:
-    """Make the actions of a user message."""
     translate = QCoreApplication.translate
     specs = (
         ActionSpec("edit", "pencil-simple", translate("MessageActions", "Edit and send again")),
@@ -223,7 +219,6 @@ def question_row(theme: Theme, message: QWidget) -> ActionRow:
 
 
 def reply_row(theme: Theme, message: QWidget) -> ActionRow:
-    """Make the actions of a reply."""
     translate = QCoreApplication.translate
     specs = (
         ActionSpec("regenerate", "arrow-counter-clockwise", translate("MessageActions", "Generate another reply")),

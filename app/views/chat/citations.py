@@ -45,7 +45,6 @@ class SourceChip(QToolButton):
         )
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit larger letters."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._fit()

@@ -110,7 +110,6 @@ class ColumnView(QAbstractScrollArea):
         """React to moved views or other entries."""
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:  # noqa: N802 - Qt's name
-        """Scroll as the reader asks."""
         if self._placing:
             return
         value, before = self.verticalScrollBar().value(), self._value

@@ -61,7 +61,6 @@ class EntryViews(QObject):
         return view
 
     def drop(self, entry: Entry) -> None:
-        """Take the view of an entry away."""
         found = self._views.pop(id(entry), None)
         if found is not None:
             if isinstance(found[1], ExchangeView) and not all(found[1].folds):
@@ -123,7 +122,6 @@ class EntryViews(QObject):
                 view.mark_doubt(on)
 
     def end(self, exchange: Exchange) -> None:
-        """End the reply of an exchange."""
         view = self.get(exchange)
         if isinstance(view, ExchangeView):
             if exchange.problem is not None and view.problem is None:

@@ -148,7 +148,6 @@ class ExchangeView(EntryView):
 
     @property
     def copy_button(self) -> HoverButton:
-        """Return the button that copies the reply."""
         return self.reply_actions.button("copy")
 
     @property
@@ -178,7 +177,6 @@ class ExchangeView(EntryView):
     # The reply --------------------------------------------------------------------------------------------------------
 
     def grow(self) -> None:
-        """Show the reply's new text."""
         more = self.exchange.shown[self._fed :]
         self._fed += len(more)
         if self._fed:
@@ -203,7 +201,6 @@ class ExchangeView(EntryView):
             self._open_reply_editor(self.exchange.reply_draft)
 
     def show_tokens(self, on: bool) -> None:
-        """Colour the reply's tokens, or none."""
         if on == (self.tokens is not None):
             return
         if self.tokens is not None:
@@ -345,7 +342,6 @@ class ExchangeView(EntryView):
             self._rows.insertWidget(self._rows.indexOf(self._footer), card)
 
     def show_problem(self, view: ProblemView) -> None:
-        """Put a problem under the reply."""
         self.problem = view
         self._rows.insertWidget(self._rows.indexOf(self._footer), view)
 
@@ -497,19 +493,16 @@ class ExchangeView(EntryView):
             self.question.fit_into(int(event.size().width() * _QUESTION_SHARE))
 
     def enterEvent(self, event: QEnterEvent) -> None:  # noqa: N802 - Qt's name
-        """Show the actions."""
         super().enterEvent(event)
         self.build_actions()
         self.refresh_actions()
 
     def leaveEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Hide them."""
         super().leaveEvent(event)
         self.refresh_actions()
 
 
 def _take_away(views: list[Any]) -> None:
-    """Take these views away."""
     while views:
         view = views.pop()
         view.hide()

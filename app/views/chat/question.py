@@ -307,7 +307,6 @@ class QuotedFile(QWidget):
         return width if not self.folded else min(self._header_size().width(), width)
 
     def fit_into(self, width: int) -> None:
-        """Fit into this width."""
         size = self._header_size()
         metrics = self.header.fontMetrics()
         over = size.width() - width

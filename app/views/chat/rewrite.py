@@ -84,7 +84,6 @@ class RewriteDialog(Dialog):
     # What comes -------------------------------------------------------------------------------------------------------
 
     def show_new(self, text: str, *, ended: bool) -> None:
-        """Show the new text so far."""
         self._new, self._ended = text, ended
         self._compare()
 

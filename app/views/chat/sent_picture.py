@@ -78,11 +78,9 @@ class SentPicture(QToolButton):
             self.setIcon(QIcon(self._picture))
 
     def wanted(self, width: int) -> int:
-        """Return its preferred width, at most this one."""
         return min(self.sizeHint().width(), width)
 
     def fit_into(self, width: int) -> None:
-        """Fit into this width."""
         if self._picture is not None:
             whole = self._picture.deviceIndependentSize().toSize()
             room = QSize(max(width - 16, 16), whole.height())
@@ -111,7 +109,6 @@ class PictureRow(QWidget):
         return longest
 
     def fit_into(self, width: int) -> None:
-        """Fit into this width."""
         for each in self._pictures:
             each.fit_into(width)
         self._flow.invalidate()

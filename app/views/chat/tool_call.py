@@ -49,7 +49,6 @@ class ToolCallView(QWidget):
         return not self.header.isChecked()
 
     def fit(self) -> None:
-        """Take the height that is needed."""
         side = self.copy.sizeHint()
         self.header.setText(self._words.replace("&", "&&"))
         wanted, room = self.header.sizeHint(), self.width() - side.width() - _GAP
@@ -71,7 +70,6 @@ class ToolCallView(QWidget):
         take_height(self, height)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit the height to another width."""
         super().resizeEvent(event)
         if event.oldSize().width() != event.size().width():
             self.fit()

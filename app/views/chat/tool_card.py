@@ -260,16 +260,13 @@ class ToolPicture(QWidget):
         return True
 
     def heightForWidth(self, width: int) -> int:  # noqa: N802 - Qt's name
-        """Return the height at a width."""
         across = min(width, self._size.width())
         return round(self._size.height() * across / max(self._size.width(), 1))
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size as it was drawn."""
         return self._size
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Draw it."""
         across = min(self.width(), self._size.width())
         left = self.width() - across if self.layoutDirection() == Qt.LayoutDirection.RightToLeft else 0
         painter = QPainter(self)

@@ -66,7 +66,6 @@ class TranscriptView(ColumnView):
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """Return the shown entries, in order."""
         return tuple(self._column.entries)
 
     def show_tokens(self, on: bool) -> None:
@@ -130,12 +129,10 @@ class TranscriptView(ColumnView):
             self.refresh(exchange)
 
     def end(self, exchange: Exchange) -> None:
-        """End the reply of an exchange."""
         self._views.end(exchange)
         self._measure_again(exchange)
 
     def show_calls(self, exchange: Exchange) -> None:
-        """Show the state of a reply's tool calls."""
         view = self.view_of(exchange)
         if view is not None:
             view.show_calls()
@@ -155,7 +152,6 @@ class TranscriptView(ColumnView):
             self._bring_into_view(view.card.buttons[-1])
 
     def clear(self) -> None:
-        """Show an empty chat."""
         self._replace((), {})
         self.jump_to_end()
 
@@ -213,7 +209,6 @@ class TranscriptView(ColumnView):
             self.jump_button.raise_()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Keep the jump button in its place."""
         super().resizeEvent(event)
         area, button = self.viewport().geometry(), self.jump_button
         button.move(area.center().x() - button.width() // 2, area.bottom() - button.height() - 12)
@@ -221,7 +216,6 @@ class TranscriptView(ColumnView):
     # The keyboard -----------------------------------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Scroll."""
         if not self.scroll_by_key(event):
             super().keyPressEvent(event)
 

@@ -152,7 +152,6 @@ class Commands(QObject):
         return [section for section in SECTIONS if section in used] + [each for each in used if each not in SECTIONS]
 
     def of(self, section: str) -> list[Command]:
-        """Return the commands of a section."""
         return [command for command in self if command.section == section]
 
     def __contains__(self, key: object) -> bool:
@@ -168,7 +167,6 @@ class Commands(QObject):
         return len(self._commands)
 
     def section_words(self, section: str) -> str:
-        """Return a section's heading."""
         words = {
             CHAT: self.tr("Current chat"),
             CONVERSATIONS: self.tr("Chats"),

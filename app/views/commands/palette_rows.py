@@ -68,17 +68,14 @@ class PaletteRows(QAbstractListModel):
         self.lines: list[Line] = []
 
     def show(self, lines: list[Line]) -> None:
-        """Show these."""
         self.beginResetModel()
         self.lines = lines
         self.endResetModel()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802 - Qt's name and default
-        """Return the number of lines that match the query."""
         return 0 if parent.isValid() else len(self.lines)
 
     def data(self, index: Index, role: int = int(Qt.ItemDataRole.DisplayRole)) -> Any:
-        """Return the line itself, and its words."""
         if not index.isValid():
             return None
         line = self.lines[index.row()]
@@ -105,11 +102,9 @@ class CommandPainter(QStyledItemDelegate):
         self._theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: N802 - Qt's name
-        """Return one line."""
         return QSize(120, QFontMetrics(option.font).height() + 14)
 
     def paint(self, painter: QPainter, option: Any, index: Index) -> None:
-        """Draw one line."""
         line: Line = index.data(LINE_ROLE)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

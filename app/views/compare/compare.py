@@ -86,14 +86,12 @@ class CompareDialog(RunDialog):
             self.show_figures()
 
     def advice(self) -> str:
-        """Return the state of its run."""
         return self.tr(
             "Answers the prompt with plain and with speculative decoding, alternating. Messages that "
             "you send meanwhile wait."
         )
 
     def show_figures(self) -> None:
-        """Show both speeds, the speedup, the outputs."""
         report = self.run.report
         other = speculative(report)
         name = self._chosen if other is None else other.name
@@ -115,7 +113,6 @@ class CompareDialog(RunDialog):
             label.setVisible(bool(label.text()))
 
     def show_race(self) -> None:
-        """Show the race so far."""
         request, race = self.run.request, self.run.race
         if request is None:
             self.race.show_race(None, ("", ""), sampled=False, free=True)
@@ -151,7 +148,6 @@ class SpeedBar(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Paint the track, the bar, the whisker."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)

@@ -193,7 +193,6 @@ class RunDialog(Dialog):
             self._show_start()
 
     def show_run(self, run: CompareRun) -> None:
-        """Show the progress and the result."""
         self.run = run
         running = run.running
         if running and self.focusWidget() is self.prompt:
@@ -215,7 +214,6 @@ class RunDialog(Dialog):
         self.show_figures()
 
     def has_figures(self) -> bool:
-        """Return True if something was measured."""
         return self.run.report is not None and any(way.replies for way in self.run.report.ways)
 
     def _show_start(self) -> None:
@@ -226,7 +224,6 @@ class RunDialog(Dialog):
     # For the classes below --------------------------------------------------------------------------------------------
 
     def can_measure(self, pair: ComparedModels) -> bool:
-        """Return True if this can be measured."""
         return bool(pair.target)
 
     def advice(self) -> str:
@@ -237,5 +234,4 @@ class RunDialog(Dialog):
         """Draw the measured figures so far."""
 
     def as_text(self) -> str:
-        """Return the result as plain text."""
         return ""

@@ -41,23 +41,19 @@ class RaceField(QWidget):
         theme.changed.connect(self.updateGeometry)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return clocks, some lines of text, and the line between them."""
         metrics = QFontMetricsF(self.font())
         return QSize(560, round(_head(metrics) + _LINES * metrics.lineSpacing() + 2 * _PAD))
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return two narrow columns."""
         return QSize(280, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Paint both columns."""
         super().paintEvent(event)
         painter = QPainter(self)
         self.paint(painter, QRectF(self.rect()), self.seconds, self.font())
         painter.end()
 
     def paint(self, painter: QPainter, place: QRectF, seconds: float | None, font: QFont) -> None:
-        """Paint the race at a moment into a rectangle."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         wide = (place.width() - _PAD) / 2
         for lane in range(2):

@@ -64,7 +64,6 @@ class SweepDialog(RunDialog):
         return bool(pair.target and pair.draft)
 
     def advice(self) -> str:
-        """Return the state of its run."""
         pattern = self.tr(
             "Answers the prompt with every lookahead from 0 to {most} and with auto, alternating. Needs a draft. "
             "Messages that you send meanwhile wait."
@@ -88,7 +87,6 @@ class SweepDialog(RunDialog):
         self.use.setEnabled(best is not None)
 
     def as_text(self) -> str:
-        """Return the result as text for a forum."""
         report, request = self.run.report, self.run.request
         return "" if report is None or request is None else sweep_text(report, request.prompt)
 

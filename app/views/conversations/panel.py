@@ -161,7 +161,6 @@ class RowList(QListView):
         self.moved.emit(numbers, heading.project if heading else item.project if item else 0)
 
     def selected(self) -> list[ConversationItem]:
-        """Return the conversations that are selected, from the top."""
         indexes = sorted(self.selectedIndexes(), key=lambda index: index.row())
         return [item for index in indexes if (item := self.item_at(index)) is not None]
 
@@ -424,7 +423,6 @@ class ConversationPanel(QFrame):
             projects.addAction(self.tr("No project"), partial(self.moved.emit, numbers, 0))
 
     def make_project_menu(self, project: int) -> QMenu:
-        """Make the menu of a project."""
         menu = QMenu(self)
         for what, words in PROJECT_ACTIONS.items():
             if what == "delete":

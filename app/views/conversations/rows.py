@@ -48,7 +48,6 @@ class ConversationRows(QAbstractListModel):
         self._rows: list[Row] = []
 
     def refresh(self) -> None:
-        """Show the current state."""
         rows = list(self._state.rows)
         known = len(self._rows)
         if rows[:known] == self._rows:
@@ -62,11 +61,9 @@ class ConversationRows(QAbstractListModel):
         self.endResetModel()
 
     def canFetchMore(self, parent: Index) -> bool:  # noqa: N802 - Qt's name
-        """Return True if there are older conversations."""
         return not parent.isValid() and self._state.more and not self._state.query
 
     def fetchMore(self, _parent: Index) -> None:  # noqa: N802 - Qt's name
-        """Ask for older conversations."""
         self.more_wanted.emit()
 
     def redraw(self) -> None:
@@ -75,11 +72,9 @@ class ConversationRows(QAbstractListModel):
             self.dataChanged.emit(self.index(0), self.index(len(self._rows) - 1), [OPEN_ROLE, WRITING_ROLE])
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802 - Qt's name and default
-        """Return the number of headings and conversations."""
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: Index, role: int = int(Qt.ItemDataRole.DisplayRole)) -> Any:
-        """Return the row itself, and its words."""
         if not index.isValid():
             return None
         row = self._rows[index.row()]
@@ -123,11 +118,9 @@ class ConversationRows(QAbstractListModel):
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | edited
 
     def mimeTypes(self) -> list[str]:  # noqa: N802 - Qt's name
-        """Return the MIME type of dragged chats."""
         return [CHATS]
 
     def mimeData(self, indexes: Sequence[Index]) -> QMimeData:  # noqa: N802 - Qt's name
-        """Return the ids of the chats that are dragged."""
         rows = (self._rows[index.row()] for index in indexes)
         numbers = [str(row.id) for row in rows if isinstance(row, ConversationItem)]
         data = QMimeData()
@@ -135,7 +128,6 @@ class ConversationRows(QAbstractListModel):
         return data
 
     def supportedDropActions(self) -> Qt.DropAction:  # noqa: N802 - Qt's name
-        """Return that chats are moved."""
         return Qt.DropAction.MoveAction
 
     def _heading_data(self, heading: Heading, role: int) -> str | None:
@@ -175,7 +167,6 @@ class ConversationPainter(QStyledItemDelegate):
         return QSize(80, height + 12)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draw one row."""
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         row = index.data(ROW_ROLE)
@@ -273,7 +264,6 @@ class ConversationPainter(QStyledItemDelegate):
         return QFontMetrics(self._small_font(option))
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:  # noqa: N802 - Qt's
-        """Return a field for the title."""
         field = QLineEdit(parent)
         field.setObjectName("rename")
         field.setMaxLength(LONGEST_TITLE)

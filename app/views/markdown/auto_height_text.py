@@ -45,11 +45,9 @@ class AutoHeightText(QTextBrowser):
         return None
 
     def fit(self) -> None:
-        """Take the height that the text needs."""
         take_height(self, max(math.ceil(self.document().size().height()), self.fontMetrics().height()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit the height to another width."""
         super().resizeEvent(event)
         if event.oldSize().width() != event.size().width():
             self.fit()
@@ -59,7 +57,6 @@ class AutoHeightText(QTextBrowser):
         event.ignore()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit the height to another font."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self.fit()

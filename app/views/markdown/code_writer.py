@@ -49,7 +49,6 @@ class CodeBox:
 
     @property
     def frame(self) -> QTextTable:
-        """Return the first frame."""
         return self.frames[0]
 
     @property
@@ -87,7 +86,6 @@ class TableBox(CodeBox):
 
     @property
     def cells(self) -> int:
-        """Return the number of cells."""
         return sum(frame.rows() * frame.columns() for frame in self.frames)
 
     def measure(self, column: int, text: str, metrics: QFontMetricsF) -> None:

@@ -93,7 +93,6 @@ class FormulaObjects(QPyTextObject):
     def drawObject(  # noqa: N802 - Qt's name
         self, painter: QPainter, rect: QRectF | QRect, document: QTextDocument, position: int, form: QTextFormat
     ) -> None:
-        """Draw a formula."""
         formula, scale, half = self._look_up(document, form)
         look = form.toCharFormat()
         brush = look.foreground()

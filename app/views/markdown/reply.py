@@ -71,7 +71,6 @@ class ReplyView(QWidget):
 
     @property
     def thoughts(self) -> list[ThoughtView]:
-        """Return the thoughts in it."""
         return [part for part in self._parts if isinstance(part, ThoughtView)]
 
     @property
@@ -86,11 +85,9 @@ class ReplyView(QWidget):
 
     @property
     def code_bars(self) -> list[CodeBar]:
-        """Return the bars above its pieces of code."""
         return [bar for part in self.texts for bar in part.bars if isinstance(bar, CodeBar)]
 
     def toPlainText(self) -> str:  # noqa: N802 - as Qt's text widgets call it
-        """Return the reply's display text."""
         return "\n".join(part.to_plain_text() for part in self._parts)
 
     def textCursor(self) -> QTextCursor:  # noqa: N802 - as Qt's text widgets call it
@@ -99,7 +96,6 @@ class ReplyView(QWidget):
         return next((cursor for cursor in cursors if cursor.hasSelection()), QTextCursor())
 
     def grow(self, text: str) -> None:
-        """Append more text to the reply."""
         self._source.append(text)
         self._take(text)
         if not self._clock.isActive():
@@ -196,7 +192,6 @@ class ReplyView(QWidget):
             self._flush()
 
     def fit(self) -> None:
-        """Take the height that the parts need."""
         height = 0
         for part in self._parts:
             part.move(0, height)
@@ -208,7 +203,6 @@ class ReplyView(QWidget):
         take_height(self, height)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit the height to another width."""
         super().resizeEvent(event)
         if event.oldSize().width() != event.size().width():
             self.fit()

@@ -50,7 +50,6 @@ class SourceMap:
         return len(self._begins)
 
     def __getitem__(self, index: int) -> Shown:
-        """Return the part at an index from 0."""
         return Shown(self._begins[index], self._ends[index], self._source_begins[index], self._source_ends[index])
 
     def add(self, text: str, position: int, source: int, source_end: int) -> None:

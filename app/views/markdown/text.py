@@ -127,7 +127,6 @@ class MarkdownPage(AutoHeightText):
         return menu
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802 - Qt's name
-        """Show the menu."""
         menu = self.make_menu(event.pos())
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(event.globalPos())
@@ -342,7 +341,6 @@ class MarkdownText(QWidget):
         self.close_edit()
 
     def fit(self) -> None:
-        """Take the height that the text needs."""
         height = 0
         self.page.setVisible(not self.page.empty)
         if not self.page.empty:
@@ -360,11 +358,9 @@ class MarkdownText(QWidget):
         page.fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit the height to another width."""
         super().resizeEvent(event)
         if event.oldSize().width() != event.size().width():
             self.fit()
 
     def to_plain_text(self) -> str:
-        """Return the display text."""
         return "" if self.page.empty else self.page.text

@@ -56,7 +56,6 @@ class ThoughtView(QWidget):
 
     @property
     def ended(self) -> bool:
-        """Return True if the thought is complete."""
         return not self._live
 
     @property
@@ -71,11 +70,9 @@ class ThoughtView(QWidget):
 
     @property
     def source(self) -> list[str]:
-        """Return the thought's text."""
         return [*self.body.source, *self._unread]
 
     def feed(self, text: str) -> None:
-        """Feed more of the thought."""
         self._unread.append(text)
 
     def end(self, seconds: float | None) -> None:
@@ -95,7 +92,6 @@ class ThoughtView(QWidget):
             self._show_state()
 
     def step(self) -> None:
-        """Write a little."""
         if self._unread:
             self.body.feed("".join(self._unread))
             self._unread = []
@@ -131,7 +127,6 @@ class ThoughtView(QWidget):
         self.line.setVisible(not self.folded)
 
     def fit(self) -> None:
-        """Take the height that is needed."""
         size = self.header.sizeHint()
         self.header.setGeometry(0, 0, min(size.width(), self.width()), size.height())
         height = size.height()
@@ -151,11 +146,9 @@ class ThoughtView(QWidget):
         take_height(self, height)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit the height to another width."""
         super().resizeEvent(event)
         if event.oldSize().width() != event.size().width():
             self.fit()
 
     def to_plain_text(self) -> str:
-        """Return the shown text."""
         return self.header.text() if self.folded else f"{self.header.text()}\n{self.body.to_plain_text()}"

@@ -168,7 +168,6 @@ class ModelBar(QFrame):
             box.setContentsMargins(8, margin, 8, 8)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Fold and unfold."""
         super().resizeEvent(event)
         self._fold()
 
@@ -178,7 +177,6 @@ class ModelBar(QFrame):
         return QSize(min(hint.width(), 720), hint.height())
 
     def show_models(self, models: ModelList) -> None:
-        """Show the models to choose from, and the chosen ones."""
         chosen = models.selection
         missing = self.tr("Choose a target")
         self.target.fill([*models.targets(), *models.server_lines()], chosen.target, missing, words=worded)

@@ -80,7 +80,6 @@ class LibraryDetails(QFrame):
         self.show_row(self.row)
 
     def show_row(self, row: LibraryRow | None) -> None:
-        """Show this model, or none."""
         self.row = row
         self.name.setText("" if row is None else say(shown_name(row.model)))
         lines = [] if row is None else fact_lines(row)
@@ -103,11 +102,9 @@ class LibraryDetails(QFrame):
             self.favourite_wanted.emit(self.row.path, not self.row.favourite)
 
     def show_in_folder(self) -> None:
-        """Open the folder that the model lies in."""
         if self.row is not None:
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.row.path.parent)))
 
     def copy_path(self) -> None:
-        """Copy the path of the model."""
         if self.row is not None:
             QGuiApplication.clipboard().setText(str(self.row.path))

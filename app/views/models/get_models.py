@@ -251,7 +251,6 @@ class GetModelsDialog(Dialog):
     # State ------------------------------------------------------------------------------------------------------------
 
     def show_state(self, state: DownloadsShown) -> None:
-        """Show the current state of searches and downloads."""
         self._show_places(state.places)
         self._show_found(state.found)
         self.search_button.setEnabled(not state.searching)
@@ -441,7 +440,6 @@ class _Line:
             button.setAutoDefault(False)
 
     def show_state(self, item: Download) -> None:
-        """Show the progress."""
         self._item = item
         self.label.setText(progress(item))
         self.bar.setValue(round(1000 * item.fraction))
@@ -452,7 +450,6 @@ class _Line:
         self.second.setVisible(item.state != "done")
 
     def remove(self) -> None:
-        """Take it away."""
         for widget in (self.label, self.bar, self.first, self.second):
             widget.hide()
             widget.deleteLater()

@@ -209,7 +209,6 @@ class LibraryDialog(Dialog):
         self._show_chosen()
 
     def show_activity(self, activity: Activity) -> None:
-        """Show the current work, with its Cancel."""
         shown = activity.work in ("loading", "checking", "scanning")
         self._busy = activity.work in ("loading", "checking")
         self.strip.show_activity(activity if shown else Activity())
@@ -367,7 +366,6 @@ class NarrowingBar(QWidget):
         self._read()
 
     def clear(self) -> None:
-        """List all models."""
         for picker in self.pickers:
             picker.setCurrentIndex(0)
         self._read()
@@ -413,13 +411,11 @@ class _Folders(QListWidget):
             super().keyPressEvent(event)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the size that the lines need."""
         lines = min(max(self.count(), 1), _MOST_LINES)
         row = self.sizeHintForRow(0) if self.count() else self.fontMetrics().height() + 6
         return QSize(200, lines * row + 12)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the same."""
         return QSize(120, self.sizeHint().height())
 
 

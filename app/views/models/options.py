@@ -356,7 +356,6 @@ class TemplateForm(QWidget):
 
     @property
     def variables(self) -> dict[str, Any]:
-        """Return the variables that were given."""
         return dict(self._given)
 
     def clear(self) -> None:

@@ -56,7 +56,6 @@ class LibraryModel(QAbstractTableModel):
 
     @property
     def rows(self) -> Sequence[LibraryRow]:
-        """Return the rows as they were given."""
         return self._rows
 
     def place_of(self, path: Path | None) -> int:
@@ -68,17 +67,14 @@ class LibraryModel(QAbstractTableModel):
             self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows) - 1, len(COLUMNS) - 1))
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802 - Qt's name and default
-        """Return one a model."""
         return 0 if parent.isValid() else len(self._rows)
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802 - Qt's name and default
-        """See `COLUMNS`."""
         return 0 if parent.isValid() else len(COLUMNS)
 
     def headerData(  # noqa: N802 - Qt's name
         self, section: int, orientation: Qt.Orientation, role: int = _DISPLAY
     ) -> Any:
-        """Return the names of the columns."""
         if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
             return None
         name = COLUMNS[section]
@@ -89,7 +85,6 @@ class LibraryModel(QAbstractTableModel):
         return _side(name) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def data(self, index: Index, role: int = _DISPLAY) -> Any:
-        """Return the row itself, its words, or its sort key."""
         if not index.isValid():
             return None
         row, name = self._rows[index.row()], COLUMNS[index.column()]

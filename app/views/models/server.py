@@ -102,7 +102,6 @@ class ServerDialog(Dialog):
             self.asked.emit(address, self.key.text().strip())
 
     def show_found(self, address: str, models: Sequence[str], kind: str) -> None:
-        """Show the server's models."""
         self.found = address
         self.model.fill([PickerLine(None, short_model(name), hint=name) for name in models], None, "")
         for row, name in enumerate(models):

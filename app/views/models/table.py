@@ -51,7 +51,6 @@ class LibraryTable(QTableView):
         return QSize(_NAME_LEAST + _STATE_LEAST, 6 * self.verticalHeader().defaultSectionSize())
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the heading and two rows."""
         return QSize(_NAME_LEAST + _STATE_LEAST, 3 * self.verticalHeader().defaultSectionSize() + 4)
 
     def choose(self, index: QModelIndex) -> None:
@@ -70,13 +69,11 @@ class LibraryTable(QTableView):
             super().keyPressEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit the columns to another width."""
         super().resizeEvent(event)
         self._fit()
         self.scrollTo(self.currentIndex())
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit the columns to other letters."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._fit()

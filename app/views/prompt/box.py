@@ -88,12 +88,10 @@ class PromptEdit(QPlainTextEdit):
             self.setVerticalScrollBarPolicy(wanted)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit the height to another width, which may mean another number of lines."""
         super().resizeEvent(event)
         self._fit()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit larger letters, which need more room."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._fit()
@@ -177,12 +175,10 @@ class PromptEdit(QPlainTextEdit):
         return [] if any(path.suffix.lower() in _MODELS or path.is_dir() for path in paths) else paths
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
-        """Update the frame."""
         super().focusInEvent(event)
         self.focused.emit(True)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802 - Qt's name
-        """Update the frame."""
         super().focusOutEvent(event)
         self.focused.emit(False)
 
@@ -327,7 +323,6 @@ class PromptBox(QFrame):
         self.edit.setFocus()
 
     def set_text(self, text: str) -> None:
-        """Put text into the box, the cursor behind it."""
         self.edit.setPlainText(text)
         self.edit.moveCursor(QTextCursor.MoveOperation.End)
 

@@ -55,7 +55,6 @@ class Chip(QToolButton):
         self.setText((shown + SEPARATOR + count if count else shown).replace("&", "&&"))
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit larger letters, which need more room."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._fit()
@@ -116,7 +115,6 @@ class ChipRow(QWidget):
         self.removed.emit(place)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Place the chips for another width, which may mean other lines."""
         super().resizeEvent(event)
         if event.oldSize().width() != event.size().width():
             self._arrange()

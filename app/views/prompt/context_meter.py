@@ -43,7 +43,6 @@ class ContextMeter(QAbstractButton):
         self.update()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the bar and its words."""
         metrics = self.fontMetrics()
         width = _BAR + _GAP + metrics.horizontalAdvance(self.text()) + 2 * _PAD
         return QSize(width, metrics.height() + 2 * 3)

@@ -49,7 +49,6 @@ class ToolsButton(QToolButton):
         keep_icon(self, self._theme, "wrench", "accent" if used else "muted")
 
     def _fill(self) -> None:
-        """Fill the menu when it is opened."""
         self._menu.clear()
         for host in self._hosts:
             self._menu.addSection(_plain(host.name))

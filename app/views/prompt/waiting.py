@@ -31,7 +31,6 @@ class _WordsEdit(PromptEdit):
         return keeps_escape(event) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802 - Qt's name
-        """Leave on Escape."""
         if event.key() == Qt.Key.Key_Escape:
             self.left.emit()
         else:
@@ -103,7 +102,6 @@ class WaitingRow(QWidget):
             self.edit.setFocus()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Elide the words if there is no room."""
         super().resizeEvent(event)
         metrics = self.words.fontMetrics()
         self.words.setText(metrics.elidedText(self._shown, Qt.TextElideMode.ElideRight, self.words.width()))

@@ -39,7 +39,6 @@ class ReplayDialog(Dialog):
         self.player.show_replay(replay)
 
     def begin(self) -> None:
-        """Show the window, and play."""
         self.show()
         self.player.setFocus()
         self.player.start()

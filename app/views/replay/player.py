@@ -136,13 +136,11 @@ class ReplayPlayer(QWidget):
         self._show_play()
 
     def pause(self) -> None:
-        """Pause."""
         self.playing = False
         self._clock.stop()
         self._show_play()
 
     def toggle(self) -> None:
-        """Play or pause."""
         if self.playing:
             self.pause()
             self.announce()
@@ -255,12 +253,10 @@ class ReplayPlayer(QWidget):
             super().keyPressEvent(event)
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802 - Qt's name
-        """Pause while hidden."""
         super().hideEvent(event)
         self.pause()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Take the letters of another size."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self.text.setFont(self.font())

@@ -81,7 +81,6 @@ class ReplayText(QAbstractScrollArea):
             self.viewport().update(self._place_of_round(each))
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return a few lines."""
         return QSize(560, 120)
 
     # Layout -----------------------------------------------------------------------------------------------------------
@@ -99,7 +98,6 @@ class ReplayText(QAbstractScrollArea):
         self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Lay the text out for another width."""
         super().resizeEvent(event)
         if not self._shown.isActive():
             self._lay_out()
@@ -144,7 +142,6 @@ class ReplayText(QAbstractScrollArea):
     # Painting ---------------------------------------------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Paint the visible state."""
         if self._layout is None or self._replay is None or not self._replay.rounds:
             return
         painter = QPainter(self.viewport())

@@ -93,7 +93,6 @@ class ConnectPart(QWidget):
         self.write.setToolTip(tip if file else by_hand)
 
     def say(self, words: str, *, wrong: bool = False) -> None:
-        """Show the result of an action; "": nothing."""
         mark(self.state, wrong=wrong)
         self.state.setText(words)
         self.state.setVisible(bool(words))

@@ -161,12 +161,10 @@ class OptionPage(QWidget):
         column.addStretch(1)
 
     def show_settings(self, settings: Settings) -> None:
-        """Show the values of the settings."""
         for name, field in self.fields.items():
             field.show_value(getattr(settings, name))
 
     def reset(self) -> None:
-        """Choose the default of each setting."""
         usual = Settings()
         for name in self.fields:
             self.changed.emit(name, getattr(usual, name))

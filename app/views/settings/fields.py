@@ -74,7 +74,6 @@ class Field(QObject):
 
     @property
     def text(self) -> str:
-        """Return the typed text."""
         return self.edit.text() if isinstance(self.edit, QLineEdit) else self.edit.toPlainText()
 
     def show(self, choice: GenerationChoice, *, anew: bool = False) -> None:
@@ -154,7 +153,6 @@ class OptionField(QObject):
         self.hint.setHidden(not self.hint.text())
 
     def show_value(self, value: Any) -> None:
-        """Show the chosen value."""
         row = next((row for row, option in enumerate(self._options) if option.value == value), -1)
         unlisted = self._setting.unlisted
         if row < 0 and unlisted is None:

@@ -99,12 +99,10 @@ class GenerationPage(QWidget):
                 self.fields[name].put_into(self._grid, 2 * row, narrow=narrow)
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Fold and unfold."""
         super().resizeEvent(event)
         self._fold()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Fit other letters, which need other room."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange and self._narrow is not None:
             for field in self.fields.values():
@@ -133,7 +131,6 @@ class GenerationPage(QWidget):
 
     @property
     def choice(self) -> GenerationChoice:
-        """Return the choice that the fields show."""
         if self.own.isChecked():
             return self._own
         return self._start if self.model.isChecked() else self._defaults
@@ -169,7 +166,6 @@ class GenerationPage(QWidget):
         self._show(anew=True)
 
     def show_saved(self) -> None:
-        """Show the contents of the shelves."""
         choice = self.choice
         preset = next((each for each in self.presets.saved if fits(each, choice)), None)
         self.presets.show_saved(None if preset is None else self.presets.saved.shown(preset), self.tr("Custom values"))

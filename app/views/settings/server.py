@@ -110,7 +110,6 @@ class ServerPage(QWidget):
             self.changed.emit(name, value)
 
     def show_settings(self, settings: Settings) -> None:
-        """Show the values of the settings."""
         self._showing = True
         self.switch.setChecked(settings.server_on)
         self.hosts.setCurrentIndex(_HOSTS.index(settings.server_host))
@@ -121,7 +120,6 @@ class ServerPage(QWidget):
         self._showing = False
 
     def show_key(self, key: str) -> None:
-        """Show the key."""
         if not self.key.hasFocus():
             self.key.setText(key)
 

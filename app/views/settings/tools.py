@@ -201,7 +201,6 @@ class ToolsPage(QWidget):
     # Showing ----------------------------------------------------------------------------------------------------------
 
     def show_choice(self, choice: ToolChoice) -> None:
-        """Show the choice of our own tools."""
         for name, switch in self.switches.items():
             with QSignalBlocker(switch):
                 switch.setChecked(name in choice.on)
@@ -212,7 +211,6 @@ class ToolsPage(QWidget):
             self.folders.addItems(list(choice.folders))
 
     def show_hosts(self, hosts: Sequence[HostShown]) -> None:
-        """Show the tool hosts, with their tools."""
         if tuple(hosts) == tuple(self._hosts):
             return
         self._hosts, chosen = tuple(hosts), self._chosen()
@@ -233,13 +231,11 @@ class ToolsPage(QWidget):
         self._show_detail()
 
     def say(self, words: str, *, wrong: bool = False) -> None:
-        """Show the result of an action; "": nothing."""
         mark(self.state, wrong=wrong)
         self.state.setText(words)
         self.state.setVisible(bool(words))
 
     def show_log(self, name: str, text: str) -> None:
-        """Show the log of a server's program."""
         if self._chosen() == (name, ""):
             self.detail.setPlainText(text[-_MOST_SHOWN:] or self.tr("Its program has written nothing."))
 

@@ -31,7 +31,6 @@ class PositionBars(QWidget):
         self._name()
 
     def draw(self, pairs: Sequence[tuple[int, int]]) -> None:
-        """Show these."""
         if tuple(pairs) != self.pairs:
             self.pairs = tuple(pairs)
             self._name()
@@ -50,11 +49,9 @@ class PositionBars(QWidget):
         )
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return half the height of a plot."""
         return QSize(240, 84 + 2 * self.fontMetrics().height())
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the same height, and a rather small width."""
         return QSize(120, self.sizeHint().height())
 
     def _room(self) -> QRectF:
@@ -72,7 +69,6 @@ class PositionBars(QWidget):
         return QRectF(room.left() + place * step + (step - width) / 2, room.bottom() - height, width, height)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Paint grid, bars, numbers."""
         super().paintEvent(event)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -138,7 +134,6 @@ class TimeBar(QWidget):
         self._name()
 
     def draw(self, times: TimeSplit) -> None:
-        """Show these."""
         if times != self.times:
             self.times = times
             self._name()
@@ -162,11 +157,9 @@ class TimeBar(QWidget):
         return found
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return a bar, and a line for each part."""
         return QSize(240, 20 + 3 * (self.fontMetrics().height() + 4))
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the same height, and a rather small width."""
         return QSize(120, self.sizeHint().height())
 
     def _colors(self) -> tuple[QColor, QColor, QColor]:
@@ -175,7 +168,6 @@ class TimeBar(QWidget):
         return pale, self._theme.color("accent"), self._theme.color("border")
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Paint the bar, then its parts one below the other."""
         super().paintEvent(event)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

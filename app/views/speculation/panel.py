@@ -252,7 +252,6 @@ class SpeculationPanel(ScrollPage):
 
     @property
     def plots(self) -> tuple[LivePlot, LivePlot] | None:
-        """Return the two plots, once they are made."""
         return self._plots
 
     def refresh(self) -> None:
@@ -349,7 +348,6 @@ class SpeculationPanel(ScrollPage):
 
     @property
     def figures(self) -> Figures:
-        """Return the drawn figures."""
         return self._figures
 
     def _pause(self, paused: bool) -> None:
@@ -420,7 +418,6 @@ class CounterGrid(QWidget):
         self._names = {key: word for key, (word, _) in names.items()}
 
     def draw(self, metrics: Metrics) -> None:
-        """Show these."""
         length, untold = metrics.mean_length, metrics.untold
         texts = {
             "rounds": number(metrics.rounds),

@@ -257,7 +257,6 @@ class LivePlot(StillPlot):
         event.accept()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """Take hold of the plot."""
         if event.button() == Qt.MouseButton.LeftButton and self.bar.maximum():
             self._dragged = (event.position().x(), self.bar.value())
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
@@ -286,7 +285,6 @@ class LivePlot(StillPlot):
         QToolTip.showText(event.globalPosition().toPoint(), words, self)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802 - Qt's name
-        """End the drag."""
         self._dragged = None
         self.unsetCursor()
         event.accept()

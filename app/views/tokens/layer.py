@@ -65,7 +65,6 @@ class TokenLayer(QObject):
 
     @property
     def trace(self) -> TokenTrace:
-        """Return the shown record; an empty one if there is none."""
         return self._offsets.trace
 
     def follow(self, trace: TokenTrace, reply: str, shown: str) -> None:
@@ -367,7 +366,6 @@ class PagePlaces:
         return len(self._offsets)
 
     def span(self, index: int) -> tuple[int, int]:
-        """Return the beginning and the end of a token."""
         begin, end = self._offsets.span(index)
         return self._map.shown_of(begin - self._base, end - self._base)
 

@@ -58,9 +58,7 @@ class TokenPart(NamedTuple):
 class Places(Protocol):
     """Map tokens to a document's positions, from the first to behind the last; the same: at none."""
 
-    def span(self, index: int) -> tuple[int, int]:
-        """Return the beginning and the end of a token."""
-        ...
+    def span(self, index: int) -> tuple[int, int]: ...
 
     def at(self, position: int) -> int | None:
         """Return the token to which the character behind this position belongs."""
@@ -75,9 +73,7 @@ class Places(Protocol):
         """Return the last token, where it adds no text: mostly the one that ends the reply."""
         ...
 
-    def __len__(self) -> int:
-        """Return the number of tokens."""
-        ...
+    def __len__(self) -> int: ...
 
 
 class TokenPainter:

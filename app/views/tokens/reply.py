@@ -74,7 +74,6 @@ class TokenLegend(QWidget):
         self.show_chips([LegendChip(_word(origin), ORIGIN_LOOKS[origin], counts.get(origin, 0)) for origin in shown])
 
     def show_chips(self, chips: Sequence[LegendChip]) -> None:
-        """Show these entries."""
         if chips == self.chips:
             return
         self.chips = [*chips]
@@ -107,7 +106,6 @@ class TokenLegend(QWidget):
             self.setFixedHeight(height)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return a size as high as its lines."""
         return QSize(240, self.minimumHeight())
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
@@ -116,7 +114,6 @@ class TokenLegend(QWidget):
         self._fit()
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Paint words on their colours, and numbers behind them."""
         super().paintEvent(event)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -161,7 +158,6 @@ class UnsurePlaces(QWidget):
         row.addStretch(1)
 
     def follow(self, trace: TokenTrace) -> None:
-        """Show the places of a record."""
         places = least_sure(trace)
         if places != self._places:
             self._at = None
@@ -228,7 +224,6 @@ class TokenReply(QWidget):
 
     @property
     def trace(self) -> TokenTrace:
-        """Return the shown record; an empty one if there is none."""
         return self.layer.trace
 
     def follow(self, trace: TokenTrace | None, reply: str, shown: str) -> None:
@@ -261,7 +256,6 @@ class TokenReply(QWidget):
         self.places.setVisible(has_record and self._doubt)
 
     def end(self) -> None:
-        """Take the colours away."""
         self.layer.end()
         self.hide()
         self.deleteLater()

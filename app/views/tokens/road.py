@@ -163,7 +163,6 @@ class RoadCard(QFrame):
         return (isinstance(event, QKeyEvent) and keeps_escape(event)) or super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802 - Qt's name
-        """Paint a surface with a border."""
         super().paintEvent(event)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -16,7 +16,6 @@ class FlowLayout(QLayout):
         self.setSpacing(8)
 
     def addItem(self, item: QLayoutItem) -> None:  # noqa: N802 - Qt's name
-        """Add one item."""
         self._items.append(item)
 
     def add_stretch(self) -> None:
@@ -24,7 +23,6 @@ class FlowLayout(QLayout):
         self.addItem(QSpacerItem(0, 0, QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum))
 
     def count(self) -> int:
-        """Return the number of items."""
         return len(self._items)
 
     def itemAt(self, index: int) -> QLayoutItem | None:  # noqa: N802 - Qt's name
@@ -36,29 +34,23 @@ class FlowLayout(QLayout):
         return self._items.pop(index) if 0 <= index < len(self._items) else None
 
     def expandingDirections(self) -> Qt.Orientation:  # noqa: N802 - Qt's name
-        """Return all of the width."""
         return Qt.Orientation.Horizontal
 
     def hasHeightForWidth(self) -> bool:  # noqa: N802 - Qt's name
-        """Return the narrower the higher."""
         return True
 
     def heightForWidth(self, width: int) -> int:  # noqa: N802 - Qt's name
-        """Return the height of the rows."""
         rows = self._rows(width)
         return sum(self._height(row) for row in rows) + self.spacing() * max(len(rows) - 1, 0)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return all in one row."""
         shown = [item.sizeHint().width() for item in self._items if not item.isEmpty()]
         return QSize(sum(shown) + self.spacing() * max(len(shown) - 1, 0), self._height(self._items))
 
     def minimumSize(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return the widest of them."""
         return QSize(max((item.sizeHint().width() for item in self._items), default=0), self._height(self._items))
 
     def setGeometry(self, place: QRect) -> None:  # noqa: N802 - Qt's name
-        """Put them there."""
         super().setGeometry(place)
         parent = self.parentWidget()
         direction = Qt.LayoutDirection.LeftToRight if parent is None else parent.layoutDirection()

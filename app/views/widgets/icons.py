@@ -56,7 +56,6 @@ class _Letter(QIconEngine):
         self._color, self._disabled = color, disabled
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
-        """Draw it."""
         font = QFont()
         font.setFamily(self._family)
         font.setPixelSize(max(round(_LETTER * rect.height()), 1))

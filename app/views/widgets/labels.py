@@ -74,16 +74,13 @@ class ElidedLabel(QLabel):
         self._cut()
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return one line."""
         return QSize(0, self.fontMetrics().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Cut the text anew for another width."""
         super().resizeEvent(event)
         self._cut()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Cut the text anew for other letters."""
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._cut()

@@ -67,7 +67,6 @@ class PickerLines(QAbstractListModel):
         return max((row for row, choice in enumerate(self._choices) if choice.key == key), default=-1)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, N802 - Qt's name and default
-        """Return one a choice."""
         return 0 if parent.isValid() else len(self._choices)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
@@ -79,7 +78,6 @@ class PickerLines(QAbstractListModel):
         return _CHOSEN
 
     def data(self, index: Index, role: int = _DISPLAY) -> Any:
-        """Return its words, its key, and its look."""
         if not index.isValid():
             return None
         kept = (index.row(), int(role))
@@ -334,7 +332,6 @@ class Picker(QComboBox):
         return False
 
     def hidePopup(self) -> None:  # noqa: N802 - Qt's name
-        """Close the list."""
         super().hidePopup()
         settle_hover(self)
         if self._waiting is not None:

@@ -183,7 +183,6 @@ class Theme(QObject):
 
     @property
     def dark(self) -> bool:
-        """Return True if the dark theme is in use."""
         return self._system_is_dark() if self.mode in ("system", "contrast") else self.mode == "dark"
 
     def _system_is_dark(self) -> bool:
@@ -202,7 +201,6 @@ class Theme(QObject):
         return QColor(getattr(self.tokens, name))
 
     def _apply(self) -> None:
-        """Make the window look so, unless it does."""
         wanted = (self._tokens(), self._font())
         if wanted == self._applied:
             return
@@ -219,7 +217,6 @@ class Theme(QObject):
         self.changed.emit()
 
     def _font(self) -> QFont:
-        """Return the font that the settings ask for."""
         font = QFont(self._platform_font)
         font.setPointSizeF(self.points)
         return font

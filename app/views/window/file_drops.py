@@ -95,7 +95,6 @@ class DropVeil(QFrame):
         self.hide()
 
     def cover(self) -> None:
-        """Cover all of the window."""
         self.setGeometry(self._window.rect())
         self.raise_()
         self.show()

@@ -33,11 +33,9 @@ class TwoModels(QWidget):
         theme.changed.connect(self.update)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return two rows."""
         return QSize(420, 2 * self._row() + _BETWEEN + 4)
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return a smaller width than the usual one."""
         return QSize(280, self.sizeHint().height())
 
     def _row(self) -> int:

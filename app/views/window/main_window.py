@@ -287,7 +287,6 @@ class MainWindow(QMainWindow):
             self.introduction_ended.emit()
 
     def show_busy(self, busy: bool) -> None:
-        """Send or Cancel."""
         self.prompt.set_busy(busy)
         self.waiting.set_busy(busy)
         self.transcript.set_busy(busy)
@@ -296,11 +295,9 @@ class MainWindow(QMainWindow):
     # Panels -----------------------------------------------------------------------------------------------------------
 
     def show_left(self, shown: bool = True) -> None:
-        """Show or hide the chats."""
         self._panels.show(self.left, shown=shown)
 
     def show_right(self, shown: bool = True) -> None:
-        """Show or hide the Speculation panel."""
         self._panels.show(self.panel, shown=shown)
 
     def _show_buttons(self) -> None:
@@ -322,18 +319,15 @@ class MainWindow(QMainWindow):
         self._panels.note_widths()
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802 - Qt's name
-        """Fold and unfold."""
         super().resizeEvent(event)
         self._panels.fold()
         self._note_place()
 
     def moveEvent(self, event: QMoveEvent) -> None:  # noqa: N802 - Qt's name
-        """Remember the place."""
         super().moveEvent(event)
         self._note_place()
 
     def changeEvent(self, event: QEvent) -> None:  # noqa: N802 - Qt's name
-        """Store the maximised state."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.WindowStateChange:
             self._note_place()

@@ -38,7 +38,6 @@ class StarterCard(QPushButton):
         self._rows = in_column(title, self._text, spacing=4, margins=(12, 8, 12, 8), parent=self)
 
     def sizeHint(self) -> QSize:  # noqa: N802 - Qt's name
-        """Return a size as tall as its two lines."""
         return QSize(240, self._rows.sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802 - Qt's name
@@ -82,7 +81,6 @@ class WelcomeView(ColumnPage):
         self.show_starters(starters)
 
     def show_starters(self, starters: Sequence[StarterPrompt]) -> None:
-        """Offer these prompts."""
         if [card.starter for card in self.cards] == list(starters):
             return
         enabled = all(card.isEnabled() for card in self.cards)
@@ -99,6 +97,5 @@ class WelcomeView(ColumnPage):
             self.cards.append(card)
 
     def set_enabled(self, enabled: bool) -> None:
-        """Return True if a prompt can be chosen now."""
         for card in self.cards:
             card.setEnabled(enabled)
