@@ -93,11 +93,9 @@ class Address:
         self.port = port
 
     def connect(self) -> socket.socket:
-        """Open a connection."""
         return socket.create_connection(("127.0.0.1", self.port), 20)
 
     def ask(self, data: bytes) -> str:
-        """Send bytes, and return the status that comes, or what else happens."""
         try:
             with self.connect() as connection:
                 connection.sendall(data)
@@ -286,7 +284,6 @@ class Silent:
         self.opened += 1
 
     def close(self) -> None:
-        """Close all of them."""
         for each in self._sockets:
             if each is not None:
                 each.close()

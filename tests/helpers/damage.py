@@ -68,7 +68,6 @@ def _parent(messages: list[StoredMessage], place: int, drawn: random.Random) -> 
 
 
 def read(store: Store) -> Content:
-    """Everything that a sound store holds."""
     content = Content()
     for head in store.conversations():
         conversation = store.load(head.id)
@@ -85,7 +84,6 @@ def read(store: Store) -> Content:
 
 
 def flip(path: Path, offset: int, bit: int) -> None:
-    """Change one bit of a file."""
     with path.open("r+b") as file:
         file.seek(offset)
         (byte,) = file.read(1)

@@ -29,7 +29,6 @@ class Page:
         return self.path.relative_to(ROOT).as_posix()
 
     def blocks(self, language: str) -> list[str]:
-        """Return the code blocks in a language."""
         return [dedent(code) for kind, code in _BLOCK.findall(self.text) if kind == language]
 
     @property

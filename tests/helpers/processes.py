@@ -35,7 +35,6 @@ def run_python(
 
 
 def run_engine(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    """Run the command line, `python -m engine …`."""
     return run_python("-m", "engine", *arguments, timeout=timeout)
 
 

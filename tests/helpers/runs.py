@@ -45,7 +45,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Let go of it."""
     os.close(config.stash[_STDERR])
 
 

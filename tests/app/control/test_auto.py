@@ -16,7 +16,6 @@ Pair = tuple[Path, Path]
 
 
 def pick(picker: Picker, text: str) -> None:
-    """Choose a line, as the mouse does."""
     row = picker.findText(text)
     assert row >= 0
     picker.setCurrentIndex(row)

@@ -50,7 +50,6 @@ def _is_over(run: CompareRun) -> bool:
 
 
 def _pick(window: Window, words: str) -> None:
-    """Choose a line of the draft picker, as the mouse does."""
     picker = window.main.bar.draft
     row = picker.findText(words)
     assert row >= 0, [picker.itemText(row) for row in range(picker.count())]

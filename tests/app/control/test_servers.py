@@ -26,13 +26,11 @@ LLAMA: dict[str, Any] = {"data": [{"id": "/models/big-fox.gguf", "owned_by": "ll
 
 
 def timings(drafted: int, kept: int, written: int) -> dict[str, Any]:
-    """What llama.cpp tells with each piece."""
     told = {"draft_n": drafted, "draft_n_accepted": kept, "predicted_n": written, "predicted_ms": 50.0 * written}
     return {"timings": told | {"prompt_n": 9, "prompt_ms": 30.0, "cache_n": 0}}
 
 
 def dialog_of(window: Window) -> ServerDialog:
-    """The dialog, as the picker's last line opens it."""
     target = window.main.bar.target
     target.chosen.emit(ADD_SERVER)
     found = window.main.findChild(ServerDialog)
@@ -42,7 +40,6 @@ def dialog_of(window: Window) -> ServerDialog:
 
 
 def add(window: Window, address: str, *, name: str = "") -> None:
-    """Add a server by the dialog."""
     dialog = dialog_of(window)
     assert not dialog.add.isEnabled()
     dialog.address.setText(address)

@@ -66,7 +66,6 @@ def with_clock(**more: Any) -> Settings:
 
 
 def shop(window: Window) -> Slow:
-    """Put a shop on the desk of a window."""
     host = Slow()
     window.controller.tools._hosts = lambda: [host]  # type: ignore[method-assign]
     return host
@@ -79,7 +78,6 @@ def last(window: Window) -> Exchange:
 
 
 def card(window: Window) -> ToolCard:
-    """The card below the last reply."""
     window.wait(lambda: (view := window.main.transcript.view_of(last(window))) is not None and view.card is not None)
     found = window.view(last(window)).card
     assert found is not None

@@ -15,18 +15,15 @@ from helpers.window.app_window import OpenWindow, Window
 
 
 def exchanges(window: Window) -> list[Exchange]:
-    """What was asked in the chat on the screen."""
     return [entry for entry in window.controller.transcript if isinstance(entry, Exchange)]
 
 
 def enter(window: Window, text: str) -> None:
-    """Type a message and press Enter."""
     window.type(text)
     window.key(Qt.Key.Key_Return)
 
 
 def waits(window: Window) -> list[str]:
-    """The messages that are seen waiting."""
     return [row.words.accessibleName() for row in window.main.waiting.rows.values()]
 
 

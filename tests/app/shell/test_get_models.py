@@ -212,7 +212,6 @@ def what_is_noted(window: Window, method: MethodStats) -> tuple[float, float]:
 
 
 def first_card(dialog: GetModelsDialog) -> str:
-    """What the first recommendation says."""
     items = [dialog._cards.itemAtPosition(row, 0) for row in (0, 1)]
     labels = [item.widget() for item in items if item is not None]
     return "\n".join(label.text() for label in labels if isinstance(label, QLabel))

@@ -85,7 +85,6 @@ def test_what_was_found_stands_where_it_is_seen(text: str, shown: str) -> None:
 
 
 def stats() -> GenerationStats:
-    """Figures with something of every kind."""
     return GenerationStats(
         rounds=3,
         proposed=8,

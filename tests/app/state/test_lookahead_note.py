@@ -16,12 +16,10 @@ TARGET, DRAFT = Path("/models/target.gguf"), Path("/models/draft.gguf")
 
 
 def selection(lookahead: Lookahead = "auto", draft: Path | None = DRAFT) -> Selection:
-    """What is chosen."""
     return Selection(TARGET, () if draft is None else (draft,), lookahead)
 
 
 def drafted(proposed: int = 3, speedup: float | None = 1.42, source: str = "draft-model") -> RoundEvent:
-    """A round with a draft."""
     return RoundEvent(1, source, proposed, proposed, proposed - 1, 1.0, 2.0, speedup)
 
 

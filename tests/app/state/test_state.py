@@ -13,7 +13,6 @@ from engine import Fit, GenerationResult, GenerationStats, Message, ModelFile, P
 
 
 def result(text: str = "Yes.", reason: str = "stop", tokens: int = 4) -> GenerationResult:
-    """A reply."""
     stats = GenerationStats(rounds=2, proposed=8, accepted=2, rejected=6, corrections=tokens - 2, total_ms=100.0)
     return GenerationResult(text, tuple(range(tokens)), 5, 5, reason, "draft-model", 4, stats)  # type: ignore[arg-type]
 
@@ -133,7 +132,6 @@ def test_metrics_count_and_end_with_the_figures_of_the_reply() -> None:
 
 
 def model(name: str, problem: str | None = None, size: int = 1_200_000) -> ModelFile:
-    """A model in a list."""
     return ModelFile(Path(f"/models/{name}.gguf"), name, "llama", 12_300_000, "Q8_0", 2048, size, problem=problem)
 
 

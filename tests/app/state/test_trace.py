@@ -18,14 +18,12 @@ NAMES = {number: f" word{number}" for number in range(500)} | {3: "", 4: "\\xf0\
 
 
 def event(index: int, origin: Origin = "accepted", *, text: str = "x", top: int = TOP) -> TokenEvent:
-    """A token with made-up probabilities."""
     others = tuple(((index + step) % 500, -0.5 * (step + 1)) for step in range(top))
     drafted = -0.25 if origin == "accepted" else None
     return TokenEvent(index % 500, text, origin, index // 4 + 1, index, -0.5, drafted, others)
 
 
 def recorded(count: int) -> TokenTrace:
-    """A record of so many tokens."""
     trace = TokenTrace()
     for index in range(count):
         trace.add(event(index, ORIGINS[index % 4], text=("wörd ", "", "\n", "👩‍🚀")[index % 4]), NAMES)

@@ -26,7 +26,6 @@ RUNNING = "Outrider is already running: its window was brought to the front.\n"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """Where the conversations are."""
     return tmp_path / "data" / "conversations.sqlite3"
 
 
@@ -140,7 +139,6 @@ def offscreen() -> dict[str, str]:
 
 
 def start(store: Path, *more: str) -> subprocess.Popen[str]:
-    """Start the program."""
     command = [sys.executable, "-m", "app", "--conversations", str(store), *more]
     return subprocess.Popen(
         command, cwd=ROOT, env=offscreen(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

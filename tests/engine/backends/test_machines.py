@@ -36,7 +36,6 @@ GREEDY: Any = {"temperature": 0.0, "max_tokens": 40}
 
 @pytest.fixture(scope="module")
 def two() -> Iterator[list[Machine]]:
-    """Two machines."""
     with machines(2) as running:
         yield running
 

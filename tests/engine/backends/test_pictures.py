@@ -55,7 +55,6 @@ _WAYS: tuple[dict[str, Any], ...] = ({"lookahead": 0}, {"lookahead": 4}, {"metho
 
 
 def png(seed: int = 0, size: tuple[int, int] = (120, 80)) -> bytes:
-    """Return a picture of noise."""
     out = io.BytesIO()
     noise = np.random.default_rng(seed).integers(0, 255, (size[1], size[0], 3), dtype=np.uint8)
     Image.fromarray(noise).save(out, "PNG")
@@ -63,18 +62,15 @@ def png(seed: int = 0, size: tuple[int, int] = (120, 80)) -> bytes:
 
 
 def part(data: bytes) -> ImagePart:
-    """Return a picture as a part of a message."""
     return ImagePart(f"data:image/png;base64,{base64.b64encode(data).decode()}")
 
 
 def asked(*seeds: int, text: str = _QUESTION) -> list[Message]:
-    """Return a question with pictures."""
     return [Message("user", [*(part(png(seed)) for seed in seeds), TextPart(text)])]
 
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the demo target with a projector beside it."""
     folder = tmp_path_factory.mktemp("sees")
     path = Path(shutil.copy(resolve_source(bundled_pair()[0]), folder / "tiny-target.gguf"))
     write_projector(folder / "mmproj-tiny-target-f32.gguf", inspect_model(path).width, "gemma3", side=224)

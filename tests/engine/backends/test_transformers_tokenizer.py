@@ -27,7 +27,6 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _backend(template: Path, folder: Path, tokenizer: Any, **settings: Any) -> Backend:
-    """The model of the template with this tokenizer."""
     folder.mkdir()
     for path in template.iterdir():
         (folder / path.name).write_bytes(path.read_bytes())

@@ -29,7 +29,6 @@ TOOLS = "{{ tools | length }}" + _EACH
 
 
 def _rendered(template: str, messages: list[dict[str, object]], given: TemplateInput) -> tuple[str, str]:
-    """Return the text, and the notes joined."""
     renderer = Renderer()
     text = render_usable(renderer, template, TemplateChat([*map(template_message, messages)], given))
     return text, " ".join(renderer.notes)

@@ -23,7 +23,6 @@ TEMPLATE = (
 
 
 def render_template(template: str, messages: Sequence[Message], bos_token: str, eos_token: str) -> str:
-    """Render as one call does."""
     return Renderer().render(template, messages, bos_token, eos_token)
 
 

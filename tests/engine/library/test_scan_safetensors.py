@@ -37,7 +37,6 @@ BITS = {"F32": 32, "F16": 16, "BF16": 16, "I32": 32, "U8": 8, "F8_E4M3": 8}
 
 
 def weights(tensors: dict[str, tuple[str, list[int]]]) -> bytes:
-    """A safetensors file of zeros."""
     head: dict[str, Any] = {}
     end = 0
     for name, (dtype, shape) in tensors.items():
@@ -51,7 +50,6 @@ def weights(tensors: dict[str, tuple[str, list[int]]]) -> bytes:
 
 
 def make(folder: Path, config: dict[str, Any] | None = None, dtype: str = "BF16") -> Path:
-    """A folder with a small model in it."""
     folder.mkdir(parents=True, exist_ok=True)
     if config is not None:
         (folder / "config.json").write_text(json.dumps(config))
@@ -61,7 +59,6 @@ def make(folder: Path, config: dict[str, Any] | None = None, dtype: str = "BF16"
 
 
 def only(folder: Path) -> ModelFile:
-    """The one model in a folder."""
     (model,) = scan_folder(folder)
     return model
 

@@ -31,7 +31,6 @@ Find = Callable[[str], Path]
 
 @pytest.fixture
 def pair(shared_gguf: Find) -> tuple[LoadConfig, LoadConfig]:
-    """A small real pair made by other people."""
     target, draft = shared_gguf("stories260K-F32"), shared_gguf("stories-draft43K-F32")
     return LoadConfig(target, threads=1, trusted=True), LoadConfig(draft, threads=1, trusted=True)
 

@@ -17,7 +17,6 @@ Calibrate = Callable[..., CostModel]
 
 @pytest.fixture
 def decoder(bundled_target: Path, bundled_draft: Path) -> SpeculativeDecoder:
-    """The bundled pair."""
     decoder = SpeculativeDecoder()
     decoder.attach_target(bundled_target)
     decoder.attach_draft(bundled_draft)

@@ -77,7 +77,6 @@ def _ready(address: str) -> str:
 
 
 def posted(address: str, body: dict[str, Any]) -> Any:
-    """What the server's own JSON says of a reply that is told whole."""
     data = json.dumps(body).encode()
     request = urllib.request.Request(f"{address}/v1/chat/completions", data, {"Content-Type": "application/json"})  # noqa: S310
     with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310

@@ -18,6 +18,5 @@ def decoder() -> Iterator[SpeculativeDecoder]:
 
 @pytest.fixture
 def client(url: str) -> Iterator[openai.OpenAI]:
-    """Ask the server of the file."""
     with openai.OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as made:
         yield made

@@ -19,7 +19,6 @@ from engine.tools.builtin.web_page import FetchPageTool, is_public
 
 
 def call(choice: BuiltinChoice, tool: str, cancel: CancelToken | None = None, /, **arguments: Any) -> ToolOutput:
-    """Call a tool that comes along, as a model's call is run."""
     box = Toolbox([builtin_host(choice)])
     return box.call(tool, arguments, cancel=cancel or CancelToken(), timeout=20.0)
 

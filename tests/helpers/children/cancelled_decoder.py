@@ -117,7 +117,6 @@ class Cancelling:
 
 
 def main(target: str, draft: str, seed: int, number: int) -> None:
-    """Cancel so often, and tell."""
     cancelling = Cancelling(target, draft, seed)
     before = 0
     for count in range(number):

@@ -63,7 +63,6 @@ class EndlessChat:
 
 
 def main(target: str, draft: str, seed: int, tokens: int) -> None:
-    """Chat so long, and tell."""
     chat = EndlessChat(target, draft, seed)
     before, began = 0, time.perf_counter()
     while chat.emitted < tokens:

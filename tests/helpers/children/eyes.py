@@ -35,14 +35,12 @@ class SlowDecoder(SpeculativeDecoder):
     """The real engine, each of whose rounds takes a while longer."""
 
     def stream(self, *arguments: Any, **more: Any) -> Generator[Any, Any, None]:
-        """What the engine tells, slowly."""
         for event in super().stream(*arguments, **more):
             if isinstance(event, RoundEvent):
                 time.sleep(ROUND_S)
             yield event
 
     def generate(self, *arguments: Any, **more: Any) -> Any:
-        """A whole reply, after a while."""
         time.sleep(5 * ROUND_S)
         return super().generate(*arguments, **more)
 

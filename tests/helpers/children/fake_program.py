@@ -101,7 +101,6 @@ def _app(argv: list[str], faults: list[str], here: Path) -> int:
 
 
 def main() -> int:
-    """What the program with that name does."""
     here, argv = Path(__file__).resolve().parent, sys.argv[1:]
     faults = (here / "faults").read_text(encoding="utf-8").split("\n")
     if argv == ["--version"]:

@@ -106,7 +106,6 @@ class Reader:
 
 
 def main(folder: Path) -> None:
-    """Import all files."""
     make: Any = lambda: ScriptedDecoder(Script("A reply."))  # noqa: E731 - of another type, on purpose
     bootstrap.build = functools.partial(bootstrap.build, make_decoder=make)
     vars(bootstrap)["bundled_pair"] = lambda: (Path("big.gguf"), Path("small.gguf"))

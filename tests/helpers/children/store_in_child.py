@@ -149,7 +149,6 @@ class Person:
 
 
 def main() -> None:
-    """Run until killed."""
     path, seed = Path(sys.argv[1]), int(sys.argv[2])
     person = Person(ConversationStore(Store.open(path), _told, retry_s=0.2), seed)
     pause = random.Random(seed)

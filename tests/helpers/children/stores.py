@@ -23,6 +23,5 @@ def fill(store: Store, conversation: int, *texts: str, title: str = "") -> list[
 
 
 def reopen(store: Store) -> Store:
-    """The same file, opened anew."""
     store.close()
     return Store.open(store.path)

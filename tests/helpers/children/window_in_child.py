@@ -78,7 +78,6 @@ async def _act(program: Program, draw: random.Random, files: Sequence[Path], mod
 
 
 def main(folder: Path, seed: int, models: Sequence[Path]) -> None:
-    """Go on until the end comes from outside."""
     draw = random.Random(seed)
     make: Any = lambda: ScriptedDecoder(Script(REPLY, round_s=0.002))  # noqa: E731 - of another type, on purpose
     if not models:

@@ -28,7 +28,6 @@ class FakeTokenizer:
         return [ord(character) % self._vocab_size for character in text]
 
     def piece(self, token: int) -> bytes:
-        """The letter of the token."""
         return chr(ord("a") + token % 26).encode()
 
     def marker(self, token: int) -> str:

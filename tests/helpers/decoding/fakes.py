@@ -41,7 +41,6 @@ class PieceTokenizer:
         return self._pieces[token]
 
     def marker(self, token: int) -> str:
-        """The text of a control token."""
         return self._markers.get(token, "")
 
 

@@ -19,7 +19,6 @@ class Seen:
 
     @property
     def text(self) -> str:
-        """What the token events showed, put together."""
         return "".join(event.text for event in self.tokens)
 
 

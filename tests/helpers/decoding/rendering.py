@@ -14,7 +14,6 @@ HI, SAID = [Message("user", "Hi")], [Message("user", f"open {WORD}")]
 
 
 def rendered(template: str, messages: list[Message], cancel: CancelToken | None = None) -> str:
-    """Return the text of a conversation."""
     return Renderer(cancel).render(template, messages, "<s>", "</s>")
 
 

@@ -25,7 +25,6 @@ def spread(median: float, values: int = 5, width: float = 0.02) -> Spread:
 
 
 def way(name: str, speed: float | None, speedup: float = 1.0, **changes: Any) -> WayFigures:
-    """The figures of a way; a speed of None: not measured yet."""
     measured = speed is not None
     values: dict[str, Any] = {
         "name": name,
@@ -43,7 +42,6 @@ def way(name: str, speed: float | None, speedup: float = 1.0, **changes: Any) ->
 
 
 def report(*ways: WayFigures, **changes: Any) -> WaysReport:
-    """A report of these ways."""
     values: dict[str, Any] = {
         "ways": ways,
         "best_fixed": None,
@@ -94,7 +92,6 @@ class ScriptedCompare:
         progress: Any,
         **options: Any,
     ) -> WaysReport:
-        """Measure."""
         self.asked.append({"prompts": list(prompts), "ways": tuple(ways), **options})
         if self.errors:
             raise self.errors.pop(0)

@@ -86,7 +86,6 @@ class ScriptedDecoder:
         self._calibrated = False
 
     def attach_target(self, model: LoadConfig, *, progress: Callable[..., None], cancel: CancelToken) -> None:
-        """Load, with progress."""
         self._load("target", model.path, progress, cancel)
         self.target = FakeBackend(name=model.path.stem)
 
@@ -103,7 +102,6 @@ class ScriptedDecoder:
         progress: Callable[..., None],
         cancel: CancelToken,
     ) -> None:
-        """Load missing models, with progress: a target, and draft models."""
         if target is not None:
             self.attach_target(target, progress=progress, cancel=cancel)
         there = {source.config: source for source in self.sources}
@@ -161,12 +159,10 @@ class ScriptedDecoder:
 
     @property
     def thinking(self) -> ThinkingSwitch:
-        """What the script says."""
         return self.script.thinking
 
     @property
     def thinking_modes(self) -> tuple[str, ...]:
-        """What the script says."""
         return {"none": (), "on-off": ("on", "off"), "effort": ("low", "medium", "high")}[self.script.thinking]
 
     def answer_now(self) -> None:
@@ -220,7 +216,6 @@ class ScriptedDecoder:
     def stream(
         self, prompt: Sequence[Message], *, cancel: CancelToken, lookahead: int | str, top: int = 0, **options: Any
     ) -> Iterator[Event]:
-        """Say the reply."""
         script = self.script
         script.threads.add(threading.current_thread().name)
         script.prompts.append(tuple(prompt))
@@ -291,6 +286,5 @@ class ScriptedDecoder:
         return GenerationResult(text, tuple(range(done)), 40, 40, reason, "draft-model", 4, stats)
 
     def close(self) -> None:
-        """Nothing to free."""
         self.script.closed = True
         self.sources = ()

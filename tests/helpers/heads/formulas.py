@@ -21,24 +21,20 @@ def read_gguf(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
 
 
 def inside(tensors: dict[str, Array], prefix: str) -> dict[str, Array]:
-    """Return the tensors below a prefix, by the rest of their names."""
     return {name.removeprefix(prefix): each for name, each in tensors.items() if name.startswith(prefix)}
 
 
 def normed(x: Array, weight: Array, epsilon: float = 1e-5) -> Array:
-    """Divide each row by its root mean square."""
     exact = x.astype(np.float64)
     scale = 1 / np.sqrt(np.mean(exact**2, axis=-1, keepdims=True) + epsilon)
     return np.asarray(exact * scale * weight, np.float32)
 
 
 def silu(x: Array) -> Array:
-    """Return x times its logistic."""
     return np.asarray(x / (1 + np.exp(-x)), np.float32)
 
 
 def gated(x: Array, gate: Array, up: Array, down: Array) -> Array:
-    """Pass states through a feed-forward layer."""
     return np.asarray((silu(x @ gate.T) * (x @ up.T)) @ down.T, np.float32)
 
 

@@ -58,7 +58,6 @@ def write_gguf(
 
 
 def close_written(writer: gguf.GGUFWriter) -> None:
-    """Write everything that was added, and close the file."""
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -85,7 +84,6 @@ def _copy_vocabulary(reader: gguf.GGUFReader, writer: gguf.GGUFWriter) -> None:
 
 
 def floats_of(tensor: gguf.ReaderTensor) -> Array:
-    """Return the values of a tensor."""
     if tensor.tensor_type == gguf.GGMLQuantizationType.I64:
         return np.asarray(tensor.data).reshape(-1)
     values: Array = gguf.dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
@@ -93,7 +91,6 @@ def floats_of(tensor: gguf.ReaderTensor) -> Array:
 
 
 def number_of(reader: gguf.GGUFReader, key: str) -> int:
-    """Return a whole number of a file's architecture."""
     architecture = reader.fields["general.architecture"].contents()
     return int(reader.fields[f"{architecture}.{key}"].contents())
 

@@ -74,7 +74,6 @@ _MTP = _Layout(
 
 
 def layout_of(kind: str) -> _Layout:
-    """The layout of a model type."""
     return _MTP if kind.startswith("qwen") else _NEXTN
 
 

@@ -16,7 +16,6 @@ HERMES = """{{ bos_token }}{% if tools %}{{ '<|system|>' + tools[0].function.nam
 
 
 def write_calling_demo(path: Path, template: str = HERMES) -> Path:
-    """Write the model."""
     draft = GgufDraft.of_file(bundled_pair()[0])
     draft.entries["tokenizer.chat_template"] = template_entry(template)
     return draft.write(path)

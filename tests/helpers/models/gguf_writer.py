@@ -19,7 +19,6 @@ class Entry:
     value: Any
 
     def to_bytes(self) -> bytes:
-        """The type and the value as they are in a file."""
         if isinstance(self.value, list):
             body = b"".join(_scalar(self.kind, item) for item in self.value)
             return struct.pack("<IIQ", types.ARRAY, self.kind, len(self.value)) + body
@@ -47,7 +46,6 @@ class GgufDraft:
 
     @classmethod
     def of_file(cls, path: Path) -> "GgufDraft":
-        """What is in a file."""
         header = read_gguf(path)
         content = path.read_bytes()
         draft = cls(version=header.version)
@@ -65,7 +63,6 @@ class GgufDraft:
         return draft
 
     def header_bytes(self) -> bytes:
-        """The header, padded to where the tensors begin."""
         out = [b"GGUF", struct.pack("<IQQ", self.version, len(self.tensors), len(self.entries))]
         for key, entry in self.entries.items():
             out += [_string(key), entry.to_bytes()]
@@ -82,12 +79,10 @@ class GgufDraft:
         return _pad(b"".join(out), self.alignment)
 
     def to_bytes(self) -> bytes:
-        """The whole file."""
         tensors = (_pad(tensor.data, self.alignment) for tensor in self.tensors.values())
         return self.header_bytes() + b"".join(tensors)
 
     def write(self, path: Path) -> Path:
-        """Write the file and give its path."""
         path.write_bytes(self.to_bytes())
         return path
 

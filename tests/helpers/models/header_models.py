@@ -23,7 +23,6 @@ class Tokens:
     unused: int = 0
 
     def entries(self) -> dict[str, Entry]:
-        """What a header says of it."""
         texts = [*self.texts, *(f"[PAD{number}]" for number in range(self.unused))]
         kinds = [1] * len(self.texts) + [5] * self.unused
         made = {
@@ -62,7 +61,6 @@ class HeaderModel:
     more: dict[str, Entry | None] = field(default_factory=dict)
 
     def draft(self) -> GgufDraft:
-        """The header."""
         kind, number = KINDS[self.quantisation]
         block = types.TENSOR_TYPES[kind].block
         rows = max(self.weights // _WIDTH - self.tokens.count, block)

@@ -23,7 +23,6 @@ def write_marked_gguf(source: Path, path: Path, markers: Sequence[str], **entrie
 
 
 def template_entry(text: str) -> Entry:
-    """A chat template."""
     return Entry(types.STRING, text)
 
 

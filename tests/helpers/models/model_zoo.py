@@ -53,7 +53,6 @@ PARTS = {
 
 
 def write_model(folder: Path, stem: str) -> Path:
-    """One of the models."""
     return (MODELS | PARTS)[stem].write(folder / f"{stem}.gguf")
 
 

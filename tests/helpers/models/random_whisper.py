@@ -10,7 +10,6 @@ HEAD = struct.pack("<4s11i", b"lmgg", _VOCABULARY, _SOUND, _WIDTH, 1, 1, _TEXT, 
 
 
 def random_whisper(path: Path) -> Path:
-    """Write it; return its path."""
     random = np.random.default_rng(1)
     words = [f" w{number}".encode() for number in range(50_257)]
     words[220] = b" "  # The library looks for it.

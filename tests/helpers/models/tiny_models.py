@@ -89,7 +89,6 @@ def silence() -> Iterator[None]:
 
 
 def tiny_model(kind: str, seed: int = 0, **changed: Any) -> Any:
-    """A model of that type with random weights."""
     with silence():
         config = transformers.AutoConfig.for_model(kind, **SETTINGS[kind] | changed)
         torch.manual_seed(seed)

@@ -15,7 +15,6 @@ SGLANG_MODELS: dict[str, Any] = {
 
 
 def usage(written: int, *, prompt: int = 17, cached: int | None = None) -> dict[str, Any]:
-    """The usage of a reply."""
     details = {} if cached is None else {"prompt_tokens_details": {"cached_tokens": cached}}
     told = {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
     return {"usage": told | details}

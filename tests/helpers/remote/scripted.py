@@ -30,13 +30,11 @@ class Asked:
 
 
 def answer(content: bytes, *, status: int = 200, kind: str = "application/json", more: str = "") -> bytes:
-    """An answer that is sent whole."""
     head = f"HTTP/1.1 {status} Told\r\nContent-Type: {kind}\r\nContent-Length: {len(content)}\r\n{more}\r\n"
     return head.encode() + content
 
 
 def as_json(value: Any, status: int = 200, more: str = "") -> list[Step]:
-    """An answer of JSON."""
     return [answer(json.dumps(value).encode(), status=status, more=more)]
 
 

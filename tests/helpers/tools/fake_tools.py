@@ -14,7 +14,6 @@ NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
 
 
 def tool(name: str, server: str = "here", *, writes: bool = False, schema: Mapping[str, Any] = NOTHING) -> Tool:
-    """Return a tool."""
     return Tool(name, name.title(), f"Does {name}.", schema, server, writes)
 
 
@@ -26,13 +25,11 @@ class FunctionHost:
         self.calls: list[tuple[str, dict[str, Any]]] = []
 
     def tools(self) -> tuple[Tool, ...]:
-        """Return one tool for each function."""
         return tuple(tool(name, self.name) for name in self._functions)
 
     def call(
         self, tool_name: str, arguments: Mapping[str, Any], *, cancel: CancelToken, timeout: float = 1.0
     ) -> ToolOutput:
-        """Call the function."""
         self.calls.append((tool_name, dict(arguments)))
         said = self._functions[tool_name](**arguments)
         return said if isinstance(said, ToolOutput) else ToolOutput(str(said))
@@ -42,7 +39,6 @@ class FunctionHost:
 
 
 def reply(text: str = "", *calls: ToolCall, reason: FinishReason = "stop") -> GenerationResult:
-    """Return a finished reply."""
     made = GenerationResult(text or "call", (1,), 1, 1, reason, "plain", 0, GenerationStats(), content=text)
     return GenerationResult(**{name: getattr(made, name) for name in made.__slots__} | {"tool_calls": calls})
 
@@ -57,7 +53,6 @@ class Replies:
         self.options: list[dict[str, Any]] = []
 
     def stream(self, prompt: Sequence[Message], *, cancel: CancelToken, **options: Any) -> Iterator[Event]:
-        """Say the next reply."""
         self.read.append(list(prompt))
         self.options.append(options)
         yield Finished(self._replies.pop(0))

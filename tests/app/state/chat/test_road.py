@@ -28,7 +28,6 @@ def recorded(texts: list[str]) -> TokenTrace:
 
 
 def replied(trace: TokenTrace | None, before: str = "") -> Exchange:
-    """A reply with its record."""
     exchange = Exchange("Count", trace=trace)
     exchange.add(before + "".join(WORDS))
     exchange.status = "done"

@@ -25,7 +25,6 @@ from app.state.markdown.parser import (
 
 
 def text_of(nodes: list[Node]) -> str:
-    """All text of the nodes."""
     found = []
     for node in nodes:
         match node:

@@ -10,7 +10,6 @@ from helpers.window.app_window import OpenWindow, Window
 
 
 def last(window: Window) -> Exchange:
-    """The last exchange on the screen."""
     entry = window.controller.transcript.entries[-1]
     assert isinstance(entry, Exchange)
     return entry

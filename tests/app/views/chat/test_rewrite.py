@@ -23,7 +23,6 @@ def _one_by_one(*replies: str) -> Callable[[Sequence[Message]], str]:
 
 
 def press(button: QPushButton) -> None:
-    """Click it as a person does."""
     assert button.isEnabled(), button.text()
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 

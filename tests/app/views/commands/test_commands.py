@@ -19,7 +19,6 @@ def press(window: Window, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.Keybo
 
 
 def palette_of(window: Window) -> CommandPalette:
-    """The palette, opened with its keys."""
     press(window, Qt.Key.Key_K, CONTROL)
     palette = window.main.findChild(CommandPalette)
     assert palette is not None
@@ -29,7 +28,6 @@ def palette_of(window: Window) -> CommandPalette:
 
 
 def texts(palette: CommandPalette) -> list[str]:
-    """The lines that are shown."""
     return [line.text for line in palette.rows.lines]
 
 

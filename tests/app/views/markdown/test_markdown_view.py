@@ -197,7 +197,6 @@ def test_bars_stay_over_their_code(make_reply: MakeReply) -> None:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the system was asked to open."""
     found: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: found.append(url.toString()))
     return found

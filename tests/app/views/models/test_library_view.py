@@ -28,7 +28,6 @@ FOLDER = Path("/models")
 
 @pytest.fixture
 def theme(qapp: QApplication) -> Theme:
-    """The light theme, with the program's style sheet."""
     return Theme(
         qapp, read_text("styles", "window.qss"), str(files("resources").joinpath("icons")), Settings(theme="light")
     )
@@ -280,7 +279,6 @@ def test_the_filter_knows_families_sizes_and_quantisations_and_begins_empty(dial
 
 
 def pick(picker: Picker, words: str) -> None:
-    """Choose a line, as the mouse does."""
     row = picker.findText(words)
     picker.setCurrentIndex(row)
     picker.activated.emit(row)

@@ -23,7 +23,6 @@ Pair = tuple[Path, Path]
 
 
 def open_library(window: Window) -> LibraryDialog:
-    """Open the library with its button."""
     window.click(window.main.bar.library_button)
     (dialog,) = window.main.findChildren(LibraryDialog)
     assert dialog.isVisible()
@@ -31,12 +30,10 @@ def open_library(window: Window) -> LibraryDialog:
 
 
 def names(dialog: LibraryDialog) -> list[str]:
-    """The models in the library."""
     return [str(dialog.filter.index(row, 0).data()) for row in range(dialog.filter.rowCount())]
 
 
 def choose(dialog: LibraryDialog, path: Path) -> None:
-    """Choose a model."""
     dialog._choose(path)
     assert dialog.chosen is not None
     assert dialog.chosen.path == path
@@ -62,7 +59,6 @@ def drop(window: Window, *urls: QUrl, text: str = "") -> DropVeil | None:
 
 
 def notice(window: Window) -> str:
-    """What the line above the prompt says."""
     return window.main.notice.text.text() if window.main.notice.isVisible() else ""
 
 

@@ -29,7 +29,6 @@ def model(bundled_target: Path) -> ModelFile:
 
 @pytest.fixture
 def open_options(qapp: QApplication, qtbot: QtBot, model: ModelFile) -> Open:
-    """Opens the dialog of the demo target."""
     theme = Theme(
         qapp, read_text("styles", "window.qss"), str(files("resources").joinpath("icons")), Settings(theme="light")
     )

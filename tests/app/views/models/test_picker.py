@@ -55,7 +55,6 @@ def test_of_two_names_the_first_stays(qapp: QApplication) -> None:
 
 
 def lines(*choices: PickerLine) -> Picker:
-    """A picker with these lines."""
     picker = Picker("Draft")
     picker.fill(choices, None, "", words=worded)
     return picker

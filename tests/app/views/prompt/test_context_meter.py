@@ -62,7 +62,6 @@ def test_while_a_reply_is_written_it_follows(open_window: OpenWindow) -> None:
 
 
 def asked(window: Window) -> Exchange:
-    """The last question."""
     entry = window.controller.transcript.entries[-1]
     assert isinstance(entry, Exchange)
     return entry

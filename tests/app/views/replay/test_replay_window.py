@@ -23,7 +23,6 @@ Pair = tuple[Path, Path]
 
 
 def opened(window: Window) -> ReplayPlayer:
-    """The player of the replay that is open."""
     dialog = next(each for each in window.main.findChildren(ReplayDialog) if each.isVisible())
     return dialog.player
 
@@ -64,7 +63,6 @@ def test_a_reply_of_the_demo_pair(open_window: OpenWindow, demo_pair: Pair) -> N
 
 @pytest.fixture
 def player(qapp: QApplication, qtbot: QtBot) -> ReplayPlayer:
-    """A player on the screen."""
     made = ReplayPlayer(Theme(qapp, "", settings=Settings(theme="light")))
     qtbot.addWidget(made)
     made.resize(500, 300)

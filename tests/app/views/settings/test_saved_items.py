@@ -14,7 +14,6 @@ from helpers.window.settings_window import open_settings, put, saved, windows
 
 
 def pick(bar: SavedItemsBar, name: str) -> None:
-    """Choose a line, as the mouse does."""
     row = bar.picker.findText(name)
     assert row >= 0
     bar.picker.setCurrentIndex(row)
@@ -22,7 +21,6 @@ def pick(bar: SavedItemsBar, name: str) -> None:
 
 
 def call_it(bar: SavedItemsBar, button: QAbstractButton, name: str) -> None:
-    """Press Save or Rename, and write a name."""
     button.click()
     bar.name.setText(name)
     bar.use.click()

@@ -17,7 +17,6 @@ from helpers.window.settings_window import open_settings, saved, windows
 
 
 def choose(picker: QComboBox, row: int) -> None:
-    """Choose a line, as the mouse does."""
     picker.setCurrentIndex(row)
     picker.activated.emit(row)
 

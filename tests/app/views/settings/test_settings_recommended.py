@@ -21,7 +21,6 @@ QUIET = replace(THINKER, path=Path("/models/quiet.gguf"), name="quiet", thinks=F
 
 
 def page_of(window: Window) -> GenerationPage:
-    """The page on generation, opened if it is not."""
     dialog = windows(window).dialog
     return (open_settings(window) if dialog is None or not dialog.isVisible() else dialog).generation
 
@@ -41,12 +40,10 @@ def asked(window: Window, script: Script) -> tuple[object, object]:
 
 
 def pick(window: Window, name: str) -> None:
-    """Choose a preset as a person does."""
     page_of(window).presets.chosen.emit(name)
 
 
 def shown(window: Window) -> str:
-    """The preset that the settings show."""
     return page_of(window).presets.picker.currentText()
 
 

@@ -30,8 +30,6 @@ Panel = Callable[[Metrics], SpeculationPanel]
 
 @pytest.fixture
 def panel(qapp: QApplication, qtbot: QtBot) -> Panel:
-    """A panel on the screen, with its plots."""
-
     def make(metrics: Metrics) -> SpeculationPanel:
         made = SpeculationPanel(metrics, Theme(qapp, "", settings=Settings(theme="light")), PaintBudget())
         qtbot.addWidget(made)
@@ -58,7 +56,6 @@ def write(metrics: Metrics, rounds: int, *, begin: bool = True, first: int = 1) 
 
 
 def stats(**more: object) -> GenerationStats:
-    """Figures of a whole reply."""
     known = {"rounds": 10, "proposed": 40, "accepted": 20, "rejected": 20, "corrections": 8, "bonus_tokens": 2}
     return GenerationStats(**(known | more))  # type: ignore[arg-type]
 

@@ -25,12 +25,10 @@ from engine import Origin, RoundEvent, TokenEvent
 
 @pytest.fixture
 def theme(qapp: QApplication) -> Theme:
-    """The light theme."""
     return Theme(qapp, "", settings=Settings(theme="light"))
 
 
 def record(*texts: str, origins: tuple[Origin, ...] = ORIGINS) -> TokenTrace:
-    """A record of these texts; origins take turns."""
     trace = TokenTrace()
     for index, text in enumerate(texts):
         origin = origins[index % len(origins)]
@@ -60,7 +58,6 @@ class Shown:
 
     @property
     def layer(self) -> TokenLayer:
-        """What paints the tokens."""
         return self.tokens.layer
 
     @property

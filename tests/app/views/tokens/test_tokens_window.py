@@ -30,12 +30,10 @@ def ask(window: Window, text: str) -> Exchange:
 
 
 def settled(window: Window, exchange: Exchange) -> None:
-    """Wait until a reply is drawn with its tokens."""
     window.wait(lambda: window.view(exchange).tokens is not None and window.view(exchange).reply.is_settled)
 
 
 def page(window: Window, exchange: Exchange) -> MarkdownPage:
-    """The page of a reply."""
     return window.view(exchange).reply.texts[-1].page
 
 
@@ -45,7 +43,6 @@ def tail(window: Window, exchange: Exchange) -> MarkdownPage:
 
 
 def tokens(window: Window, exchange: Exchange) -> TokenReply:
-    """The tokens that are shown of a reply."""
     shown = window.view(exchange).tokens
     assert shown is not None
     return shown

@@ -45,8 +45,6 @@ def frozen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def open_about(qtbot: QtBot) -> Callable[[], AboutDialog]:
-    """Opens the window, by itself."""
-
     def open_one() -> AboutDialog:
         dialog = AboutDialog(HERE)
         # What is closed deletes itself.

@@ -259,7 +259,6 @@ class Paints(QObject):
                 widget.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
-        """Count."""
         self.count += event.type() == QEvent.Type.Paint
         return False
 

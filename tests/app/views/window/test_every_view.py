@@ -170,12 +170,10 @@ class Views:
             assert not self._left_out.found, f"not translated:\n{self._left_out}"
 
     def dialog(self, command: str) -> Any:
-        """Open the dialog of a command."""
         self.window.main.commands.run(command)
         return self.others()[-1]
 
     def others(self) -> list[QWidget]:
-        """Give the windows beside the main one."""
         shown = [each for each in QApplication.topLevelWidgets() if each.isVisible() and each.width() > 1]
         return [each for each in shown if each is not self.window.main]
 

@@ -23,7 +23,6 @@ def number(window: Window, title: str) -> int:
 
 
 def names(window: Window) -> list[str]:
-    """The files that go with the next question."""
     return [each.name for each in window.program.attachments.attachments]
 
 

@@ -23,7 +23,6 @@ LONGEST_MS = 2_000.0
 
 
 def check(probe: GapProbe) -> None:
-    """Compare with the limits, and tell the figures."""
     report = probe.report()
     print(report)
     assert report["ticks"] > 5
