@@ -19,7 +19,7 @@ from app.control.problems import describe
 from app.state.chat.activity import Activity
 from app.state.chat.attachments import plain_name
 from app.state.chat.transcript import Exchange, Problem
-from app.state.conversations.conversation import Conversation
+from app.state.conversations.conversation import Conversation, ConversationSummary
 from app.state.conversations.files import ConversationRefused, ExportFailed, Note
 from app.state.conversations.markdown import Words
 from app.state.conversations.other_programs.apart import NotOfOthers
@@ -27,7 +27,7 @@ from app.state.conversations.other_programs.find import is_source
 from app.state.conversations.stored import exchanges
 from app.store.conversations import ConversationStore
 from app.store.errors import StoreError
-from app.store.other_programs import ImportReport
+from app.store.other_programs import Came, ImportReport
 from app.system.translation import say_error
 from engine import Cancelled, CancelToken
 
@@ -53,11 +53,13 @@ class ChatFiles(QObject):
 
     Attribute: activity (the current work on a file).
     Signals: activity_changed(), imported(Conversation, list[Exchange]) (the path through it),
-    chats_imported(ImportReport) (chats of another program), exported(name) (of the file), failed(Problem).
+    chats_came(list[ConversationSummary]) (some of another program), chats_imported(ImportReport) (that were all),
+    exported(name) (of the file), failed(Problem).
     """
 
     activity_changed = Signal()
     imported = Signal(object, object)
+    chats_came = Signal(object)
     chats_imported = Signal(object)
     exported = Signal(str)
     failed = Signal(object)
@@ -76,7 +78,14 @@ class ChatFiles(QObject):
     def import_(self, path: Path) -> None:
         """Import a file, or the contents of an archive or a folder, after those that wait."""
         store = self._store()
-        self._put(_Job("importing", plain_name(path.name), lambda note, cancel: _import(store, path, note, cancel)))
+
+        def came(summaries: list[ConversationSummary]) -> None:
+            self._tell(lambda: self.chats_came.emit(summaries))
+
+        def work(note: Note, cancel: CancelToken) -> _Found:
+            return _import(store, path, note, cancel, came)
+
+        self._put(_Job("importing", plain_name(path.name), work))
 
     def export(self, path: Path, write: Callable[[ConversationStore], None]) -> None:
         """Write a file with `write`, on the thread; its errors are reported."""
@@ -172,10 +181,10 @@ def _no_collections() -> Iterator[None]:
         gc.enable()
 
 
-def _import(store: ConversationStore, path: Path, note: Note, cancel: CancelToken) -> _Found:
+def _import(store: ConversationStore, path: Path, note: Note, cancel: CancelToken, came: Came) -> _Found:
     if is_source(path) is not False:
         with contextlib.suppress(NotOfOthers):
-            return store.import_chats(path, note, cancel)
+            return store.import_chats(path, note, cancel, came)
     with _no_collections():
         conversation = store.import_file(path, note)
         return conversation, exchanges(conversation)

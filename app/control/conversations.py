@@ -7,8 +7,7 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from heapq import nlargest
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from app.state.conversations.conversation import Conversation, ConversationSumma
 from app.state.conversations.files import file_name
 from app.state.conversations.formats import FORMATS
 from app.state.conversations.list import ConversationItem, ConversationList, Heading, around_hit
+from app.state.conversations.listed import ListedConversations
 from app.state.conversations.markdown import Words
 from app.state.settings.project import ProjectChoice
 from app.store.conversations import ConversationStore
@@ -102,13 +102,13 @@ class ConversationController(QObject):
         self.projects: dict[int, Conversation] = {}
         self._next_project = 0
         self.files = ChatFiles(loop, lambda: self.store)
+        self.files.chats_came.connect(self._note_imported)
         self.lasting = False
         self._deleted: list[Deleted] = []
         self._path = path
         self._loop = loop
         self._store: ConversationStore | None = None
-        self._summaries: dict[int, ConversationSummary] = {}
-        self._said: dict[int, int] = {}
+        self._summaries = ListedConversations()
         self._gone: list[DeletedMessages] = []
         self._unsaved: dict[int, TokenTrace] = {}
         self._loaded: deque[tuple[Exchange, TokenTrace]] = deque()
@@ -140,11 +140,10 @@ class ConversationController(QObject):
     def _open(self) -> ConversationStore:
         if self._store is None:
             self._store = self._open_store()
-            for each in self._store.conversations():
-                if not each.is_project:
-                    self._summaries[each.id] = each
-                elif (project := self._load(each.id)) is not None:
-                    self.projects[each.id] = project
+            found = self._store.conversations()
+            self._summaries = ListedConversations(each for each in found if not each.is_project)
+            projects = (self._load(each.id) for each in found if each.is_project)
+            self.projects = {each.id: each for each in projects if each is not None}
             self._show_list()
         return self._store
 
@@ -244,7 +243,7 @@ class ConversationController(QObject):
         before = self.project
         for number in conversations:
             if number in self._summaries:
-                self._summaries[number].project = project
+                self._summaries.put(replace(self._summaries[number], project=project))
                 self.store.set_project(number, project)
         self._show_list()
         if self.project is not before:
@@ -320,23 +319,18 @@ class ConversationController(QObject):
 
     def summaries(self) -> list[ConversationSummary]:
         """Return all conversations, the latest first."""
-        return sorted(self._summaries.values(), key=self._when, reverse=True)
+        return self._summaries.ordered()
 
     def is_listed(self, conversation: Conversation) -> bool:
         """Return True if it is listed: a deleted one is not."""
         return conversation.id in self._summaries
-
-    def _when(self, summary: ConversationSummary) -> tuple[int, float, int]:
-        # What was said in this run is the latest, also where the clock was put back meanwhile.
-        return self._said.get(summary.id, 0), summary.updated, summary.id
 
     # The list ---------------------------------------------------------------------------------------------------------
 
     def note(self, conversation: Conversation) -> None:
         """Move a conversation to the top after a message."""
         if all(conversation.id not in each.numbers for each in self._deleted):
-            self._summaries[conversation.id] = conversation.summary()
-            self._said[conversation.id] = max(self._said.values(), default=0) + 1
+            self._summaries.put_on_top(conversation.summary())
             self._show_list()
 
     def note_writing(self, conversations: frozenset[int]) -> None:
@@ -358,7 +352,7 @@ class ConversationController(QObject):
 
     def pin(self, conversation: int, pinned: bool) -> None:
         if conversation in self._summaries:
-            self._summaries[conversation].pinned = pinned
+            self._summaries.put(replace(self._summaries[conversation], pinned=pinned))
             self.store.pin(conversation, pinned)
             self._show_list()
 
@@ -369,7 +363,7 @@ class ConversationController(QObject):
 
     def _delete(self, conversations: Sequence[int], project: Conversation | None = None) -> None:
         shown = self.open if self.open is not None and self.open.id in conversations else None
-        deleted = Deleted([self._summaries.pop(each) for each in conversations], shown, project)
+        deleted = Deleted([self._summaries.take(each) for each in conversations], shown, project)
         self._deleted.append(deleted)
         for number in deleted.numbers:
             self.store.delete(number)
@@ -388,7 +382,8 @@ class ConversationController(QObject):
         deleted = self._deleted.pop()
         for number in deleted.numbers:
             self.store.undelete(number)
-        self._summaries |= {each.id: each for each in deleted.summaries}
+        for each in deleted.summaries:
+            self._summaries.put(each)
         if deleted.project is not None:
             self.projects[deleted.project.id] = deleted.project
         self._show_list()
@@ -405,7 +400,8 @@ class ConversationController(QObject):
 
     def _show_list(self) -> None:
         if not self._query:
-            self.list.show(map(self._item, self._latest()), projects=self._headings())
+            self.list.more = self._summaries.are_more(self.list.most)
+            self.list.show(map(self._item, self._summaries.latest(self.list.most)), projects=self._headings())
         else:
             try:
                 found = self.store.search(self._query)
@@ -415,15 +411,6 @@ class ConversationController(QObject):
             known = (each for each in found if each.conversation in self._summaries)
             self.list.show_found(self._query, [self._item(self._summaries[each.conversation], each) for each in known])
         self.list_changed.emit()
-
-    def _latest(self) -> list[ConversationSummary]:
-        """Return those that are listed: of what is neither pinned nor in a project as many as were asked for."""
-        first, rest = list[ConversationSummary](), list[ConversationSummary]()
-        for each in self._summaries.values():
-            (first if each.pinned or each.project in self.projects else rest).append(each)
-        self.list.more = len(rest) > self.list.most
-        latest = nlargest(self.list.most, rest, key=self._when)
-        return sorted([*first, *latest], key=self._when, reverse=True) if first else latest
 
     def show_more(self) -> None:
         if self.list.more and not self._query:
@@ -499,19 +486,25 @@ class ConversationController(QObject):
     def take_imported(self, found: Conversation) -> None:
         """List a conversation that was imported, and open it."""
         self.store.adopt(found)
-        self._summaries[found.id] = found.summary()
+        self._summaries.put(found.summary())
         self._show_list()
         self._mark(found)
 
     def take_chats(self, report: ImportReport) -> None:
         """List the chats of another program that were imported, and bring those up to date that are in use."""
-        self._summaries |= {each.id: each for each in (*report.summaries, *report.grown)}
         self.projects |= {each.id: each for each in report.projects}
         for conversation, messages, imported in report.in_use:
             self.store.grow(conversation, messages, imported.traces)
             if conversation.id in self._summaries:
-                self._summaries[conversation.id] = conversation.summary()
+                self._summaries.put(conversation.summary())
         self._show_list()
+
+    def _note_imported(self, summaries: Iterable[ConversationSummary]) -> None:
+        # Some at a time, as they come: all of them at the end would stop the window.
+        deleted = {number for each in self._deleted for number in each.numbers}
+        for each in summaries:
+            if each.id not in deleted:
+                self._summaries.put(each)
 
     def _load(self, conversation: int) -> Conversation | None:
         try:

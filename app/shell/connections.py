@@ -187,9 +187,9 @@ def _offer_more(program: Program) -> None:
 def _tell_imported(program: Program, report: ImportReport) -> None:
     """Report the result of an import."""
     window, texts = program.window, list[str]()
-    grown = len(report.grown) + len(report.in_use)
-    if report.summaries or not (report.known or report.damaged or grown):
-        texts.append(window.tr("%n chat(s) imported.", "", len(report.summaries)))
+    grown = report.grown + len(report.in_use)
+    if report.new or not (report.known or report.damaged or grown):
+        texts.append(window.tr("%n chat(s) imported.", "", report.new))
     texts += [window.tr("Project “{title}” imported.").format(title=each.title) for each in report.projects]
     if grown:
         texts.append(window.tr("%n chat(s) brought up to date.", "", grown))

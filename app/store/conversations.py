@@ -30,7 +30,7 @@ from app.state.conversations.formats import FORMATS, ExportFormat, import_file
 from app.state.conversations.markdown import Words
 from app.store.errors import SearchDamaged, TraceDamaged
 from app.store.imports import keep_import
-from app.store.other_programs import ChatImport, ImportReport
+from app.store.other_programs import Came, ChatImport, ImportReport
 from app.store.search import SearchHit
 from app.store.store import Store
 from app.store.writer import RETRY_S, Change, OnTrouble, StoreWriter, mend_index, rebuild_search
@@ -480,14 +480,14 @@ class ConversationStore:
         imported.conversation.documents = ()
         return imported.conversation
 
-    def import_chats(self, path: Path, note: Note, cancel: CancelToken) -> ImportReport:
+    def import_chats(self, path: Path, note: Note, cancel: CancelToken, came: Came) -> ImportReport:
         """Add the chats of another program that a file, an archive or a folder has (app.store.other_programs).
 
         For a thread that may wait. Raises ConversationRefused, NotOfOthers, StoreError.
         """
         self.writer.flush(_FLUSH_S)
         with contextlib.closing(self.store.another()) as store:
-            return ChatImport(store, self.writer, self._ids, self._open.get).import_chats(path, note, cancel)
+            return ChatImport(store, self.writer, self._ids, self._open.get, came).import_chats(path, note, cancel)
 
     def grow(self, conversation: Conversation, messages: Sequence[StoredMessage], traces: Mapping[int, bytes]) -> None:
         """Add messages from another copy of a conversation, parents first; the shown branch stays."""

@@ -19,24 +19,27 @@ from app.store.writer import StoreWriter
 from engine import Cancelled, CancelToken, Translatable
 
 _MOST_NAMED = 100
+MOST_AT_ONCE = 100
+"""The most chats that the window takes at once."""
+Came = Callable[[list[ConversationSummary]], None]
 
 
 @dataclass(slots=True)
 class ImportReport:
-    """Report the result of an import. `known`: chats already here; `refused`: names of damaged ones, and why.
+    """Report the result of an import. `new`, `grown`, `known`, `damaged`: numbers of chats (`grown`: that went on).
 
-    `only`: the chat, where there was just one; `damaged`: how many there were; `grown`: chats that went on since they
-    were imported; `in_use`: those of them that the window has, with the messages that are to be added there;
-    `project`: that of the chats, which an archive of a project names first.
+    `only`: the chat, where there was just one; `refused`: names of damaged ones, and why; `in_use`: those that went on
+    and that the window has, with the messages that are to be added there; `project`: that of the chats, which an
+    archive of a project names first.
     """
 
-    summaries: list[ConversationSummary] = field(default_factory=list)
-    projects: list[Conversation] = field(default_factory=list)
-    project: int = 0
-    grown: list[ConversationSummary] = field(default_factory=list)
-    in_use: list[tuple[Conversation, list[StoredMessage], Imported]] = field(default_factory=list)
+    new: int = 0
+    grown: int = 0
     known: int = 0
     damaged: int = 0
+    projects: list[Conversation] = field(default_factory=list)
+    project: int = 0
+    in_use: list[tuple[Conversation, list[StoredMessage], Imported]] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
     only: Conversation | None = None
     cancelled: bool = False
@@ -49,15 +52,25 @@ class ImportReport:
 
 
 class ChatImport:
-    """Import the chats of one file, archive or folder. `open_ones` returns a conversation that the window has."""
+    """Import the chats of one file, archive or folder.
+
+    `open_ones` returns a conversation that the window has; `came` is called with those that are stored, some at a time.
+    """
 
     def __init__(
-        self, store: Store, writer: StoreWriter, ids: Iterator[int], open_ones: Callable[[int], Conversation | None]
+        self,
+        store: Store,
+        writer: StoreWriter,
+        ids: Iterator[int],
+        open_ones: Callable[[int], Conversation | None],
+        came: Came,
     ) -> None:
         self._store = store
         self._writer = writer
         self._ids = ids
         self._open_ones = open_ones
+        self._came = came
+        self._stored: list[ConversationSummary] = []
         self._share = 0.0
         self._sources, self._chats = _known(store)
         self._report = ImportReport()
@@ -83,13 +96,15 @@ class ChatImport:
         except Cancelled:
             report.cancelled = True
         except ConversationRefused as error:
-            if not (report.summaries or report.grown or report.in_use):
+            if not (report.new or report.grown or report.in_use):
                 raise
             report.refuse(error.name, error.reason)
-        came = report.summaries or report.project or report.grown or report.in_use
+        finally:
+            self._came(self._stored)
+        came = report.new or report.project or report.grown or report.in_use
         if not (came or report.known or report.damaged or report.cancelled):
             raise ConversationRefused(plain_name(path.name), Translatable("it has no chats that Outrider can read"))
-        if len(report.summaries) != 1 or report.grown or report.in_use:
+        if report.new != 1 or report.grown or report.in_use:
             report.only = None
         return report
 
@@ -111,9 +126,16 @@ class ChatImport:
             imported.conversation.project = report.project
             keep_import(self._writer, imported, found.name, note)
             report.only = imported.conversation
-            report.summaries.append(imported.conversation.summary())
+            report.new += 1
+            self._hand_over(imported.conversation)
             self._chats[_key(source)] = imported.conversation.id
         self._sources.setdefault(source, 0)
+
+    def _hand_over(self, conversation: Conversation) -> None:
+        self._stored.append(conversation.summary())
+        if len(self._stored) == MOST_AT_ONCE:
+            self._came(self._stored)
+            self._stored = []
 
     def _begin_project(self, imported: Imported, found: ReadChat, note: Note) -> None:
         project = imported.conversation
@@ -136,7 +158,8 @@ class ChatImport:
             self._report.in_use.append((used, new, imported))
         elif new:
             keep_more(self._writer, old, new, imported, found.name, note)
-            self._report.grown.append(old.summary())
+            self._report.grown += 1
+            self._hand_over(old)
         else:
             self._report.known += 1
         return True

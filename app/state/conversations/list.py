@@ -10,7 +10,7 @@ from typing import Literal
 Group = Literal["project", "pinned", "today", "yesterday", "week", "older"]
 _ORDER: tuple[Group, ...] = ("pinned", "today", "yesterday", "week", "older")
 _WEEK_DAYS = 7
-MOST_AT_FIRST = 500
+MOST_AT_FIRST = 200
 _BEFORE_HIT = 14
 
 

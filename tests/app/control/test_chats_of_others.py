@@ -13,7 +13,7 @@ import pytest
 from app.shell.chat_exports import ChatExports
 from app.shell.files import imports_menu
 from app.state.conversations.dropped import sort_out
-from app.store.other_programs import ImportReport
+from app.store.other_programs import MOST_AT_ONCE, ImportReport
 from helpers.campaigns import Campaign
 from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow, Window
@@ -163,18 +163,21 @@ def test_cancelling_keeps_the_chats_that_came(open_window: OpenWindow, tmp_path:
     window = open_window(Script(ECHO))
     path = tmp_path / "x.json"
     path.write_text(json.dumps([_chat(number) | {"filler": "x" * 20_000} for number in range(300)]))
-    told: list[ImportReport] = []
+    told, portions = list[ImportReport](), list[int]()
     files = window.program.conversations.files
     files.chats_imported.connect(told.append)
+    files.chats_came.connect(lambda chats: portions.append(len(chats)))
     window.controller.import_(path)
     window.wait(lambda: (files.activity.fraction or 0.0) > 0.1)
     files.cancel()
     window.wait(lambda: files.activity.work == "idle")
-    came = len(told[0].summaries)
+    came = told[0].new
     assert 0 < came < 300
     window.program.conversations.list.most = 100
     window.import_(path)
-    assert (told[1].known, len(told[1].summaries)) == (came, 300 - came)
+    assert (told[1].known, told[1].new) == (came, 300 - came)
+    assert sum(portions) == 300
+    assert max(portions) <= MOST_AT_ONCE < 300, "few are taken in one turn of the window"
     _look_at_older_ones(window, [f"Chat {number}" for number in range(299, -1, -1)])
 
 

@@ -1,13 +1,15 @@
 """The list at the left and what is read back from the store, without Qt."""
 
+import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
 from app.state.chat.transcript import Exchange
-from app.state.conversations.conversation import Conversation, StoredMessage
+from app.state.conversations.conversation import Conversation, ConversationSummary, StoredMessage
 from app.state.conversations.list import ConversationItem, ConversationList, Heading, around_hit, group_of
+from app.state.conversations.listed import ListedConversations
 from app.state.conversations.stored import exchanges, stats_from_kept, stats_to_kept
 from engine import GenerationResult, GenerationStats, MethodStats
 
@@ -160,3 +162,29 @@ def test_an_exchange_that_is_there_is_taken_over() -> None:
     assert exchanges(conversation, [live])[0] is not live
     conversation.choose(3)
     assert exchanges(conversation, [live])[0].reply_branch == (1, 2)
+
+
+def test_the_latest_chats_are_found_without_a_look_at_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance, spoken, looks = random.Random(4), dict[int, int](), list[int]()
+    known = {number: ConversationSummary(number, "", 0.0, chance.random()) for number in range(2_000)}
+    listed = ListedConversations(known.values())
+    for turn in range(300):
+        number = chance.randrange(2_100)
+        changed = ConversationSummary(number, "", 0.0, chance.random(), number % 50 == 0, project=int(number % 40 == 0))
+        if number in known and turn % 3 == 0:
+            assert listed.take(number) is known.pop(number)
+            continue
+        known[number] = changed
+        (listed.put if turn % 2 else listed.put_on_top)(changed)
+        spoken |= {} if turn % 2 else {number: turn}
+    ordered = sorted(known.values(), key=lambda each: (spoken.get(each.id, 0), each.updated, each.id), reverse=True)
+    assert listed.ordered() == ordered
+    apart, others = ([each for each in ordered if bool(each.pinned or each.project) is it] for it in (True, False))
+    own = ListedConversations.__getitem__
+    monkeypatch.setattr(
+        ListedConversations, "__getitem__", lambda self, number: looks.append(number) or own(self, number)
+    )
+    assert listed.latest(20) == [each for each in ordered if each in apart or each in others[:20]]
+    assert len(looks) == len(apart) + 20
+    assert listed.are_more(len(others) - 1)
+    assert not listed.are_more(len(others))
