@@ -43,6 +43,7 @@ from engine import (
     PromptProgress,
     RoundEvent,
     SamplingConfig,
+    TextEvent,
     TokenEvent,
     host,
 )
@@ -83,7 +84,8 @@ class EngineBridge(Responders):
     Attributes: loaded (the models actually loaded, also after a failed load); facts (of the loaded models, the target
     first); embedding (makes vectors of texts); progress (of the load that is running, or None); measuring (a
     calibration of the pair runs); proving (a comparison of ways runs); thinking_modes (the target's choices of
-    thinking); made (the settings of the last reply, for its proof); pictured (replaces the file references of
+    thinking); made (the settings of the last reply, for its proof); began (is called in the Qt thread when a reply's
+    first token is there); pictured (replaces the file references of
     messages by pictures, on any thread); token_names (texts of those of the target's tokens that a reply used).
     Methods are called on the Qt thread. A background scan or calibration is interrupted by a load or a reply, and
     then restarted.
@@ -104,6 +106,7 @@ class EngineBridge(Responders):
         self._loop = loop
         self._make_decoder = make_decoder or _make_decoder
         self._events: deque[TimedEvent] = deque()
+        self.began: Callable[[], object] = lambda: None
         self._now: SpeculativeDecoder | None = None
         self._caches: Path | None = None
         self.made: dict[str, Any] | None = None
@@ -490,7 +493,7 @@ class EngineBridge(Responders):
     def _reply(
         self, messages: Sequence[Message], options: dict[str, Any], choice: GenerationChoice, cancel: CancelToken
     ) -> GenerationResult:
-        note = self._events.append
+        note, waited_for = self._events.append, True
         result: GenerationResult | None = None
         pictured, sources = self.pictured(choice.messages(messages)), set[str]()
         self.made = None
@@ -502,6 +505,10 @@ class EngineBridge(Responders):
                 elif isinstance(event, Finished) and self._remote is None:
                     self.made = self._describe(pictured, event.result, sources, options)
                 note((perf_counter(), event))
+                if waited_for and isinstance(event, TokenEvent | TextEvent):
+                    waited_for = False
+                    with contextlib.suppress(RuntimeError):  # The loop may be closed when the program ends.
+                        self._loop.call_soon_threadsafe(self.began)
                 if isinstance(event, Finished):
                     result = event.result
                     if result.finish_reason != "error":

@@ -161,6 +161,7 @@ class ReplyQueue(QObject):
         self._timer = QTimer(self)
         self._timer.setInterval(DRAIN_MS)
         self._timer.timeout.connect(self._tick)
+        bridge.began = self._drain
         models.working.connect(self._wake)
         models.selection_changed.connect(self.note_choice)
         models.loaded_changed.connect(self._note_load)
@@ -213,7 +214,8 @@ class ReplyQueue(QObject):
     async def _answer(self, pending: PendingReply) -> None:
         problem: Problem | None = None
         try:
-            await asyncio.sleep(SHOW_FIRST_S)
+            # Of what goes on from a given beginning hardly anything is drawn anew.
+            await asyncio.sleep(0.0 if pending.prefix or pending.forced else SHOW_FIRST_S)
             await self._wait_for_engine(pending)
             self._ticks = 0
             # The figures of the last reply stand until there are new ones: nothing blinks, and a short reply is not

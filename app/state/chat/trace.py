@@ -174,7 +174,7 @@ class TokenTrace:
 
     def first_rounds(self, count: int) -> list[RoundRecord]:
         """Return the first rounds, at most 20,000 of them."""
-        found = (self.round(number) for number in range(1, min(count, _MOST_ROUNDS) + 1))
+        found = map(self.round, range(1, min(count, _MOST_ROUNDS, self._judged.last) + 1))
         return [each for each in found if each is not None]
 
     def figures(self) -> GenerationStats:

@@ -649,7 +649,8 @@ class LlamaCppBackend(Backend):
         self._keep_tokens(())
 
     def _clear(self) -> None:
-        llama_cpp.llama_memory_clear(self._memory, True)
+        # Not its data, nearly a gigabyte in a long context; a state that is not rewound is no list of cells.
+        llama_cpp.llama_memory_clear(self._memory, self.rewind.kind != "any")
         if self._tree is not None:
             self._tree.clear()
         if self._state is not None:

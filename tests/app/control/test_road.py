@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from app.control.replies import DRAIN_MS
 from app.settings.settings import Settings
 from app.state.chat.intents import GoOn
 from app.state.chat.transcript import Exchange
@@ -20,12 +21,17 @@ from helpers.window.app_window import OpenWindow, Window
 Pair = tuple[Path, Path]
 
 
-def go_on(window: Window, exchange: Exchange, index: int, given: str | int) -> Exchange:
-    """Take the other road, and wait until its end."""
+def go_on(window: Window, exchange: Exchange, index: int, given: str | int, *, clock_ms: int = DRAIN_MS) -> Exchange:
+    """Take the other road, and wait until its end. The first token waits for no clock, be it ever so slow."""
+    clock = window.controller.replies._timer
+    clock.setInterval(clock_ms)
     window.controller.carry_out(GoOn(exchange, index, given))
     new = window.controller.transcript.entries[-1]
     assert isinstance(new, Exchange)
     assert new is not exchange
+    begun = new.reply
+    window.wait(lambda: new.reply != begun or new.ended)
+    clock.setInterval(DRAIN_MS)
     window.wait(lambda: new.ended and not window.controller.busy, 60_000)
     return new
 
@@ -64,7 +70,7 @@ def test_a_reply_goes_on_from_a_token(open_window: OpenWindow, demo_pair: Pair, 
     named = [window.models.goes_by(demo_pair[0], name) for name in names]
     assert named == [True, True, False], "also a reply that was written before the file was read has its tokens"
 
-    words = go_on(window, new, 3, "dragons are shy")
+    words = go_on(window, new, 3, "dragons are shy", clock_ms=1_000_000)
     assert words.trace is not None
     assert words.reply.startswith("".join(map(trace.text_of, range(3))))
     assert "dragons are shy" in words.reply[: len(trace[3].text) + 60]

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import llama_cpp
 import numpy as np
 import pytest
 
@@ -45,7 +46,10 @@ def backend(request: pytest.FixtureRequest, with_window: Path) -> Iterator[Backe
     loaded.close()
 
 
-def test_what_was_displaced_comes_back_bit_by_bit(backend: Backend) -> None:
+def test_what_was_displaced_comes_back_bit_by_bit(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    cleared: list[bool] = []
+    own = llama_cpp.llama_memory_clear
+    monkeypatch.setattr(llama_cpp, "llama_memory_clear", lambda *given: cleared.append(given[1]) or own(*given))
     backend.keeper = keeper = SavedCaches()
     backend.forward(FIRST[:-5], 0)
     expected = backend.forward(FIRST[-5:], 5).copy()
@@ -56,6 +60,8 @@ def test_what_was_displaced_comes_back_bit_by_bit(backend: Backend) -> None:
     assert np.array_equal(backend.forward(FIRST[-5:], 5), expected)
     assert [saved.tokens for saved in keeper.kept] == [tuple(SECOND)]
     assert keep_prefix(backend, [*SECOND, 9]) == len(SECOND)
+    assert cleared
+    assert not any(cleared), "a long context's cells, nearly a gigabyte, are not written"
 
 
 def test_a_text_that_was_brought_back_goes_back_as_any_other(backend: Backend) -> None:

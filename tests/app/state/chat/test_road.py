@@ -35,7 +35,7 @@ def replied(trace: TokenTrace | None, before: str = "") -> Exchange:
 
 
 @pytest.mark.parametrize("place", range(len(WORDS)))
-def test_everything_before_a_token_is_kept(place: int) -> None:
+def test_everything_before_a_token_is_kept(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
     trace = recorded(WORDS)
     road = take_road(replied(trace), place, place + 50, "same")
     assert road is not None
@@ -48,7 +48,11 @@ def test_everything_before_a_token_is_kept(place: int) -> None:
         for index in range(place)
     ]
     assert TokenTrace.from_bytes(cut.to_bytes()).tokens == cut.tokens
+    looked_for = list[int]()
+    own = TokenTrace.round
+    monkeypatch.setattr(TokenTrace, "round", lambda trace, number: looked_for.append(number) or own(trace, number))
     stats = cut.figures()
+    assert len(looked_for) <= place, "no round that is not there"
     assert stats.emitted == place
     assert stats.accepted <= stats.proposed
     cut.add(TokenEvent(7, " on", "plain", 1, 0, -0.1))
