@@ -181,9 +181,12 @@ def test_the_latest_chats_are_found_without_a_look_at_the_others(monkeypatch: py
     assert listed.ordered() == ordered
     apart, others = ([each for each in ordered if bool(each.pinned or each.project) is it] for it in (True, False))
     own = ListedConversations.__getitem__
-    monkeypatch.setattr(
-        ListedConversations, "__getitem__", lambda self, number: looks.append(number) or own(self, number)
-    )
+
+    def find(self: ListedConversations, number: int) -> ConversationSummary:
+        looks.append(number)
+        return own(self, number)
+
+    monkeypatch.setattr(ListedConversations, "__getitem__", find)
     assert listed.latest(20) == [each for each in ordered if each in apart or each in others[:20]]
     assert len(looks) == len(apart) + 20
     assert listed.are_more(len(others) - 1)

@@ -49,7 +49,12 @@ def backend(request: pytest.FixtureRequest, with_window: Path) -> Iterator[Backe
 def test_what_was_displaced_comes_back_bit_by_bit(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     cleared: list[bool] = []
     own = llama_cpp.llama_memory_clear
-    monkeypatch.setattr(llama_cpp, "llama_memory_clear", lambda *given: cleared.append(given[1]) or own(*given))
+
+    def clear(memory: Any, data: bool) -> None:
+        cleared.append(data)
+        own(memory, data)
+
+    monkeypatch.setattr(llama_cpp, "llama_memory_clear", clear)
     backend.keeper = keeper = SavedCaches()
     backend.forward(FIRST[:-5], 0)
     expected = backend.forward(FIRST[-5:], 5).copy()

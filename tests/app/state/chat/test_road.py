@@ -6,6 +6,7 @@ import pytest
 
 from app.state.chat.displayed_reply import shown_until
 from app.state.chat.road import take_road
+from app.state.chat.rounds import RoundRecord
 from app.state.chat.trace import TokenTrace
 from app.state.chat.transcript import Exchange
 from app.state.chat.unsure import doubt_of, least_sure
@@ -50,7 +51,12 @@ def test_everything_before_a_token_is_kept(place: int, monkeypatch: pytest.Monke
     assert TokenTrace.from_bytes(cut.to_bytes()).tokens == cut.tokens
     looked_for = list[int]()
     own = TokenTrace.round
-    monkeypatch.setattr(TokenTrace, "round", lambda trace, number: looked_for.append(number) or own(trace, number))
+
+    def find(trace: TokenTrace, number: int) -> RoundRecord | None:
+        looked_for.append(number)
+        return own(trace, number)
+
+    monkeypatch.setattr(TokenTrace, "round", find)
     stats = cut.figures()
     assert len(looked_for) <= place, "no round that is not there"
     assert stats.emitted == place

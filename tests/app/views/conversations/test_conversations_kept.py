@@ -148,7 +148,12 @@ def test_a_thousand_conversations(open_window: OpenWindow, tmp_path: Path) -> No
     assert took < 0.2
     window.ready()
     bar = window.main.left.list.verticalScrollBar()
-    window.wait(lambda: bar.setValue(bar.maximum()) or len(titles(window)) == 1_001)
+
+    def all_there() -> bool:
+        bar.setValue(bar.maximum())
+        return len(titles(window)) == 1_001
+
+    window.wait(all_there)
 
 
 @pytest.mark.alone
