@@ -56,9 +56,14 @@ _PAGES, _PAGE_LETTERS, _QUESTIONS = 300, 2_400, 20
 _WAYS: tuple[Lookahead, ...] = (0, "auto")
 
 
-def text_of_pages(letters: int) -> str:
-    """Return the beginning of the pages of this project, as letters that every font has."""
-    found = "\n\n".join((ROOT / name).read_text(encoding="utf-8") for name in ("ARCHITECTURE.md", "CONTRIBUTING.md"))
+def text_of_pages(letters: int, turn: int = 0) -> str:
+    """Return the pages of this project from that of a turn on, as letters that every font has.
+
+    Each turn has its own page: what one text gains says little, and pages change.
+    """
+    pages = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    first = turn % len(pages)
+    found = "\n\n".join(page.read_text(encoding="utf-8") for page in pages[first:] + pages[:first])
     return "".join(islice(cycle(found), letters)).encode("latin-1", "replace").decode("latin-1")
 
 
@@ -99,14 +104,14 @@ async def measure(program: Program, folder: Path, args: argparse.Namespace) -> d
     """Return, by task, tokens/s and seconds to the first token of plain and auto, and the texts."""
     await until(lambda: program.models.settled and program.models.is_loaded)
     await until(lambda: program.controller.activity.work == "idle")
-    text, number = text_of_pages(int(args.length * _LETTERS_A_TOKEN)), 0
+    number = 0
     found: dict[str, Any] = {}
     for task in args.tasks:
         row: dict[str, Any] = {"speed": ([], []), "first": ([], []), "same": True, "accepted": ([], [])}
         for turn in range(-1, args.turns):  # The first one warms up.
             number += 1
             path = folder / f"{number:03} pages.pdf"
-            write_pdf(path, text)
+            write_pdf(path, text_of_pages(int(args.length * _LETTERS_A_TOKEN), max(turn, 0)))
             texts = set()
             for order, place in enumerate(balanced_order(len(_WAYS), max(turn, 0))):
                 exchange, first = await ask(program, path, TASKS[task][0], _WAYS[place])

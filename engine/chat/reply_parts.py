@@ -306,6 +306,7 @@ class BareCalls:
             found = next((found for opener in _OPENERS if (found := opener.match(left))), None)
             left = left if found is None else left[found.end() :]
         left = left.removeprefix("[").lstrip()
+        left = left[left.startswith("{{") :]
         if not left.startswith("{"):
             return not left and len(self._held) <= _MOST_LETTERS
         quote, key = left[1:].lstrip()[:1], left[1:].lstrip()[1:]
@@ -315,16 +316,21 @@ class BareCalls:
 
 
 def read_calls(text: str, names: Collection[str]) -> tuple[ToolCall, ...]:
-    """Return the calls of a text that consists of nothing else; () for any other text."""
+    """Return the calls of a text that consists of nothing else; () for any other text.
+
+    Braces may be doubled, as the template of Qwen2.5-Coder shows them to its model.
+    """
     values: list[Any] = []
     left = _unwrapped(text.strip())
     while left:
+        doubled = left.startswith("{{")
+        left = left[doubled:]
         try:
             value, end = _decode(left)
         except (ValueError, RecursionError):
             return ()
         values += value if isinstance(value, list) else [value]
-        left = left[end:].lstrip(" \t\r\n,;")
+        left = left[end:].lstrip(" \t\r\n,;" + "}" * doubled)
     with suppress(ValueError):
         return tuple(_call(value, names) for value in values)
     return ()

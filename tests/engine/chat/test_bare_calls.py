@@ -21,6 +21,9 @@ OTHER = '{"name": "tell", "arguments": {}}'
         (f"[{CALL}, {OTHER}]", ["look", "tell"]),
         (f"{CALL}\n{OTHER}", ["look", "tell"]),
         (f"```json\n{CALL}\n```\n```json\n{OTHER}\n```", ["look", "tell"]),
+        (f"{{{CALL}}}", ["look"]),
+        (f"```json\n{{{CALL}}}}}\n{{{OTHER}}}\n```", ["look", "tell"]),
+        (f"{CALL}}}", []),
         ('{"function": {"name": "look", "parameters": {}}}', ["look"]),
         ('{"function": "look", "arguments": "{\\"at\\": 1}"}', ["look"]),
         ('{"name": "jump", "arguments": {}}', []),
@@ -47,7 +50,7 @@ def test_what_is_a_call(text: str, names: list[str]) -> None:
     assert len(reply.notes) == bool(names)
 
 
-@pytest.mark.parametrize("text", ["Hello", "{1", '{"city"', "```python\np", "<b>b", "[1", "`a b", " - ", "```json\n3"])
+@pytest.mark.parametrize("text", ["Hello", "{1", "{{1", "{{{", '{"city"', "```python\np", "<b>b", "[1", "`a b", " - ", "```json\n3"])
 def test_what_cannot_become_one_is_not_held_back(text: str) -> None:
     bare = BareCalls(NAMES)
     assert "".join(map(bare.take, text)) == text
