@@ -13,6 +13,7 @@ from typing import Literal
 OPENING = "<think>"
 CLOSING = "</think>"
 
+_QUOTES = tuple("\"'(\u201c\u2018\u00ab\u300c")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 Happening = Literal["said", "thought", "begins", "ends", "was thought"]
@@ -102,12 +103,20 @@ class Thoughts:
                 self._held = rest
                 return rest
             at = line.find(CLOSING)
-            if at >= 0 and self._may_have_begun_within and not (self._line + line[:at]).count("`") % 2:
+            before, behind = self._line + line[: max(at, 0)], line[at + len(CLOSING) :]
+            open_within = at >= 0 and self._may_have_begun_within and not before.count("`") % 2
+            if open_within and not (behind.strip() or newline) and before[-1:].isspace():
+                self._give("said", line[:at])
+                self._line, self._held = before, line[at:]
+                return self._held
+            if open_within and _is_mentioned(before, behind):
+                self._may_have_begun_within = False
+            elif open_within:
                 self._give("said", line[:at])
                 self._give("was thought")
                 self._may_have_begun_within = False
                 self._line, self._fresh = "", True
-                return line[at + len(CLOSING) :] + newline + after
+                return behind + newline + after
             keep = _beginning_of(CLOSING, line) if not newline and self._may_have_begun_within else 0
             if keep:
                 self._held = line[len(line) - keep :]
@@ -132,7 +141,8 @@ class Thoughts:
         whole = self._line + line
         if not newline:
             # A long line is neither a fence nor a tag: what counts is how many backticks it has.
-            self._line = whole if len(whole) < 400 else "x" + "`" * (whole.count("`") % 2)
+            end = " " if whole[-1:].isspace() else ""
+            self._line = whole if len(whole) < 400 else "x" + "`" * (whole.count("`") % 2) + end
             return
         self._line = ""
         if self._fence:
@@ -147,6 +157,12 @@ def _may_open(line: str) -> bool:
     """Return True if a line that is not complete may become one that opens a thought."""
     stripped = line.lstrip()
     return bool(stripped) and OPENING.startswith(stripped)
+
+
+def _is_mentioned(before: str, behind: str) -> bool:
+    """Return True if a line is about the closing tag that stands in it, and ends no thought with it."""
+    spaced = before[-1:].isspace() and behind.strip()
+    return bool(spaced) or OPENING in before or before[-1:] in _QUOTES
 
 
 def _beginning_of(tag: str, text: str) -> int:

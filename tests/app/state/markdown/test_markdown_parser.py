@@ -268,6 +268,12 @@ THOUGHTS = {
     "say `</think>` to end": [("said", "say `</think>` to end")],
     "```\n<think>\n</think>\n```\nx": [("said", "```\n<think>\n</think>\n```\nx")],
     "<thinker": [("said", "<thinker")],
+    "Close it with </think> and go on": [("said", "Close it with </think> and go on")],
+    "a </think>": [("said", "a </think>")],
+    "hm </think> \nYes": [("said", "hm"), ("was thought", ""), ("said", "Yes")],
+    "hm.</think>Yes": [("said", "hm."), ("was thought", ""), ("said", "Yes")],
+    "<x><think> and </think>, both": [("said", "<x><think> and </think>, both")],
+    '{"a": "</think>"}': [("said", '{"a": "</think>"}')],
     "<think>\nx\n</thin": [("begins", ""), ("thought", "x\n</thin"), ("ends", "")],
 }
 
