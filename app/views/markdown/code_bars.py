@@ -27,6 +27,7 @@ from engine.host import write_whole
 
 _COPIED_MS = 1_500
 _TOLD_MS = 6_000
+_LONGEST_INFO = 60
 
 
 class BlockBar(QWidget):
@@ -47,8 +48,9 @@ class BlockBar(QWidget):
         self.over: QWidget | None = None
         self._theme = theme
         self._text = text
-        self._named = ""
+        self._named = self._told = ""
         self.label = QLabel(self)
+        self.label.setTextFormat(Qt.TextFormat.PlainText)
         self.label.setObjectName("codeLanguage")
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(int(CODE_MARGIN), 0, 2, 0)
@@ -102,7 +104,7 @@ class BlockBar(QWidget):
     def tell(self, words: str) -> None:
         """Show words for a while in place of the label."""
         self.label.setText(words)
-        QTimer.singleShot(_TOLD_MS, self.label, lambda: self.label.setText(self._named))
+        QTimer.singleShot(_TOLD_MS, self.label, lambda: self.label.setText(self._told))
 
 
 class CodeBar(BlockBar):
@@ -111,7 +113,10 @@ class CodeBar(BlockBar):
     def __init__(self, box: CodeBox, theme: Theme, text: QTextEdit) -> None:
         super().__init__(box, theme, text)
         self._named = language_name(box.language)
-        self.label.setText(self._named)
+        # Often it is followed by the name of a file.
+        told = " ".join(box.language.split())
+        self._told = told if len(told) <= _LONGEST_INFO else f"{told[: _LONGEST_INFO - 1]}…"
+        self.label.setText(self._told)
         self._kind = kind_of(self._named, box.code)
         self._measured = (-1, -1)
         self._numbers: LineNumbers | None = None
