@@ -15,6 +15,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import struct
 import time
 from collections import defaultdict
@@ -103,7 +104,7 @@ class DiskCaches:
                     backend.truncate(place - len(part.tokens))
                 backend.append_part(copy)
             except (BackendFailure, RewindNotSupported) as error:
-                self._drop(part.path, str(error))
+                self._drop([part.path], str(error))
                 break
             begun = True
         _touch([part.path for part in parts])
@@ -140,10 +141,12 @@ class DiskCaches:
         by_parent: defaultdict[str, list[Path]] = defaultdict(list)
         for path in _files(self.folder):
             by_parent[path.name.partition("-")[0]].append(path)
-        parts, parent, place = list[KeptPart](), self._model, 0
+        parts, parent, place, damaged = list[KeptPart](), self._model, 0, list[Path]()
         while place < len(tokens):
             wanted = tokens[place : place + _MOST_TOKENS]
-            found = [part for path in by_parent[parent.hex()] if (part := self._part(path, parent, wanted)) is not None]
+            there = [_part(path, parent, wanted) for path in by_parent[parent.hex()]]
+            found = [part for part in there if part.path.name == part.file_name]
+            damaged += [part.path for part in there if part not in found]
             best = max(found, key=lambda part: part.alike, default=None)
             if best is None or not best.alike:
                 break
@@ -151,16 +154,9 @@ class DiskCaches:
             parent, place = best.name, place + best.alike
             if best.alike < len(best.tokens):
                 break
+        if damaged:
+            self._drop(damaged, _DAMAGED)
         return parts
-
-    def _part(self, path: Path, parent: bytes, wanted: Sequence[int]) -> KeptPart | None:
-        """Return a part by its file's tokens; None, and it is deleted, if they do not match its name."""
-        held = _tokens_of(path)
-        part = KeptPart(path, parent, held, common_prefix(held, wanted))
-        if path.name == part.file_name:
-            return part
-        self._drop(path, _DAMAGED)
-        return None
 
     def _read(self, part: KeptPart) -> CacheCopy | None:
         """Read a part; None, and it is deleted, if it was changed."""
@@ -173,7 +169,7 @@ class DiskCaches:
         _, checksum, _ = _HEAD.unpack_from(content) if len(content) > begin else (b"", b"", 0)
         data = memoryview(content)[begin:]
         if secret is None or not hmac.compare_digest(checksum, _checksum(secret, part.parent, part.tokens, data)):
-            self._drop(part.path, _DAMAGED)
+            self._drop([part.path], _DAMAGED)
             return None
         return CacheCopy(part.tokens, np.frombuffer(data, np.uint8))
 
@@ -219,10 +215,11 @@ class DiskCaches:
             return False
         return True
 
-    def _drop(self, path: Path, why: str) -> None:
+    def _drop(self, paths: Sequence[Path], why: str) -> None:
         _log.warning("A kept cache was not used, and its conversation is read anew: %s", why)
-        with suppress(OSError):
-            path.unlink()
+        for path in paths:
+            with suppress(OSError):
+                path.unlink()
 
 
 def check_owner(owner: str) -> str:
@@ -254,14 +251,20 @@ def _remove(place: Path) -> None:
 
 
 def _files(folder: Path, pattern: str = f"*-*{_SUFFIX}") -> Iterator[Path]:
-    """Yield the parts in a folder, of all owners, whose folders may go meanwhile."""
+    """Yield the parts in a folder, of all owners (whose folders may go): no pipe, for which one would wait."""
     places = list[Path]()
     with suppress(OSError):
         places = list(folder.iterdir())
     for place in places:
         with suppress(OSError):
             if place.is_dir() and not place.is_symlink():
-                yield from place.glob(pattern)
+                yield from (path for path in place.glob(pattern) if stat.S_ISREG(path.lstat().st_mode))
+
+
+def _part(path: Path, parent: bytes, wanted: Sequence[int]) -> KeptPart:
+    """Return a part by its file's tokens. A damaged one has another name than they tell."""
+    held = _tokens_of(path)
+    return KeptPart(path, parent, held, common_prefix(held, wanted))
 
 
 def _tokens_of(path: Path) -> tuple[int, ...]:

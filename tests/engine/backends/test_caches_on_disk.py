@@ -278,6 +278,22 @@ def test_a_killed_writing_leaves_nothing_that_is_read(model: Backend, tmp_path: 
     assert not left.exists()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes in folders")
+def test_several_damaged_parts_are_one_line_and_a_pipe_is_not_waited_for(
+    model: Backend, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept(tmp_path, model)
+    first = next(
+        path for path in parts(tmp_path) if path.name.startswith(DiskCaches(tmp_path, "this model")._model.hex())
+    )
+    for number in range(3):
+        first.with_name(first.name.replace("-", f"-{number}")).write_bytes(b"damaged")
+    os.mkfifo(first.with_name(first.name.replace("-", "-f")))
+    assert keep_prefix(model, FIRST) == len(FIRST)
+    assert len(caplog.records) == 1
+    assert len(list(tmp_path.glob("*/*.kv"))) == 4, "three parts and the pipe"
+
+
 def test_keeping_is_cancelled_between_two_parts_and_goes_on(model: Backend, tmp_path: Path) -> None:
     model.forward(FIRST, 0)
     disk, cancel, copies = DiskCaches(tmp_path, "this model"), CancelToken(), model.copy_part

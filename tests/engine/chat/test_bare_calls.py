@@ -50,7 +50,9 @@ def test_what_is_a_call(text: str, names: list[str]) -> None:
     assert len(reply.notes) == bool(names)
 
 
-@pytest.mark.parametrize("text", ["Hello", "{1", "{{1", "{{{", '{"city"', "```python\np", "<b>b", "[1", "`a b", " - ", "```json\n3"])
+@pytest.mark.parametrize(
+    "text", ["Hello", "{1", "{{1", "{{{", '{"city"', "```python\np", "<b>b", "[1", "`a b", " - ", "```json\n3"]
+)
 def test_what_cannot_become_one_is_not_held_back(text: str) -> None:
     bare = BareCalls(NAMES)
     assert "".join(map(bare.take, text)) == text

@@ -129,9 +129,7 @@ def test_code_is_colored(make_reply: MakeReply) -> None:
 def test_copying_and_saving_code(make_reply: MakeReply, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reply = make_reply()
     long = "".join(f"{' ' * (number % 7)}line {number}\t\n" for number in range(1_500))
-    view = reply.finish(
-        f"Look:\n\n```py\nx = 1\n\n\ty\n```\n\ntext\n\n~~~ x.log <b>all</b> {'it ' * 20}\n{long}~~~\n"
-    )
+    view = reply.finish(f"Look:\n\n```py\nx = 1\n\n\ty\n```\n\ntext\n\n~~~ x.log <b>all</b> {'it ' * 20}\n{long}~~~\n")
     first, second = view.code_bars
     assert second.label.text().startswith("x.log <b>all</b> it")
     assert len(second.label.text()) == 60
