@@ -137,6 +137,18 @@ def test_the_others_keep_branches_dates_titles_and_names(tmp_path: Path) -> None
 
 
 def test_lists_of_lines_and_versions_are_chats_too(tmp_path: Path) -> None:
+    def said(number: int, *parts: tuple[str, str]) -> dict[str, Any]:
+        fragments = [{"type": kind, "content": text} for kind, text in parts]
+        message = {"model": "deepseek-chat", "inserted_at": "2026-08-01T10:00:00.5+08:00", "fragments": fragments}
+        return {"id": f"{number}", "parent": str(number - 1) if number > 1 else "root", "message": message}
+
+    deepseek = {"id": "d", "title": "Sea", "inserted_at": "2026-08-01T10:00:00+08:00", "mapping": {
+        "root": {"id": "root", "parent": None, "message": None}, "1": said(1, ("REQUEST", "How deep?")),
+        "2": said(2, ("THINK", "hm"), ("SEARCH", "sea"), ("RESPONSE", "Very."))}}  # fmt: skip
+    made = _of(tmp_path / "s.json", [deepseek])
+    assert (made.title, _texts(made)) == ("Sea", ["How deep?", "<think>\nhm\n</think>\n\nVery."])
+    assert (made.path[1].target, made.created) == ("deepseek-chat", 1_785_549_600.0)
+
     sharegpt = {"id": "g", "conversations": [{"from": "system", "value": "Rules"}, {"from": "human", "value": "x"},
                 {"from": "gpt", "value": "y"}]}  # fmt: skip
     made = _of(tmp_path / "c.json", [sharegpt])

@@ -24,6 +24,8 @@ _MILLISECONDS = 10**11
 _LONGEST_NAME = 200
 _LONGEST_FORM = 100_000
 _MOST_MARKS = 500
+_FRAGMENTS = ("REQUEST", "THINK", "RESPONSE")
+"""What DeepSeek shows of a message."""
 _MARKED = re.compile(r"[ \t]?\ue200([^\ue200\ue201]*+)\ue201")
 _LOOSE_MARKS = re.compile("[\ue200-\ue20f]")
 _FENCES = re.compile(r"`{3,}")
@@ -272,9 +274,24 @@ def _head(data: dict[str, Any], **names: tuple[str, ...]) -> ParsedChat:
     return ParsedChat(
         _id(_one_of(data, *names.get("id", ("id", "uuid")))) or "",
         title,
-        _time(_one_of(data, "create_time", "created_at", "createdAt", "created", "create_date")),
+        _time(_one_of(data, "create_time", "created_at", "createdAt", "created", "create_date", "inserted_at")),
         _time(_one_of(data, "update_time", "updated_at", "updatedAt", "updated", "lastModified", "lastMessagedAt")),
     )
+
+
+def _deepseek(data: dict[str, Any]) -> ParsedChat:
+    """Return a chat of DeepSeek: ChatGPT's tree, whose messages are fragments."""
+    chat = _head(data)
+    for key, each in _map(data.get("mapping")).items():
+        node, message = _map(each), _map(_map(each).get("message"))
+        parts = [(_text(part.get("type")), part.get("content")) for part in _maps(message.get("fragments"))]
+        role: Role = "user" if any(kind == "REQUEST" for kind, _ in parts) else "assistant"
+        said = (_thought(text) if kind == "THINK" else _text(text) for kind, text in parts if kind in _FRAGMENTS)
+        files = (_note("file", file.get("file_name")) for file in _maps(message.get("files")))
+        model = _text(message.get("model")) if role == "assistant" else ""
+        text, when = _joined((*said, *files)), _time(message.get("inserted_at"))
+        chat.nodes.append(Node(key, _id(node.get("parent")), role if parts else None, text, when, model))
+    return chat
 
 
 def _claude(data: dict[str, Any]) -> ParsedChat:
@@ -470,6 +487,7 @@ class Layout:
 
 
 LAYOUTS = (
+    Layout("deepseek", lambda data: isinstance(data.get("mapping"), dict) and "inserted_at" in data, _deepseek),
     Layout("chatgpt", lambda data: isinstance(data.get("mapping"), dict), _chatgpt),
     Layout("claude", lambda data: isinstance(data.get("chat_messages"), list), _claude),
     Layout(
