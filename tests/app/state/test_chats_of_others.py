@@ -137,6 +137,27 @@ def test_the_others_keep_branches_dates_titles_and_names(tmp_path: Path) -> None
 
 
 def test_lists_of_lines_and_versions_are_chats_too(tmp_path: Path) -> None:
+    sessions = [
+        line
+        for chat in "ab"
+        for line in (
+            {"type": "session", "id": chat, "name": f"Chat {chat}", "lastModified": 1.756e12, "currNode": "2"},
+            {"type": "message", "message": {"id": "0", "type": "root", "role": "system", "parent": None}},
+            {"type": "message", "message": {"id": "1", "role": "user", "content": chat, "parent": "0"}},
+            {"type": "message", "message": {"id": "2", "role": "assistant", "content": "Yes", "parent": "1",
+                                            "toolCalls": [{"name": "look"}]}},
+            {"type": "something later"},
+        )
+    ]  # fmt: skip
+    path = tmp_path / "l.jsonl"
+    path.write_text("\n".join(map(json.dumps, sessions)))
+    assert kind_of(path)[0] == "conversation"
+    found = [
+        conversation_of(each.chat, "", itertools.count(1).__next__).conversation for each in _found(path) if each.chat
+    ]
+    assert [(each.title, _texts(each)[0]) for each in found] == [("Chat a", "a"), ("Chat b", "b")]
+    assert _texts(found[0])[1].startswith("Yes\n\n[tool call]")
+
     def said(number: int, *parts: tuple[str, str]) -> dict[str, Any]:
         fragments = [{"type": kind, "content": text} for kind, text in parts]
         message = {"model": "deepseek-chat", "inserted_at": "2026-08-01T10:00:00.5+08:00", "fragments": fragments}

@@ -20,7 +20,7 @@ from app.state.chat.attachments import plain_name
 from app.state.conversations.files import FORMAT, LARGEST_FILE, ConversationRefused, Note
 from app.state.conversations.json_stream import CHUNK, Senseless
 from app.state.conversations.other_programs.json_values import LARGEST, DamagedDocument, Documents
-from app.state.conversations.other_programs.layouts import Layout, ParsedChat, is_line, is_thread, layout_of
+from app.state.conversations.other_programs.layouts import Layout, ParsedChat, is_line, is_session, is_thread, layout_of
 from engine import Cancelled, Translatable
 
 _SUFFIXES = (".json", ".jsonl")
@@ -81,7 +81,7 @@ def is_source(path: Path, most: int | None = CHUNK) -> bool | None:
     # A list whose first item is damaged may have others; messages alone are no list of chats.
     several = listed or path.suffix.lower() == ".jsonl"
     layout = layout or layout_of(second)
-    return is_line(first) or (layout is not None and (several or layout.name != "messages"))
+    return is_line(first) or is_session(first) or (layout is not None and (several or layout.name != "messages"))
 
 
 def has_chats(folder: Path) -> bool:
@@ -255,10 +255,28 @@ def _in_file(
         yield from damaged
 
 
+def _sessions(values: Iterable[object]) -> Iterator[object]:
+    """Yield values; the lines of each chat of llama.cpp's window, a head and messages, together as one."""
+    messages: list[object] | None = None
+    chat: dict[str, object] = {}
+    for value in values:
+        if is_session(value):
+            if messages is not None:
+                yield chat
+            messages = []
+            chat = {"conv": value, "messages": messages}
+        elif messages is None:
+            yield value
+        elif isinstance(value, dict) and value.get("type") == "message" and len(messages) < _MOST_LINES:
+            messages.append(value.get("message"))
+    if messages is not None:
+        yield chat
+
+
 def _gathered(values: Iterable[object], threads: dict[str, dict[str, object]]) -> Iterator[tuple[int, object]]:
     """Yield chats with their places; lines, of which each is one message, together as one."""
     lines: list[object] = []
-    for place, value in enumerate(values, 1):
+    for place, value in enumerate(_sessions(values), 1):
         if is_line(value) and len(lines) < _MOST_LINES:
             lines.append(value)
         elif is_thread(value) and isinstance(value, dict) and not value.get("messages"):

@@ -477,6 +477,11 @@ def is_thread(data: object) -> bool:
     return _map(data).get("object") == "thread"
 
 
+def is_session(data: object) -> bool:
+    """Return True if a value heads a chat of llama.cpp's window, whose messages are the lines behind it."""
+    return _map(data).get("type") == "session" and "currNode" in _map(data)
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Describe a layout: the name in ids, the test for a chat in it, and its reader."""
