@@ -29,7 +29,7 @@ enum class Mask { none, causal, window, holes, sequences, hidden };
 
 struct Shape {
     ggml_type keys, values;
-    int64_t dk, dv, heads, share, tokens, positions, sequences, unseen;
+    int64_t dk, dv, heads, share, tokens, positions, sequences, unseen, window;
     int threads;
     Edge edge;
     Mask mask;
@@ -43,10 +43,15 @@ struct Shape {
         dk = campaign.small ? std::min<int64_t>(dk, 128) : dk;
         dv = dk == 576 ? 512 : dk == 192 ? 128 : chance.one_in(5) ? 64 : dk;
         heads = chance.among(1, 4);
-        share = chance.of<int64_t>({1, 1, 2, 4, 7});
+        share = chance.of<int64_t>({1, 1, 2, 4, 7, 16});
         tokens = chance.one_in(3) ? 1 : chance.among(1, chance.one_in(8) ? 70 : 12);
         positions = chance.one_in(3) ? chance.among(1, 70) : chance.among(1, campaign.small ? 700 : 1400);
-        sequences = chance.one_in(6) ? 2 : 1;
+        if (campaign.is_long) {
+            positions = chance.among(1400, 40000);
+            heads = chance.among(1, 2);
+            tokens = chance.among(1, 6);
+        }
+        sequences = !campaign.is_long && chance.one_in(6) ? 2 : 1;
         threads = static_cast<int>(chance.among(1, 4));
         edge = chance.of({Edge::behind, Edge::before});
         mask = chance.of({Mask::none, Mask::causal, Mask::causal, Mask::window, Mask::holes, Mask::sequences,
@@ -56,6 +61,7 @@ struct Shape {
         sinks = chance.one_in(4);
         mask_by_head = mask != Mask::none && chance.one_in(8);
         no_number = chance.one_in(8);
+        window = chance.of<int64_t>({1, 31, 70, 512, 4096});
         unseen = mask != Mask::none && chance.one_in(3) ? chance.among(0, positions - 1) : 0;
     }
 
@@ -106,7 +112,7 @@ float seen(const Shape & s, Chance & chance, int64_t t, int64_t p) {
         case Mask::causal:
             return p <= own ? (s.bias != 0.0f ? static_cast<float>(p - own) / 8.0f : 0.0f) : HIDDEN;
         case Mask::window:
-            return p <= own && p > own - 70 ? 0.0f : HIDDEN;
+            return p <= own && p > own - s.window ? 0.0f : HIDDEN;
         case Mask::holes:
             return chance.one_in(3) ? HIDDEN : 0.0f;
         case Mask::sequences:
@@ -360,7 +366,8 @@ void check_attention(Campaign & campaign, Chance & chance) {
     for (int64_t token = 0; token < shape.tokens; token += 1 + shape.tokens / 4) {
         compare(token, 1, static_cast<int>(chance.among(1, 4)));
     }
-    if (shape.mask != Mask::none && !shape.no_number && shape.positions % 32 > 1) {
+    // Where both places are in a group of positions that are added up alone: 512, and 32 whose weights are rounded together.
+    if (shape.mask != Mask::none && !shape.no_number && shape.positions % (shape.is_whole() ? 32 : 512) > 1) {
         const Case before = drawn.without_one(false), after = drawn.without_one(true);
         same_bits(campaign, Memory(after, chance).attend(0, shape.tokens, shape.threads).data(),
                   Memory(before, chance).attend(0, shape.tokens, shape.threads).data(), static_cast<int64_t>(all.size()),

@@ -74,6 +74,7 @@ extern char told[1200];
 struct Campaign {
     bool bits = true;         // compare bits: only where the kernels are at work
     bool small = false;       // smaller shapes, for an emulated processor
+    bool is_long = false;     // attention to thousands of positions
     std::string type;         // this one alone
     int64_t compared = 0;     // results compared bit for bit
     double largest = 0.0;     // error of ours, as a share of what is allowed

@@ -1,6 +1,6 @@
 // Tries the kernels with cases of chance, each made from the campaign's seed and its own number alone.
 //
-//     kernels-check [--seed N] [--cases N] [--first N] [--only products|experts|attention] [--type q4_K] [--small]
+//     kernels-check [--seed N] [--cases N] [--first N] [--only products|experts|attention] [--type q4_K] [--small] [--long]
 //
 // Exits with 0 where all held, with 1 where a rule was broken, and with 2 where it was called wrongly. Memory that is
 // touched outside of what an operation was given ends it by a signal, after a line that says which case it was.
@@ -47,8 +47,8 @@ int wrong(const std::string & why) {
 std::string read(int count, char ** words, Asked & asked) {
     for (int i = 1; i < count; i++) {
         const std::string word = words[i];
-        if (word == "--small") {
-            asked.campaign.small = true;
+        if (word == "--small" || word == "--long") {
+            (word == "--small" ? asked.campaign.small : asked.campaign.is_long) = true;
             continue;
         }
         if (i + 1 == count) {

@@ -416,9 +416,7 @@ struct Attention {
                 most = larger(most, score[i]);
             }
             const float highest = largest_of(most);
-            const float factor = exponential(sums.maximum - highest);
-            sums.scale(factor, dv);
-            sums.maximum = highest;
+            const float factor = sums.rise(highest, dv);
             store(column.weights, times(load(column.weights), real(factor)));
             store(column.errors, times(load(column.errors), real(factor)));
         }
@@ -439,11 +437,10 @@ struct Attention {
             score(scores + c * BLOCK, size, held[c]);
         }
         for (int c = 0; c < count; c++, scores += BLOCK) {
-            // Where nothing was seen so far: -inf - -inf is no number.
-            const Reals base = real(held[c].sums.maximum == NOTHING ? 0.0f : held[c].sums.maximum);
+            const Level level(held[c].sums.maximum);
             Reals sum = load(held[c].weights), error = load(held[c].errors);
             for (int i = 0; i < VECTORS; i++) {
-                const Reals weight = exponential(minus(load(scores + i * ROWS), base));
+                const Reals weight = level.weight(load(scores + i * ROWS));
                 store(scores + i * ROWS, weight);
                 Column::add(sum, error, weight);
             }
@@ -478,10 +475,9 @@ struct Attention {
         if (sinks != nullptr) {
             const float sink = static_cast<const float *>(sinks->data)[at.head];
             if (sink > total.maximum) {
-                total.scale(exponential(total.maximum - sink), dv);
-                total.maximum = sink;
+                total.rise(sink, dv);
             }
-            total.weight += exponential(sink - total.maximum);
+            total.weight += Level(total.maximum).weight(sink);
         }
         float * out = reinterpret_cast<float *>(
             static_cast<char *>(dst->data) +

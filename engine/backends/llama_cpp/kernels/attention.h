@@ -24,10 +24,12 @@ inline int64_t quotient_up(int64_t a, int64_t b) {
 }
 
 constexpr float NOTHING = -std::numeric_limits<float>::infinity();
+constexpr float LOG2_E = 1.44269504f;
 
-/// e^x for x <= 8, to about a unit in the last place; 0 where that would not be a normal number.
-inline Reals exponential(Reals x) {
-    const Reals n = nearest(times(x, real(1.44269504f)));
+/// e^x / 2^power for a whole `power`, to about a unit in the last place and with the same last bits whatever the power is;
+/// 0 where that would not be a normal number. At most 2^12.
+inline Reals exponential(Reals x, Reals power) {
+    const Reals n = nearest(times(x, real(LOG2_E)));
     // ln 2 in two parts: n times the first is exact.
     Reals r = fused_minus(n, real(0.693359375f), x);
     r = fused_minus(n, real(-2.12194440e-4f), r);
@@ -35,16 +37,36 @@ inline Reals exponential(Reals x) {
     for (const float term : {1.0f / 720, 1.0f / 120, 1.0f / 24, 1.0f / 6, 1.0f / 2, 1.0f, 1.0f}) {
         sum = fused(sum, r, real(term));
     }
+    const Reals left = minus(n, power);
     // True for NaN, too.
-    return where(not_below(x, real(-87.0f)), scale_by_power(sum, n), real(0.0f));
+    return where(not_below(left, real(-126.0f)), scale_by_power(sum, left), real(0.0f));
 }
 
-inline float exponential(float x) {
-    return first_of(exponential(real(x)));
-}
+/// What weights are divided by: a power of two near e^maximum. To go over to another one is exact, so sums have the same bits
+/// whenever a maximum is found. Of scores that are too large for that, e^maximum itself.
+struct Level {
+    float base = 0.0f, power = 0.0f;
+
+    explicit Level(float maximum) {
+        if (std::fabs(maximum) < 65536.0f) {
+            power = std::nearbyint(maximum * LOG2_E);
+        } else if (maximum != NOTHING) {  // Or it would be no number what is left of nothing.
+            base = maximum;
+        }
+    }
+
+    Reals weight(Reals score) const { return exponential(minus(score, real(base)), real(power)); }
+
+    float weight(float score) const { return first_of(weight(real(score))); }
+
+    /// What makes weights of this level ones of a higher one.
+    float factor(Level higher) const {
+        return first_of(exponential(real(base - higher.base), real(higher.power - power)));
+    }
+};
 
 inline Reals tangent(Reals x) {
-    const Reals one = real(1.0f), e = exponential(times(size_of(x), real(-2.0f)));
+    const Reals one = real(1.0f), e = exponential(times(size_of(x), real(-2.0f)), real(0.0f));
     return with_sign_of(over(minus(one, e), plus(one, e)), x);
 }
 

@@ -18,11 +18,15 @@ struct Sums {
         std::fill(values, values + count, 0.0f);
     }
 
-    void scale(float factor, int64_t count) {
+    /// Goes over to a higher maximum. Returns by what sums were multiplied.
+    float rise(float higher, int64_t count) {
+        const float factor = maximum == NOTHING ? 0.0f : Level(maximum).factor(Level(higher));
+        maximum = higher;
         weight *= factor;
         for (int64_t i = 0; i < count; i += ROWS) {
             store(values + i, times(load(values + i), real(factor)));
         }
+        return factor;
     }
 
     /// Adds the sums over later positions.
@@ -30,10 +34,10 @@ struct Sums {
         if (later.maximum == NOTHING) {
             return;
         }
-        const float most = std::max(maximum, later.maximum);
-        scale(exponential(maximum - most), count);
-        maximum = most;
-        const Reals factor = real(exponential(later.maximum - most));
+        if (later.maximum > maximum) {
+            rise(later.maximum, count);
+        }
+        const Reals factor = real(Level(later.maximum).factor(Level(maximum)));
         weight = std::fma(later.weight, first_of(factor), weight);
         for (int64_t i = 0; i < count; i += ROWS) {
             store(values + i, fused(load(later.values + i), factor, load(values + i)));
