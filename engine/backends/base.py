@@ -215,6 +215,10 @@ class Backend(ABC):
         """
         raise NotAvailable(Translatable("Drafting trees"), "{name} can only verify chains.", name=self.name)
 
+    def has_own_row(self, node: int) -> bool:
+        """Return True if a token of the last tree has the row that it has as the end of a chain, to the bit."""
+        return True
+
     def keep_path(self, path: Sequence[int]) -> None:  # noqa: B027 - only where there are trees
         """Append a path of the last tree to the cache: indices of tokens, from the first one on. Forget the rest.
 

@@ -118,7 +118,8 @@ class Verifier:
             past.after(history)
         while True:
             row, place = rows[path[-1] + 1 if path else 0], position + len(path)
-            siblings = [node for node, parent in enumerate(parents) if parent == (path[-1] if path else -1)]
+            behind = path[-1] if path else -1
+            siblings = [n for n, parent in enumerate(parents) if parent == behind and self._target.has_own_row(n + 1)]
             mask = None if self._masks is None else self._masks.mask(position, tokens)
             try:
                 token, kept, share = self._judge_siblings(row, draft, siblings, past, place, mask=mask)

@@ -46,6 +46,7 @@ struct Shape {
         share = chance.of<int64_t>({1, 1, 2, 4, 7, 16});
         tokens = chance.one_in(3) ? 1 : chance.among(1, chance.one_in(8) ? 70 : 12);
         positions = chance.one_in(3) ? chance.among(1, 70) : chance.among(1, campaign.small ? 700 : 1400);
+        positions = chance.one_in(8) ? 33 : positions;  // The last one begins another block.
         if (campaign.is_long) {
             positions = chance.among(1400, 40000);
             heads = chance.among(1, 2);

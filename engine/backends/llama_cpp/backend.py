@@ -26,7 +26,7 @@ from engine.backends.llama_cpp.projector import Projector
 from engine.backends.llama_cpp.recurrent import RecurrentState, worth_saving
 from engine.backends.llama_cpp.state_layout import caches_in, is_state_of
 from engine.backends.llama_cpp.tokenizer import LlamaCppTokenizer
-from engine.backends.llama_cpp.trees import SEQUENCES, SPARE, TreeSequences
+from engine.backends.llama_cpp.trees import SEQUENCES, SPARE, TreeSequences, moved
 from engine.backends.llama_cpp.wanted import WantedRows
 from engine.backends.pictures import PictureToken
 from engine.backends.prefix import common_prefix
@@ -56,6 +56,8 @@ _LONGEST_REPLAY = 16
 _STATUS_ABORTED = 2
 _PART = 256
 """Tokens of a part of the cache that is copied at once: others wait no longer than that."""
+_SEGMENT, _BLOCK = 512, 32
+"""Cells that attention adds up alone (kernels/attention.cpp), in general and where keys and values are bytes."""
 
 prepare_library()
 
@@ -394,9 +396,14 @@ class LlamaCppBackend(Backend):
             unmarked = silent if self._shown is None else self._shown.unmarked(silent + count, count)
             place = held - silent - self._skipped
             status = tree.decode([*self._replay, *tokens], chain, place, silent, unmarked)
+            in_bytes = self.config is not None and self.config.cache_type == "q8_0"
+            tree.moved = {n - silent for n in moved(chain, held - silent, _BLOCK if in_bytes else _SEGMENT)}
             if status != 0:
                 self._failed(status, held)
             return self._rows(silent + count, count)
+
+    def has_own_row(self, node: int) -> bool:
+        return self._tree is None or node not in self._tree.moved
 
     def want_rows(self, bits: NDArray[np.uint64] | None) -> bool:
         return self.own_kernels and self._wanted.want(bits)

@@ -33,6 +33,7 @@ class TreeSequences:
         """The length of the text that each sequence up to `_used` shares."""
         self._used = 1
         self.tokens: tuple[int, ...] = ()
+        self.moved: set[int] = set()
 
     def decode(self, tokens: Sequence[int], parents: Sequence[int], held: int, silent: int, unmarked: int) -> int:
         """Decode a tree behind `held` tokens of the text, with a row for each node; return llama.cpp's status.
@@ -95,4 +96,18 @@ def leaves(parents: Sequence[int]) -> list[list[int]]:
         while node >= 0:
             found[node].append(number)
             node = parents[node]
+    return found
+
+
+def moved(parents: Sequence[int], held: int, group: int) -> set[int]:
+    """Return the nodes of a tree behind `held` cells that stand in another group of cells than they would alone.
+
+    Attention adds up each `group` of cells alone: the rows of these nodes, and of those behind them, may have other
+    last bits than in plain decoding.
+    """
+    found, depths = set[int](), list[int]()
+    for index, parent in enumerate(parents):
+        depths.append(0 if parent < 0 else depths[parent] + 1)
+        if parent in found or (held + index) // group != (held + depths[index]) // group:
+            found.add(index)
     return found

@@ -1,5 +1,6 @@
 """Packed weights, which are turned around when a model is loaded: the same bits, and only where memory has room."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +103,21 @@ def test_without_the_kernels_llama_cpp_decides(
 def test_a_library_without_the_question_packs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine.backends.llama_cpp.library.processor_library", object)
     assert not packs_weights()
+
+
+@pytest.mark.usefixtures("packs")
+@pytest.mark.parametrize(("cache_type", "lengths"), [("f16", (29, 510)), ("q8_0", (20, 29))])
+def test_a_sibling_has_its_own_row_or_is_told_apart(bundled_target: Path, cache_type: Any, lengths: Any) -> None:
+    """The first length leaves a tree in its group of cells, though not in its block; the second does not."""
+    with closing(LlamaCppBackend.open(LoadConfig(bundled_target, trusted=True, cache_type=cache_type))) as backend:
+        text = [7 * i % (backend.vocab_size - 3) + 3 for i in range(lengths[1] + 3)]
+        for length, own in zip(lengths, (True, False), strict=True):
+            backend.truncate(0)
+            backend.forward(text[:length], 0)
+            chain = text[length : length + 3]
+            alone = backend.forward([*chain[:1], 9, 11], 3).copy()
+            backend.truncate(length)
+            tree = backend.forward_tree([*chain, 9, 11], [-1, 0, 1, 0, 3])
+            assert [backend.has_own_row(node) for node in range(5)] == [True, True, True, own, own]
+            assert not own or np.array_equal(tree[3:], alone[1:])
+            backend.keep_path([])

@@ -58,6 +58,14 @@ def test_greedy(proposed: tuple[int, ...], tokens: tuple[int, ...], accepted: in
     assert len(verdict.logprobs) == len(tokens)
 
 
+@pytest.mark.parametrize("own", [True, False])
+def test_a_sibling_without_its_own_row_is_not_taken(own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = ScriptedBackend(letters(), recite([2, 3, 4, 5]), trees=True)
+    monkeypatch.setattr(target, "has_own_row", lambda node: own or node != 2)
+    verdict = _verify(target, Draft((7, 2), parents=(-1, -1)))
+    assert verdict.tokens == ((2, 3) if own else (2,))
+
+
 def test_one_token_at_a_time_feeds_no_proposal() -> None:
     target = _scripted()
     kept = _verify(target, Draft((2,)), one=True)
