@@ -32,6 +32,8 @@ pytestmark = [pytest.mark.soak, needs_linux, needs_llama_source, pytest.mark.tim
 CASES = 5_000
 CASES_SANITIZED = 1_000
 CASES_EMULATED = 500
+LONG, SHARE_LONG = ("--long", "--only", "attention"), 20
+"""Attention to up to 40,000 positions, and how seldom it is tried."""
 
 _AVX2 = {f"GGML_{name}": "ON" for name in ("SSE42", "AVX", "AVX2", "FMA", "F16C", "BMI2")} | {"GGML_NATIVE": "OFF"}
 _AVX512 = _AVX2 | {"GGML_AVX512": "ON"}
@@ -138,6 +140,7 @@ def test_every_instruction_set(campaign: Campaign, tmp_path: Path, name: str) ->
     program = build(name, settings) / "kernels-check"
     cases = campaign.tries(CASES)
     _note(campaign, check(program, "--seed", str(campaign.seed), "--cases", str(cases)))
+    check(program, *LONG, "--seed", str(campaign.seed), "--cases", str(cases // SHARE_LONG))
 
 
 @pytest.mark.parametrize("name", ["avx2", "avx2-vnni", "avx512-vnni"])
@@ -150,12 +153,13 @@ def test_sanitizers_find_nothing(campaign: Campaign, name: str) -> None:
     flags |= {"CMAKE_C_FLAGS_RELEASE": "-O1 -DNDEBUG", "CMAKE_CXX_FLAGS_RELEASE": "-O1 -DNDEBUG"}
     program = build(f"{name}-sanitized", settings | flags) / "kernels-check"
     cases = campaign.tries(CASES_SANITIZED)
-    command = [str(program), "--seed", str(campaign.seed), "--cases", str(cases)]
     # What llama.cpp's pool of threads keeps at the end is no leak of ours.
     environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=0"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert not [line for line in done.stderr.splitlines() if "runtime error" in line and str(KERNELS) in line]
+    for tries, words in ((cases // SHARE_LONG, LONG), (cases, ())):
+        command = [str(program), *words, "--seed", str(campaign.seed), "--cases", str(tries)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[-3000:]
+        assert not [line for line in done.stderr.splitlines() if "runtime error" in line and str(KERNELS) in line]
     _note(campaign, done.stdout)
 
 

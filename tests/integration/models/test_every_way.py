@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.config import LoadConfig, Prompt
+from engine.config import CacheType, LoadConfig, Prompt
 from engine.decoder import SpeculativeDecoder
 from engine.events import GenerationResult
+from engine.server.guard import Limits
 from helpers.decoding.invariants import check_counters
+from helpers.decoding.serving import NAME, posted, served
+from helpers.heads.eagle import write_eagle3
 from helpers.models.pairs import CLOSE, assert_same_greedy, held_out_prompts, open_files, open_shared
-from helpers.models.published import GEMMA, QWEN, QWEN_DRAFT, published
+from helpers.models.published import GEMMA, QWEN, QWEN_DRAFT, SMOL, published
+from helpers.paths import ROOT
 from helpers.seldom import often
 
 STARTS = (
@@ -231,3 +235,51 @@ def test_trees_of_a_published_pair() -> None:
             for tree in ("3x3", "4x2", "auto"):
                 drafted = decoder.generate(prompt, temperature=0.0, max_tokens=96, tree=tree, method="draft-model")
                 assert drafted.tokens == plain.tokens, (prompt, tree)
+
+
+_LONG = {"pair": (QWEN, QWEN_DRAFT, 10_000), "heads": (SMOL, SMOL, 7_900)}
+"""Target, draft, and tokens of the prompt. Heads are made for a model whose layers can be seen."""
+_LONG_WAYS: tuple[dict[str, Any], ...] = (
+    {"method": "ngram", "lookahead": 4},
+    {"method": "draft-model", "lookahead": 4},
+    {"method": "draft-model", "tree": "3x3"},
+    {"method": "draft-model", "tree": "4x2", "lookahead": 2},
+    {"sources": BOTH, "lookahead": 3, "overlap": "on"},
+    {"sources": BOTH, "lookahead": "auto"},
+)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("cache_type", ["f16", "q8_0"])
+@pytest.mark.parametrize("name", _LONG)
+def test_a_long_document(name: str, cache_type: CacheType, tmp_path: Path) -> None:
+    """Every source, and the server, behind a prompt that fills a book's chapter: the same text to the last token."""
+    target, draft, length = _LONG[name]
+    pages = "\n\n".join(path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("*.md")))
+    paths = published(target, draft)
+    with open_files(*paths, context_length=length + 256, cache_type=cache_type) as decoder:
+        assert decoder.target is not None
+        tokenizer = decoder.target.tokenizer
+        tokens = tokenizer.encode(pages, add_special=False, parse_special=False)[: length - 60]
+        text = decoder.decode(tokens)
+        prompt = [{"role": "user", "content": f"{text}\n\nWrite the last ten lines of this text again, then go on."}]
+        asked: dict[str, Any] = {"temperature": 0.0, "max_tokens": 96}
+        plain = decoder.generate(prompt, lookahead=0, **asked)
+        assert plain.prompt_tokens > length - 100
+        assert plain.dropped_turns == 0
+        for way in _LONG_WAYS:
+            reply = decoder.generate(prompt, **asked, **way)
+            assert reply.stats.proposed > 0, way
+            assert reply.tokens == plain.tokens, way
+        if name == "heads":
+            head = write_eagle3(tmp_path / "head.gguf", paths[0])
+            decoder.attach_heads(head)
+            for way in ({"lookahead": 3}, {"tree": "3x3"}):
+                reply = decoder.generate(prompt, method="eagle3", **asked, **way)
+                assert reply.stats.proposed > 0, way
+                assert reply.tokens == plain.tokens, way
+        with served(decoder, Limits()) as url:
+            status, answer = posted(url, "/v1/chat/completions", {"model": NAME, "messages": prompt, **asked})
+        assert status == 200
+        assert answer["choices"][0]["message"]["content"] == plain.content

@@ -117,6 +117,14 @@ def test_the_memory_that_it_needs_follows(open_options: Open) -> None:
     assert open_options(free=10**6).needs.property("bad")
 
 
+def test_a_long_context_offers_bytes(open_options: Open) -> None:
+    dialog = open_options(LoadChoice(context=4_096), context_length=32_768)
+    assert "perplexity" not in dialog.cache.accessibleDescription()
+    dialog.edits["context"].setText("8,192")
+    assert "half of its memory" in dialog.cache.accessibleDescription()
+    assert "perplexity up by" in dialog.cache.accessibleDescription()
+
+
 def test_a_template_and_a_form_of_its_variables(open_options: Open) -> None:
     dialog = open_options()
     form = dialog.template
