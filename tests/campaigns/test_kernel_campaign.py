@@ -155,12 +155,14 @@ def test_sanitizers_find_nothing(campaign: Campaign, name: str) -> None:
     cases = campaign.tries(CASES_SANITIZED)
     # What llama.cpp's pool of threads keeps at the end is no leak of ours.
     environment = os.environ | {"ASAN_OPTIONS": "detect_leaks=0"}
+    said = ""
     for tries, words in ((cases // SHARE_LONG, LONG), (cases, ())):
         command = [str(program), *words, "--seed", str(campaign.seed), "--cases", str(tries)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-3000:]
         assert not [line for line in done.stderr.splitlines() if "runtime error" in line and str(KERNELS) in line]
-    _note(campaign, done.stdout)
+        said = done.stdout
+    _note(campaign, said)
 
 
 @pytest.mark.parametrize("name", BROKEN)
