@@ -6,6 +6,7 @@ import stat
 import struct
 import zipfile
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
@@ -86,11 +87,10 @@ def _may_have_chats(path: Path) -> bool:
 
 
 def _is_model_folder(path: Path) -> bool:
-    try:
-        names = {entry.name for entry in path.iterdir()}
-    except OSError:
-        return False
-    return "config.json" in names and any(name.lower().endswith(".safetensors") for name in names)
+    # Not a look at every file of any folder: the window waits for the answer.
+    with suppress(OSError):
+        return (path / "config.json").exists() and any(each.suffix.lower() == ".safetensors" for each in path.iterdir())
+    return False
 
 
 def _begins_as_model(path: Path) -> bool:

@@ -3,7 +3,10 @@
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from app.state.conversations.dropped import kind_of, sort_out
+from app.state.conversations.other_programs import find
 
 
 def test_each_kind(tmp_path: Path, bundled_target: Path) -> None:
@@ -31,6 +34,16 @@ def test_an_archive_without_json_is_a_document(tmp_path: Path) -> None:
 def test_names_that_no_file_can_have_are_missing(tmp_path: Path) -> None:
     odd = [tmp_path / name for name in ("a\0b.gguf", "a\ud83d.json", "x" * 5000 + ".gguf", "/".join("d" * 900))]
     assert sort_out(odd).missing == tuple(odd)
+
+
+def test_of_a_large_folder_only_the_beginning_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "chat.json").touch()
+    assert kind_of(tmp_path)[0] == "conversation"
+    for number in range(20):
+        (tmp_path / f"{number}.txt").touch()
+    monkeypatch.setattr(find, "_LOOKED_AT", 10)
+    assert kind_of(tmp_path)[0] == "folder"
 
 
 def test_a_folder_of_weights_is_a_model(tmp_path: Path) -> None:

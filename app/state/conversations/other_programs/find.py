@@ -10,6 +10,7 @@ import stat
 import struct
 import zipfile
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -32,7 +33,8 @@ _LARGEST_ARCHIVE = 8 * 2**30
 _LARGEST_RATIO = 250
 _SMALL = 2**20
 """The size, in bytes, up to which a text's compression ratio does not matter."""
-_LOOKED_AT = 200
+_LOOKED_AT = 2_000
+"""Entries of a dropped folder: the window waits for the answer."""
 _ZIP_END, _ZIP_END_SIZE, _ZIP_TAIL = b"PK\x05\x06", 22, 2**16
 _ZIP64_LOCATOR, _ZIP64_END_SIZE, _ZIP64_LOCATOR_SIZE = b"PK\x06\x07", 56, 20
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error, ValueError)
@@ -85,10 +87,19 @@ def is_source(path: Path, most: int | None = CHUNK) -> bool | None:
 
 
 def has_chats(folder: Path) -> bool:
-    """Return True if a folder has files that may be chats, and no model."""
-    names = [name for _, _, names in islice(os.walk(folder), _LOOKED_AT) for name in names[:_LOOKED_AT]]
-    models = any(name == "config.json" or name.lower().endswith((".gguf", ".safetensors")) for name in names)
-    return not models and any(name.lower().endswith(_SUFFIXES) for name in names)
+    """Return True if a folder has files that may be chats, and no model, among those that come first."""
+    waiting, looked_at, found = deque([str(folder)]), 0, False
+    while waiting and looked_at < _LOOKED_AT:
+        with contextlib.suppress(OSError), os.scandir(waiting.popleft()) as entries:
+            for entry in islice(entries, _LOOKED_AT - looked_at):
+                looked_at += 1
+                name = entry.name.lower()
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif name == "config.json" or name.endswith((".gguf", ".safetensors")):
+                    return False
+                found |= name.endswith(_SUFFIXES)
+    return found
 
 
 def chats_in(path: Path, note: Note, opened: Callable[[], None] = lambda: None) -> Iterator[Found]:
