@@ -12,14 +12,12 @@ import numpy as np
 import psutil
 import pytest
 
-from benchmarks.peers import llama_programs
 from benchmarks.peers.server_figures import AUTO, COMPARED, OURS, PLAIN, SERVER, SWEEP, Reply, Way
-from benchmarks.peers.serving import NotServed, served
-from benchmarks.real import against_server, beside_loops, first_replies, peak_memory, real
-from benchmarks.real.beside_loops import Afterwards, Beside, Later, told_speedup
+from benchmarks.real import against_server, beside_loops, first_replies, real
+from benchmarks.real.beside_loops import Afterwards, Beside, Later
 from benchmarks.real.figures import Must
-from benchmarks.real.real_models import RealPair, busy_loops, find_pairs, fresh_caches, real_prompts
-from engine import RoundEvent, bundled_pair
+from benchmarks.real.real_models import RealPair, find_pairs, fresh_caches
+from engine import bundled_pair
 from engine.bench.runs import NGRAM
 from engine.system.cache_files import cache_folder
 from helpers.paths import BENCH, ROOT, TESTS
@@ -51,14 +49,6 @@ def test_pairs_are_found_by_the_names_of_their_files(tmp_path: Path) -> None:
     assert (qwen.title, gemma.title) == ("Qwen2.5-Coder 1.5B alone", "Gemma 3 270M alone")
 
 
-def test_each_set_has_prompts() -> None:
-    found = real_prompts(["editing", "German"], 2)
-    assert [(prompt.category, prompt.number) for prompt in found] == [
-        *(("editing", 0), ("editing", 1)),
-        *(("German", 0), ("German", 1)),
-    ]
-
-
 def test_fresh_caches_are_empty_and_gone_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     for before in ("/somewhere", None):
         if before is None:
@@ -81,21 +71,6 @@ def _fail_within(folders: list[Path]) -> None:
         raise RuntimeError("here")
 
 
-def test_loops_end_with_an_error_too() -> None:
-    loops: list[psutil.Process] = []
-    with pytest.raises(RuntimeError, match="here"):
-        _fail_beside(loops)
-    assert len(loops) == 2
-    assert not any(loop.is_running() for loop in loops)
-
-
-def _fail_beside(loops: list[psutil.Process]) -> None:
-    before = set(psutil.Process().children())
-    with busy_loops(2):
-        loops += set(psutil.Process().children()) - before
-        raise RuntimeError("here")
-
-
 def test_loops_end_where_the_benchmark_is_killed() -> None:
     script = (
         "import psutil, os, signal\n"
@@ -112,35 +87,6 @@ def test_loops_end_where_the_benchmark_is_killed() -> None:
     while psutil.pid_exists(loop) and psutil.Process(loop).status() != psutil.STATUS_ZOMBIE:
         assert monotonic() < given_up
         sleep(0.05)
-
-
-def test_a_server_that_does_not_start_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(NotServed, match=r"none\.gguf"), served(tmp_path / "none.gguf"):
-        pass
-
-
-@pytest.mark.parametrize("amx", [True, False])
-def test_llama_cpp_is_built_without_amx_where_the_processor_has_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, amx: bool
-) -> None:
-    information = tmp_path / "cpuinfo"
-    information.write_text(f"flags\t\t: fpu avx512f{' amx_bf16 amx_tile' if amx else ''}\n", encoding="utf-8")
-    assert llama_programs.has_amx(information) == amx
-    assert not llama_programs.has_amx(tmp_path / "none")
-    ran: list[list[str]] = []
-
-    def tool(command: list[str]) -> None:
-        ran.append(command)
-        objects = next((tmp_path / f"{path}" for path in command if path.endswith(".build")), tmp_path)
-        (objects / "bin").mkdir(parents=True, exist_ok=True)
-
-    monkeypatch.setattr(llama_programs, "has_amx", lambda: amx)
-    monkeypatch.setattr(llama_programs, "_fetch_source", lambda folder: folder)
-    monkeypatch.setattr(llama_programs, "_run_tool", tool)
-    monkeypatch.setattr(shutil, "which", lambda name: name)
-    program = llama_programs.build_server(tmp_path)
-    assert ("-DCMAKE_CXX_FLAGS=-mno-amx-tile -mno-amx-int8 -mno-amx-bf16" in ran[0]) == amx
-    assert ("without-amx" in str(program)) == amx
 
 
 # Conclusions ----------------------------------------------------------------------------------------------------------
@@ -197,13 +143,6 @@ def test_what_stays_afterwards_counts_from_the_second_reply_on() -> None:
     assert told.misses == [f"{PAIR.title} after reply 3"]
 
 
-def test_a_reply_told_what_its_rounds_did() -> None:
-    drafted, plain = (RoundEvent(1, "draft-model", 4, n, n, 1.0, 1.0, 2.0 if n else 1.0, ()) for n in (4, 0))
-    assert told_speedup([drafted, drafted, plain]) == 2.0
-    assert told_speedup([drafted, plain, plain]) == 1.0
-    assert told_speedup([]) == 1.0
-
-
 def _replies(way: Way, speed: float, proposed: int = 0, phase: str = COMPARED) -> list[Reply]:
     return [Reply(way, ("code", 0.0), phase, 0, turn, speed, proposed, proposed, (1, 2)) for turn in range(2)]
 
@@ -229,15 +168,6 @@ def test_the_readme_has_a_row_for_each_comparison() -> None:
     silent = replace(found, replies=[reply for reply in replies if reply.way != (SERVER, 3)], best={("code", 0.0): 0})
     assert "proposes nothing" in "\n".join(against_server.show(silent))
     assert next(iter(against_server.readme_rows(silent))).count("no draft")
-
-
-def test_tables_say_what_was_not_compared() -> None:
-    target, draft = bundled_pair()
-    pair = RealPair("qwen", "Target", target, "draft", draft)
-    assert peak_memory.show([peak_memory.Memory(pair, 2**30, None)])[-1].endswith("| 1,024 | – | – |")
-    plain = peak_memory.show([peak_memory.Memory(pair, 2**30, 2**29)])
-    assert plain[-1].endswith("| 512 (without the draft) | 2.00 |")
-    assert peak_memory.peak_of(os.getpid()) > 2**20
 
 
 # The command ----------------------------------------------------------------------------------------------------------
