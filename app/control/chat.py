@@ -564,7 +564,6 @@ class ChatController(QObject):
             self._calls.go_on(last, self.conversations.open, fresh=False)
 
     def _last(self) -> Exchange | None:
-        """Return the last exchange on the screen."""
         return next((each for each in reversed(self.transcript.entries) if isinstance(each, Exchange)), None)
 
     def _shown_call(self) -> Exchange | None:

@@ -57,7 +57,6 @@ class Deleted:
 
     @property
     def numbers(self) -> list[int]:
-        """Return the ids of all of it."""
         return [*(each.id for each in self.summaries), *([] if self.project is None else [self.project.id])]
 
 

@@ -179,7 +179,6 @@ class Downloads(QObject):
         )
 
     def by_name(self, name: str) -> Download | None:
-        """Return a download by the name that was asked for."""
         return self.shown.by_name(name)
 
     def _cancel(self, name: str) -> None:

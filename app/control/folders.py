@@ -50,7 +50,6 @@ class FolderController(QObject):
 
     @property
     def scanning(self) -> Path | None:
-        """Return the folder that is being scanned."""
         return next(iter(self._jobs), None)
 
     @property

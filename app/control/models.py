@@ -366,7 +366,6 @@ class ModelController(QObject):
 
     @property
     def scanning(self) -> Path | None:
-        """Return the folder that is being scanned."""
         return self._folders.scanning
 
     def name_of(self, target: Target | None) -> str:

@@ -168,7 +168,6 @@ class ReplyQueue(QObject):
 
     @property
     def running(self) -> PendingReply | None:
-        """Return the reply that has the engine."""
         return self.queue[0] if self.queue else None
 
     def activity_for(self, pending: PendingReply | None) -> Activity:

@@ -57,7 +57,6 @@ class CompareWindows(QObject):
         self.dialogs["sweep"].open_with(self._controller.last_question())
 
     def close(self) -> None:
-        """Close the dialogs with the window."""
         for dialog in self.dialogs.values():
             dialog.close()
 

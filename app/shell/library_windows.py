@@ -108,7 +108,6 @@ class LibraryWindows(QObject):
             self.library.show_activity(self._activity())
 
     def close(self) -> None:
-        """Close the dialogs with the window."""
         for dialog in (self.options, self.library):
             if dialog is not None:
                 dialog.close()

@@ -274,7 +274,6 @@ class SettingsUndo:
                 self._done.append((words, before, after))
 
     def undo(self) -> None:
-        """Restore the values before the last of these changes."""
         if not self._done:
             return
         _, before, after = self._done.pop()

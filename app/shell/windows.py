@@ -354,7 +354,6 @@ class ReplayWindows:
         self.dialog.begin()
 
     def close(self) -> None:
-        """Close it with the window."""
         if self.dialog is not None:
             self.dialog.close()
             self.dialog.deleteLater()
@@ -407,7 +406,6 @@ class RewriteWindows:
         self.dialog = self._written = None
 
     def close(self) -> None:
-        """Close it with the window."""
         if self.dialog is not None:
             self.dialog.destroyed.disconnect(self._forget)
             self.dialog.close()

@@ -144,7 +144,6 @@ class ConversationStore:
         return conversation
 
     def load_trace(self, message_id: int) -> bytes | None:
-        """Call `Store.load_trace`."""
         return self.store.load_trace(message_id)
 
     # Conversations ------------------------------------------------------------------------------------------------

@@ -82,7 +82,6 @@ class Exchange:
 
     @property
     def stats(self) -> GenerationStats | None:
-        """Return the figures of the reply."""
         if self._read_stats is not None:
             self._stats, self._read_stats = self._read_stats(), None
         return self._stats

@@ -198,7 +198,6 @@ def speculative(report: WaysReport | None) -> WayFigures | None:
 
 
 def figures(report: WaysReport | None, name: str) -> WayFigures | None:
-    """Return the figures of a way, if there are some."""
     way = None if report is None else report.way(name)
     return way if way is not None and way.tokens_per_second is not None else None
 

@@ -124,7 +124,6 @@ class Conversation:
         return self._messages[message_id]
 
     def __iter__(self) -> Iterator[StoredMessage]:
-        """Iterate over all messages of all branches, parents before children."""
         return iter(self._messages.values())
 
     @property

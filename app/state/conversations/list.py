@@ -86,14 +86,12 @@ class ConversationList:
         self.rows = list(items)
 
     def row_of(self, conversation: int | None) -> int | None:
-        """Return the row of a conversation."""
         for row, item in enumerate(self.rows):
             if isinstance(item, ConversationItem) and item.id == conversation:
                 return row
         return None
 
     def item(self, conversation: int | None) -> ConversationItem | None:
-        """Return a conversation that is in the list."""
         row = self.row_of(conversation)
         found = None if row is None else self.rows[row]
         return found if isinstance(found, ConversationItem) else None

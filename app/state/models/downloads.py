@@ -61,5 +61,4 @@ class DownloadsShown:
     bin_words: str = ""
 
     def by_name(self, name: str) -> Download | None:
-        """Return a download by the name that was asked for."""
         return next((each for each in self.listed if each.name == name), None)

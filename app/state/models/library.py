@@ -95,7 +95,6 @@ class Library:
         return [self._row(model) for model in self.models.models]
 
     def row(self, path: Path) -> LibraryRow | None:
-        """Return the row of one model."""
         model = self.models.by_path(path)
         return None if model is None else self._row(model)
 

@@ -82,7 +82,6 @@ class ModelList:
         return self._all
 
     def by_path(self, path: Target | None) -> ModelFile | None:
-        """Return the model of a file, if it is in the list."""
         return next((model for model in self.models if model.path == path), None)
 
     def folder_of(self, path: Path) -> Path | None:

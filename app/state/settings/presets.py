@@ -127,7 +127,6 @@ class SavedItems(Generic[Item]):
         return iter((*self.built_in, *self.own))
 
     def find(self, name: str) -> Item | None:
-        """Return the item of a display name."""
         return next((each for each in self if _same(self.shown(each), name)), None)
 
     def shown(self, item: Item) -> str:

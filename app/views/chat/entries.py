@@ -45,7 +45,6 @@ class EntryViews(QObject):
         return iter(list(self._views.values()))
 
     def get(self, entry: Entry) -> EntryView | None:
-        """Return the view of an entry, if there is one."""
         found = self._views.get(id(entry))
         return None if found is None else found[1]
 

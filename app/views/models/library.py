@@ -216,7 +216,6 @@ class LibraryDialog(Dialog):
 
     @property
     def chosen(self) -> LibraryRow | None:
-        """Return the model that is chosen in the table."""
         return self.filter.row_at(self.table.currentIndex())
 
     def _choose(self, path: Path | None) -> None:

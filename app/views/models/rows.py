@@ -161,7 +161,6 @@ class LibraryFilter(QSortFilterProxyModel):
         return all(word in text for word in self._words)
 
     def row_at(self, index: Index) -> LibraryRow | None:
-        """Return the model at a place in the table."""
         row = index.data(ROW_ROLE) if index.isValid() else None
         return row if isinstance(row, LibraryRow) else None
 

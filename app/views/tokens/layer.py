@@ -151,7 +151,6 @@ class TokenLayer(QObject):
         return rect.translated(page.viewport().mapTo(self._reply, QPoint(0, 0)))
 
     def token_at(self, point: QPoint) -> int | None:
-        """Return the token at a point of the reply, if there is one."""
         for page in self._shown_pages():
             inside = page.viewport().mapFrom(self._reply, point)
             if page.viewport().rect().contains(inside):

@@ -60,18 +60,14 @@ class Places(Protocol):
 
     def span(self, index: int) -> tuple[int, int]: ...
 
-    def at(self, position: int) -> int | None:
-        """Return the token to which the character behind this position belongs."""
-        ...
+    def at(self, position: int) -> int | None: ...
 
     def first_from(self, position: int) -> int:
         """Return the first token that ends behind this position; their number if there is none."""
         ...
 
     @property
-    def silent_end(self) -> int | None:
-        """Return the last token, where it adds no text: mostly the one that ends the reply."""
-        ...
+    def silent_end(self) -> int | None: ...
 
     def __len__(self) -> int: ...
 
@@ -112,7 +108,6 @@ class TokenPainter:
         return found or self._mark_of(index)
 
     def token_at(self, point: QPointF) -> int | None:
-        """Return the token under a point of the document."""
         block = self._block_at(point)
         line = self._line_at(block, point.y())
         if line is None:
