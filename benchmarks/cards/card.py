@@ -147,9 +147,6 @@ def run_tests() -> str:
     return (done.stdout.strip().splitlines() or ["nothing"])[-1].strip("= ")
 
 
-# Where it computes ----------------------------------------------------------------------------------------------------
-
-
 def look_at(path: Path, layers: int) -> dict[str, Any]:
     """Load a target with so many layers on the card; return its devices and the rows' dependence on each other."""
     began = perf_counter()
@@ -190,9 +187,6 @@ def _begin(backend: Backend) -> None:
     if backend.length < _CONTEXT:
         backend.forward(_text(backend)[backend.length : _CONTEXT], 0)
     backend.truncate(_CONTEXT)
-
-
-# Costs ----------------------------------------------------------------------------------------------------------------
 
 
 def measure_costs(pair: Pair, sweeps: int) -> dict[str, Any]:
@@ -250,9 +244,6 @@ def _draft_ms(path: Path, layers: int) -> float:
         return median(_timed(draft, text, 1) for _ in range(50))
     finally:
         draft.close()
-
-
-# Ways -----------------------------------------------------------------------------------------------------------------
 
 
 def run_bench(pair: Pair, layers: tuple[int, int], args: argparse.Namespace) -> dict[str, Any]:

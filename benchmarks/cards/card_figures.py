@@ -38,9 +38,6 @@ def find_musts(report: Mapping[str, Any]) -> dict[str, bool]:
     return musts
 
 
-# Tables ---------------------------------------------------------------------------------------------------------------
-
-
 def show(report: Mapping[str, Any], musts: Mapping[str, bool]) -> str:
     """Write the figures as Markdown."""
     lines = ["## A graphics card", "", f"{', '.join(report['cards'])}."]

@@ -69,9 +69,6 @@ def find_models(folder: Path, case: Case) -> tuple[Path, Path | None]:
     return found[0], found[1] if len(found) > 1 else None
 
 
-# The sides ------------------------------------------------------------------------------------------------------------
-
-
 def server_ms(program: Path, models: tuple[Path, Path | None]) -> float:
     """Milliseconds from the start of llama.cpp's server to its first token."""
     lookahead = 0 if models[1] is None else DEFAULT_LOOKAHEAD
@@ -102,9 +99,6 @@ def our_ms(way: str, models: tuple[Path, Path | None], cache: Path) -> float:
     if not first or process.returncode:
         raise RuntimeError(f"{way} ended with {process.returncode}")
     return float(whole.split()[-1]) if way == "window" else taken
-
-
-# Measuring ------------------------------------------------------------------------------------------------------------
 
 
 def measure(case: Case, models: tuple[Path, Path | None], program: Path, args: argparse.Namespace) -> dict[str, Any]:

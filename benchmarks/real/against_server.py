@@ -118,9 +118,6 @@ def _is_lookahead(setting: Setting) -> bool:
     return isinstance(setting, int) and setting != PLAIN
 
 
-# Tables ---------------------------------------------------------------------------------------------------------------
-
-
 def show(found: Compared) -> list[str]:
     """Return the lines about a pair."""
     draft = found.pair.draft is not None

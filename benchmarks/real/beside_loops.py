@@ -135,9 +135,6 @@ def _asking(side: str, pair: RealPair, prompt: PreparedPrompt) -> Iterator[Ask]:
             yield ask_server
 
 
-# Afterwards -----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Later:
     """Hold a quiet reply: its number from 0, tokens/s of auto and of plain decoding, and the speedup reported."""
@@ -213,9 +210,6 @@ def told_speedup(rounds: Sequence[RoundEvent]) -> float:
     """Return the mean over the rounds that proposed, as the window shows it; 1 where most did not propose."""
     drafted = [event.speedup or 1.0 for event in rounds if event.proposed]
     return fmean(drafted) if 2 * len(drafted) >= len(rounds) and drafted else 1.0
-
-
-# Musts and tables -----------------------------------------------------------------------------------------------------
 
 
 def musts_of(beside: Sequence[Beside], afterwards: Sequence[Afterwards]) -> list[Must]:

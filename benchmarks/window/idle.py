@@ -35,9 +35,6 @@ _TRIES = 30
 """Attempts to get the keyboard focus without a window manager."""
 
 
-# The program ----------------------------------------------------------------------------------------------------------
-
-
 def be_idle(case: str, folder: Path, seconds: float, rest: float) -> int:
     """Run the window idle, and print its processor use."""
     os.environ["QT_API"], os.environ["PYQTGRAPH_QT_LIB"] = "pyside6", "PySide6"
@@ -80,9 +77,6 @@ async def _have_a_reply(program: Any) -> None:
         exchange = program.controller.transcript.entries[-1]
         if len(exchange.reply.split()) > _TOKENS:
             program.controller.cancel()
-
-
-# Measuring ------------------------------------------------------------------------------------------------------------
 
 
 def measure(case: str, args: argparse.Namespace, environment: dict[str, str]) -> dict[str, Any]:

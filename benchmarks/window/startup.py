@@ -38,9 +38,6 @@ _RUN_S = 120.0
 _SIDES = Path(__file__).with_name("startup_sides.py")
 
 
-# Measuring ------------------------------------------------------------------------------------------------------------
-
-
 def prepare(folder: Path) -> None:
     """Write a past user's files: settings, and some conversations."""
     from app.settings.settings import Settings, SettingsFile  # noqa: PLC0415 - the sides import only what they need

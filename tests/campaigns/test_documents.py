@@ -94,8 +94,6 @@ def used() -> tuple[float, int]:
     return all_of_them.ru_utime + all_of_them.ru_stime, 1024 * all_of_them.ru_maxrss
 
 
-# A book ---------------------------------------------------------------------------------------------------------------
-
 TRADES = ["cooper", "glazier", "ferryman", "midwife", "surveyor", "bell founder", "archivist", "lamplighter", "tanner"]
 PLACES = [
     "Arnfeld",

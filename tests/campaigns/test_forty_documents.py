@@ -139,8 +139,6 @@ def test_a_document_is_read_to_the_letter(name: str, seed: int, monkeypatch: pyt
     check(read_document(KINDS[name](), name), name)
 
 
-# LibreOffice ----------------------------------------------------------------------------------------------------------
-
 OFFICE = shutil.which("soffice") or shutil.which("libreoffice")
 CONVERSIONS = (
     *((("a.odt", written.odt), ending) for ending in ("pdf", "docx", "html", "epub", "odt")),

@@ -101,8 +101,6 @@ class Talks:
                         what()
                 self._reply(decoder, WAYS, self._prompt())
 
-    # What is done -----------------------------------------------------------------------------------------------------
-
     def _forget(self) -> None:
         """Drop the models' costs: the next automatic reply is measured afterwards."""
         for place in (cache_folder() / "costs").glob("*.json"):
@@ -190,8 +188,6 @@ class Talks:
                 self.done["compared"] += 1
                 prompt.extend(result.tokens[: self._draw.randrange(30)])
                 del prompt[300:]
-
-    # Replies ----------------------------------------------------------------------------------------------------------
 
     def _prompt(self) -> list[dict[str, str]] | str:
         """Return a conversation with another question, or now and then a plain text."""

@@ -207,9 +207,6 @@ def test_a_load_on_another_thread_is_cancelled_by_close(bundled_target: Path) ->
     assert not decoder.cancel_token.cancelled
 
 
-# asyncio ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.asyncio
 async def test_time_out_inside_the_block(bundled_target: Path, bundled_draft: Path) -> None:
     """The everyday idiom that once freed the models under the reply."""
@@ -258,9 +255,6 @@ async def test_closed_under_astream() -> None:
             decoder.close()
     assert isinstance(seen[-1], Finished)
     assert seen[-1].result.finish_reason == "cancelled"
-
-
-# Closed and shared models -------------------------------------------------------------------------------------------
 
 
 def test_a_closed_model_says_so(bundled_target: Path) -> None:
@@ -337,9 +331,6 @@ def test_busy_is_an_error_of_its_own() -> None:
                 ask()
         assert issubclass(DecoderBusy, InvalidRequest)
         events.close()
-
-
-# The token ----------------------------------------------------------------------------------------------------------
 
 
 @contextmanager

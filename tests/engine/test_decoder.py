@@ -44,9 +44,6 @@ def _decoder(**options: Any) -> SpeculativeDecoder:
     return decoder
 
 
-# Models -------------------------------------------------------------------------------------------------------------
-
-
 def test_generating_without_a_target() -> None:
     decoder = SpeculativeDecoder()
     assert not decoder.is_loaded
@@ -119,9 +116,6 @@ def test_load_takes_backends() -> None:
     decoder.close()
     with pytest.raises(ModelNotLoaded):
         decoder.generate(PROMPT)
-
-
-# Requests -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -217,9 +211,6 @@ def test_the_decoders_own_settings_hold_where_none_are_given() -> None:
     assert result.tokens == _decoder().generate(PROMPT, lookahead=7, acceptance="exact", **DRAWN).tokens
 
 
-# Seeds --------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("lookahead", [0, 1, 4, 16])
 def test_seed_repeats(lookahead: int) -> None:
     tokens = {_decoder().generate(PROMPT, lookahead=lookahead, **DRAWN).tokens for _ in range(3)}
@@ -241,9 +232,6 @@ def test_exact_match_gives_the_text_of_plain_decoding() -> None:
     plain = _decoder().generate(PROMPT, lookahead=0, **DRAWN)
     for lookahead in (1, 4, 9):
         assert _decoder().generate(PROMPT, lookahead=lookahead, acceptance="exact", **DRAWN).tokens == plain.tokens
-
-
-# Callbacks and iterators --------------------------------------------------------------------------------------------
 
 
 def test_on_token_sees_every_token() -> None:
@@ -358,9 +346,6 @@ async def test_astream_hands_errors_over() -> None:
     with pytest.raises(InvalidSampling):
         async for _ in _decoder().astream(PROMPT, temperature=-1):
             pass
-
-
-# Figures ------------------------------------------------------------------------------------------------------------
 
 
 def test_stats_add_up_until_reset() -> None:

@@ -130,9 +130,6 @@ def test_fit_takes_what_generate_takes() -> None:
     assert _decoder().fit([{"role": "user", "content": "abc"}]).tokens == 3
 
 
-# Notes on loading ---------------------------------------------------------------------------------------------------
-
-
 def _notes(path: Path, **options: Any) -> tuple[str, ...]:
     with pytest.warns(LoadWarning), load(path, threads=1, **options) as decoder:
         return decoder.warnings
@@ -160,9 +157,6 @@ def test_options_that_do_nothing_are_said(bundled_target: Path, monkeypatch: pyt
 def test_a_stock_build_is_said(bundled_target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "has_kernels", lambda: False)
     assert _notes(bundled_target) == (STOCK_BUILD,)
-
-
-# Text ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("how", ["consumer", "cancel", "close", "error"])

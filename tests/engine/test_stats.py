@@ -136,9 +136,6 @@ def test_recorder() -> None:
     assert stats.accepted_by_position == (2, 1, 1, 1)
 
 
-# By size and by method ----------------------------------------------------------------------------------------------
-
-
 def _recorded() -> GenerationStats:
     recorder = StatsRecorder()
     for proposed, accepted, emitted, ms in ((4, 4, 5, 30.0), (4, 1, 2, 34.0), (0, 0, 1, 10.0)):
@@ -185,9 +182,6 @@ def test_methods_survive_json() -> None:
     data = json.loads(json.dumps(_recorded().to_dict()))
     assert data["by_method"]["draft-model"]["acceptance_rate"] == 0.625
     assert GenerationStats.from_dict(data) == _recorded()
-
-
-# Advice -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("accepted", "advised"), [(0, True), (29, True), (30, False), (100, False)])

@@ -80,9 +80,6 @@ def read(store: Store) -> Content:
     return content
 
 
-# Damage ---------------------------------------------------------------------------------------------------------------
-
-
 def flip(path: Path, offset: int, bit: int) -> None:
     with path.open("r+b") as file:
         file.seek(offset)
@@ -121,9 +118,6 @@ def _all(data: bytes, word: bytes) -> Iterator[int]:
 def is_version(offset: int) -> bool:
     """True if the number of the store's version is there: a changed one may look like a newer program's."""
     return 60 <= offset < 64
-
-
-# Judgement ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -255,9 +249,6 @@ def _written(keeper: ConversationStore, troubles: list[StoreError | None]) -> li
         kept = keeper.store.load(fresh.id)
         return [] if kept is not None and [each.text for each in kept] == ["asked"] else ["what was written is lost"]
     return [] if any(troubles) else ["not saved, and nothing was said"]
-
-
-# Other damage ---------------------------------------------------------------------------------------------------------
 
 
 def truncate(path: Path, drawn: random.Random) -> str:

@@ -64,9 +64,6 @@ def usage(*command: str) -> str:
     return said.getvalue()
 
 
-# Python ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("page", [page for page in PAGES if page.blocks("python")], ids=str)
 def test_snippets_run(page: Page) -> None:
     """Each prints something; one process runs those of a page, each with names of its own."""
@@ -93,9 +90,6 @@ def test_every_example_is_explained() -> None:
     assert len(EXAMPLES) >= 5
     page = BY_NAME["docs/examples/README.md"]
     assert {path.name for path in EXAMPLES} == {link for link in page.links if link.endswith(".py")}
-
-
-# Commands -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.commands], ids=str)
@@ -148,9 +142,6 @@ def test_every_exit_code_is_explained() -> None:
     assert set(re.findall(r"^\| (\d+) \|", table, re.MULTILINE)) == {"0", "2", "3", "130"}
 
 
-# Places ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("page", PAGES, ids=str)
 def test_links_lead_somewhere(page: Page) -> None:
     for link in page.links:
@@ -175,9 +166,6 @@ def test_every_page_is_in_the_index() -> None:
     assert {(ROOT / name) for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")} <= {
         (ROOT / link) for link in BY_NAME["README.md"].links
     }
-
-
-# Architecture ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_tree_names_every_folder() -> None:
@@ -229,9 +217,6 @@ def test_code_cites_nothing_outside_the_repository() -> None:
     known = {path.name for path in ROOT.rglob("*.md")}
     found = {name for path in sources for name in cited.findall(path.read_text(encoding="utf-8"))}
     assert found - known == set()
-
-
-# Figures --------------------------------------------------------------------------------------------------------------
 
 
 def test_every_benchmark_part_is_explained() -> None:

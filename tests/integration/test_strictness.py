@@ -117,8 +117,6 @@ def test_passes(complaints: dict[str, str], name: str) -> None:
     assert complaints[name] == ""
 
 
-# A process of tests that dies or hangs ------------------------------------------------------------------------------
-
 DISTRIBUTED = re.search(r"-m pytest (-n .*?) -m ", (ROOT / "Makefile").read_text(encoding="utf-8"))
 ENDINGS = {
     "killed": "os.kill(os.getpid(), signal.SIGKILL)",

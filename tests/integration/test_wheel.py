@@ -91,8 +91,6 @@ def test_metadata(wheel: Path) -> None:
     assert licence == (ROOT / "LICENSE").read_text(encoding="utf-8")
 
 
-# In an environment of its own -------------------------------------------------------------------------------------
-
 QT = re.compile(r"(?i)(pyside6|shiboken6|pyqtgraph|qasync|qtawesome|qtpy)")
 OURS = re.compile(r"(?i)(__editable__.*|_?outrider.*|.*\\.pth|pip([-_].*)?)")
 

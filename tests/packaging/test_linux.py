@@ -55,9 +55,6 @@ def shell(
     return subprocess.run(words, capture_output=True, text=True, check=False, cwd=cwd, env=env)
 
 
-# The archive --------------------------------------------------------------------------------------------------------
-
-
 def test_archive_depends_on_contents_alone(bundle: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "first.tar.gz", tmp_path / "elsewhere" / "second.tar.gz"
     archive.write_tar(bundle, first, name="outrider-1", epoch=EPOCH)
@@ -142,9 +139,6 @@ def test_checksums_are_what_sha256sum_reads(tmp_path: Path) -> None:
         archive.write_checksums([LINUX / "outrider.desktop"], listed)
 
 
-# The Debian package -------------------------------------------------------------------------------------------------
-
-
 @needs_dpkg
 def test_deb_is_whole_and_repeatable(bundle: Path, tmp_path: Path) -> None:
     drawn = tmp_path / "icons"
@@ -216,9 +210,6 @@ def test_changelog_is_debians(tmp_path: Path) -> None:
     assert "One thing that is long." in told.stdout
     assert "Old" not in told.stdout
     assert "Timestamp: 1700000000" in told.stdout
-
-
-# What it depends on -------------------------------------------------------------------------------------------------
 
 
 def compile_library(target: Path, *flags: str | Path, code: str = 'extern "C" int one() { return 1; }') -> None:
@@ -319,9 +310,6 @@ def test_mixed_search_path_is_refused(tmp_path: Path) -> None:
     compile_library(tmp_path / "mixed.so", "-Wl,-rpath,$ORIGIN:/somebody/lib")
     with pytest.raises(SetupError, match=r"mixed\.so"):
         elf.forget_build_folders(tmp_path)
-
-
-# Icons --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("kind", "edges"), [("ico", set(icons.ICO_SIZES)), ("icns", {e for _, e in icons.ICNS_TYPES})])

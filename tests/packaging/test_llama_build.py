@@ -41,8 +41,6 @@ def test_the_door_to_the_parsers_is_built_with_the_kernels() -> None:
     assert {path.name for path in llama_build.kernel_files()} >= {"door.cpp", "door.cmake"}
 
 
-# AMX ------------------------------------------------------------------------------------------------------------------
-
 needs_objdump = pytest.mark.skipif(shutil.which("objdump") is None, reason="objdump is not installed")
 AMX_FLAGS = ("-mamx-tile", "-mamx-int8")
 

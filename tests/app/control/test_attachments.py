@@ -141,9 +141,6 @@ def test_names() -> None:
     assert plain_name("  ") == "file"
 
 
-# In the window ------------------------------------------------------------------------------------------------------
-
-
 def attach(window: Window, *paths: Path) -> None:
     """Give these files, and wait until they are read and counted."""
     window.program.attachments.add(paths)

@@ -354,9 +354,6 @@ def _check_project(window: Window, kept: StoredDocument, first: str, asked: str)
     assert asked * 2 in program.documents.question(asked, [])
 
 
-# Without a window -----------------------------------------------------------------------------------------------------
-
-
 def held(name: str, pages: Sequence[str]) -> ChatDocument:
     sections = tuple(Section(text, "page", str(number)) for number, text in enumerate(pages, 1))
     document = Document(name, "PDF", sections, len(pages))

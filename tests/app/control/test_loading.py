@@ -20,9 +20,6 @@ Pair = tuple[Path, Path]
 SHORT = LoadChoice(context=256, cache_type="q8_0", threads=1)
 
 
-# Options --------------------------------------------------------------------------------------------------------------
-
-
 def test_options_come_back_from_a_file_as_far_as_they_make_sense() -> None:
     kept = json.loads(json.dumps(SHORT.to_mapping()))
     assert kept == {"context": 256, "cache_type": "q8_0", "threads": 1}
@@ -105,9 +102,6 @@ def test_options_that_the_model_cannot_be_loaded_with_are_a_message(open_window:
     assert window.problem(exchange).problem.details is None
     window.models.set_options(story_pair[0], LoadChoice())
     assert window.ask("Once upon a time").status == "done"
-
-
-# Loading and unloading ------------------------------------------------------------------------------------------------
 
 
 def test_unloading_frees_the_models_until_the_next_message(open_window: OpenWindow, demo_pair: Pair) -> None:

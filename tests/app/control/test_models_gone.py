@@ -243,9 +243,6 @@ def test_files_that_are_overwritten_while_they_are_loaded(window: Window, copies
     window.wait(lambda: set(states(window).values()) == {"problem"})
 
 
-# What appears ---------------------------------------------------------------------------------------------------------
-
-
 def test_new_files_appear_and_deleted_ones_go(window: Window, copies: Pair) -> None:
     folder = copies[0].parent
     shutil.copy(copies[1], folder / "copied.gguf")

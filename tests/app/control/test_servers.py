@@ -211,9 +211,6 @@ def test_compare_measures_it_against_the_local_pair(open_window: OpenWindow, dem
         assert window.models.list.selection.target == window.models.list.loaded.target
 
 
-# A key is one server's ------------------------------------------------------------------------------------------------
-
-
 def sent(server: Scripted) -> str | None:
     """The key that came with the last request."""
     return server.asked[-1].headers.get("authorization")

@@ -138,9 +138,6 @@ def test_a_folder_in_the_home_of_nobody(open_window: OpenWindow) -> None:
     assert window.ask("Hello").status == "done"
 
 
-# Cancelling -----------------------------------------------------------------------------------------------------------
-
-
 def test_cancel_while_loading_is_not_lost(open_window: OpenWindow, tmp_path: Path) -> None:
     script = Script(load_s=0.0)
     window = open_window(script)
@@ -247,9 +244,6 @@ def test_a_picker_takes_effect_with_the_next_message(open_window: OpenWindow, tm
     assert script.lookaheads == ["auto", 7]
     assert window.models.list.loaded.sources == ()
     assert script.threads == {"outrider-engine"}, "the engine runs on one thread"
-
-
-# Closing --------------------------------------------------------------------------------------------------------------
 
 
 def test_closing_during_a_reply(open_window: OpenWindow) -> None:

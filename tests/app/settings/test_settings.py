@@ -115,8 +115,6 @@ def test_a_path_that_is_no_folder_is_no_failure(tmp_path: Path) -> None:
     assert not SettingsFile(tmp_path / "file" / "settings.json").save(Settings())
 
 
-# Field by field ------------------------------------------------------------------------------------------------------
-
 FULL = Settings(
     models_folders=["/models", "/more models"],
     favourites=["/a.gguf"],
@@ -213,9 +211,6 @@ def test_the_folder_of_older_versions_is_read(tmp_path: Path) -> None:
         assert SettingsFile(path).load().models_folders == folders
 
 
-# A file that is damaged, or cannot be read ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "content",
     [b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b'{"theme": "dark"', b"[" * 100_000, b"\0" * 700, b"x" * 17_000_000],
@@ -251,9 +246,6 @@ def test_what_cannot_be_read_is_not_overwritten(tmp_path: Path) -> None:
     assert file.trouble.kind == "unreadable"
     assert not file.save(Settings(theme="dark"))
     assert path.is_dir()
-
-
-# Each change ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_change_is_told_once(tmp_path: Path) -> None:
@@ -298,8 +290,6 @@ def test_trouble_is_told_once(tmp_path: Path, qtbot: QtBot) -> None:
         assert not keeper.save()
     assert [each.kind for each in told] == ["unwritable"]
 
-
-# The end of the program, at any time ---------------------------------------------------------------------------------
 
 CHILD = """
 import sys

@@ -40,9 +40,6 @@ def _texts(made: Conversation) -> list[str]:
     return [each.text for each in made.path]
 
 
-# ChatGPT --------------------------------------------------------------------------------------------------------------
-
-
 def _node(number: str, parent: str | None, role: str, content: Any, **more: Any) -> dict[str, Any]:
     content = {"content_type": "text", "parts": [content]} if isinstance(content, str) else content
     message = {"id": number, "author": {"role": role}, "content": content, "metadata": {}} | more
@@ -230,9 +227,6 @@ def test_a_folder_of_jan(tmp_path: Path) -> None:
     assert kind_of(tmp_path)[0] == "folder"
 
 
-# Damaged and hostile --------------------------------------------------------------------------------------------------
-
-
 def test_the_same_chat_has_the_same_source_and_one_that_went_on_another(tmp_path: Path) -> None:
     def source(told: dict[str, Any]) -> str:
         return str(next(iter(_of(tmp_path / "x.json", told))).settings["source"])
@@ -387,9 +381,6 @@ def test_what_a_dropped_file_is_is_told_by_its_beginning(tmp_path: Path) -> None
     assert kind_of(documents)[0] == "file"
 
 
-# In the child ---------------------------------------------------------------------------------------------------------
-
-
 def test_the_child_gives_what_is_read_here(tmp_path: Path) -> None:
     long = short("2")
     long["mapping"]["b"]["message"]["content"]["parts"] = ["wörd " * 100_000]
@@ -421,9 +412,6 @@ def test_a_hostile_archive_is_refused_by_the_child(tmp_path: Path) -> None:
     cancel.cancel()
     with pytest.raises(Cancelled):
         next(chats_apart(path, lambda _: None, cancel))
-
-
-# What is new ----------------------------------------------------------------------------------------------------------
 
 
 def _texts_of(made: Conversation) -> list[list[str]]:

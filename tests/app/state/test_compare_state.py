@@ -42,9 +42,6 @@ def test_what_is_compared_and_swept() -> None:
     assert ways_to_sweep() == (*range(1, 17), "auto")
 
 
-# A run ----------------------------------------------------------------------------------------------------------------
-
-
 def test_a_run_from_start_to_figures() -> None:
     run = CompareRun()
     assert not run.running
@@ -82,9 +79,6 @@ def test_a_run_that_ends_otherwise() -> None:
     assert run.problem == ""
     run.cancel()
     assert run.status == "cancelled"
-
-
-# What is told ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -148,9 +142,6 @@ def test_doubts() -> None:
     assert doubts(report(way("plain", None))) == doubts(None) == []
 
 
-# The text -------------------------------------------------------------------------------------------------------------
-
-
 def test_text_of_a_comparison() -> None:
     told = report(way("plain", 50.0), way("4", 68.5, 1.37), other_programs=0.03)
     assert compare_text(told, "Why is\nthe sky blue?") == (
@@ -195,9 +186,6 @@ def test_text_of_a_sweep() -> None:
     assert " auto     61.0        59.8–62.2  1.22x" in lines
     assert "Fastest lookahead: 1; no measurable difference from 0." in lines
     assert not any(line.lstrip().startswith("2 ") for line in lines)
-
-
-# The bridge -----------------------------------------------------------------------------------------------------------
 
 
 def test_other_models_than_those_asked_for_are_not_measured(loop: asyncio.AbstractEventLoop, qtbot: Any) -> None:

@@ -147,9 +147,6 @@ def test_any_conversation_comes_back_the_same(made: Conversation) -> None:
     assert _compared(_back(to_json(made)).conversation) == _compared(made)
 
 
-# Damaged files ------------------------------------------------------------------------------------------------------
-
-
 def _nested(depth: int) -> Any:
     value: Any = 1
     for _ in range(depth):
@@ -342,9 +339,6 @@ def test_import_keeps_all_of_it(
     assert (tmp_path / "again.json").read_text(encoding="utf-8") == to_json(conversation, {102: b"newer"})
     assert len(keeper.conversations()) == 2
     assert keeper.search("noon")
-
-
-# Markdown and files -------------------------------------------------------------------------------------------------
 
 
 def test_markdown_is_the_branch_on_the_screen(conversation: Conversation) -> None:

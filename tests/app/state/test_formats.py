@@ -67,8 +67,6 @@ def test_without_a_known_suffix_it_is_taken_for_json(tmp_path: Path) -> None:
     assert to_json(imported.conversation) == to_json(_conversation())
 
 
-# JSON, piece by piece, against what the standard library reads in one -------------------------------------------------
-
 LONGEST = 10**8
 
 _values = st.recursive(

@@ -141,9 +141,6 @@ def test_memory_grows_with_the_length_and_stays_small() -> None:
     assert sizes[1] < 4.5 * sizes[0]
 
 
-# Rounds ---------------------------------------------------------------------------------------------------------------
-
-
 def judged(trace: TokenTrace) -> TokenTrace:
     """A record with three rounds: two guesses rejected, all kept, and one of an index, which gives no probability."""
     for token, origin, number in ((1, "accepted", 1), (2, "correction", 1), (3, "bonus", 2), (4, "correction", 3)):

@@ -144,9 +144,6 @@ def test_the_file_itself_refuses_circles(store: Store, message: StoredMessage) -
         _add(store, 1, message)
 
 
-# Replies that are being written -----------------------------------------------------------------------------------
-
-
 def test_a_reply_that_was_being_written_is_found_as_far_as_it_came(store: Store) -> None:
     fill(store, 1, "question")
     with store.changes():
@@ -211,9 +208,6 @@ def test_what_a_piece_costs_does_not_grow_with_the_reply(store: Store) -> None:
     with store.changes():
         store.append(reply, "x" * 500_000)
     assert max(pages_of_a_piece() for _ in range(50)) <= first + 2
-
-
-# Speed ------------------------------------------------------------------------------------------------------------
 
 
 def _shortest_ms(function: Callable[[], object], times: int = 3) -> float:

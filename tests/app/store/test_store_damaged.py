@@ -47,9 +47,6 @@ def _damaged(store: Store, number: int = 1) -> list[int]:
     return [message.id for message in _loaded(store, number) if message.damaged]
 
 
-# Opening ----------------------------------------------------------------------------------------------------------
-
-
 def _changed(place: int, data: bytes) -> Callable[[Path], None]:
     return lambda path: _write(path, place, data)
 
@@ -106,9 +103,6 @@ def test_a_folder_in_the_place_of_a_file_of_sqlite_is_put_aside(path: Path, suff
     with _reopened(path) as store:
         assert len(_loaded(store)) == 1
     assert (path.with_name(f"{path.name}{suffix}.replaced-1") / "within").is_dir()
-
-
-# Messages ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_damaged_message_is_named_and_the_others_are_read(path: Path) -> None:
@@ -216,9 +210,6 @@ def test_a_damaged_piece_of_a_reply_marks_it(path: Path) -> None:
         assert _damaged(store) == [ids[1]]
 
 
-# What else is in a store ------------------------------------------------------------------------------------------
-
-
 def test_a_damaged_title_and_settings_are_told_until_they_are_written_anew(path: Path) -> None:
     with _reopened(path) as store:
         fill(store, 1, "question", title="Old harbour")
@@ -296,9 +287,6 @@ def test_ids_that_no_program_gave_are_not_counted_on(store: Store) -> None:
     fill(store, 1, "one")
     store.connection.execute("INSERT INTO conversations (id, created, updated) VALUES (9223372036854775807, 0, 0)")
     assert store.first_free_id() == 1001
-
-
-# Versions ---------------------------------------------------------------------------------------------------------
 
 
 def _version_3(path: Path) -> None:

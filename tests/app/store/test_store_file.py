@@ -27,9 +27,6 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "data" / FILE_NAME
 
 
-# Files of all sorts -----------------------------------------------------------------------------------------------
-
-
 def _version_1(path: Path) -> None:
     """A store as the first version made it: without full-text search."""
     path.parent.mkdir(parents=True)

@@ -242,9 +242,6 @@ def test_each_cause_has_its_error(tmp_path: Path) -> None:
         assert type(writing_error(tmp_path / FILE_NAME, error)) is kind
 
 
-# The conversations as the window uses them --------------------------------------------------------------------------
-
-
 @pytest.fixture
 def keeper(store: Store, told: Told) -> Iterator[ConversationStore]:
     kept = ConversationStore(store, told)

@@ -72,9 +72,6 @@ def log_text() -> str:
     return (log_folder() / "outrider.log").read_text(encoding="utf-8")
 
 
-# Where things are ---------------------------------------------------------------------------------------------------
-
-
 def told(text: str) -> dict[str, str]:
     return dict(line.split(": ", 1) for line in text.splitlines())
 
@@ -103,9 +100,6 @@ def test_a_frozen_program_tells_its_flavour(frozen: Path, tmp_path: Path) -> Non
     assert paths["settings"] == str(tmp_path / "mine.json")
     (frozen / "manifest.json").write_bytes(b"?")
     assert told(describe())["flavour"] == "unknown"
-
-
-# What other programs inherit ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the library path is a variable only on other systems")
@@ -142,9 +136,6 @@ def test_our_qt_plugins_are_not_for_others(frozen: Path, monkeypatch: pytest.Mon
     assert os.environ["QML2_IMPORT_PATH"] == "/of/the/user"
 
 
-# Without a console --------------------------------------------------------------------------------------------------
-
-
 def test_without_a_console_it_is_said_in_a_box(monkeypatch: pytest.MonkeyPatch) -> None:
     boxes: list[str] = []
     monkeypatch.setattr(app.system.console, "message_box", boxes.append)
@@ -166,9 +157,6 @@ def test_no_streams_do_not_crash_the_program(arguments: list[str]) -> None:
     code = f"import sys; sys.stdout = sys.stderr = None\nfrom app.__main__ import main\nsys.exit(main({arguments!r}))\n"
     done = run_python("-W", "ignore::ResourceWarning", "-c", code)
     assert (done.returncode, done.stdout, done.stderr) == (2 if arguments == ["--nonsense"] else 0, "", "")
-
-
-# Damage -------------------------------------------------------------------------------------------------------------
 
 
 def check_report(done: subprocess.CompletedProcess[str], *words: str) -> None:
@@ -253,9 +241,6 @@ def test_a_whole_frozen_program_chats(bundle: Path) -> None:
     assert "What is Outrider" not in log_text()
 
 
-# A file to open -----------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def story(shared_gguf: Callable[[str], Path]) -> Path:
     return shared_gguf("stories260K-F32")
@@ -299,9 +284,6 @@ def test_a_file_that_is_no_model_loses_nothing(open_window: OpenWindow, tmp_path
 def test_a_file_and_a_smoke_test_do_not_go_together() -> None:
     done = run_python("-m", "app", "--smoke-test", "mine.gguf")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-
-
-# The smoke test with a folder ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("demo_pair")

@@ -126,9 +126,6 @@ def test_the_check_can_be_cancelled(tmp_path: Path) -> None:
     assert model.row_difference is None
 
 
-# Real models ----------------------------------------------------------------------------------------------------------
-
-
 def test_rows_of_our_kernels_do_not_depend_on_the_batch(shared_gguf: Callable[[str], Path]) -> None:
     library = pytest.importorskip("engine.backends.llama_cpp.library")
     if not library.computes_alike():

@@ -276,9 +276,6 @@ def test_a_model_that_cannot_see_reads_the_text() -> None:
         assert any("does not read" in note for note in result.notes)
 
 
-# By hand --------------------------------------------------------------------------------------------------------------
-
-
 def decoder_prompt(decoder: SpeculativeDecoder) -> str:
     """Return the prompt as llama.cpp's programs are given it, with their marker."""
     read = decoder.read_prompt(asked(1)).text
@@ -346,9 +343,6 @@ def test_words_stay_words(decoder: SpeculativeDecoder) -> None:
     assert min(without) >= 0
     tokens = decoder.prompt_tokens(asked(1))
     assert len(without_pictures(tokens)) < len(tokens)
-
-
-# Other interfaces -----------------------------------------------------------------------------------------------------
 
 
 _PATHS: tuple[tuple[str, Any, dict[str, Any]], ...] = (

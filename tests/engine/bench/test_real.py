@@ -31,9 +31,6 @@ FILES = (
 )
 
 
-# Models, prompts, circumstances ---------------------------------------------------------------------------------------
-
-
 def test_pairs_are_found_by_the_names_of_their_files(tmp_path: Path) -> None:
     assert find_pairs(tmp_path / "none") == []
     for name in FILES:
@@ -87,9 +84,6 @@ def test_loops_end_where_the_benchmark_is_killed() -> None:
     while psutil.pid_exists(loop) and psutil.Process(loop).status() != psutil.STATUS_ZOMBIE:
         assert monotonic() < given_up
         sleep(0.05)
-
-
-# Conclusions ----------------------------------------------------------------------------------------------------------
 
 
 def _by_name(musts: list[Must], name: str) -> Must:
@@ -168,9 +162,6 @@ def test_the_readme_has_a_row_for_each_comparison() -> None:
     silent = replace(found, replies=[reply for reply in replies if reply.way != (SERVER, 3)], best={("code", 0.0): 0})
     assert "proposes nothing" in "\n".join(against_server.show(silent))
     assert next(iter(against_server.readme_rows(silent))).count("no draft")
-
-
-# The command ----------------------------------------------------------------------------------------------------------
 
 
 def _real(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

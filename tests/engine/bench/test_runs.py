@@ -43,8 +43,6 @@ from engine.system.machine import OtherPrograms, describe_machine
 from helpers.decoding.fake_backend import FakeBackend
 from helpers.decoding.fakes import ScriptedBackend, letters, recite
 
-# Sizes ----------------------------------------------------------------------------------------------------------------
-
 FIVE = [PreparedPrompt(ALL, number, (1,) * 60, 128) for number in range(5)]
 
 
@@ -66,9 +64,6 @@ def test_given_sizes_stay() -> None:
     sizes = choose_sizes(Pace(500.0, 200.0), FIVE, 11, repeats=7, max_tokens=100)
     assert (sizes.repeats, sizes.max_tokens) == (7, 100)
     assert choose_sizes(Pace(1.0, 1.0), FIVE, 3, repeats=2).repeats == 2
-
-
-# Turns ----------------------------------------------------------------------------------------------------------------
 
 
 def test_ways() -> None:
@@ -159,9 +154,6 @@ def test_draws_repeat_and_change_with_the_turn() -> None:
     assert plain[0] != plain[1]
 
 
-# Equality -------------------------------------------------------------------------------------------------------------
-
-
 class TwoBest(ScriptedBackend):
     """Behind the token 3, the tokens 1 and 2 lie `gap` apart; `several` tokens at once `alters` one of them."""
 
@@ -241,9 +233,6 @@ def test_what_is_drawn_is_not_compared_and_what_is_penalised_not_excused() -> No
 def test_real_decoding_of_a_fake_is_equal() -> None:
     bench = _bench()
     assert {each and each.verdict for each in compare_replies(bench, list(bench.replies(2, 8)))} == {SAME}
-
-
-# Figures --------------------------------------------------------------------------------------------------------------
 
 
 def test_spread() -> None:

@@ -27,9 +27,6 @@ MACHINE = {
 SETTING = Setting(MACHINE, own_kernels=True, commit="abc1234")
 
 
-# The page -------------------------------------------------------------------------------------------------------------
-
-
 def test_a_section_is_renewed_in_its_place_and_the_others_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "FOLDER", tmp_path)
     monkeypatch.setattr(suite, "SECTIONS", tmp_path / "sections")
@@ -38,9 +35,6 @@ def test_a_section_is_renewed_in_its_place_and_the_others_stay(tmp_path: Path, m
     page = (tmp_path / "results.md").read_text(encoding="utf-8")
     assert page.endswith("\n\n## A\n\n## B anew\n")
     assert page.startswith("# What was measured")
-
-
-# The parts ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -146,9 +146,6 @@ def test_no_piece_has_a_lookalike(tokens: list[str]) -> None:
             assert len(pieces) == 1
 
 
-# Real vocabularies ----------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def real(request: pytest.FixtureRequest) -> Iterator[LlamaCppTokenizer]:
     """The tokenizer of a vocabulary of llama.cpp's own tests."""

@@ -32,8 +32,6 @@ def cancelled_after(seconds: float) -> Iterator[CancelToken]:
     timer.join()
 
 
-# What a template may do -----------------------------------------------------------------------------------------------
-
 QUICK = {
     "doubled by ~": "too much memory",
     "doubled list": "too much memory",
@@ -119,9 +117,6 @@ def test_a_long_conversation_has_more_time_and_room() -> None:
     assert rendered("{{ messages[0].content }}", [Message("user", text)]) == text
 
 
-# Cancelling -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.alone
 @pytest.mark.parametrize("body", ["words", "nested loops over a text", "lipsum of long paragraphs"])
 def test_cancel_ends_it_within_a_second(body: str) -> None:
@@ -151,6 +146,3 @@ def test_what_was_cancelled_before_is_not_begun() -> None:
     cancel.cancel()
     with pytest.raises(Cancelled):
         rendered("{{ bos_token }}", HI, cancel)
-
-
-# All of them ----------------------------------------------------------------------------------------------------------

@@ -229,9 +229,6 @@ def test_ctrl_c_in_a_terminal_does_not_reach_it(pool: limited_child.ChildPool) -
     render.release(pool)
 
 
-# What is kept ---------------------------------------------------------------------------------------------------------
-
-
 def test_the_same_is_not_asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = render._Kept()
     monkeypatch.setattr(render, "_kept", kept)

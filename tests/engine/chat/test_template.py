@@ -40,9 +40,6 @@ class RecordingTokenizer(PieceTokenizer):
         return super().encode(text, add_special=add_special, parse_special=parse_special)
 
 
-# Prompts ------------------------------------------------------------------------------------------------------------
-
-
 def test_text_is_one_user_turn() -> None:
     tokenizer = RecordingTokenizer(TEMPLATE)
     encode_prompt("ab", tokenizer, raw=False)
@@ -81,9 +78,6 @@ def test_token_ids_are_taken_as_they_are() -> None:
 def test_messages_cannot_be_raw() -> None:
     with pytest.raises(InvalidRequest, match="omit raw"):
         encode_prompt(TURNS, RecordingTokenizer(TEMPLATE), raw=True)
-
-
-# Templates from a file that may be hostile --------------------------------------------------------------------------
 
 
 def test_what_templates_of_real_models_use() -> None:
@@ -143,9 +137,6 @@ def test_what_a_user_writes_is_no_template() -> None:
     assert text in render_template(TEMPLATE, [Message("user", text)], "", "")
 
 
-# Whole characters ---------------------------------------------------------------------------------------------------
-
-
 def _released(pieces: Sequence[bytes], stop: Sequence[str] = ()) -> tuple[list[str], ReplyText]:
     reply = ReplyText(PieceTokenizer(pieces), stop)
     shown = []
@@ -193,9 +184,6 @@ def test_pieces_put_together_are_the_text(text: str, sizes: list[int], stop: lis
         assert not reply.stopped
     else:
         assert reply.stopped
-
-
-# Stop strings -------------------------------------------------------------------------------------------------------
 
 
 def test_stop_string_over_several_tokens() -> None:

@@ -55,9 +55,6 @@ def measure(fakes: None, capsys: pytest.CaptureFixture[str]) -> Measure:
     return run
 
 
-# JSON -----------------------------------------------------------------------------------------------------------------
-
-
 def test_json_has_the_promised_keys(measure: Measure) -> None:
     report = measure(*SMALL)
     said = {line.strip("- ") for line in (bench_command.__doc__ or "").splitlines() if line.startswith("- ")}
@@ -153,9 +150,6 @@ def test_sampling_and_own_prompts(measure: Measure, tmp_path: Path) -> None:
     assert list(report["categories"]) == ["all"]
 
 
-# Wrong usage ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -193,9 +187,6 @@ def test_without_pillow_nothing_is_measured(monkeypatch: pytest.MonkeyPatch, tmp
         prepare_plot(tmp_path / "x.png")
 
 
-# Cancelling -----------------------------------------------------------------------------------------------------------
-
-
 def _cancel_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ask for the stop when so many replies were measured."""
     measured = Bench.replies
@@ -226,9 +217,6 @@ def test_cancelled_before_anything_was_measured(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines()[-1] == "outrider-engine: The request was cancelled."
-
-
-# For people -----------------------------------------------------------------------------------------------------------
 
 
 def test_tables(measure: Measure) -> None:

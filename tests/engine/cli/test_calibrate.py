@@ -38,9 +38,6 @@ def calibrate(capsys: pytest.CaptureFixture[str]) -> Calibrate:
     return run
 
 
-# What is expected ---------------------------------------------------------------------------------------------------
-
-
 def test_the_lookahead_stays_below_a_step_in_the_cost() -> None:
     costs = CostModel(STEPS, 0.5)
     lookahead, speedup = best_lookahead(costs, 0.8, drafted=True)
@@ -56,9 +53,6 @@ def test_a_dear_draft_pays_with_few_or_none() -> None:
 def test_nothing_is_expected_of_what_was_not_measured() -> None:
     assert best_lookahead(CostModel({1: 10.0}, 0.1), 0.9, drafted=True) == (0, 1.0)
     assert best_lookahead(CostModel({1: 10.0, 2: 10.1, 4: 10.4}, 0.1), 0.99, drafted=True)[0] == 3
-
-
-# What is printed ----------------------------------------------------------------------------------------------------
 
 
 def test_json_says_what_was_measured_and_where_it_is_kept(calibrate: Calibrate, pair: tuple[str, ...]) -> None:

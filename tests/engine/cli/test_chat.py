@@ -93,8 +93,6 @@ def test_what_was_set_is_undone_with_nothing_behind_the_sign() -> None:
     assert chat._options == {"max_tokens": 9, "top_k": 5}
 
 
-# A terminal ---------------------------------------------------------------------------------------------------------
-
 pty = pytest.importorskip("pty", reason="there are no such terminals")
 
 

@@ -59,9 +59,6 @@ def _complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return err
 
 
-# JSON ---------------------------------------------------------------------------------------------------------------
-
-
 def test_json_has_the_promised_form(generate: Generate, models: Models) -> None:
     reply = generate(*models, "--lookahead", "4", "--max-tokens", "30", "--raw", "Once upon a time")
     assert set(reply) == {
@@ -193,9 +190,6 @@ def test_without_a_target_the_bundled_pair_answers(
     assert reply["text"].strip()
 
 
-# What is wrong ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -304,9 +298,6 @@ def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
         *("raw", "tokens", "messages", "json"),
     )
     assert [name for name in promised if f"--{name}" not in text] == []
-
-
-# Ending early -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no SIGINT to send")

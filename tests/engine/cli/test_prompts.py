@@ -80,9 +80,6 @@ def test_quiet_is_quiet(capsys: pytest.CaptureFixture[str], bundled_target: Path
     assert err == ""
 
 
-# Completion ---------------------------------------------------------------------------------------------------------
-
-
 def test_a_prediction_is_read_from_a_file(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,9 +126,6 @@ def test_a_full_disk(command: tuple[str, ...]) -> None:
     assert "Traceback" not in err.decode()
 
 
-# Notes --------------------------------------------------------------------------------------------------------------
-
-
 def test_what_is_ignored_beside_messages(tmp_path: Path) -> None:
     turns = tmp_path / "turns.json"
     turns.write_text(json.dumps([{"role": "user", "content": "Hello"}]))

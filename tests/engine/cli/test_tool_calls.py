@@ -105,9 +105,6 @@ def test_calls_end_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked.answer(("read", {}))[1]
 
 
-# The command ----------------------------------------------------------------------------------------------------------
-
-
 class Servers:
     """Stands in for the servers: each offers the same."""
 

@@ -231,9 +231,6 @@ def test_no_random_number_serves_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     assert positions() == found, "a seed repeats the reply"
 
 
-# Long prompts ---------------------------------------------------------------------------------------------------------
-
-
 def _begun(size: int, context_length: int = 4096) -> tuple[DraftModelDrafter, FakeBackend]:
     backend = FakeBackend(6, 2, context_length=context_length)
     drafter = DraftModelDrafter(backend, 6, FULL, 7)

@@ -26,8 +26,6 @@ from helpers.decoding.ngram import (
 )
 from helpers.properties import quick
 
-# The index ----------------------------------------------------------------------------------------------------------
-
 
 @quick
 @given(texts)
@@ -85,9 +83,6 @@ def test_following_a_match_equals_searching_anew(prompt: list[int], reply: list[
         assert (found is None) == (not naive)
         if found is not None:
             assert (found.length, found.places[0]) == naive[0]
-
-
-# What is proposed ---------------------------------------------------------------------------------------------------
 
 
 @quick
@@ -191,9 +186,6 @@ def test_draft_is_short_where_places_part() -> None:
     text = [1, 2, 3, 10, 11, 12, 13, 14, 15, 1, 2, 3, 10, 11, 22, 23, 24, 25, 1, 2, 3]
     drafter = new_drafter(text, NgramOptions(agreed=(6.0, 0.0), alone=(6.0, 0.0), split=(-6.0, 0.0)))
     assert drafter.propose(8).tokens == (10, 11)
-
-
-# Its life -----------------------------------------------------------------------------------------------------------
 
 
 class TripsAt(CancelToken):

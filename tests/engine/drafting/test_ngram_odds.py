@@ -19,8 +19,6 @@ from engine.lookahead.costs import measured_cost
 from helpers.decoding.ngram import NO_LIMIT, new_drafter, texts, two_core_cost
 from helpers.properties import quick
 
-# How likely, and how much -------------------------------------------------------------------------------------------
-
 
 def test_cost_of_a_verification() -> None:
     """Of llama.cpp's own products in Q8_0, on two cores, in times of one token."""
@@ -150,8 +148,6 @@ def test_copy_with_a_change_is_fast() -> None:
     spent = _cost_of(new_drafter([1, *source, 2, 3]), changed)
     assert len(changed) / spent > 2.0
 
-
-# Back into a broken copy --------------------------------------------------------------------------------------------
 
 COMMON = 7
 PASSAGE = [*range(100, 112), COMMON, *range(112, 130)]

@@ -24,9 +24,6 @@ from helpers.decoding.translated import (
 STOP = "."
 
 
-# Proposals ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("pieces", [LETTERS, SYLLABLES])
 def test_proposals_are_the_targets_tokens(pieces: list[bytes]) -> None:
     draft = begun(reciter(pieces, "The cat sat."), "The").propose(8)
@@ -115,9 +112,6 @@ def test_a_draft_that_never_makes_a_token_comes_to_an_end() -> None:
     drafter.begin([0], CancelToken())
     assert drafter.propose(4).tokens == ()
     assert drafter.forwards == 40
-
-
-# What was committed -------------------------------------------------------------------------------------------------
 
 
 def test_what_was_written_ahead_is_used() -> None:

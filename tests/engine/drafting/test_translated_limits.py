@@ -25,8 +25,6 @@ from helpers.decoding.translated import (
     texts,
 )
 
-# The draft's own limits ---------------------------------------------------------------------------------------------
-
 
 class Strict(PieceTokenizer):
     """Refuses a character that no token can write, naming it."""
@@ -162,9 +160,6 @@ def test_giant_prompts_are_not_read_whole() -> None:
     assert max(seen) <= 16 * 16
     assert backend.length < 16
     drafter.propose(2)
-
-
-# How it draws -------------------------------------------------------------------------------------------------------
 
 
 def _random(seed: int = 3, **options: Any) -> FakeBackend:

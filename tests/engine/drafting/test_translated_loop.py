@@ -20,8 +20,6 @@ from helpers.decoding.fakes import PieceTokenizer
 from helpers.decoding.joint import BROKEN, ENOUGH, Setting
 from helpers.decoding.loop_plans import loop_plan
 
-# Through the loop ---------------------------------------------------------------------------------------------------
-
 
 @dataclass
 class Watch:
@@ -136,8 +134,6 @@ def test_a_round_late_in_a_reply_costs_no_more() -> None:
     assert late <= max(early, 160)
     assert max(draft.forwards) < 100
 
-
-# The joint distribution ---------------------------------------------------------------------------------------------
 
 SAMPLES, MANY = 600, 1_800
 """The break shows with 200."""

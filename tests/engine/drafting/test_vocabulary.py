@@ -26,9 +26,6 @@ def _wanted(bits: NDArray[np.uint64], size: int, rows: int = ROWS) -> NDArray[np
     return np.repeat(np.unpackbits(bits.view(np.uint8), bitorder="little"), rows)[:size].astype(bool)
 
 
-# Which tokens ---------------------------------------------------------------------------------------------------------
-
-
 def test_common_tokens_and_those_of_the_text_are_wanted() -> None:
     chosen = DraftVocabulary(151_936, {151_645})
     assert _wanted(chosen.bits, 151_936).sum() == COMMON + ROWS
@@ -57,9 +54,6 @@ def test_where_the_text_is_all_new_every_token_is_computed() -> None:
     assert not chosen.pays
     chosen.note([17] * 200)
     assert chosen.pays
-
-
-# Exactness ------------------------------------------------------------------------------------------------------------
 
 
 class Limited(FakeBackend):
@@ -118,9 +112,6 @@ def test_claiming_the_whole_distribution_fails(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(DraftModelDrafter, "_draw", told)
     setting = Setting(target, draft, SamplingConfig(1.0), SpeculationConfig(lookahead=3))
     assert setting.broken_p_value(6_000) < BROKEN
-
-
-# Real models ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

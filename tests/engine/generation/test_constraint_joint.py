@@ -117,9 +117,6 @@ def test_compiled_functions(sampling: SamplingConfig, rule: Any) -> None:
     assert _p_value(setting) >= ENOUGH
 
 
-# Broken on purpose --------------------------------------------------------------------------------------------------
-
-
 class TellsUnmasked(DraftModelDrafter):
     """A draft that keeps to the constraint, but whose probabilities are those of the whole distribution."""
 

@@ -74,9 +74,6 @@ def _counts(
     return draw_many(Setting(_target(), _draft(), sampling, speculation), samples, first_seed)
 
 
-# What the test is made of -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_draft_is_far_from_target(sampling: SamplingConfig) -> None:
     histories = [PROMPT, *((*PROMPT, token) for token in range(VOCABULARY))]
@@ -116,9 +113,6 @@ def test_chi_square_is_uniform_under_the_truth() -> None:
 
 def test_impossible_cell_fails() -> None:
     assert chi_square_p({(0,): 99, (1,): 1}, {(0,): 1.0}) == 0.0
-
-
-# Equality -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
@@ -268,9 +262,6 @@ def test_overlap_draws_the_same_on_its_thread(sampling: SamplingConfig, overlapp
         threaded = [setting.draw(seed, LONGER) for seed in range(THREADED)]
         with without_threads():
             assert [setting.draw(seed, LONGER) for seed in range(THREADED)] == threaded
-
-
-# Broken on purpose --------------------------------------------------------------------------------------------------
 
 
 class OneRowForAll(FakeBackend):

@@ -33,9 +33,6 @@ def _pair(
     return _decoder(target, draft), target, draft
 
 
-# Events -------------------------------------------------------------------------------------------------------------
-
-
 def test_events_in_order() -> None:
     decoder, _, _ = _pair([2, 3, 4, 5, 6, 7], [2, 3, 7, 7, 6, 7])
     events = list(decoder.stream(PROMPT, lookahead=3, max_tokens=6))
@@ -91,9 +88,6 @@ def test_alternatives_only_when_asked_for() -> None:
             assert event.logprob <= event.top[0][1] + 1e-6
 
 
-# Costs --------------------------------------------------------------------------------------------------------------
-
-
 def test_plain_decoding_is_one_forward_of_one_token_for_each() -> None:
     target = FakeBackend(8, 1)
     result = _decoder(target).generate([1, 2, 3], lookahead=0, max_tokens=50, temperature=1.0, seed=1)
@@ -124,9 +118,6 @@ def test_forcing_one_feeds_one_token_a_round() -> None:
     assert result.stats.n1_fallbacks == result.stats.rounds == 40
     assert result.stats.accepted > 0
     check_counters(result)
-
-
-# Counters -----------------------------------------------------------------------------------------------------------
 
 
 def test_no_acceptance_reads_zero() -> None:
@@ -170,9 +161,6 @@ def test_tokens_past_the_end_count_nowhere() -> None:
     decoder, _, _ = _pair([2, 3, 4, 5, 6], [2, 3, 4, 5, 6])
     stats = decoder.generate(PROMPT, lookahead=5, stop="d").stats
     assert (stats.proposed, stats.accepted, stats.rejected, stats.emitted, stats.bonus_tokens) == (2, 2, 0, 2, 0)
-
-
-# Ends ---------------------------------------------------------------------------------------------------------------
 
 
 def _end(result: GenerationResult) -> tuple[str, str, int]:

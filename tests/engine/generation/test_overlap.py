@@ -186,9 +186,6 @@ def test_second_reply_starts_from_the_cache() -> None:
     assert again.prompt_evaluated == 2
 
 
-# When it pays -------------------------------------------------------------------------------------------------------
-
-
 def _placed(device: str, threads: int, weight_bytes: int) -> FakeBackend:
     backend = FakeBackend(VOCABULARY)
     backend.device, backend.threads, backend.weight_bytes = device, threads, weight_bytes

@@ -31,9 +31,6 @@ def _decoder(ends: tuple[int, ...] = (END,)) -> SpeculativeDecoder:
     return load(FakeBackend(6, 11, eos_token_ids=ends), FakeBackend(6, 23))
 
 
-# min_tokens and ignore_eos ------------------------------------------------------------------------------------------
-
-
 def _exact(least: int) -> dict[Prefix, float]:
     """The probability of each beginning of three tokens, where the end may not be among the first `least`."""
     target = FakeBackend(6, 11)
@@ -117,9 +114,6 @@ def test_what_makes_no_sense(options: Any) -> None:
         GenerationRequest("x", **({"constraint": Constraint.json()} if "constraint" in options else {}) | options)
 
 
-# Time ---------------------------------------------------------------------------------------------------------------
-
-
 def test_a_reply_ends_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time is made to pass: at the third round it is over."""
     now = [100.0]
@@ -145,9 +139,6 @@ def test_time_that_is_over_while_the_prompt_is_read(monkeypatch: pytest.MonkeyPa
     assert (last.result.finish_reason, last.result.tokens) == ("time", ())
     assert 0 < last.result.prompt_evaluated < 4000
     assert decoder.generate([1, 2] * 2000, max_tokens=3).prompt_evaluated < 4000
-
-
-# What the result says -----------------------------------------------------------------------------------------------
 
 
 def test_the_seed_of_the_result_repeats_the_reply() -> None:
@@ -182,9 +173,6 @@ def test_turns_that_must_stay(bundled_target: Path) -> None:
         with pytest.raises(ContextFull):
             decoder.generate(messages, max_tokens=2, drop_turns=False)
         assert decoder.generate(messages[-1:], max_tokens=2, drop_turns=False).dropped_turns == 0
-
-
-# Calls --------------------------------------------------------------------------------------------------------------
 
 
 def test_several_replies_to_several_prompts() -> None:

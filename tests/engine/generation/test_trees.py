@@ -79,8 +79,6 @@ def test_other_ways_to_propose_trees(setting: Setting) -> None:
     assert setting.p_value(MANY) >= ENOUGH
 
 
-# Broken on purpose ----------------------------------------------------------------------------------------------------
-
 Siblings = Iterable[tuple[int | None, NDArray[np.float64], float]]
 
 
@@ -139,9 +137,6 @@ def test_dropping_unlikely_nodes_fails() -> None:
             )
 
     assert replace(_setting("3x3"), make_drafter=Drops).broken_p_value(FEWER) < BROKEN
-
-
-# What is proposed -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("width", [2, 3, 4])

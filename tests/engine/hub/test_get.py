@@ -64,9 +64,6 @@ def left(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-# What is wanted -----------------------------------------------------------------------------------------------------
-
-
 def test_a_quantisation_comes_checked_and_leaves_nothing_else(hub: LocalHub, folder: Path) -> None:
     seen: list[DownloadProgress] = []
     (got,) = bring(hub, folder, progress=seen.append)
@@ -137,9 +134,6 @@ def test_what_a_server_asks_to_wait() -> None:
     assert retry_after("soon") is retry_after(None) is None
 
 
-# Going on -----------------------------------------------------------------------------------------------------------
-
-
 def test_cuts_and_busy_servers_are_gone_through(hub: LocalHub, folder: Path) -> None:
     hub.faults.extend([
         Fault(status=429, headers={"Retry-After": "0"}),
@@ -202,9 +196,6 @@ def test_a_server_without_ranges_begins_anew(hub: LocalHub, folder: Path) -> Non
     bring(hub, folder, note=said.append)
     assert (folder / NAME).read_bytes() == MODEL
     assert "the server cannot resume" in said[0]
-
-
-# What goes wrong ----------------------------------------------------------------------------------------------------
 
 
 def test_wrong_files_never_stand_among_the_models(hub: LocalHub, folder: Path) -> None:
@@ -318,9 +309,6 @@ def test_another_file_of_the_name_stays(hub: LocalHub, folder: Path) -> None:
 def test_two_at_once_and_a_limit(hub: LocalHub, folder: Path) -> None:
     got = bring(hub, folder, "maker/small-GGUF", "*.gguf", at_once=2, limit=SpeedLimit(50e6))
     assert {file.sha256 for file in got} == {sha256(MODEL), sha256(OTHER)}
-
-
-# The command line ---------------------------------------------------------------------------------------------------
 
 
 def test_get_and_search_as_commands(

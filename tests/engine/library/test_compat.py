@@ -304,9 +304,6 @@ def test_loaded_models_of_files_are_judged_by_their_headers() -> None:
     assert judge_backends(target, draft).through_text
 
 
-# Ranking ------------------------------------------------------------------------------------------------------------
-
-
 def _ranked(target: ModelFile, candidates: list[ModelFile]) -> list[str]:
     """The names, best first, after it was checked that the order of the candidates does not matter."""
     ranked = rank_drafts(target, candidates)

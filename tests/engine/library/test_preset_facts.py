@@ -25,9 +25,6 @@ def tokenizer_of(model: PresetModel) -> dict[str, Any]:
     return tokenizer
 
 
-# Facts --------------------------------------------------------------------------------------------------------------
-
-
 def values(data: object) -> list[dict[str, Any]]:
     """Everything in the facts that names a source."""
     if isinstance(data, dict):
@@ -101,9 +98,6 @@ def test_the_padded_vocabularies_of_qwen() -> None:
     assert preset.draft is not None
     assert facts_of(preset.target)["rows"]["value"] == 152_064
     assert facts_of(preset.draft)["rows"]["value"] == 151_936
-
-
-# Names --------------------------------------------------------------------------------------------------------------
 
 
 def test_the_promised_names() -> None:

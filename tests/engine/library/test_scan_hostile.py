@@ -241,8 +241,6 @@ def test_a_file_that_is_replaced_by_a_pipe_is_not_waited_for(tmp_path: Path, mon
     assert not model.usable
 
 
-# Safetensors --------------------------------------------------------------------------------------------------------
-
 CONFIG = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 4}
 
 

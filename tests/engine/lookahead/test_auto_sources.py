@@ -266,9 +266,6 @@ def test_sources(options: dict[str, Any], has_draft: bool, sources: tuple[str, .
     assert tuple(source.method.name for source in chosen) == sources
 
 
-# In a reply ---------------------------------------------------------------------------------------------------------
-
-
 def _decoder(target: FakeBackend | None = None) -> SpeculativeDecoder:
     decoder = SpeculativeDecoder()
     decoder.attach_target(target or FakeBackend(6, 11))
@@ -345,8 +342,6 @@ def test_real_pair_says_the_same_and_uses_both() -> None:
             sources.update({method.name: method.accepted for method in auto.stats.by_method})
     assert min(sources["ngram"], sources["draft-model"]) > 10
 
-
-# Short replies ------------------------------------------------------------------------------------------------------
 
 _COSTS = (1.0, 1.1, 1.25, 1.4, 1.7, 1.9, 2.1, 2.3, 2.7)
 

@@ -73,9 +73,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-# Measuring ----------------------------------------------------------------------------------------------------------
-
-
 def test_with_time_enough_every_size_is_measured_as_it_is(clock: Clock) -> None:
     target, draft = Timed(clock, first=3.0), Timed(clock, lambda n: 2.0 * n, first=5.0)
     costs = calibrate(target, draft, budget_s=60.0, clock=clock)
@@ -173,8 +170,6 @@ def test_a_size_that_fails_ends_the_measurement_but_not_what_was_measured(clock:
         calibrate(Broken(clock), None, clock=clock)
 
 
-# Caches -------------------------------------------------------------------------------------------------------------
-
 HELD = [3, 1, 4, 1, 5, 2, 6]
 REWINDS = [Rewind("any"), Rewind("window", 6), Rewind("snapshots", 1)]
 
@@ -249,9 +244,6 @@ def test_it_feeds_ordinary_tokens_that_the_model_has(clock: Clock) -> None:
 
     calibrate(Notes(clock, vocab_size=100), None, budget_s=60.0, clock=clock)
     assert len(seen) > 10
-
-
-# Remembered ---------------------------------------------------------------------------------------------------------
 
 
 def test_what_was_measured_is_remembered(clock: Clock, cache: Path) -> None:

@@ -40,9 +40,6 @@ def off(model: CostModel, n: int, truth: float) -> float:
     return abs(model.verify(n) / truth - 1.0)
 
 
-# What was measured, and what lies between ---------------------------------------------------------------------------
-
-
 def test_measured_sizes_count_as_they_are() -> None:
     model = CostModel({**Q8_0, 6: 20.0}, 1.5)
     assert [model.verify(n) for n in (1, 5, 6, 9, 33)] == [10.0, 29.0, 20.0, 46.0, 158.0]
@@ -120,9 +117,6 @@ def test_a_disturbed_first_observation_is_forgotten_soon() -> None:
     for _ in range(3):
         model.observe_verify(5, 29.0)
     assert off(model, 5, 29.0) < 0.1
-
-
-# Changes ------------------------------------------------------------------------------------------------------------
 
 
 def test_one_outlier_moves_nothing_much() -> None:
@@ -211,9 +205,6 @@ def test_what_is_no_observation_is_passed_over() -> None:
         model.observe_draft(n if n == 0 else 1, ms if n else 1.0)
     assert model.measured == Q8_0
     assert model.draft() == pytest.approx(1.0, rel=0.05)
-
-
-# Kept ---------------------------------------------------------------------------------------------------------------
 
 
 def test_json_and_back() -> None:

@@ -153,9 +153,6 @@ def test_other_models_are_learned_anew() -> None:
         assert decoder._knowledge is None
 
 
-# Beside other programs ------------------------------------------------------------------------------------------------
-
-
 class Machine:
     """A machine that other programs take over (`taken`): then five tokens cost seven times as much as one."""
 
@@ -207,9 +204,6 @@ def test_costs_change_in_the_middle_of_a_reply() -> None:
     policy.observe(4, 4, 16.0, 3000.0)  # Nobody knows to which of them this time belongs.
     assert policy.costs is known.costs_now() is not known.costs
     assert policy.costs.verify(5) == known.costs.verify(5) == pytest.approx(36.0)
-
-
-# In long texts --------------------------------------------------------------------------------------------------------
 
 
 def test_what_rounds_cost_in_a_long_text_is_learned_apart() -> None:

@@ -101,9 +101,6 @@ def choose(backend: Threaded, budget_s: float = 60.0, *, draft: bool = False) ->
     return found
 
 
-# What is tried ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("physical", "logical", "usual", "expected"),
     [
@@ -123,9 +120,6 @@ def test_the_counts_next_to_the_usual_one_are_tried(
     monkeypatch.setattr(threads, "physical_cores", lambda: physical)
     monkeypatch.setattr(threads, "logical_cores", lambda: logical)
     assert tuple(candidates(usual)) == expected
-
-
-# What is taken ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -228,9 +222,6 @@ def test_caches_that_go_back_little_are_judged_by_what_they_can_do(clock: Clock,
     assert len(full.tried) == tried
 
 
-# With the costs -----------------------------------------------------------------------------------------------------
-
-
 def test_the_costs_are_those_of_the_chosen_threads_and_the_budget_is_kept(clock: Clock) -> None:
     for budget in (0.2, 1.0, 2.0, 8.0):
         target = Threaded(clock, lambda threads, n: table(t4=0.5)(threads, n) / 10.0)
@@ -299,9 +290,6 @@ def test_costs_without_a_usable_choice_are_measured_anew(clock: Clock, cache: Pa
     assert recall("key", {"target": target}) is None
     assert recall("key", {}) is not None
     assert target.threads == 1
-
-
-# Real models --------------------------------------------------------------------------------------------------------
 
 
 def test_real_models_are_given_a_choice_that_lasts(monkeypatch: pytest.MonkeyPatch) -> None:

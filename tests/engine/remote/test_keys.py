@@ -63,9 +63,6 @@ def test_without_a_keyring_the_environment_is_left(monkeypatch: pytest.MonkeyPat
     assert server_key(PLACE) == "secret"
 
 
-# A key is one server's ------------------------------------------------------------------------------------------------
-
-
 def sent(server: Scripted) -> str | None:
     """The key that came with the last request."""
     return server.asked[-1].headers.get("authorization")

@@ -89,9 +89,6 @@ def result_of(events: list[Event]) -> GenerationResult:
     return last.result
 
 
-# Real servers ---------------------------------------------------------------------------------------------------------
-
-
 def test_text_usage_and_acceptance_are_those_of_the_server(url: str) -> None:
     with connect_server(f"{url}/v1") as server:
         events = list(server.stream(QUESTION, max_tokens=60))

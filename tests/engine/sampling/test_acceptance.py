@@ -114,9 +114,6 @@ def test_one_hot_draft_is_the_exact_match_rule(target: Distribution, token: int)
             assert residual_distribution(target, one_hot) == pytest.approx(others / others.sum())
 
 
-# Bad input ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("token", [-1, 3])
 def test_a_token_that_does_not_exist(token: int) -> None:
     with pytest.raises(TokenOutOfRange):

@@ -178,9 +178,6 @@ def test_minus_infinity_is_no_probability() -> None:
     assert distribution(logits, SamplingConfig(1.0, typical=0.9), ()) == pytest.approx([0.5, 0.0, 0.5])
 
 
-# Greedy -------------------------------------------------------------------------------------------------------------
-
-
 def test_greedy_takes_the_lowest_of_equals() -> None:
     logits = np.array([1.0, 4.0, 4.0, 4.0], dtype=np.float32)
     assert best_token(logits) == 1
@@ -191,9 +188,6 @@ def test_greedy_after_penalties() -> None:
     logits = np.array([4.0, 3.9], dtype=np.float32)
     config = SamplingConfig(0.0, presence_penalty=1.0)
     assert distribution(logits, config, [0]).tolist() == [0.0, 1.0]
-
-
-# What is no distribution --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
@@ -215,9 +209,6 @@ def test_a_logit_that_is_no_number_is_an_error(bad: float, temperature: float) -
 def test_no_possible_token_is_an_error() -> None:
     with pytest.raises(DegenerateDistribution):
         distribution(np.full(4, -np.inf, dtype=np.float32), SamplingConfig(1.0), ())
-
-
-# Penalties ----------------------------------------------------------------------------------------------------------
 
 
 @quick
@@ -266,9 +257,6 @@ def test_penalties_come_before_the_temperature() -> None:
     assert distribution(logits, config, [0]) == pytest.approx(_softmax([0.0, 1.0], 0.5))
 
 
-# Drawing ------------------------------------------------------------------------------------------------------------
-
-
 def test_numbers_are_keyed_by_seed_position_and_purpose() -> None:
     keys: list[Any] = [
         (seed, position, purpose)
@@ -311,9 +299,6 @@ def test_sum_just_below_one_still_draws_the_last() -> None:
     assert sample(probs, np.nextafter(1.0, 0.0)) == 1
 
 
-# Log-probabilities --------------------------------------------------------------------------------------------------
-
-
 @quick
 @given(arrays(np.float32, (3, 12), elements=st.floats(-50, 50, width=32)))
 def test_log_normaliser(logits: Logits) -> None:
@@ -329,9 +314,6 @@ def test_top_tokens_are_best_first() -> None:
     assert [token for token, _ in tokens] == [1, 3, 2]
     assert [math.exp(logprob) for _, logprob in tokens] == pytest.approx([0.5, 0.25, 0.15])
     assert len(top_tokens(logits, 0.0, 5)) == 4
-
-
-# Bias and bans ------------------------------------------------------------------------------------------------------
 
 
 @quick

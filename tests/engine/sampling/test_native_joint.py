@@ -63,9 +63,6 @@ def test_other_ways_to_speculate(speculation: dict[str, Any]) -> None:
     assert _setting(SamplingConfig(1.0), **speculation).p_value(SAMPLES) >= ENOUGH
 
 
-# Broken on purpose --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("sampling", RULES[:2])
 def test_the_distribution_of_another_position_fails(sampling: SamplingConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     def moved(probs: Any, count: int) -> bytes | None:

@@ -54,9 +54,6 @@ def one_more(monkeypatch: pytest.MonkeyPatch) -> tuple[Rule, ...]:
     return rules
 
 
-# Whoever needs them reads the table ---------------------------------------------------------------------------------
-
-
 def test_a_request_has_a_number_for_each_rule_and_no_other() -> None:
     assert {each.name for each in fields(SamplingConfig)} - NOT_RULES == {rule.name for rule in RULES}
     for rule in RULES:
@@ -121,9 +118,6 @@ def test_a_line_that_is_no_rule_is_an_error(line: str) -> None:
         read_table(line)
 
 
-# An entry on one side only ------------------------------------------------------------------------------------------
-
-
 def test_both_sides_were_made_of_the_same_table(compiled: NativeRows) -> None:
     assert compiled.library.outrider_sampling_rules().decode() == SIGNATURE
     assert compiled.library.outrider_work_size() == ctypes.sizeof(native_rules.Work)
@@ -149,9 +143,6 @@ def test_with_one_more_entry_the_structures_have_another_size(one_more: tuple[Ru
         _fields_ = native_rules.fields_of(tuple(rule for rule in one_more if rule.kind == "cut"))
 
     assert ctypes.sizeof(Larger) > ctypes.sizeof(native_rules.Cuts)
-
-
-# Each rule does something, and the same in both codes ---------------------------------------------------------------
 
 
 def _rows(seed: int, size: int) -> Iterator[Any]:

@@ -86,9 +86,6 @@ def content(answer: Any) -> str:
     return str(answer["choices"][0]["message"]["content"])
 
 
-# Values that mean the usual -----------------------------------------------------------------------------------------
-
-
 def test_values_of_other_servers_mean_what_they_mean_there(url: str) -> None:
     plain = content(posted(url, CHAT, {"messages": QUESTION, "max_tokens": 8})[1])
     same: dict[str, Any] = {"max_tokens": 8.0, "seed": -1, "top_k": -1, "stop": "", "min_p": -1, "repeat_penalty": 0}
@@ -196,9 +193,6 @@ def test_nothing_is_told_of_a_reply_of_no_tokens(url: str) -> None:
     assert answer["choices"][0]["text"] == "Once upon"
 
 
-# What is left out ---------------------------------------------------------------------------------------------------
-
-
 def test_what_is_left_out_is_told_in_a_header_and_once_in_the_log(url: str, caplog: pytest.LogCaptureFixture) -> None:
     body = {"messages": QUESTION, "max_tokens": 1, "reasoning_effort": "low", "model": "gpt-4o-mini", "mirostat": 2}
     with caplog.at_level("INFO", "outrider.server"):
@@ -262,9 +256,6 @@ def test_variables_of_the_template_are_given_to_it(decoder: SpeculativeDecoder, 
         decoder.generate(QUESTION, template_options={"a": object()})
 
 
-# Conversations as clients keep them ---------------------------------------------------------------------------------
-
-
 def test_a_call_that_was_cut_off_stays_in_the_conversation(url: str) -> None:
     call: dict[str, Any] = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": CUT_OFF}}
     for calls in ([call], [call, {**call, "id": "c2", "function": {"name": "now", "arguments": "{}"}}]):
@@ -313,9 +304,6 @@ def test_a_begun_message_is_continued(url: str, decoder: SpeculativeDecoder) -> 
         stream = posted(url, CHAT, {**body, "echo": echo, "stream": True})[1]
         chunks = [json.loads(line[6:]) for line in stream.splitlines() if line.startswith("data: {")]
         assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks) == expected
-
-
-# Tools --------------------------------------------------------------------------------------------------------------
 
 
 def calls_of(answer: Any) -> list[tuple[str, Any]]:
@@ -408,9 +396,6 @@ def test_tools_of_every_shape_are_offered() -> None:
     assert left.ignored == ("tool file_search: nothing is run here", "tool mcp: nothing is run here")
 
 
-# Responses ----------------------------------------------------------------------------------------------------------
-
-
 def test_a_coding_agent_has_its_turns(url: str) -> None:
     tools: list[Any] = [
         {"type": "function", "name": "shell", "strict": False, "parameters": {"type": "object", "properties": {}}},
@@ -470,9 +455,6 @@ def test_kept_responses_are_bounded() -> None:
     assert not kept._kept
 
 
-# llama.cpp's clients ------------------------------------------------------------------------------------------------
-
-
 def test_what_llama_cpps_clients_ask_for(url: str, decoder: SpeculativeDecoder) -> None:
     target = decoder.target
     assert target is not None
@@ -513,9 +495,6 @@ def test_several_prompts_are_each_answered(url: str, decoder: SpeculativeDecoder
             (choice,) = json.loads(line[6:])["choices"]
             said[choice["index"]] += choice["text"]
     assert said == texts
-
-
-# Ollama's clients ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -602,8 +581,6 @@ def test_ollamas_lists_and_refusals(ollama: str, url: str) -> None:
         assert asked(open_to_pages, "/api/chat", b"{}", Content_Type="text/plain", **page)[0] == 415
 
 
-# Recorded requests: their shapes are those of the programs, their words are ours --------------------------------------
-
 RECORDED: list[dict[str, Any]] = json.loads(Path(__file__).with_name("recorded.json").read_text("utf-8"))
 
 
@@ -628,9 +605,6 @@ def test_what_programs_send_is_taken(ollama: str, recorded: dict[str, Any]) -> N
 
 def test_at_least_eight_programs_are_recorded() -> None:
     assert len({each["client"] for each in RECORDED}) >= 8
-
-
-# Names and addresses ------------------------------------------------------------------------------------------------
 
 
 def test_containers_and_names_that_were_allowed_may_call(url: str) -> None:

@@ -179,9 +179,6 @@ def test_a_file_that_is_gone_is_the_servers_fault(tmp_path: Path) -> None:
     assert (status, answer["error"]["type"]) == (500, "server_error")
 
 
-# What an interface does not have --------------------------------------------------------------------------------------
-
-
 NO_FLAGS: tuple[Any, ...] = (1, 0, 1.0, 0.0, "true", [], {})
 
 

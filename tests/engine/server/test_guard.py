@@ -45,9 +45,6 @@ def raw(url: str, head: bytes) -> tuple[int, dict[str, str], bytes]:
     return int(first.split(" ")[1]), dict(line.lower().split(": ", 1) for line in lines), body
 
 
-# Keys -----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("key", ["schlüssel", "clé à moi", "ключ", "鍵", "€uro", " blanks around ", "plain"])
 def test_a_key_fits_in_whatever_letters_it_is_written(key: str) -> None:
     with served(ModelRegistry(), Limits(key=key)) as address:
@@ -70,9 +67,6 @@ def test_keys_that_no_request_can_have_are_refused(tmp_path: Path, capsys: pytes
     for host, key in (("127.0.0.1", "one\ntwo"), ("0.0.0.0", "   ")):  # noqa: S104 - it is refused
         with pytest.raises(InvalidRequest):
             ServerAddress(host, 0, key)
-
-
-# Web pages ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -127,9 +121,6 @@ def test_what_is_no_origin_is_refused(origin: str, capsys: pytest.CaptureFixture
     assert len(said.splitlines()) == 1
 
 
-# Ports ----------------------------------------------------------------------------------------------------------------
-
-
 class Noted:
     """A socket that notes what is asked of it."""
 
@@ -164,9 +155,6 @@ def test_a_second_server_says_that_the_port_is_taken(url: str) -> None:
         )  # fmt: skip
         assert done.returncode == 2
         assert "Choose another port" in done.stderr
-
-
-# Bodies ---------------------------------------------------------------------------------------------------------------
 
 
 def nested(depth: int) -> str:

@@ -56,9 +56,6 @@ def events_of(text: str) -> list[dict[str, Any]]:
     return found
 
 
-# OpenAI's responses -------------------------------------------------------------------------------------------------
-
-
 def test_a_response_is_what_generate_writes(client: openai.OpenAI, decoder: SpeculativeDecoder) -> None:
     reply = client.responses.create(model=NAME, input="Tell me a story about a fox.", max_output_tokens=24)
     own = decoder.generate(QUESTION, max_tokens=24)
@@ -126,9 +123,6 @@ def test_responses_that_are_refused(url: str, body: object, said: str) -> None:
     assert said in answer["error"]["message"]
 
 
-# Anthropic's messages -----------------------------------------------------------------------------------------------
-
-
 def test_a_message_is_what_generate_writes(url: str, decoder: SpeculativeDecoder) -> None:
     body = {"model": NAME, "max_tokens": 24, "system": [{"type": "text", "text": "Be kind."}], "messages": QUESTION}
     status, reply = posted(url, "/v1/messages", body)
@@ -193,9 +187,6 @@ def test_messages_that_are_refused(url: str, body: object, status: int, kind: st
     assert (told, answer["type"], answer["error"]["type"]) == (status, "error", kind)
 
 
-# Thoughts and calls, which the demo model does not write ------------------------------------------------------------
-
-
 def told_by(form: Form) -> str:
     """What a stream of this form says of a reply that thinks, answers and calls."""
     call = ToolCall("", "look", {"where": "here"})
@@ -233,9 +224,6 @@ def test_thoughts_and_calls_are_parts_of_their_own() -> None:
     deltas = [json.loads(chunk)["choices"][0]["delta"] for chunk in chunks]
     assert deltas[0]["reasoning_content"] == "Hm."
     assert deltas[2]["tool_calls"][0]["function"]["arguments"] == '{"where": "here"}'
-
-
-# Several replies, tokens and gaps -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -330,9 +318,6 @@ def test_a_suffix_is_written_as_the_file_says(marks: tuple[str, str, str], tmp_p
         told = posted(other, "/v1/completions", asked_for)[1]["choices"][0]["text"]
         prompt = [*loaded.encode("", add_special=True), 509, *loaded.encode(before), 510, *loaded.encode(behind), 511]
         assert told == loaded.generate(prompt, max_tokens=6).text
-
-
-# Embeddings ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -41,9 +41,6 @@ def url(decoder: SpeculativeDecoder) -> Iterator[str]:
         yield address
 
 
-# What clients ask ---------------------------------------------------------------------------------------------------
-
-
 def test_a_chat_is_what_generate_writes(client: openai.OpenAI, decoder: SpeculativeDecoder) -> None:
     reply = client.chat.completions.create(model=NAME, messages=QUESTION, max_completion_tokens=24)
     own = decoder.generate(QUESTION, max_tokens=24)
@@ -182,9 +179,6 @@ def test_a_closed_connection_ends_the_reply(url: str, decoder: SpeculativeDecode
         )
 
 
-# What is refused ----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
@@ -276,9 +270,6 @@ def test_a_key_is_asked_for() -> None:
             assert (status, answer["error"]["code"]) == (401, "invalid_api_key")
         assert asked(url, "/v1/models", Authorization="Bearer right")[0] == 200
         assert asked(url, "/v1/models", Authorization="Bearer right", Origin="https://mine.example")[0] == 200
-
-
-# In turns -----------------------------------------------------------------------------------------------------------
 
 
 def test_many_at_once_each_get_their_own(client: openai.OpenAI, decoder: SpeculativeDecoder) -> None:

@@ -59,9 +59,6 @@ def test_chats_are_searched_by_the_function_that_is_given() -> None:
     assert call(BuiltinChoice(chats=search), "search_chats", words="!!").is_error
 
 
-# Files ----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def notes(tmp_path: Path) -> Path:
     """Return a folder beside a secret."""
@@ -146,8 +143,6 @@ def test_a_long_file_is_read_in_parts_and_a_search_can_be_cancelled(tmp_path: Pa
     with pytest.raises(Cancelled):
         call(choice, "search_files", cancel, text="7")
 
-
-# Pages ----------------------------------------------------------------------------------------------------------------
 
 PAGE = (
     "<html><head><title>A  page</title><script>alert(1)</script></head><body><nav>menu</nav>"
@@ -253,8 +248,6 @@ def test_each_host_is_asked_about_anew(tmp_path: Path) -> None:
     assert permissions.given(other) is None
     assert permissions.given(asked("https://one.example@two.example/")) is None
 
-
-# Calculations ---------------------------------------------------------------------------------------------------------
 
 CALCULATOR = BuiltinChoice(calculator=True)
 

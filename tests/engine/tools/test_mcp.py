@@ -83,9 +83,6 @@ def test_a_real_server(servers: ToolServers) -> None:
     host.close()
 
 
-# A server that means harm ---------------------------------------------------------------------------------------------
-
-
 def test_a_call_that_is_never_answered_ends(hostile: McpHost) -> None:
     output = _call(hostile, "never", timeout=0.1)
     assert output == ToolOutput("The tool never does not answer: 0.1 seconds are over.", is_error=True)
@@ -205,9 +202,6 @@ def test_what_is_no_program_is_one_sentence(servers: ToolServers, tmp_path: Path
         assert "missing cannot be started" in str(failed.value)
 
 
-# Beginning and end ----------------------------------------------------------------------------------------------------
-
-
 def test_nothing_is_started_before_a_tool_is_asked_for() -> None:
     made = ToolServers()
     host = _host(made, "calls")
@@ -258,9 +252,6 @@ def _wait_until_gone(pids: list[int]) -> None:
     while any(psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie" for pid in pids):
         assert time.monotonic() < end, "a server outlives the program"
         time.sleep(0.05)
-
-
-# HTTP -----------------------------------------------------------------------------------------------------------------
 
 
 class _Http(BaseHTTPRequestHandler):

@@ -59,8 +59,6 @@ class Walker:
             self._environment[f"XDG_{kind}_HOME"] = str(home / kind.lower())
         self._process: subprocess.Popen[str] | None = None
 
-    # The program ------------------------------------------------------------------------------------------------------
-
     def start(self, *arguments: str) -> None:
         """Start it, and wait for its window."""
         command = [sys.executable, "-m", "helpers.children.eyes", *arguments]
@@ -109,8 +107,6 @@ class Walker:
         answer: dict[str, Any] = json.loads(line)
         return answer
 
-    # Eyes -------------------------------------------------------------------------------------------------------------
-
     def look(self) -> list[Part]:
         """Everything that can be seen now, in all windows."""
         return [Part(**part | {"place": tuple(part["place"])}) for part in self._ask("look")["parts"]]
@@ -152,8 +148,6 @@ class Walker:
     def shot(self, path: Path, window: str = "") -> None:
         """Save a picture of the screen, or of the place of one window."""
         assert self._ask(f"shot {json.dumps([str(path), window])}") == {"saved": True}
-
-    # Hands ------------------------------------------------------------------------------------------------------------
 
     def click(self, name: str | None = None, *, button: int = 1, **more: object) -> None:
         """Click the widget of this name, once it can be clicked and stands still: a new page is still laid out."""

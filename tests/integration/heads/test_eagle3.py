@@ -98,9 +98,6 @@ def test_what_belongs_together(decoder: SpeculativeDecoder, target: Path, head: 
         SpeculativeDecoder().attach_heads(head)
 
 
-# Heads that are not for the target ------------------------------------------------------------------------------------
-
-
 def _spoiled(head: Path, path: Path, change: str) -> Path:
     draft = GgufDraft.of_file(head)
     if change == "tensor":

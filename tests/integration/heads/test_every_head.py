@@ -43,9 +43,6 @@ Made = tuple[SpeculativeDecoder, Any]
 LONG = [1, *range(40, 40 + 2 * WINDOW)]
 
 
-# Kinds ----------------------------------------------------------------------------------------------------------------
-
-
 def _eagle3(request: pytest.FixtureRequest, path: Path, **layout: Any) -> Made:
     target = request.getfixturevalue("plain_target")
     head = write_eagle3(path.with_suffix(".gguf"), target, **layout)
@@ -186,9 +183,6 @@ def opened(request: pytest.FixtureRequest, folder: Path) -> Iterator[Opened]:
 
 def _kinds(*kinds: Any) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("opened", kinds, indirect=True)
-
-
-# What they do ---------------------------------------------------------------------------------------------------------
 
 
 @_kinds(*KINDS, *HYBRID)

@@ -158,9 +158,6 @@ def test_thirty_starts(way: tuple[str, SpeculativeDecoder]) -> None:
     assert len(replies) == 30 * 4
 
 
-# The bundled pair, and the excuse -------------------------------------------------------------------------------------
-
-
 def _compare_chat(decoder: SpeculativeDecoder, prompts: list[Prompt], lookaheads: tuple[int, ...], most: int) -> None:
     assert decoder.target is not None
     for prompt in prompts:

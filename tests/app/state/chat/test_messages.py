@@ -41,9 +41,6 @@ def _prompt(conversation: Conversation) -> list[Message]:
     return [Message("system", system), *before] if system else before
 
 
-# Texts and messages ---------------------------------------------------------------------------------------------------
-
-
 def test_files_are_parts_and_read_as_before() -> None:
     text = join_question("Where?", [Attachment("a.py", "x = 1"), Attachment("b.txt", "```\nfox\n```")])
     (message,) = question_messages(text)
@@ -83,9 +80,6 @@ def test_messages_become_text_and_json_and_back() -> None:
     # What the model wrote with its own markers is in the text.
     raw = '<tool_call>{"name": "look", "arguments": {"where": "there", "deep": [{"n": 7}]}}</tool_call>'
     assert not list(further_parts((Message("assistant", [call]),), raw))
-
-
-# Conversations of other programs --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("told", [FIVE_TURNS, {"model": "x", "messages": FIVE_TURNS}], ids=["a list", "an object"])

@@ -192,9 +192,6 @@ def test_ten_thousand_deep(sign: str) -> None:
     assert "end" in shown
 
 
-# Code -----------------------------------------------------------------------------------------------------------------
-
-
 def test_code_in_parts() -> None:
     found = [(part, text) for part, text in parts('def f():\n    return "a"  # b', "python title=x") if text.strip()]
     assert ("keyword", "def ") in found
@@ -239,9 +236,6 @@ def test_nothing_is_imported_before_it_is_needed() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-# Thoughts -------------------------------------------------------------------------------------------------------------
 
 
 def split(text: str, pieces: list[str] | None = None) -> list[tuple[str, str]]:

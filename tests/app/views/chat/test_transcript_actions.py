@@ -15,8 +15,6 @@ from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
 from helpers.window.transcript import asked, in_sight, open_one, seen, settle, talk
 
-# Actions --------------------------------------------------------------------------------------------------------------
-
 
 @pytest.fixture
 def click(qtbot: QtBot) -> Callable[[QWidget], None]:
@@ -186,9 +184,6 @@ def test_actions_come_with_the_mouse_and_the_keyboard(view: TranscriptView, qtbo
     assert first.question_actions.button("edit").revealed, "the whole message's"
 
 
-# The keyboard ---------------------------------------------------------------------------------------------------------
-
-
 def test_keys_scroll(view: TranscriptView, qtbot: QtBot) -> None:
     view.show_all(talk(100))
     settle(view, qtbot)
@@ -258,9 +253,6 @@ def test_tab_goes_through_the_entries_in_their_order(view: TranscriptView, qtbot
         focus = tab(Qt.Key.Key_Backtab)
         assert backwards < 200
     assert backwards >= 1
-
-
-# In the program -------------------------------------------------------------------------------------------------------
 
 
 def test_escape_in_an_editor_closes_it_and_cancels_no_reply(open_window: OpenWindow) -> None:

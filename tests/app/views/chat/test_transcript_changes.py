@@ -9,8 +9,6 @@ from app.views.chat.column import GAP, MARGIN
 from app.views.chat.transcript import TranscriptView
 from helpers.window.transcript import asked, check_stack, in_sight, place_on_screen, seen, settle, shown_text, talk
 
-# Other entries --------------------------------------------------------------------------------------------------------
-
 
 def test_what_is_deleted_leaves_the_rest_in_place(view: TranscriptView, qtbot: QtBot) -> None:
     entries = talk(100)

@@ -13,8 +13,6 @@ from app.views.chat.exchange import ExchangeView
 from app.views.chat.transcript import TranscriptView
 from helpers.window.transcript import WORDS, asked, check_stack, in_sight, place_on_screen, seen, settle, talk
 
-# Few widgets ----------------------------------------------------------------------------------------------------------
-
 
 def test_thousands_of_entries_have_few_widgets(view: TranscriptView, qtbot: QtBot) -> None:
     entries = talk(5_000)
@@ -64,9 +62,6 @@ def test_dragging_far_makes_only_what_is_stopped_at(view: TranscriptView, qtbot:
     assert len(view._views) < 30
     settle(view, qtbot)
     check_stack(view)
-
-
-# What is read stays in place ------------------------------------------------------------------------------------------
 
 
 def test_scrolling_up_moves_what_is_read_by_just_that_much(view: TranscriptView, qtbot: QtBot) -> None:

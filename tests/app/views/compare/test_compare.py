@@ -59,9 +59,6 @@ def _keys(window: Window, code: Qt.Key) -> None:
     window.key(code, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
 
 
-# Compare --------------------------------------------------------------------------------------------------------------
-
-
 def test_compare_measures_what_is_chosen(open_window: OpenWindow, proof: ScriptedCompare) -> None:
     window = open_window(Script())
     window.models.choose_lookahead(4)
@@ -194,9 +191,6 @@ def test_errors_are_told_in_the_dialog(
     caplog.clear()
 
 
-# The sweep ------------------------------------------------------------------------------------------------------------
-
-
 def test_it_says_that_the_models_are_loaded(open_window: OpenWindow, proof: ScriptedCompare, tmp_path: Path) -> None:
     script = Script()
     window = open_window(script)
@@ -287,9 +281,6 @@ def test_closing_the_window_ends_a_sweep(open_window: OpenWindow, proof: Scripte
     assert not dialog.isVisible()
 
 
-# With real models -----------------------------------------------------------------------------------------------------
-
-
 def test_real_pair(open_window: OpenWindow, demo_pair: tuple[Path, Path]) -> None:
     window = open_window(pair=demo_pair)
     window.models.choose_lookahead(3)
@@ -329,9 +320,6 @@ def test_a_prompt_that_does_not_fit(open_window: OpenWindow, story_pair: Callabl
     dialog = _begun(window, "Once upon a time " * 2_000)
     assert _until_over(window, "compare").status == "failed"
     assert "cannot answer this prompt" in dialog.problem.text()
-
-
-# Words and looks ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -194,9 +194,6 @@ def test_bars_stay_over_their_code(make_reply: MakeReply) -> None:
     assert are_placed()
 
 
-# Links ----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
@@ -260,9 +257,6 @@ def test_other_addresses_are_not_asked_about(make_reply: MakeReply, opened: list
     assert not opened
 
 
-# Thoughts -------------------------------------------------------------------------------------------------------------
-
-
 def test_a_finished_thought_is_folded(make_reply: MakeReply) -> None:
     reply = make_reply()
     view = reply.finish("<think>\nFirst **this**.\n</think>\n\nThen that.")
@@ -307,9 +301,6 @@ def test_many_thoughts_become_text(make_reply: MakeReply) -> None:
     view = reply.finish("<think>a</think>\nb\n" * 300)
     assert 5 < len(view.thoughts) < 30
     assert reply.shown.count("b") == 300
-
-
-# Attacks --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -216,9 +216,6 @@ def test_targets_that_do_not_fit_can_be_chosen_all_the_same(zoo: Zoo) -> None:
     assert lines["projector"].problem == PROJECTOR
 
 
-# The library ----------------------------------------------------------------------------------------------------------
-
-
 def expected(folder: Path) -> dict[Path, tuple[str, str, str]]:
     """Fill a folder with five hundred files; role, state and the beginning of the reason of each row there is to be."""
     rows: dict[Path, tuple[str, str, str]] = {}

@@ -10,8 +10,6 @@ from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
 from helpers.window.settings_window import open_settings, put, saved, windows
 
-# Presets and system prompts -----------------------------------------------------------------------------------------
-
 
 def pick(bar: SavedItemsBar, name: str) -> None:
     row = bar.picker.findText(name)

@@ -20,9 +20,6 @@ def first_option(script: Script, name: str) -> object:
     return script.options[-1][name]
 
 
-# What a reply is asked with -----------------------------------------------------------------------------------------
-
-
 def test_where_nothing_was_chosen_it_is_greedy(open_window: OpenWindow) -> None:
     script = Script()
     window = open_window(script)
@@ -170,9 +167,6 @@ def test_it_goes_with_an_export(open_window: OpenWindow, tmp_path: Path) -> None
     window.import_(tmp_path / "old.json")
     window.ask("Three")
     assert first_option(script, "temperature") == 0.0
-
-
-# Checked while it is typed ------------------------------------------------------------------------------------------
 
 
 def test_what_makes_no_sense_is_said_beside_the_field(open_window: OpenWindow, qtbot: QtBot) -> None:

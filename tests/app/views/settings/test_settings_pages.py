@@ -13,8 +13,6 @@ from helpers.decoding.scripted_decoder import Script
 from helpers.window.app_window import OpenWindow
 from helpers.window.settings_window import open_settings, saved, windows
 
-# The other pages ----------------------------------------------------------------------------------------------------
-
 
 def choose(picker: QComboBox, row: int) -> None:
     picker.setCurrentIndex(row)
@@ -81,9 +79,6 @@ def test_the_general_page_takes_effect_at_once(open_window: OpenWindow) -> None:
     assert (saved(window).theme, saved(window).font_points, saved(window).notify) == ("system", 0, True)
     assert saved(window).language == ""
     assert window.main.font().pointSizeF() == size
-
-
-# The file -----------------------------------------------------------------------------------------------------------
 
 
 def test_a_damaged_file_is_told_in_the_window(open_window: OpenWindow, tmp_path: Path) -> None:

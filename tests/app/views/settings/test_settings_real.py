@@ -10,9 +10,6 @@ from app.state.chat.transcript import Exchange
 from helpers.window.app_window import OpenWindow, Window
 from helpers.window.settings_window import open_settings, put, windows
 
-# Real models --------------------------------------------------------------------------------------------------------
-
-
 ASKED = "Tell me about something else."
 
 

@@ -170,9 +170,6 @@ def test_a_choice_of_theme_is_kept_when_the_system_changes(open_window: OpenWind
     assert window.program.theme.tokens == LIGHT
 
 
-# The window's place ---------------------------------------------------------------------------------------------------
-
-
 def test_the_window_comes_back_where_it_was(open_window: OpenWindow) -> None:
     place = QRect(10, 50, 760, 520)
     window = open_window(Script(), size=(760, 520))

@@ -263,9 +263,6 @@ def test_what_is_missing_is_found(qtbot: QtBot) -> None:
     assert [line.split(" '")[0] for line in unreachable(window)] == ["not reached: QWidget/QPushButton"]
 
 
-# The conversation -----------------------------------------------------------------------------------------------------
-
-
 def test_before_anything_is_asked(views: Views) -> None:
     window = views.open(Script())
     open_menus(window.main)
@@ -489,9 +486,6 @@ def test_the_palette_and_what_is_dropped_onto_the_window(views: Views) -> None:
     veil.deleteLater()
 
 
-# What goes wrong ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.logs("builtins.(RuntimeError|MemoryError)")
 def test_what_goes_wrong(views: Views, tmp_path: Path) -> None:
     script = Script(SAID, reply_errors=[ContextFull(5000, 4096), RuntimeError("zzz"), MemoryError()])
@@ -560,9 +554,6 @@ def test_a_program_that_lacks_parts(open_window: OpenWindow) -> None:
     assert "xxwindow" in dialog.informativeText()
     QTest.keyClick(QApplication.focusWidget() or dialog, Qt.Key.Key_Escape)
     assert not dialog.isVisible()
-
-
-# Dialogs --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
