@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from app.settings.settings import Settings
 from app.state.models.selection import Selection
 from app.state.speculation.figures import Figures, PositionCounts, TimeSplit
-from app.state.speculation.metrics import MAX_POINTS, Metrics
+from app.state.speculation.metrics import Metrics
 from app.views.speculation.bars import duration
 from app.views.speculation.panel import ROUNDS_SHOWN, CounterGrid, SpeculationPanel
 from app.views.widgets.paint_budget import PaintBudget
@@ -184,14 +184,6 @@ def turn(plot: object, angle: int) -> bool:
     )
     plot.wheelEvent(event)  # type: ignore[attr-defined]
     return event.isAccepted()
-
-
-def test_history_is_bounded() -> None:
-    metrics = Metrics()
-    write(metrics, 3 * MAX_POINTS)
-    figures = metrics.figures()
-    for xs, ys in (figures.rates, figures.smoothed, figures.speeds):
-        assert MAX_POINTS / 4 < len(xs) == len(ys) <= MAX_POINTS
 
 
 def test_paused_it_stands_still_and_goes_on_with_all_there_is(panel: Panel, qtbot: QtBot) -> None:
